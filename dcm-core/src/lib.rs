@@ -1,1 +1,8 @@
-//! Pure core.
+//! Pure core of the Distributed Cloud Manager.
+
+pub mod app_context;
+pub mod hash;
+pub mod manifest;
+pub mod name;
+pub mod port;
+pub mod secret;

@@ -1,0 +1,241 @@
+//! App contexts: the stored, complete desired state of one deployment, and the hand-over point between whoever
+//! decides and the sync engine.
+//!
+//! An app context has *bundles* (ordered steps) and *placements* (which cluster gets which bundle). Clusters that are
+//! to hold the same share one bundle, so a context over 10,000 clusters is not 10,000 times as large.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::hash::ContentHash;
+use crate::manifest::{Manifest, ObjectKey};
+use crate::name::{AppName, ClusterId, ContextId};
+
+/// Most steps in one bundle.
+pub const STEPS_MAX: usize = 10_000;
+
+/// Most clusters in one app context.
+pub const CLUSTERS_MAX: usize = 100_000;
+
+/// Counts an app context's desired states. A later one replaces an earlier one, never the other way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Generation(pub u64);
+
+impl Generation {
+    /// The generation after this one.
+    #[must_use]
+    pub fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+impl std::fmt::Display for Generation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The complete desired state of one deployment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppContext {
+    /// Which app context this is, for ever.
+    pub id: ContextId,
+    /// Informative labels for every object on the clusters, such as project and logical cloud. Keys and values follow
+    /// Kubernetes' label rules.
+    pub labels: BTreeMap<String, String>,
+    /// What each cluster is to hold.
+    pub placements: BTreeMap<ClusterId, Arc<Bundle>>,
+}
+
+/// Ordered steps for one or more clusters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bundle {
+    steps: Vec<Step>,
+    hash: ContentHash,
+}
+
+/// Why steps don't make a bundle.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidBundle {
+    /// Two steps are about one object.
+    #[error("{0} is in the bundle twice")]
+    ObjectTwice(ObjectKey),
+    /// Two requests have one name.
+    #[error("request {0} is in the bundle twice")]
+    RequestTwice(Arc<str>),
+    /// More steps than [`STEPS_MAX`].
+    #[error("a bundle has at most {STEPS_MAX} steps")]
+    TooManySteps,
+}
+
+impl Bundle {
+    /// Puts steps in order of their stage; steps of one stage keep their order.
+    ///
+    /// # Errors
+    /// [`InvalidBundle`] when two steps are about one object or one request, or there are more than [`STEPS_MAX`].
+    pub fn new(mut steps: Vec<Step>) -> Result<Self, InvalidBundle> {
+        if steps.len() > STEPS_MAX {
+            return Err(InvalidBundle::TooManySteps);
+        }
+        let mut objects = std::collections::BTreeSet::new();
+        let mut requests = std::collections::BTreeSet::new();
+        for step in &steps {
+            match &step.action {
+                Action::Apply { manifest, .. } if !objects.insert(manifest.key()) => {
+                    return Err(InvalidBundle::ObjectTwice(manifest.key().clone()));
+                }
+                Action::Request { name, .. } if !requests.insert(name) => {
+                    return Err(InvalidBundle::RequestTwice(name.clone()));
+                }
+                Action::Apply { .. } | Action::Request { .. } => {}
+            }
+        }
+        steps.sort_by_key(|step| step.stage);
+        let hash = hash_of(&steps);
+        Ok(Self { steps, hash })
+    }
+
+    /// The steps, in order of their stage.
+    #[must_use]
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// Hash of the content: equal bundles have equal hashes.
+    #[must_use]
+    pub fn hash(&self) -> ContentHash {
+        self.hash
+    }
+}
+
+fn hash_of(steps: &[Step]) -> ContentHash {
+    use std::fmt::Write as _;
+    let mut text = String::with_capacity(96 * steps.len());
+    for step in steps {
+        let _ = match &step.action {
+            Action::Apply { manifest, existing } => {
+                writeln!(text, "{} {} {:?} {}", step.app, step.stage.0, existing, manifest.hash())
+            }
+            Action::Request { name, request } => {
+                writeln!(text, "{} {} {name} {:?}", step.app, step.stage.0, request)
+            }
+        };
+    }
+    ContentHash::of_bytes(text.as_bytes())
+}
+
+/// When a step runs: all steps of a stage are done before the next stage begins. Removal goes the other way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Stage(pub u16);
+
+/// One step of a bundle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// The app that it belongs to.
+    pub app: AppName,
+    /// When it runs.
+    pub stage: Stage,
+    /// What it does.
+    pub action: Action,
+}
+
+/// What a step does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Keeps an object as the manifest says.
+    Apply {
+        /// The desired object.
+        manifest: Manifest,
+        /// What to do when it is there already and is not ours.
+        existing: Existing,
+    },
+    /// Asks the cluster for something, once: issuing is no desired state (Kubernetes removes old requests).
+    Request {
+        /// Identifies the request, and its result, in the app context for ever; a renewal is a new name.
+        name: Arc<str>,
+        /// What is asked for.
+        request: Request,
+    },
+}
+
+/// What to do with an object that is there already and is not ours.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Existing {
+    /// Leave it alone and report it.
+    #[default]
+    Refuse,
+    /// Take it over, bring it to the desired state, and release it (never delete it) on removal.
+    Adopt,
+}
+
+/// Something that a cluster issues.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum Request {
+    /// A client certificate through a CertificateSigningRequest: create, approve, await, collect, remove.
+    Certificate(CertificateRequest),
+    /// A ServiceAccount token through the TokenRequest subresource.
+    Token(TokenRequest),
+}
+
+/// What a CertificateSigningRequest is made of. The engine carries the bytes; it reads no certificate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CertificateRequest {
+    /// Name of the CertificateSigningRequest object on the cluster: unique for (user, epoch, serial).
+    pub object_name: Arc<str>,
+    /// The PKCS #10 request, PEM.
+    pub csr_pem: Arc<str>,
+    /// Who signs, such as `kubernetes.io/kube-apiserver-client`.
+    pub signer: Arc<str>,
+    /// Lifetime asked for, in seconds; Kubernetes allows 600 and up, and a signer may give less.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lifetime_seconds: Option<i32>,
+}
+
+/// What a TokenRequest is made of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenRequest {
+    /// Namespace of the ServiceAccount.
+    pub namespace: Arc<str>,
+    /// The ServiceAccount; a step of an earlier stage makes it.
+    pub service_account: Arc<str>,
+    /// Lifetime asked for, in seconds; Kubernetes allows 600 and up, and may give less.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lifetime_seconds: Option<i64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn step(stage: u16, name: &str) -> Step {
+        let body = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "n"}});
+        let manifest = Manifest::new(body).unwrap();
+        let action = Action::Apply { manifest, existing: Existing::Refuse };
+        Step { app: AppName::new("app").unwrap(), stage: Stage(stage), action }
+    }
+
+    #[test]
+    fn steps_are_ordered_by_stage_and_equal_bundles_have_equal_hashes() {
+        let one = Bundle::new(vec![step(2, "b"), step(1, "a")]).unwrap();
+        let other = Bundle::new(vec![step(1, "a"), step(2, "b")]).unwrap();
+        assert_eq!(one, other);
+        assert_eq!(one.hash(), other.hash());
+        assert_eq!(one.steps()[0].stage, Stage(1));
+        assert_ne!(one.hash(), Bundle::new(vec![step(1, "a"), step(1, "b")]).unwrap().hash());
+    }
+
+    #[test]
+    fn one_object_twice_is_refused() {
+        let error = Bundle::new(vec![step(1, "a"), step(2, "a")]).unwrap_err();
+        assert!(matches!(error, InvalidBundle::ObjectTwice(key) if &*key.name == "a"));
+    }
+}

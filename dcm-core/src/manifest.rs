@@ -1,0 +1,237 @@
+//! Kubernetes objects as desired state: what is to be in a cluster, whatever its kind.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::hash::ContentHash;
+
+/// Largest manifest, in bytes of canonical JSON. Kubernetes refuses requests over 1.5 MiB; what the API server and we
+/// add to an object needs room too.
+pub const MANIFEST_BYTES_MAX: usize = 1024 * 1024;
+
+/// Group, version and kind of an object. The core group is the empty text.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct GroupVersionKind {
+    /// API group, such as `rbac.authorization.k8s.io`; empty for the core group.
+    pub group: Arc<str>,
+    /// API version, such as `v1`.
+    pub version: Arc<str>,
+    /// Kind, such as `Role`.
+    pub kind: Arc<str>,
+}
+
+impl GroupVersionKind {
+    /// Puts the parts together.
+    #[must_use]
+    pub fn new(group: &str, version: &str, kind: &str) -> Self {
+        Self { group: group.into(), version: version.into(), kind: kind.into() }
+    }
+
+    /// `apiVersion` as manifests spell it: `v1`, `apps/v1`.
+    #[must_use]
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() { self.version.to_string() } else { format!("{}/{}", self.group, self.version) }
+    }
+
+    /// True for the kind that holds namespaced objects together.
+    #[must_use]
+    pub fn is_namespace(&self) -> bool {
+        self.group.is_empty() && &*self.kind == "Namespace"
+    }
+}
+
+impl fmt::Display for GroupVersionKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.api_version(), self.kind)
+    }
+}
+
+/// Names one object in one cluster. The API version is not part of it: one object answers under each served version.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ObjectKey {
+    /// API group.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub group: Arc<str>,
+    /// Kind.
+    pub kind: Arc<str>,
+    /// Namespace; none for cluster-scoped objects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<Arc<str>>,
+    /// Name.
+    pub name: Arc<str>,
+}
+
+impl fmt::Display for ObjectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.kind)?;
+        if !self.group.is_empty() {
+            write!(f, ".{}", self.group)?;
+        }
+        match &self.namespace {
+            Some(namespace) => write!(f, " {namespace}/{}", self.name),
+            None => write!(f, " {}", self.name),
+        }
+    }
+}
+
+/// One desired object: a validated JSON object, its key and the hash of its content.
+///
+/// Cheap to clone; equal manifests for many clusters are made and kept once.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Manifest(Arc<Inner>);
+
+#[derive(PartialEq, Eq)]
+struct Inner {
+    kind: GroupVersionKind,
+    key: ObjectKey,
+    hash: ContentHash,
+    body: Value,
+}
+
+/// Why a JSON value can't be a desired object.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {rule}")]
+pub struct InvalidManifest {
+    /// Path of the member, such as `metadata.name`.
+    pub path: &'static str,
+    /// The rule that it breaks.
+    pub rule: &'static str,
+}
+
+/// Members of `metadata` that the API server writes and a desired object must not have.
+const SERVER_METADATA: [(&str, &str); 7] = [
+    ("uid", "metadata.uid"),
+    ("resourceVersion", "metadata.resourceVersion"),
+    ("generation", "metadata.generation"),
+    ("creationTimestamp", "metadata.creationTimestamp"),
+    ("deletionTimestamp", "metadata.deletionTimestamp"),
+    ("managedFields", "metadata.managedFields"),
+    ("generateName", "metadata.generateName"),
+];
+
+impl Manifest {
+    /// Takes a JSON object as desired state.
+    ///
+    /// # Errors
+    /// [`InvalidManifest`] when `apiVersion`, `kind` or `metadata.name` is missing or empty, when it holds what only
+    /// the API server writes (`status`, `metadata.uid` and the like), or when it is over [`MANIFEST_BYTES_MAX`].
+    pub fn new(body: Value) -> Result<Self, InvalidManifest> {
+        let kind = kind_of(&body)?;
+        let name = text(&body["metadata"], "name")
+            .ok_or(InvalidManifest { path: "metadata.name", rule: "must be a text and not empty" })?;
+        if !body["status"].is_null() {
+            return Err(InvalidManifest { path: "status", rule: "is written by the cluster, not desired" });
+        }
+        for (member, path) in SERVER_METADATA {
+            if !body["metadata"][member].is_null() {
+                return Err(InvalidManifest { path, rule: "is written by the API server, not desired" });
+            }
+        }
+        let mut canonical = String::with_capacity(512);
+        crate::hash::write_canonical(&body, &mut canonical);
+        if canonical.len() > MANIFEST_BYTES_MAX {
+            return Err(InvalidManifest { path: "", rule: "must be at most 1 MiB of JSON" });
+        }
+        let key = ObjectKey {
+            group: kind.group.clone(),
+            kind: kind.kind.clone(),
+            namespace: text(&body["metadata"], "namespace").map(Into::into),
+            name: name.into(),
+        };
+        let hash = ContentHash::of_bytes(canonical.as_bytes());
+        Ok(Self(Arc::new(Inner { kind, key, hash, body })))
+    }
+
+    /// Group, version and kind.
+    #[must_use]
+    pub fn kind(&self) -> &GroupVersionKind {
+        &self.0.kind
+    }
+
+    /// Which object this is.
+    #[must_use]
+    pub fn key(&self) -> &ObjectKey {
+        &self.0.key
+    }
+
+    /// Hash of the content.
+    #[must_use]
+    pub fn hash(&self) -> ContentHash {
+        self.0.hash
+    }
+
+    /// The object itself.
+    #[must_use]
+    pub fn body(&self) -> &Value {
+        &self.0.body
+    }
+}
+
+impl fmt::Debug for Manifest {
+    /// The key and the start of the hash: a body may hold what is nobody's business.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Manifest({} #{})", self.key(), self.hash().short(8))
+    }
+}
+
+impl Serialize for Manifest {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.body().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Manifest {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::new(Value::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
+}
+
+/// Reads `apiVersion` and `kind` of any object.
+///
+/// # Errors
+/// [`InvalidManifest`] when one is missing, empty or has more than one slash.
+pub fn kind_of(body: &Value) -> Result<GroupVersionKind, InvalidManifest> {
+    let rule = "must be a text and not empty";
+    let api_version = text(body, "apiVersion").ok_or(InvalidManifest { path: "apiVersion", rule })?;
+    let kind = text(body, "kind").ok_or(InvalidManifest { path: "kind", rule })?;
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    if version.is_empty() || version.contains('/') {
+        return Err(InvalidManifest { path: "apiVersion", rule: "must be `version` or `group/version`" });
+    }
+    Ok(GroupVersionKind::new(group, version, kind))
+}
+
+fn text<'a>(object: &'a Value, member: &str) -> Option<&'a str> {
+    object.get(member)?.as_str().filter(|text| !text.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_manifest_knows_its_key_kind_and_hash() {
+        let body = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "n"}});
+        let manifest = Manifest::new(body.clone()).unwrap();
+        assert_eq!(manifest.kind(), &GroupVersionKind::new("apps", "v1", "Deployment"));
+        assert_eq!(manifest.key().to_string(), "Deployment.apps n/web");
+        assert_eq!(manifest.hash(), ContentHash::of(&body));
+    }
+
+    #[test]
+    fn what_only_the_server_writes_is_refused() {
+        let with = |path: &str, value: Value| {
+            let mut body = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}});
+            *body.pointer_mut(path).unwrap() = value;
+            Manifest::new(body)
+        };
+        assert_eq!(with("/metadata", json!({"name": "c", "uid": "1"})).unwrap_err().path, "metadata.uid");
+        assert_eq!(with("/metadata", json!({})).unwrap_err().path, "metadata.name");
+        assert_eq!(with("/kind", json!("")).unwrap_err().path, "kind");
+        assert_eq!(with("/apiVersion", json!("a/b/c")).unwrap_err().path, "apiVersion");
+    }
+}

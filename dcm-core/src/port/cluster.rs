@@ -1,0 +1,533 @@
+//! One Kubernetes cluster, and where clusters come from.
+//!
+//! # Contract of [`Cluster`]
+//! - [`Cluster::create`] creates or fails with [`Error::AlreadyExists`]; it never changes an object that is there.
+//! - [`Cluster::update`], [`Cluster::release`] and [`Cluster::delete`] act on exactly the object state that the caller
+//!   observed (UID and `resourceVersion`), else they fail with [`Error::Conflict`] or [`Error::NotFound`] and change
+//!   nothing.
+//! - After `update`, what the manifest says holds, what an earlier manifest of ours said and this one does not is
+//!   gone, and what others wrote beside it stays. Objects are written under one field manager,
+//!   [`FIELD_MANAGER`].
+//! - A stream of [`Cluster::watch`] begins with [`WatchEvent::Listed`]. States of one object never go back within
+//!   what one `Listed` began. Its end, or an error, means: watch again.
+//! - A call whose future is dropped, or that fails with an error for which [`Error::outcome_is_unknown`] holds, may
+//!   still happen, until the server's own time limit has passed.
+//! - Calls never retry by themselves, and never wait for a budget: the engine does both.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::stream::BoxStream;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::app_context::{Generation, TokenRequest};
+use crate::hash::ContentHash;
+use crate::manifest::{GroupVersionKind, Manifest, ObjectKey};
+use crate::name::{ClusterId, ContextId, OwnerId};
+use crate::secret::Secret;
+
+/// The one field manager under which objects are written.
+pub const FIELD_MANAGER: &str = "dcm";
+
+/// Label: the installation that an object belongs to.
+pub const LABEL_OWNER: &str = "dcm.internal/owner";
+/// Label: the app context that an object belongs to.
+pub const LABEL_CONTEXT: &str = "dcm.internal/context";
+/// Annotation: the generation in which the object was last written.
+pub const ANNOTATION_GENERATION: &str = "dcm.internal/generation";
+/// Annotation: hash of the manifest that was last written.
+pub const ANNOTATION_MANIFEST: &str = "dcm.internal/manifest";
+
+/// Grows with every change of a shard's owner; later than everything that an earlier owner sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Fence(pub u64);
+
+/// On whose behalf a request is made. It travels in the User-Agent, so that the API server's own audit log tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    /// The installation.
+    pub owner: OwnerId,
+    /// The app context; none for what concerns the whole cluster.
+    pub context: Option<ContextId>,
+    /// Its generation.
+    pub generation: Generation,
+    /// The fence of the shard's owner.
+    pub fence: Fence,
+}
+
+impl Call {
+    /// The User-Agent: `dcm/VERSION owner=… context=… generation=… fence=…`.
+    #[must_use]
+    pub fn user_agent(&self) -> String {
+        let context = self.context.as_ref().map_or("-", ContextId::as_str);
+        let version = env!("CARGO_PKG_VERSION");
+        format!(
+            "dcm/{version} owner={} context={context} generation={} fence={}",
+            self.owner, self.generation, self.fence.0
+        )
+    }
+}
+
+/// What marks an object as ours: two labels, to find it by, and two annotations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Marks {
+    /// The installation.
+    pub owner: OwnerId,
+    /// The app context.
+    pub context: ContextId,
+    /// The generation in which it was last written.
+    pub generation: Generation,
+    /// Hash of the manifest that was last written; none when the annotation is gone or unreadable.
+    pub manifest: Option<ContentHash>,
+}
+
+impl Marks {
+    /// Reads the marks of an object; none when it carries no owner or context of ours.
+    #[must_use]
+    pub fn read(body: &Value) -> Option<Self> {
+        let label = |key: &str| body["metadata"]["labels"][key].as_str();
+        let annotation = |key: &str| body["metadata"]["annotations"][key].as_str();
+        Some(Self {
+            owner: OwnerId::new(label(LABEL_OWNER)?).ok()?,
+            context: ContextId::new(label(LABEL_CONTEXT)?).ok()?,
+            generation: Generation(annotation(ANNOTATION_GENERATION).and_then(|text| text.parse().ok()).unwrap_or(0)),
+            manifest: annotation(ANNOTATION_MANIFEST).and_then(|text| text.parse().ok()),
+        })
+    }
+}
+
+/// A manifest as it is written: with our marks and the context's labels.
+#[derive(Debug, Clone)]
+pub struct Stamped {
+    /// What is desired.
+    pub manifest: Manifest,
+    /// Who wants it.
+    pub marks: Marks,
+    /// The context's labels; the manifest's own win where they share a key.
+    pub labels: Arc<BTreeMap<String, String>>,
+}
+
+impl Stamped {
+    /// The JSON object to send.
+    #[must_use]
+    pub fn body(&self) -> Value {
+        let mut body = self.manifest.body().clone();
+        let labels = member(&mut body, "labels");
+        for (key, value) in &*self.labels {
+            labels.entry(key.clone()).or_insert_with(|| Value::String(value.clone()));
+        }
+        labels.insert(LABEL_OWNER.into(), self.marks.owner.as_str().into());
+        labels.insert(LABEL_CONTEXT.into(), self.marks.context.as_str().into());
+        let annotations = member(&mut body, "annotations");
+        annotations.insert(ANNOTATION_GENERATION.into(), self.marks.generation.to_string().into());
+        if let Some(hash) = self.marks.manifest {
+            annotations.insert(ANNOTATION_MANIFEST.into(), hash.to_string().into());
+        }
+        body
+    }
+}
+
+/// A member of `metadata` as an object, made when it is missing or of another type.
+fn member<'a>(body: &'a mut Value, name: &str) -> &'a mut serde_json::Map<String, Value> {
+    let slot = &mut body["metadata"][name];
+    if !slot.is_object() {
+        *slot = Value::Object(serde_json::Map::new());
+    }
+    match slot {
+        Value::Object(members) => members,
+        _ => unreachable!("made an object just now"),
+    }
+}
+
+/// An object as the cluster has it.
+#[derive(Debug, Clone)]
+pub struct Object {
+    /// Group, version and kind.
+    pub kind: GroupVersionKind,
+    /// Which object.
+    pub key: ObjectKey,
+    /// Its UID: another one is another object, whatever its name.
+    pub uid: Arc<str>,
+    /// Its state, for preconditions. Opaque.
+    pub resource_version: Arc<str>,
+    /// Our marks, if it carries them.
+    pub marks: Option<Marks>,
+    /// Finalizers that hold it back, when it is being deleted.
+    pub deleting: Option<Vec<Arc<str>>>,
+    /// All of it.
+    pub body: Arc<Value>,
+}
+
+/// The state of an object that a write is based on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Precondition {
+    /// The object.
+    pub uid: Arc<str>,
+    /// Its state.
+    pub resource_version: Arc<str>,
+}
+
+/// How a deletion went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deletion {
+    /// It is gone.
+    Gone,
+    /// It goes when its finalizers, or its contents, have.
+    Pending,
+}
+
+/// What tells a cluster from another one, whatever its address.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ClusterUid(pub Arc<str>);
+
+/// What is in a namespace beyond what Kubernetes made itself, events, and what another listed object owns.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Contents {
+    /// How many objects.
+    pub count: usize,
+    /// Some of them, at most [`CONTENTS_SAMPLE_MAX`].
+    pub sample: Vec<ObjectKey>,
+}
+
+/// Most objects named in [`Contents::sample`].
+pub const CONTENTS_SAMPLE_MAX: usize = 10;
+
+/// A token that a cluster issued.
+#[derive(Debug, Clone)]
+pub struct IssuedToken {
+    /// The token.
+    pub token: Secret,
+    /// When it ends.
+    pub expires: Timestamp,
+}
+
+/// One thing that somebody may or may not do, as a SelfSubjectAccessReview asks it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Access {
+    /// The verb, such as `create`.
+    pub verb: Arc<str>,
+    /// The API group; empty for the core group.
+    pub group: Arc<str>,
+    /// The resource in the plural, such as `roles`.
+    pub resource: Arc<str>,
+    /// The subresource, such as `approval`; empty for none.
+    pub subresource: Arc<str>,
+    /// One object's name; empty for all.
+    pub name: Arc<str>,
+    /// The namespace; none for all.
+    pub namespace: Option<Arc<str>>,
+}
+
+/// What a cluster says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerInfo {
+    /// Its version, such as `v1.36.3`.
+    pub version: String,
+    /// Its time when it answered, when it told it.
+    pub time: Option<Timestamp>,
+}
+
+/// What a watch tells.
+#[derive(Debug, Clone)]
+pub enum WatchEvent {
+    /// All objects there are: replaces whatever was known.
+    Listed(Vec<Object>),
+    /// The object is now so.
+    Applied(Object),
+    /// The object is gone; this was its last state.
+    Deleted(Object),
+}
+
+/// Which objects a watch follows.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Selection {
+    /// Their kind.
+    pub kind: GroupVersionKind,
+    /// The owner that they are labelled with ([`LABEL_OWNER`]).
+    pub owner: OwnerId,
+}
+
+/// Follows objects of one kind.
+pub type Watch = BoxStream<'static, Result<WatchEvent, Error>>;
+
+/// Why a cluster refused or failed.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Error {
+    /// It can't be reached: name, connection, TLS or broken off.
+    #[error("the cluster can't be reached")]
+    Unreachable {
+        /// What happened below.
+        #[source]
+        source: Arc<dyn std::error::Error + Send + Sync>,
+    },
+    /// It did not answer in time.
+    #[error("no answer within {limit:?}")]
+    TimedOut {
+        /// The limit.
+        limit: Duration,
+    },
+    /// Our credential is not accepted (401).
+    #[error("our credential is not accepted: {message}")]
+    Unauthorized {
+        /// The server's words.
+        message: String,
+    },
+    /// We may not do this (403).
+    #[error("not allowed: {message}")]
+    Forbidden {
+        /// The server's words.
+        message: String,
+    },
+    /// There is no such object (404).
+    #[error("there is no such object")]
+    NotFound,
+    /// The cluster serves no such kind.
+    #[error("the cluster has no {kind}")]
+    UnknownKind {
+        /// The kind.
+        kind: GroupVersionKind,
+    },
+    /// There is an object of this name already (409 on create).
+    #[error("there is an object of this name already")]
+    AlreadyExists,
+    /// The object is not as it was observed (409 on a precondition).
+    #[error("the object changed meanwhile")]
+    Conflict,
+    /// Another field manager holds fields that we want to set (409 on an apply without force).
+    #[error("{manager} manages {field}")]
+    FieldConflict {
+        /// The other manager.
+        manager: String,
+        /// One of the fields.
+        field: String,
+    },
+    /// What was asked about is no longer kept (410).
+    #[error("what was asked about is no longer kept")]
+    Gone,
+    /// The object breaks a rule (400, 422): the same request fails again.
+    #[error("refused: {message}")]
+    Invalid {
+        /// The server's words.
+        message: String,
+    },
+    /// It has too much to do (429).
+    #[error("the cluster asks for fewer requests")]
+    TooManyRequests {
+        /// How long to wait, when it said.
+        retry_after: Option<Duration>,
+    },
+    /// It failed (5xx).
+    #[error("the cluster failed with {code}: {message}")]
+    Server {
+        /// The HTTP status.
+        code: u16,
+        /// The server's words.
+        message: String,
+    },
+    /// This implementation does not do this.
+    #[error("not supported: {what}")]
+    Unsupported {
+        /// What was asked for.
+        what: String,
+    },
+    /// What we were given to reach it is no usable kubeconfig.
+    #[error("unusable kubeconfig: {reason}")]
+    Kubeconfig {
+        /// Which rule it breaks, without its content.
+        reason: String,
+    },
+}
+
+impl Error {
+    /// True when the same call may succeed later without anybody changing anything.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::Unreachable { .. }
+            | Self::TimedOut { .. }
+            | Self::Conflict
+            | Self::Gone
+            | Self::TooManyRequests { .. }
+            | Self::Server { .. } => true,
+            Self::Unauthorized { .. }
+            | Self::Forbidden { .. }
+            | Self::NotFound
+            | Self::UnknownKind { .. }
+            | Self::AlreadyExists
+            | Self::FieldConflict { .. }
+            | Self::Invalid { .. }
+            | Self::Unsupported { .. }
+            | Self::Kubeconfig { .. } => false,
+        }
+    }
+
+    /// True when the request may have happened, or may happen yet.
+    #[must_use]
+    pub fn outcome_is_unknown(&self) -> bool {
+        matches!(self, Self::Unreachable { .. } | Self::TimedOut { .. } | Self::Server { .. })
+    }
+
+    /// True when it speaks of the whole cluster and not of the one request.
+    #[must_use]
+    pub fn is_about_cluster(&self) -> bool {
+        matches!(
+            self,
+            Self::Unreachable { .. } | Self::TimedOut { .. } | Self::Unauthorized { .. } | Self::Kubeconfig { .. }
+        )
+    }
+}
+
+/// One Kubernetes cluster. The contract is in the [module's documentation](self).
+#[async_trait]
+pub trait Cluster: Send + Sync + 'static {
+    /// What tells this cluster from another one: the UID of its `kube-system` namespace.
+    ///
+    /// # Errors
+    /// [`Error`].
+    async fn uid(&self, call: &Call) -> Result<ClusterUid, Error>;
+
+    /// What the cluster says of itself.
+    ///
+    /// # Errors
+    /// [`Error`].
+    async fn server_info(&self, call: &Call) -> Result<ServerInfo, Error>;
+
+    /// Reads one object.
+    ///
+    /// # Errors
+    /// [`Error`]; a missing object is `None`, a missing kind [`Error::UnknownKind`].
+    async fn get(&self, call: &Call, kind: &GroupVersionKind, key: &ObjectKey) -> Result<Option<Object>, Error>;
+
+    /// Makes an object.
+    ///
+    /// # Errors
+    /// [`Error`], among them [`Error::AlreadyExists`].
+    async fn create(&self, call: &Call, object: &Stamped) -> Result<Object, Error>;
+
+    /// Brings an object to its desired state. With `force`, fields that other managers hold are taken over; without,
+    /// they are an [`Error::FieldConflict`].
+    ///
+    /// # Errors
+    /// [`Error`], among them [`Error::Conflict`] and [`Error::NotFound`].
+    async fn update(
+        &self,
+        call: &Call,
+        object: &Stamped,
+        observed: &Precondition,
+        force: bool,
+    ) -> Result<Object, Error>;
+
+    /// Takes our labels, annotations and managed fields off an object and leaves the rest.
+    ///
+    /// # Errors
+    /// [`Error`], among them [`Error::Conflict`] and [`Error::NotFound`].
+    async fn release(
+        &self,
+        call: &Call,
+        kind: &GroupVersionKind,
+        key: &ObjectKey,
+        observed: &Precondition,
+    ) -> Result<Object, Error>;
+
+    /// Deletes an object, and what depends on it in the background.
+    ///
+    /// # Errors
+    /// [`Error`], among them [`Error::Conflict`] and [`Error::NotFound`].
+    async fn delete(
+        &self,
+        call: &Call,
+        kind: &GroupVersionKind,
+        key: &ObjectKey,
+        observed: &Precondition,
+    ) -> Result<Deletion, Error>;
+
+    /// Follows the objects of one kind and owner.
+    ///
+    /// # Errors
+    /// [`Error`].
+    async fn watch(&self, call: &Call, selection: &Selection) -> Result<Watch, Error>;
+
+    /// Approves a CertificateSigningRequest in the state that was observed. An approved one stays as it is.
+    ///
+    /// # Errors
+    /// [`Error`], among them [`Error::Conflict`] and [`Error::NotFound`].
+    async fn approve(&self, call: &Call, observed: &Object) -> Result<Object, Error>;
+
+    /// Issues a token for a ServiceAccount.
+    ///
+    /// # Errors
+    /// [`Error`], among them [`Error::NotFound`] when there is no such ServiceAccount.
+    async fn issue_token(&self, call: &Call, request: &TokenRequest) -> Result<IssuedToken, Error>;
+
+    /// Counts what is in a namespace beside our own objects of this context (see [`Contents`]).
+    ///
+    /// # Errors
+    /// [`Error`].
+    async fn contents(&self, call: &Call, namespace: &str) -> Result<Contents, Error>;
+
+    /// Asks for each access whether we have it, in the order asked.
+    ///
+    /// # Errors
+    /// [`Error`].
+    async fn review(&self, call: &Call, accesses: &[Access]) -> Result<Vec<bool>, Error>;
+}
+
+/// Where clusters come from. Asked again at each reconnect, so short-lived credentials work.
+#[async_trait]
+pub trait Clusters: Send + Sync + 'static {
+    /// Connects to a cluster. Making the client may be all that happens: the first call tells whether it answers.
+    ///
+    /// # Errors
+    /// [`Error::Kubeconfig`] when what it would take is missing or refused, [`Error::Unreachable`] when it can't be
+    /// looked up now.
+    async fn connect(&self, cluster: &ClusterId) -> Result<Arc<dyn Cluster>, Error>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn stamped(body: Value) -> Stamped {
+        let manifest = Manifest::new(body).unwrap();
+        let marks = Marks {
+            owner: OwnerId::new("dcm").unwrap(),
+            context: ContextId::new("lc-1").unwrap(),
+            generation: Generation(3),
+            manifest: Some(manifest.hash()),
+        };
+        let labels = BTreeMap::from([("dcm.internal/project".to_owned(), "p".to_owned())]);
+        Stamped { manifest, marks, labels: Arc::new(labels) }
+    }
+
+    #[test]
+    fn what_is_stamped_can_be_read_back() {
+        let body = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "labels": {"a": "b"}}});
+        let stamped = stamped(body);
+        assert_eq!(Marks::read(&stamped.body()), Some(stamped.marks.clone()));
+        assert_eq!(stamped.body()["metadata"]["labels"]["a"], "b");
+        assert_eq!(stamped.body()["metadata"]["labels"]["dcm.internal/project"], "p");
+    }
+
+    #[test]
+    fn an_unmarked_object_is_nobodys() {
+        assert_eq!(Marks::read(&json!({"metadata": {"name": "c"}})), None);
+    }
+
+    #[test]
+    fn the_user_agent_names_owner_context_generation_and_fence() {
+        let call = Call {
+            owner: OwnerId::new("dcm").unwrap(),
+            context: Some(ContextId::new("lc-1").unwrap()),
+            generation: Generation(2),
+            fence: Fence(7),
+        };
+        assert!(call.user_agent().ends_with("owner=dcm context=lc-1 generation=2 fence=7"));
+    }
+}

@@ -1,0 +1,437 @@
+//! Documents: where state is kept.
+//!
+//! A [`Store`] holds JSON documents under paths. It is small and object safe, so that anyone can write a backend; the
+//! `conformance` suite of `dcm-store` holds each backend to this contract.
+//!
+//! # Contract
+//! - **Paths** are compared bytewise. A document is read as it was written.
+//! - **Versions**: each write of a document gives it a version that was never used before for that path, also over
+//!   deletion and re-creation. Versions of one path grow.
+//! - **No blind writes**: a [`Write`] says what it expects. When the expectation does not hold, nothing of that write
+//!   happens and the error is [`Error::Conflict`].
+//! - **Batches** are applied in order. With [`Capabilities::atomic_batches`] all or none is applied. Without, the
+//!   writes before the failed one stay, and [`BatchError::applied`] says how many they are.
+//! - **Reads** see every write whose call had returned before the read began.
+//! - **Lists** come in bytewise order of their paths, in pages. Each page is consistent; a list over several pages
+//!   may miss what is written meanwhile, and never misses or repeats what is not.
+//! - **Watches** are level-triggered: after [`Store::watch`] returned, each later change of a document below the
+//!   prefix is followed by an event that shows this or a later state of it. Changes may be joined. Versions of one
+//!   path never go back. A watch that lost something, or whose backend went away, says [`Change::Lost`] and ends:
+//!   list again. To follow from a known state, watch first and list then.
+//! - **Unknown outcome**: when a write fails with [`Error::Unavailable`], it may have happened. Read before deciding.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures::stream::BoxStream;
+use serde::{Serialize, de::DeserializeOwned};
+
+/// Longest path, in bytes.
+pub const PATH_BYTES_MAX: usize = 1024;
+
+/// Largest document, in bytes of JSON: etcd refuses requests over 1.5 MiB by default.
+pub const DOCUMENT_BYTES_MAX: usize = 1024 * 1024;
+
+/// Most writes in one batch: etcd's default limit of operations in a transaction.
+pub const BATCH_WRITES_MAX: usize = 128;
+
+/// Most documents in one page.
+pub const PAGE_MAX: usize = 500;
+
+/// Where a document lies: non-empty segments joined by `/`, such as `projects/p1`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Path(Arc<str>);
+
+/// A text that is not a path.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a path: segments joined by '/', none empty, no control characters, at most 1024 bytes")]
+pub struct InvalidPath(pub String);
+
+impl Path {
+    /// Parses a path.
+    ///
+    /// # Errors
+    /// [`InvalidPath`] when a segment is empty or holds a control character, or the whole is over [`PATH_BYTES_MAX`].
+    pub fn new(text: impl AsRef<str>) -> Result<Self, InvalidPath> {
+        let text = text.as_ref();
+        let legal = text.len() <= PATH_BYTES_MAX
+            && text.split('/').all(|segment| !segment.is_empty())
+            && !text.chars().any(char::is_control);
+        if legal { Ok(Self(text.into())) } else { Err(InvalidPath(text.chars().take(PATH_BYTES_MAX).collect())) }
+    }
+
+    /// The path as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The segments.
+    pub fn segments(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.0.split('/')
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.0, f)
+    }
+}
+
+/// All paths below a folder: `projects` holds `projects/p1` and `projects/p1/x`, not `projects` nor `projects2`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Prefix(Arc<str>);
+
+impl Prefix {
+    /// Everything below `folder`.
+    #[must_use]
+    pub fn below(folder: &Path) -> Self {
+        Self(format!("{folder}/").into())
+    }
+
+    /// Everything there is.
+    #[must_use]
+    pub fn everything() -> Self {
+        Self("".into())
+    }
+
+    /// The text that all its paths begin with: empty, or ending in `/`.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// True for the paths below it.
+    #[must_use]
+    pub fn contains(&self, path: &Path) -> bool {
+        path.as_str().starts_with(&*self.0)
+    }
+}
+
+impl fmt::Display for Prefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Prefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.0, f)
+    }
+}
+
+/// Identifies one state of one document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Version(pub u64);
+
+/// A JSON document, kept as its text: compact in memory, and read as it was written.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Document(Arc<str>);
+
+impl Document {
+    /// Serialises a value.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when the value has no JSON form or is over [`DOCUMENT_BYTES_MAX`].
+    pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Self, Error> {
+        let text = serde_json::to_string(value).map_err(|source| Error::Invalid { reason: source.to_string() })?;
+        if text.len() > DOCUMENT_BYTES_MAX {
+            let reason = format!("the document has {} bytes, more than {DOCUMENT_BYTES_MAX}", text.len());
+            return Err(Error::Invalid { reason });
+        }
+        Ok(Self(text.into()))
+    }
+
+    /// Takes JSON text that a backend kept. The text is not parsed here; reading it does.
+    #[must_use]
+    pub fn from_stored(text: impl Into<Arc<str>>) -> Self {
+        Self(text.into())
+    }
+
+    /// The JSON text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Reads the value.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] when the text is not JSON or not of this type. The text is not in the error: it may be secret.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        serde_json::from_str(&self.0).map_err(|source| Error::Corrupt {
+            what: std::any::type_name::<T>().to_owned(),
+            line: source.line(),
+            column: source.column(),
+        })
+    }
+}
+
+impl fmt::Debug for Document {
+    /// The size alone: a document may hold secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Document({} bytes)", self.0.len())
+    }
+}
+
+/// A document with its path and version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Where it lies.
+    pub path: Path,
+    /// Its version.
+    pub version: Version,
+    /// Its content.
+    pub document: Document,
+}
+
+/// One write, with what it expects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Write {
+    /// Makes a document; there must be none.
+    Create {
+        /// Where.
+        path: Path,
+        /// The content.
+        document: Document,
+    },
+    /// Replaces a document; it must have this version.
+    Update {
+        /// Where.
+        path: Path,
+        /// The version it must have.
+        version: Version,
+        /// The new content.
+        document: Document,
+    },
+    /// Removes a document; it must have this version.
+    Delete {
+        /// Where.
+        path: Path,
+        /// The version it must have.
+        version: Version,
+    },
+}
+
+impl Write {
+    /// Where it writes.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Create { path, .. } | Self::Update { path, .. } | Self::Delete { path, .. } => path,
+        }
+    }
+}
+
+/// What a list asks for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PageRequest {
+    /// Only paths after this one; none: from the beginning.
+    pub after: Option<Path>,
+    /// At most so many documents; none, or more than [`PAGE_MAX`]: [`PAGE_MAX`].
+    pub limit: Option<usize>,
+}
+
+/// One page of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// The documents, in order.
+    pub entries: Vec<Entry>,
+    /// Where to go on; none when this was the last page.
+    pub next: Option<Path>,
+}
+
+/// What a backend can do beyond the least that the contract asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)]
+pub struct Capabilities {
+    /// A batch is applied as a whole or not at all.
+    pub atomic_batches: bool,
+    /// What is written outlives the process.
+    pub durable: bool,
+    /// Watches and writes of several processes on one store see one another.
+    pub shared: bool,
+    /// Documents may hold clear secrets (`{"$secret": …}`): only where nothing reaches a disk, or below which they are
+    /// encrypted. A backend without it refuses them.
+    pub holds_secrets: bool,
+}
+
+/// What a watch tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// The document is now so.
+    Put(Entry),
+    /// The document is gone.
+    Deleted(Path),
+    /// Something may have been missed, and nothing more comes: list again.
+    Lost,
+}
+
+/// Follows the changes below a prefix. Its end means the same as [`Change::Lost`].
+pub type Watch = BoxStream<'static, Change>;
+
+/// Why a store refused or failed.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Error {
+    /// The document is not as the write expected.
+    #[error("{path} was changed by somebody else meanwhile")]
+    Conflict {
+        /// Which document.
+        path: Path,
+        /// The version it has; none when there is no such document.
+        found: Option<Version>,
+    },
+    /// The request breaks a rule of the contract; the same request fails again.
+    #[error("the store refuses this: {reason}")]
+    Invalid {
+        /// The rule.
+        reason: String,
+    },
+    /// A stored document can't be read.
+    #[error("a stored document is no {what} (line {line}, column {column})")]
+    Corrupt {
+        /// What was expected.
+        what: String,
+        /// Line of the first fault.
+        line: usize,
+        /// Column of the first fault.
+        column: usize,
+    },
+    /// The store could not be asked, or did not answer in time: a write may have happened.
+    #[error("the store is not available")]
+    Unavailable {
+        /// What happened below.
+        #[source]
+        source: Arc<dyn std::error::Error + Send + Sync>,
+    },
+    /// The store failed in a way that asking again will not mend, such as a full or read-only disk or a wrong key.
+    #[error("the store failed: {reason}")]
+    Failed {
+        /// What happened, without secrets.
+        reason: String,
+        /// What happened below.
+        #[source]
+        source: Option<Arc<dyn std::error::Error + Send + Sync>>,
+    },
+}
+
+impl Error {
+    /// True when the same call may succeed later.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, Self::Unavailable { .. })
+    }
+}
+
+/// Why a batch failed.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("write {applied} of the batch failed")]
+pub struct BatchError {
+    /// How many writes before the failed one stay: 0 with atomic batches.
+    pub applied: usize,
+    /// Why it failed.
+    #[source]
+    pub source: Error,
+}
+
+/// Where state is kept. The contract is in the [module's documentation](self).
+#[async_trait]
+pub trait Store: Send + Sync + 'static {
+    /// What this backend can do.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Reads one document.
+    ///
+    /// # Errors
+    /// [`Error`]; a missing document is `None`.
+    async fn get(&self, path: &Path) -> Result<Option<Entry>, Error>;
+
+    /// Reads one page of the documents below a prefix.
+    ///
+    /// # Errors
+    /// [`Error`]; nothing below the prefix is an empty page.
+    async fn list(&self, prefix: &Prefix, page: &PageRequest) -> Result<Page, Error>;
+
+    /// Applies writes in order and gives the version of each (of a deleted document: the version it had).
+    ///
+    /// # Errors
+    /// [`BatchError`]; [`Error::Invalid`] for more than [`BATCH_WRITES_MAX`] writes or two of one path.
+    async fn write(&self, batch: &[Write]) -> Result<Vec<Version>, BatchError>;
+
+    /// Follows the changes below a prefix from now on.
+    ///
+    /// # Errors
+    /// [`Error`].
+    async fn watch(&self, prefix: &Prefix) -> Result<Watch, Error>;
+}
+
+/// Conveniences over any [`Store`]; not to be implemented.
+#[async_trait]
+pub trait StoreExt: Store {
+    /// Applies one write.
+    ///
+    /// # Errors
+    /// [`Error`].
+    async fn write_one(&self, write: Write) -> Result<Version, Error> {
+        let versions = self.write(std::slice::from_ref(&write)).await.map_err(|error| error.source)?;
+        versions.first().copied().ok_or_else(|| Error::Failed {
+            reason: "the backend gave no version for a write".into(),
+            source: None,
+        })
+    }
+
+    /// Reads all documents below a prefix, page by page.
+    ///
+    /// # Errors
+    /// [`Error`].
+    async fn list_all(&self, prefix: &Prefix) -> Result<Vec<Entry>, Error> {
+        let mut entries = Vec::new();
+        let mut request = PageRequest::default();
+        loop {
+            let page = self.list(prefix, &request).await?;
+            entries.extend(page.entries);
+            match page.next {
+                Some(next) => request.after = Some(next),
+                None => return Ok(entries),
+            }
+        }
+    }
+}
+
+impl<S: Store + ?Sized> StoreExt for S {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_checked_once() {
+        assert!(Path::new("a/b.c/d e").is_ok());
+        for bad in ["", "/a", "a/", "a//b", "a\nb", &"x".repeat(PATH_BYTES_MAX + 1)] {
+            assert!(Path::new(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_prefix_holds_what_is_below_its_folder_only() {
+        let prefix = Prefix::below(&Path::new("projects").unwrap());
+        assert!(prefix.contains(&Path::new("projects/p").unwrap()));
+        assert!(!prefix.contains(&Path::new("projects").unwrap()));
+        assert!(!prefix.contains(&Path::new("projects2/p").unwrap()));
+    }
+
+    #[test]
+    fn a_document_never_shows_its_content() {
+        let document = Document::from_value(&serde_json::json!({"password": "hunter2"})).unwrap();
+        assert!(!format!("{document:?}").contains("hunter2"));
+        let error = document.read::<Vec<u8>>().unwrap_err();
+        assert!(!format!("{error:?} {error}").contains("hunter2"));
+    }
+}
