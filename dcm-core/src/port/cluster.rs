@@ -41,6 +41,11 @@ pub const LABEL_CONTEXT: &str = "dcm.internal/context";
 pub const ANNOTATION_GENERATION: &str = "dcm.internal/generation";
 /// Annotation: hash of the manifest that was last written.
 pub const ANNOTATION_MANIFEST: &str = "dcm.internal/manifest";
+/// Annotation: present, with the value `adopted`, on objects that were there before us and are never deleted by us.
+/// It is written together with our labels, so that a crash can't make an adopted object look like one of our making.
+pub const ANNOTATION_ORIGIN: &str = "dcm.internal/origin";
+/// Value of [`ANNOTATION_ORIGIN`] for adopted objects.
+pub const ORIGIN_ADOPTED: &str = "adopted";
 
 /// Grows with every change of a shard's owner; later than everything that an earlier owner sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -73,7 +78,18 @@ impl Call {
     }
 }
 
-/// What marks an object as ours: two labels, to find it by, and two annotations.
+/// Where an object of ours comes from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// We made it, and we delete it.
+    #[default]
+    Created,
+    /// It was there before us; it is released in the end and never deleted.
+    Adopted,
+}
+
+/// What marks an object as ours: two labels, to find it by, and annotations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Marks {
     /// The installation.
@@ -84,6 +100,8 @@ pub struct Marks {
     pub generation: Generation,
     /// Hash of the manifest that was last written; none when the annotation is gone or unreadable.
     pub manifest: Option<ContentHash>,
+    /// Where the object comes from.
+    pub origin: Origin,
 }
 
 impl Marks {
@@ -97,6 +115,10 @@ impl Marks {
             context: ContextId::new(label(LABEL_CONTEXT)?).ok()?,
             generation: Generation(annotation(ANNOTATION_GENERATION).and_then(|text| text.parse().ok()).unwrap_or(0)),
             manifest: annotation(ANNOTATION_MANIFEST).and_then(|text| text.parse().ok()),
+            origin: match annotation(ANNOTATION_ORIGIN) {
+                Some(ORIGIN_ADOPTED) => Origin::Adopted,
+                _ => Origin::Created,
+            },
         })
     }
 }
@@ -127,6 +149,9 @@ impl Stamped {
         annotations.insert(ANNOTATION_GENERATION.into(), self.marks.generation.to_string().into());
         if let Some(hash) = self.marks.manifest {
             annotations.insert(ANNOTATION_MANIFEST.into(), hash.to_string().into());
+        }
+        if self.marks.origin == Origin::Adopted {
+            annotations.insert(ANNOTATION_ORIGIN.into(), ORIGIN_ADOPTED.into());
         }
         body
     }
@@ -501,6 +526,7 @@ mod tests {
             context: ContextId::new("lc-1").unwrap(),
             generation: Generation(3),
             manifest: Some(manifest.hash()),
+            origin: Origin::Adopted,
         };
         let labels = BTreeMap::from([("dcm.internal/project".to_owned(), "p".to_owned())]);
         Stamped { manifest, marks, labels: Arc::new(labels) }
