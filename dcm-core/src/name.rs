@@ -37,12 +37,10 @@ pub const API_NAME_RULE: &str =
     "1 to 128 of letters, digits, '-', '_' and '.', beginning and ending with a letter or digit";
 
 /// The rule of DNS labels.
-pub const DNS_LABEL_RULE: &str =
-    "1 to 63 of lower-case letters, digits and '-', beginning and ending with a letter or digit (RFC 1123 label)";
+pub const DNS_LABEL_RULE: &str = "1 to 63 of lower-case letters, digits and '-', beginning and ending with a letter or digit (RFC 1123 label)";
 
 /// The rule of label values that are not empty.
-pub const LABEL_VALUE_RULE: &str =
-    "1 to 63 of letters, digits, '-', '_' and '.', beginning and ending with a letter or digit (Kubernetes label value)";
+pub const LABEL_VALUE_RULE: &str = "1 to 63 of letters, digits, '-', '_' and '.', beginning and ending with a letter or digit (Kubernetes label value)";
 
 /// True when the text follows [`LABEL_VALUE_RULE`].
 #[must_use]
@@ -87,7 +85,11 @@ pub fn is_dns_subdomain(text: &str) -> bool {
 }
 
 fn invalid(kind: &'static str, value: &str, rule: &'static str) -> InvalidName {
-    InvalidName { kind, value: value.chars().take(API_NAME_MAX).collect(), rule }
+    InvalidName {
+        kind,
+        value: value.chars().take(API_NAME_MAX).collect(),
+        rule,
+    }
 }
 
 macro_rules! name_type {
@@ -161,7 +163,6 @@ macro_rules! name_type {
     };
 }
 
-
 name_type!(
     /// Name of a project, the owner of logical clouds.
     ProjectName, "project name", is_api_name, API_NAME_RULE
@@ -232,7 +233,10 @@ impl ClusterId {
     /// # Errors
     /// [`InvalidName`] for the part that breaks its rule.
     pub fn new(provider: impl AsRef<str>, cluster: impl AsRef<str>) -> Result<Self, InvalidName> {
-        Ok(Self { provider: ClusterProviderName::new(provider)?, cluster: ClusterName::new(cluster)? })
+        Ok(Self {
+            provider: ClusterProviderName::new(provider)?,
+            cluster: ClusterName::new(cluster)?,
+        })
     }
 }
 
@@ -246,8 +250,9 @@ impl FromStr for ClusterId {
     type Err = InvalidName;
 
     fn from_str(text: &str) -> Result<Self, InvalidName> {
-        let (provider, cluster) =
-            text.split_once('/').ok_or_else(|| invalid("cluster", text, "written as provider/cluster"))?;
+        let (provider, cluster) = text
+            .split_once('/')
+            .ok_or_else(|| invalid("cluster", text, "written as provider/cluster"))?;
         Self::new(provider, cluster)
     }
 }
@@ -275,7 +280,16 @@ mod tests {
         for good in ["a", "A1", "lc-1", "a.b_c", &"x".repeat(API_NAME_MAX)] {
             assert!(ProjectName::new(good).is_ok(), "{good}");
         }
-        for bad in ["", "-a", "a-", ".", "a/b", "a b", "é", &"x".repeat(API_NAME_MAX + 1)] {
+        for bad in [
+            "",
+            "-a",
+            "a-",
+            ".",
+            "a/b",
+            "a b",
+            "é",
+            &"x".repeat(API_NAME_MAX + 1),
+        ] {
             assert!(ProjectName::new(bad).is_err(), "{bad}");
         }
     }

@@ -113,7 +113,11 @@ impl Marks {
         Some(Self {
             owner: OwnerId::new(label(LABEL_OWNER)?).ok()?,
             context: ContextId::new(label(LABEL_CONTEXT)?).ok()?,
-            generation: Generation(annotation(ANNOTATION_GENERATION).and_then(|text| text.parse().ok()).unwrap_or(0)),
+            generation: Generation(
+                annotation(ANNOTATION_GENERATION)
+                    .and_then(|text| text.parse().ok())
+                    .unwrap_or(0),
+            ),
             manifest: annotation(ANNOTATION_MANIFEST).and_then(|text| text.parse().ok()),
             origin: match annotation(ANNOTATION_ORIGIN) {
                 Some(ORIGIN_ADOPTED) => Origin::Adopted,
@@ -141,12 +145,17 @@ impl Stamped {
         let mut body = self.manifest.body().clone();
         let labels = member(&mut body, "labels");
         for (key, value) in &*self.labels {
-            labels.entry(key.clone()).or_insert_with(|| Value::String(value.clone()));
+            labels
+                .entry(key.clone())
+                .or_insert_with(|| Value::String(value.clone()));
         }
         labels.insert(LABEL_OWNER.into(), self.marks.owner.as_str().into());
         labels.insert(LABEL_CONTEXT.into(), self.marks.context.as_str().into());
         let annotations = member(&mut body, "annotations");
-        annotations.insert(ANNOTATION_GENERATION.into(), self.marks.generation.to_string().into());
+        annotations.insert(
+            ANNOTATION_GENERATION.into(),
+            self.marks.generation.to_string().into(),
+        );
         if let Some(hash) = self.marks.manifest {
             annotations.insert(ANNOTATION_MANIFEST.into(), hash.to_string().into());
         }
@@ -395,7 +404,10 @@ impl Error {
     /// True when the request may have happened, or may happen yet.
     #[must_use]
     pub fn outcome_is_unknown(&self) -> bool {
-        matches!(self, Self::Unreachable { .. } | Self::TimedOut { .. } | Self::Server { .. })
+        matches!(
+            self,
+            Self::Unreachable { .. } | Self::TimedOut { .. } | Self::Server { .. }
+        )
     }
 
     /// True when it speaks of the whole cluster and not of the one request.
@@ -403,7 +415,10 @@ impl Error {
     pub fn is_about_cluster(&self) -> bool {
         matches!(
             self,
-            Self::Unreachable { .. } | Self::TimedOut { .. } | Self::Unauthorized { .. } | Self::Kubeconfig { .. }
+            Self::Unreachable { .. }
+                | Self::TimedOut { .. }
+                | Self::Unauthorized { .. }
+                | Self::Kubeconfig { .. }
         )
     }
 }
@@ -427,7 +442,12 @@ pub trait Cluster: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`Error`]; a missing object is `None`, a missing kind [`Error::UnknownKind`].
-    async fn get(&self, call: &Call, kind: &GroupVersionKind, key: &ObjectKey) -> Result<Option<Object>, Error>;
+    async fn get(
+        &self,
+        call: &Call,
+        kind: &GroupVersionKind,
+        key: &ObjectKey,
+    ) -> Result<Option<Object>, Error>;
 
     /// Makes an object.
     ///
@@ -529,12 +549,17 @@ mod tests {
             origin: Origin::Adopted,
         };
         let labels = BTreeMap::from([("dcm.internal/project".to_owned(), "p".to_owned())]);
-        Stamped { manifest, marks, labels: Arc::new(labels) }
+        Stamped {
+            manifest,
+            marks,
+            labels: Arc::new(labels),
+        }
     }
 
     #[test]
     fn what_is_stamped_can_be_read_back() {
-        let body = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "labels": {"a": "b"}}});
+        let body =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "labels": {"a": "b"}}});
         let stamped = stamped(body);
         assert_eq!(Marks::read(&stamped.body()), Some(stamped.marks.clone()));
         assert_eq!(stamped.body()["metadata"]["labels"]["a"], "b");
@@ -554,6 +579,9 @@ mod tests {
             generation: Generation(2),
             fence: Fence(7),
         };
-        assert!(call.user_agent().ends_with("owner=dcm context=lc-1 generation=2 fence=7"));
+        assert!(
+            call.user_agent()
+                .ends_with("owner=dcm context=lc-1 generation=2 fence=7")
+        );
     }
 }
