@@ -360,7 +360,7 @@ fn a_certificate_is_asked_for_approved_awaited_and_collected() {
     let kind = GroupVersionKind::new("certificates.k8s.io", "v1", "CertificateSigningRequest");
     let action = Action::Request {
         name: "user-1".into(),
-        request: Request::Certificate(request),
+        request: Request::Certificate(asked),
     };
     let wanted = bundle(vec![(1, action)]);
     let next = |state: Option<CertificateState>, issued: bool| {

@@ -502,7 +502,7 @@ pub trait Cluster: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`Error`], among them [`Error::Conflict`] and [`Error::NotFound`].
-    async fn approve(&self, call: &Call, observed: &Object) -> Result<Object, Error>;
+    async fn approve(&self, call: &Call, key: &ObjectKey, observed: &Precondition) -> Result<Object, Error>;
 
     /// Issues a token for a ServiceAccount.
     ///
