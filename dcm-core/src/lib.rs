@@ -4,5 +4,8 @@ pub mod app_context;
 pub mod hash;
 pub mod manifest;
 pub mod name;
+#[cfg(feature = "pki")]
+pub mod pki;
 pub mod port;
 pub mod secret;
+pub mod subject;
