@@ -2,6 +2,8 @@
 
 pub mod app_context;
 pub mod hash;
+#[cfg(feature = "logical-cloud")]
+pub mod kubeconfig;
 pub mod manifest;
 pub mod name;
 #[cfg(feature = "pki")]
