@@ -65,14 +65,13 @@ impl Access {
     /// The file for one cluster; none when the user has nothing in it.
     #[must_use]
     pub fn for_cluster(&self, reference: &ReferenceName) -> Option<Kubeconfig> {
-        let access = self.clusters.get(reference)?;
         let names = Names {
             cluster: reference.to_string(),
             context: format!("{}-context", self.user),
             user: self.user.to_string(),
         };
         let mut config = empty();
-        self.add(&mut config, names, reference, access, false);
+        add(&mut config, self.entries(names, self.clusters.get(reference)?));
         Some(Kubeconfig(config))
     }
 
@@ -81,13 +80,8 @@ impl Access {
     pub fn for_all_clusters(&self) -> Kubeconfig {
         let mut config = empty();
         for (reference, access) in &self.clusters {
-            let name = format!("{}@{reference}", self.user);
-            let names = Names {
-                cluster: reference.to_string(),
-                context: name.clone(),
-                user: name,
-            };
-            self.add(&mut config, names, reference, access, false);
+            let names = Names::of_user(&self.user, reference.to_string());
+            add(&mut config, self.entries(names, access));
         }
         Kubeconfig(config)
     }
@@ -97,73 +91,54 @@ impl Access {
         let mut config = empty();
         for (reference, access) in &self.clusters {
             let cluster = format!("{}/{}/{reference}", self.project, self.logical_cloud);
-            let name = format!("{}@{cluster}", self.user);
-            let names = Names {
-                cluster,
-                context: name.clone(),
-                user: name,
-            };
-            self.add(&mut config, names, reference, access, true);
+            let names = Names::of_user(&self.user, cluster);
+            let mut entries = self.entries(names, access);
+            self.mark(&mut entries, reference, &access.credential);
+            add(&mut config, entries);
         }
         config
     }
 
-    fn add(
-        &self,
-        config: &mut Config,
-        names: Names,
-        reference: &ReferenceName,
-        access: &ClusterAccess,
-        is_marked: bool,
-    ) {
-        let mark = Mark {
-            project: self.project.to_string(),
-            logical_cloud: self.logical_cloud.to_string(),
-            reference: reference.to_string(),
-            user: Some(self.user.to_string()),
-            has_own_key: false,
-        };
-        let extensions = |mark: Mark| {
-            if is_marked {
-                vec![Extension {
-                    extension: mark,
-                    name: MARK_NAME,
-                }]
-            } else {
-                Vec::new()
-            }
-        };
-        let mut user = user_of(&access.credential);
-        user.extensions = extensions(Mark {
-            has_own_key: access.credential.is_keyless(),
-            ..mark.clone()
-        });
-        let mut cluster = cluster_of(&access.cluster);
-        cluster.extensions = extensions(Mark {
-            user: None,
-            ..mark.clone()
-        });
+    fn entries(&self, names: Names, access: &ClusterAccess) -> Entries {
         let context = Context {
             cluster: names.cluster.clone(),
-            extensions: extensions(mark),
+            extensions: Vec::new(),
             namespace: self.namespace.to_string(),
             user: names.user.clone(),
         };
-        if config.current_context.is_empty() {
-            config.current_context.clone_from(&names.context);
+        Entries {
+            cluster: NamedCluster {
+                cluster: cluster_of(&access.cluster),
+                name: names.cluster,
+            },
+            context: NamedContext {
+                context,
+                name: names.context,
+            },
+            user: NamedUser {
+                name: names.user,
+                user: user_of(&access.credential),
+            },
         }
-        config.clusters.push(NamedCluster {
-            cluster,
-            name: names.cluster,
-        });
-        config.contexts.push(NamedContext {
-            context,
-            name: names.context,
-        });
-        config.users.push(NamedUser {
-            name: names.user,
-            user,
-        });
+    }
+
+    fn mark(&self, entries: &mut Entries, reference: &ReferenceName, credential: &Credential) {
+        let mark = |user: Option<&UserName>, has_own_key| {
+            let extension = Mark {
+                project: self.project.to_string(),
+                logical_cloud: self.logical_cloud.to_string(),
+                reference: reference.to_string(),
+                user: user.map(UserName::to_string),
+                has_own_key,
+            };
+            vec![Extension {
+                extension,
+                name: MARK_NAME,
+            }]
+        };
+        entries.cluster.cluster.extensions = mark(None, false);
+        entries.context.context.extensions = mark(Some(&self.user), false);
+        entries.user.user.extensions = mark(Some(&self.user), credential.is_keyless());
     }
 }
 
@@ -214,6 +189,35 @@ struct Names {
     cluster: String,
     context: String,
     user: String,
+}
+
+impl Names {
+    /// The context and the user entry are both `USER@CLUSTER_ENTRY`.
+    fn of_user(user: &UserName, cluster: String) -> Self {
+        let name = format!("{user}@{cluster}");
+        Self {
+            cluster,
+            context: name.clone(),
+            user: name,
+        }
+    }
+}
+
+/// The three entries that belong together.
+struct Entries {
+    cluster: NamedCluster,
+    context: NamedContext,
+    user: NamedUser,
+}
+
+/// Adds entries; the first context is current.
+fn add(config: &mut Config, entries: Entries) {
+    if config.current_context.is_empty() {
+        config.current_context.clone_from(&entries.context.name);
+    }
+    config.clusters.push(entries.cluster);
+    config.contexts.push(entries.context);
+    config.users.push(entries.user);
 }
 
 fn empty() -> Config {

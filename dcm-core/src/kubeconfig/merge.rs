@@ -101,6 +101,7 @@ const USERS: List = List {
 };
 
 /// A list after the merge.
+#[derive(Default)]
 struct Merged {
     /// What is in it. Entries that are [`Self::dropped`] are still there when they are shared.
     entries: Vec<Entry>,
@@ -117,10 +118,7 @@ fn replace(
     let existing = input::take_entries(root, list.name).map_err(MergeError::Existing)?;
     let mut wanted = input::take_entries(wanted, list.name).map_err(|_| NotWritten)?;
     let names: BTreeSet<String> = wanted.iter().map(|entry| entry.name.clone()).collect();
-    let mut merged = Merged {
-        entries: Vec::new(),
-        dropped: BTreeSet::new(),
-    };
+    let mut merged = Merged::default();
     for old in existing {
         match (names.contains(&old.name), is_ours(access, &old, list)) {
             (true, false) => {
