@@ -117,14 +117,7 @@ fn hash_of(steps: &[Step]) -> ContentHash {
     for step in steps {
         let _ = match &step.action {
             Action::Apply { manifest, existing } => {
-                writeln!(
-                    text,
-                    "{} {} {:?} {}",
-                    step.app,
-                    step.stage.0,
-                    existing,
-                    manifest.hash()
-                )
+                writeln!(text, "{} {} {:?} {}", step.app, step.stage.0, existing, manifest.hash())
             }
             Action::Request { name, request } => {
                 writeln!(text, "{} {} {name} {:?}", step.app, step.stage.0, request)
@@ -227,15 +220,8 @@ mod tests {
         let body =
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "n"}});
         let manifest = Manifest::new(body).unwrap();
-        let action = Action::Apply {
-            manifest,
-            existing: Existing::Refuse,
-        };
-        Step {
-            app: AppName::new("app").unwrap(),
-            stage: Stage(stage),
-            action,
-        }
+        let action = Action::Apply { manifest, existing: Existing::Refuse };
+        Step { app: AppName::new("app").unwrap(), stage: Stage(stage), action }
     }
 
     #[test]
@@ -245,10 +231,7 @@ mod tests {
         assert_eq!(one, other);
         assert_eq!(one.hash(), other.hash());
         assert_eq!(one.steps()[0].stage, Stage(1));
-        assert_ne!(
-            one.hash(),
-            Bundle::new(vec![step(1, "a"), step(1, "b")]).unwrap().hash()
-        );
+        assert_ne!(one.hash(), Bundle::new(vec![step(1, "a"), step(1, "b")]).unwrap().hash());
     }
 
     #[test]

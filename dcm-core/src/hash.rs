@@ -141,10 +141,7 @@ mod tests {
     #[test]
     fn text_form_round_trips_and_refuses_other_texts() {
         let hash = ContentHash::of_bytes(b"");
-        assert_eq!(
-            hash.to_string(),
-            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-        );
+        assert_eq!(hash.to_string(), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
         assert_eq!(hash.to_string().parse(), Ok(hash));
         assert!(hash.to_string().to_uppercase().parse::<ContentHash>().is_err());
         assert!("ab".parse::<ContentHash>().is_err());

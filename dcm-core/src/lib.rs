@@ -2,9 +2,14 @@
 
 pub mod app_context;
 pub mod hash;
+#[cfg(feature = "logical-cloud")]
+pub mod kubeconfig;
 pub mod manifest;
 pub mod name;
+#[cfg(feature = "pki")]
+pub mod pki;
 pub mod plan;
 pub mod port;
 pub mod secret;
 pub mod status;
+pub mod subject;

@@ -27,11 +27,7 @@ impl GroupVersionKind {
     /// Puts the parts together.
     #[must_use]
     pub fn new(group: &str, version: &str, kind: &str) -> Self {
-        Self {
-            group: group.into(),
-            version: version.into(),
-            kind: kind.into(),
-        }
+        Self { group: group.into(), version: version.into(), kind: kind.into() }
     }
 
     /// `apiVersion` as manifests spell it: `v1`, `apps/v1`.
@@ -128,31 +124,20 @@ impl Manifest {
     /// the API server writes (`status`, `metadata.uid` and the like), or when it is over [`MANIFEST_BYTES_MAX`].
     pub fn new(body: Value) -> Result<Self, InvalidManifest> {
         let kind = kind_of(&body)?;
-        let name = text(&body["metadata"], "name").ok_or(InvalidManifest {
-            path: "metadata.name",
-            rule: "must be a text and not empty",
-        })?;
+        let name = text(&body["metadata"], "name")
+            .ok_or(InvalidManifest { path: "metadata.name", rule: "must be a text and not empty" })?;
         if !body["status"].is_null() {
-            return Err(InvalidManifest {
-                path: "status",
-                rule: "is written by the cluster, not desired",
-            });
+            return Err(InvalidManifest { path: "status", rule: "is written by the cluster, not desired" });
         }
         for (member, path) in SERVER_METADATA {
             if !body["metadata"][member].is_null() {
-                return Err(InvalidManifest {
-                    path,
-                    rule: "is written by the API server, not desired",
-                });
+                return Err(InvalidManifest { path, rule: "is written by the API server, not desired" });
             }
         }
         let mut canonical = String::with_capacity(512);
         crate::hash::write_canonical(&body, &mut canonical);
         if canonical.len() > MANIFEST_BYTES_MAX {
-            return Err(InvalidManifest {
-                path: "",
-                rule: "must be at most 1 MiB of JSON",
-            });
+            return Err(InvalidManifest { path: "", rule: "must be at most 1 MiB of JSON" });
         }
         let key = ObjectKey {
             group: kind.group.clone(),
@@ -161,12 +146,7 @@ impl Manifest {
             name: name.into(),
         };
         let hash = ContentHash::of_bytes(canonical.as_bytes());
-        Ok(Self(Arc::new(Inner {
-            kind,
-            key,
-            hash,
-            body,
-        })))
+        Ok(Self(Arc::new(Inner { kind, key, hash, body })))
     }
 
     /// Group, version and kind.
@@ -219,17 +199,11 @@ impl<'de> Deserialize<'de> for Manifest {
 /// [`InvalidManifest`] when one is missing, empty or has more than one slash.
 pub fn kind_of(body: &Value) -> Result<GroupVersionKind, InvalidManifest> {
     let rule = "must be a text and not empty";
-    let api_version = text(body, "apiVersion").ok_or(InvalidManifest {
-        path: "apiVersion",
-        rule,
-    })?;
+    let api_version = text(body, "apiVersion").ok_or(InvalidManifest { path: "apiVersion", rule })?;
     let kind = text(body, "kind").ok_or(InvalidManifest { path: "kind", rule })?;
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
     if version.is_empty() || version.contains('/') {
-        return Err(InvalidManifest {
-            path: "apiVersion",
-            rule: "must be `version` or `group/version`",
-        });
+        return Err(InvalidManifest { path: "apiVersion", rule: "must be `version` or `group/version`" });
     }
     Ok(GroupVersionKind::new(group, version, kind))
 }
@@ -247,10 +221,7 @@ mod tests {
     fn a_manifest_knows_its_key_kind_and_hash() {
         let body = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "n"}});
         let manifest = Manifest::new(body.clone()).unwrap();
-        assert_eq!(
-            manifest.kind(),
-            &GroupVersionKind::new("apps", "v1", "Deployment")
-        );
+        assert_eq!(manifest.kind(), &GroupVersionKind::new("apps", "v1", "Deployment"));
         assert_eq!(manifest.key().to_string(), "Deployment.apps n/web");
         assert_eq!(manifest.hash(), ContentHash::of(&body));
     }
@@ -262,17 +233,9 @@ mod tests {
             *body.pointer_mut(path).unwrap() = value;
             Manifest::new(body)
         };
-        assert_eq!(
-            with("/metadata", json!({"name": "c", "uid": "1"}))
-                .unwrap_err()
-                .path,
-            "metadata.uid"
-        );
+        assert_eq!(with("/metadata", json!({"name": "c", "uid": "1"})).unwrap_err().path, "metadata.uid");
         assert_eq!(with("/metadata", json!({})).unwrap_err().path, "metadata.name");
         assert_eq!(with("/kind", json!("")).unwrap_err().path, "kind");
-        assert_eq!(
-            with("/apiVersion", json!("a/b/c")).unwrap_err().path,
-            "apiVersion"
-        );
+        assert_eq!(with("/apiVersion", json!("a/b/c")).unwrap_err().path, "apiVersion");
     }
 }

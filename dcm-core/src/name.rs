@@ -85,11 +85,7 @@ pub fn is_dns_subdomain(text: &str) -> bool {
 }
 
 fn invalid(kind: &'static str, value: &str, rule: &'static str) -> InvalidName {
-    InvalidName {
-        kind,
-        value: value.chars().take(API_NAME_MAX).collect(),
-        rule,
-    }
+    InvalidName { kind, value: value.chars().take(API_NAME_MAX).collect(), rule }
 }
 
 macro_rules! name_type {
@@ -233,10 +229,7 @@ impl ClusterId {
     /// # Errors
     /// [`InvalidName`] for the part that breaks its rule.
     pub fn new(provider: impl AsRef<str>, cluster: impl AsRef<str>) -> Result<Self, InvalidName> {
-        Ok(Self {
-            provider: ClusterProviderName::new(provider)?,
-            cluster: ClusterName::new(cluster)?,
-        })
+        Ok(Self { provider: ClusterProviderName::new(provider)?, cluster: ClusterName::new(cluster)? })
     }
 }
 
@@ -250,9 +243,8 @@ impl FromStr for ClusterId {
     type Err = InvalidName;
 
     fn from_str(text: &str) -> Result<Self, InvalidName> {
-        let (provider, cluster) = text
-            .split_once('/')
-            .ok_or_else(|| invalid("cluster", text, "written as provider/cluster"))?;
+        let (provider, cluster) =
+            text.split_once('/').ok_or_else(|| invalid("cluster", text, "written as provider/cluster"))?;
         Self::new(provider, cluster)
     }
 }
@@ -280,16 +272,7 @@ mod tests {
         for good in ["a", "A1", "lc-1", "a.b_c", &"x".repeat(API_NAME_MAX)] {
             assert!(ProjectName::new(good).is_ok(), "{good}");
         }
-        for bad in [
-            "",
-            "-a",
-            "a-",
-            ".",
-            "a/b",
-            "a b",
-            "é",
-            &"x".repeat(API_NAME_MAX + 1),
-        ] {
+        for bad in ["", "-a", "a-", ".", "a/b", "a b", "é", &"x".repeat(API_NAME_MAX + 1)] {
             assert!(ProjectName::new(bad).is_err(), "{bad}");
         }
     }

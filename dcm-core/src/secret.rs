@@ -77,9 +77,6 @@ mod tests {
     fn a_stored_secret_is_marked_and_comes_back() {
         let stored = serde_json::to_string(&Secret::new("hunter2")).unwrap();
         assert_eq!(stored, r#"{"$secret":"hunter2"}"#);
-        assert_eq!(
-            serde_json::from_str::<Secret>(&stored).unwrap(),
-            Secret::new("hunter2")
-        );
+        assert_eq!(serde_json::from_str::<Secret>(&stored).unwrap(), Secret::new("hunter2"));
     }
 }

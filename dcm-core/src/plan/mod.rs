@@ -198,11 +198,7 @@ impl Plan {
         let Some(first) = self.steps.first() else {
             return &[];
         };
-        let end = self
-            .steps
-            .iter()
-            .position(|step| step.wave != first.wave)
-            .unwrap_or(self.steps.len());
+        let end = self.steps.iter().position(|step| step.wave != first.wave).unwrap_or(self.steps.len());
         &self.steps[..end]
     }
 
@@ -256,23 +252,9 @@ fn unwanted(
         if wanted.contains(key) || recorded.contains_key(key) || request::is_open(desired, key, view) {
             continue;
         }
-        let origin = sighting
-            .marks
-            .as_ref()
-            .map(|marks| marks.origin)
-            .unwrap_or_default();
-        let stage = if kind.is_namespace() {
-            Stage(0)
-        } else {
-            Stage(u16::MAX)
-        };
-        let stray = Recorded {
-            kind: kind.clone(),
-            uid: None,
-            manifest: None,
-            origin,
-            stage,
-        };
+        let origin = sighting.marks.as_ref().map(|marks| marks.origin).unwrap_or_default();
+        let stage = if kind.is_namespace() { Stage(0) } else { Stage(u16::MAX) };
+        let stray = Recorded { kind: kind.clone(), uid: None, manifest: None, origin, stage };
         steps.extend(object::remove(rules, key, &stray, view));
     }
     steps

@@ -24,34 +24,20 @@ pub(super) fn desire(
         Seen::Present(sighting) => present(rules, manifest, existing, record, sighting)?,
         Seen::Unlisted if record.is_some_and(|record| record.uid.is_some()) => (Work::Look, Why::NotListed),
         Seen::Absent if record.is_some_and(|record| record.uid.is_some()) => gone(rules, manifest),
-        Seen::Unlisted | Seen::Absent => (
-            Work::Create {
-                manifest: manifest.clone(),
-            },
-            Why::Missing,
-        ),
+        Seen::Unlisted | Seen::Absent => (Work::Create { manifest: manifest.clone() }, Why::Missing),
     };
     Some(step(wave, manifest.kind(), manifest.key(), work, why))
 }
 
 fn step(wave: Wave, kind: &GroupVersionKind, key: &ObjectKey, work: Work, why: Why) -> Step {
-    Step {
-        wave,
-        kind: kind.clone(),
-        key: key.clone(),
-        work,
-        why,
-    }
+    Step { wave, kind: kind.clone(), key: key.clone(), work, why }
 }
 
 /// A recorded object that is not there any more: made again, but for a namespace, whose contents are lost.
 fn gone(rules: &Rules<'_>, manifest: &Manifest) -> (Work, Why) {
     if manifest.kind().is_namespace() && !rules.remake_namespaces {
         let message = "the namespace was deleted by somebody else; apply again to have it made anew";
-        return (
-            Work::Blocked(cause(Reason::NamespaceGone, message, manifest.key())),
-            Why::AlreadyGone,
-        );
+        return (Work::Blocked(cause(Reason::NamespaceGone, message, manifest.key())), Why::AlreadyGone);
     }
     (Work::Unrecord, Why::Missing)
 }
@@ -70,35 +56,18 @@ fn present(
     if let Some(finalizers) = &sighting.deleting {
         return Some((Work::Await(going(manifest.key(), finalizers)), Why::Going));
     }
-    let written = sighting
-        .marks
-        .as_ref()
-        .filter(|marks| marks.context == *rules.context);
+    let written = sighting.marks.as_ref().filter(|marks| marks.context == *rules.context);
     if written.and_then(|marks| marks.manifest) == Some(manifest.hash()) {
         let message = sighting.unready.as_ref()?;
-        return Some((
-            Work::Await(cause(Reason::Waiting, message, manifest.key())),
-            Why::NotReady,
-        ));
+        return Some((Work::Await(cause(Reason::Waiting, message, manifest.key())), Why::NotReady));
     }
-    let origin = record
-        .map(|record| record.origin)
-        .or(written.map(|marks| marks.origin))
-        .unwrap_or_default();
-    let why = if written.is_some() {
-        Why::ManifestChanged
-    } else {
-        Why::MarksChanged
-    };
+    let origin = record.map(|record| record.origin).or(written.map(|marks| marks.origin)).unwrap_or_default();
+    let why = if written.is_some() { Why::ManifestChanged } else { Why::MarksChanged };
     Some((update(manifest, sighting, origin), why))
 }
 
 fn update(manifest: &Manifest, sighting: &Sighting, origin: Origin) -> Work {
-    Work::Update {
-        manifest: manifest.clone(),
-        observed: sighting.precondition(),
-        origin,
-    }
+    Work::Update { manifest: manifest.clone(), observed: sighting.precondition(), origin }
 }
 
 /// Ownership is proved by the recorded UID, or by our marks where no UID is recorded yet.
@@ -123,17 +92,11 @@ fn foreign(rules: &Rules<'_>, manifest: &Manifest, existing: Existing, sighting:
             "it carries our marks (generation {}) but is another object than the recorded one",
             marks.generation
         ),
-        Some(marks) => format!(
-            "it belongs to app context {} of owner {}",
-            marks.context, marks.owner
-        ),
+        Some(marks) => format!("it belongs to app context {} of owner {}", marks.context, marks.owner),
         None if may_adopt(existing) => return (update(manifest, sighting, Origin::Adopted), Why::Adopted),
         None => "it was there before, and is not ours".to_owned(),
     };
-    (
-        Work::Blocked(cause(Reason::Foreign, &message, manifest.key())),
-        Why::NotOurs,
-    )
+    (Work::Blocked(cause(Reason::Foreign, &message, manifest.key())), Why::NotOurs)
 }
 
 /// What is left to do for an object that is not desired; none when nothing can be done for it but to forget.
@@ -153,25 +116,13 @@ pub(super) fn remove(rules: &Rules<'_>, key: &ObjectKey, record: &Recorded, view
     }
     let observed = sighting.precondition();
     if record.origin == Origin::Adopted {
-        return make(
-            Work::Release {
-                observed,
-                contents: None,
-            },
-            Why::WasAdopted,
-        );
+        return make(Work::Release { observed, contents: None }, Why::WasAdopted);
     }
     if record.kind.is_namespace() && !rules.removal.delete_contents {
         match view.contents(&key.name) {
             None => return make(Work::Count, Why::NotDesired),
             Some(contents) if contents.count > 0 => {
-                return make(
-                    Work::Release {
-                        observed,
-                        contents: Some(contents.count),
-                    },
-                    Why::HoldsContents,
-                );
+                return make(Work::Release { observed, contents: Some(contents.count) }, Why::HoldsContents);
             }
             Some(_) => {}
         }
@@ -189,10 +140,5 @@ fn going(key: &ObjectKey, finalizers: &[Arc<str>]) -> Cause {
 }
 
 pub(super) fn cause(reason: Reason, message: &str, key: &ObjectKey) -> Cause {
-    Cause {
-        reason,
-        message: message.into(),
-        object: Some(key.clone()),
-        next_try: None,
-    }
+    Cause { reason, message: message.into(), object: Some(key.clone()), next_try: None }
 }

@@ -102,50 +102,23 @@ pub(super) fn desire(
                 namespace: Some(request.namespace.clone()),
                 name: request.service_account.clone(),
             };
-            (
-                kind,
-                key,
-                RequestWork::Token {
-                    request: request.clone(),
-                },
-            )
+            (kind, key, RequestWork::Token { request: request.clone() })
         }
         Request::Certificate(request) => {
             let kind = GroupVersionKind::new(CERTIFICATES, "v1", "CertificateSigningRequest");
             let key = certificate_key(request);
             match view.see(&key) {
-                Seen::Unlisted | Seen::Absent => (
-                    kind,
-                    key,
-                    RequestWork::Ask {
-                        request: request.clone(),
-                    },
-                ),
+                Seen::Unlisted | Seen::Absent => (kind, key, RequestWork::Ask { request: request.clone() }),
                 Seen::Present(sighting) => match certificate(rules, &key, sighting) {
                     Ok(work) => (kind, key, work),
                     Err(blocked) => {
-                        return Some(Step {
-                            wave,
-                            kind,
-                            key,
-                            work: blocked,
-                            why: Why::NotOurs,
-                        });
+                        return Some(Step { wave, kind, key, work: blocked, why: Why::NotOurs });
                     }
                 },
             }
         }
     };
-    Some(Step {
-        wave,
-        kind,
-        key,
-        work: Work::Request {
-            name: name.clone(),
-            work,
-        },
-        why: Why::NotIssued,
-    })
+    Some(Step { wave, kind, key, work: Work::Request { name: name.clone(), work }, why: Why::NotIssued })
 }
 
 /// What is next for a CertificateSigningRequest that is there.
@@ -173,10 +146,9 @@ fn certificate(rules: &Rules<'_>, key: &ObjectKey, sighting: &Sighting) -> Resul
 pub(super) fn is_open(desired: &[app_context::Step], key: &ObjectKey, view: &dyn View) -> bool {
     &*key.group == CERTIFICATES
         && desired.iter().any(|step| match &step.action {
-            Action::Request {
-                name,
-                request: Request::Certificate(request),
-            } => request.object_name == key.name && !view.is_issued(name),
+            Action::Request { name, request: Request::Certificate(request) } => {
+                request.object_name == key.name && !view.is_issued(name)
+            }
             Action::Request { .. } | Action::Apply { .. } => false,
         })
 }

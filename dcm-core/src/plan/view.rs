@@ -43,10 +43,7 @@ impl Sighting {
     /// The state that a write can be based on.
     #[must_use]
     pub fn precondition(&self) -> Precondition {
-        Precondition {
-            uid: self.uid.clone(),
-            resource_version: self.resource_version.clone(),
-        }
+        Precondition { uid: self.uid.clone(), resource_version: self.resource_version.clone() }
     }
 
     /// What matters of an object to a planner.
@@ -91,10 +88,7 @@ impl CertificateState {
                 _ => {}
             }
         }
-        state.certificate = status["certificate"]
-            .as_str()
-            .filter(|text| !text.is_empty())
-            .map(Into::into);
+        state.certificate = status["certificate"].as_str().filter(|text| !text.is_empty()).map(Into::into);
         Some(state)
     }
 }

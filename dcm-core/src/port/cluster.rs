@@ -114,9 +114,7 @@ impl Marks {
             owner: OwnerId::new(label(LABEL_OWNER)?).ok()?,
             context: ContextId::new(label(LABEL_CONTEXT)?).ok()?,
             generation: Generation(
-                annotation(ANNOTATION_GENERATION)
-                    .and_then(|text| text.parse().ok())
-                    .unwrap_or(0),
+                annotation(ANNOTATION_GENERATION).and_then(|text| text.parse().ok()).unwrap_or(0),
             ),
             manifest: annotation(ANNOTATION_MANIFEST).and_then(|text| text.parse().ok()),
             origin: match annotation(ANNOTATION_ORIGIN) {
@@ -145,17 +143,12 @@ impl Stamped {
         let mut body = self.manifest.body().clone();
         let labels = member(&mut body, "labels");
         for (key, value) in &*self.labels {
-            labels
-                .entry(key.clone())
-                .or_insert_with(|| Value::String(value.clone()));
+            labels.entry(key.clone()).or_insert_with(|| Value::String(value.clone()));
         }
         labels.insert(LABEL_OWNER.into(), self.marks.owner.as_str().into());
         labels.insert(LABEL_CONTEXT.into(), self.marks.context.as_str().into());
         let annotations = member(&mut body, "annotations");
-        annotations.insert(
-            ANNOTATION_GENERATION.into(),
-            self.marks.generation.to_string().into(),
-        );
+        annotations.insert(ANNOTATION_GENERATION.into(), self.marks.generation.to_string().into());
         if let Some(hash) = self.marks.manifest {
             annotations.insert(ANNOTATION_MANIFEST.into(), hash.to_string().into());
         }
@@ -404,10 +397,7 @@ impl Error {
     /// True when the request may have happened, or may happen yet.
     #[must_use]
     pub fn outcome_is_unknown(&self) -> bool {
-        matches!(
-            self,
-            Self::Unreachable { .. } | Self::TimedOut { .. } | Self::Server { .. }
-        )
+        matches!(self, Self::Unreachable { .. } | Self::TimedOut { .. } | Self::Server { .. })
     }
 
     /// True when it speaks of the whole cluster and not of the one request.
@@ -549,11 +539,7 @@ mod tests {
             origin: Origin::Adopted,
         };
         let labels = BTreeMap::from([("dcm.internal/project".to_owned(), "p".to_owned())]);
-        Stamped {
-            manifest,
-            marks,
-            labels: Arc::new(labels),
-        }
+        Stamped { manifest, marks, labels: Arc::new(labels) }
     }
 
     #[test]
@@ -579,9 +565,6 @@ mod tests {
             generation: Generation(2),
             fence: Fence(7),
         };
-        assert!(
-            call.user_agent()
-                .ends_with("owner=dcm context=lc-1 generation=2 fence=7")
-        );
+        assert!(call.user_agent().ends_with("owner=dcm context=lc-1 generation=2 fence=7"));
     }
 }

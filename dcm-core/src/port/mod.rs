@@ -2,5 +2,6 @@
 
 pub mod clock;
 pub mod cluster;
+pub mod key_source;
 pub mod store;
 pub mod synchronizer;

@@ -145,14 +145,10 @@ impl Document {
     /// # Errors
     /// [`Error::Invalid`] when the value has no JSON form or is over [`DOCUMENT_BYTES_MAX`].
     pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Self, Error> {
-        let text = serde_json::to_string(value).map_err(|source| Error::Invalid {
-            reason: source.to_string(),
-        })?;
+        let text =
+            serde_json::to_string(value).map_err(|source| Error::Invalid { reason: source.to_string() })?;
         if text.len() > DOCUMENT_BYTES_MAX {
-            let reason = format!(
-                "the document has {} bytes, more than {DOCUMENT_BYTES_MAX}",
-                text.len()
-            );
+            let reason = format!("the document has {} bytes, more than {DOCUMENT_BYTES_MAX}", text.len());
             return Err(Error::Invalid { reason });
         }
         Ok(Self(text.into()))
@@ -389,10 +385,7 @@ pub trait StoreExt: Store {
     /// # Errors
     /// [`Error`].
     async fn write_one(&self, write: Write) -> Result<Version, Error> {
-        let versions = self
-            .write(std::slice::from_ref(&write))
-            .await
-            .map_err(|error| error.source)?;
+        let versions = self.write(std::slice::from_ref(&write)).await.map_err(|error| error.source)?;
         versions.first().copied().ok_or_else(|| Error::Failed {
             reason: "the backend gave no version for a write".into(),
             source: None,

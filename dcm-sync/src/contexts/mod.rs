@@ -57,7 +57,8 @@ impl Contexts {
         change: impl Fn(&mut Root) -> bool + Send + Sync,
     ) -> Result<Generation, Error> {
         for _ in 0..CONTENTION_TRIES {
-            let (mut root, version) = self.root(id).await?.ok_or_else(|| Error::NotFound { id: id.clone() })?;
+            let (mut root, version) =
+                self.root(id).await?.ok_or_else(|| Error::NotFound { id: id.clone() })?;
             if !change(&mut root) {
                 return Ok(root.generation);
             }
@@ -91,7 +92,9 @@ impl Contexts {
 impl Synchronizer for Contexts {
     async fn apply(&self, context: &AppContext) -> Result<Generation, Error> {
         if context.placements.len() > CLUSTERS_MAX {
-            return Err(Error::Invalid { reason: format!("an app context has at most {CLUSTERS_MAX} clusters") });
+            return Err(Error::Invalid {
+                reason: format!("an app context has at most {CLUSTERS_MAX} clusters"),
+            });
         }
         for _ in 0..CONTENTION_TRIES {
             let current = self.root(&context.id).await?;

@@ -9,8 +9,8 @@ use dcm_core::port::cluster::Origin;
 use dcm_core::port::store::{Change, Prefix};
 use dcm_core::port::synchronizer::{Error, StatusStream};
 use dcm_core::status::{
-    Cause, ContextStatus, LaneState, LaneStatus, ObjectState, ObjectStatus, Progress, Reason,
-    RequestState, RequestStatus,
+    Cause, ContextStatus, LaneState, LaneStatus, ObjectState, ObjectStatus, Progress, Reason, RequestState,
+    RequestStatus,
 };
 use futures::StreamExt as _;
 use futures::stream;

@@ -66,7 +66,8 @@ impl Contexts {
         let mut unused = Vec::new();
         if update {
             for entry in self.store.list_all(&path::manifests(&context.id)).await? {
-                let hash = entry.path.segments().next_back().and_then(|text| text.parse::<ContentHash>().ok());
+                let hash =
+                    entry.path.segments().next_back().and_then(|text| text.parse::<ContentHash>().ok());
                 match hash.filter(|hash| wanted.contains_key(hash)) {
                     Some(hash) => drop(stored.insert(hash)),
                     None => unused.push(Write::Delete { path: entry.path, version: entry.version }),

@@ -60,9 +60,20 @@ pub(crate) enum Effect {
     LoadContext(ContextId),
     LoadLane(LaneId),
     SaveLane(Box<SaveLane>),
-    SaveSession { worker: WorkerId, record: Worker, version: Option<Version> },
-    DeleteSession { worker: WorkerId, version: Version },
-    SaveShard { cluster: ClusterId, record: Shard, version: Option<Version> },
+    SaveSession {
+        worker: WorkerId,
+        record: Worker,
+        version: Option<Version>,
+    },
+    DeleteSession {
+        worker: WorkerId,
+        version: Version,
+    },
+    SaveShard {
+        cluster: ClusterId,
+        record: Shard,
+        version: Option<Version>,
+    },
     Connect(ClusterId, Epoch),
     Disconnect(ClusterId),
     Watch(ClusterId, Epoch, GroupVersionKind, Call),

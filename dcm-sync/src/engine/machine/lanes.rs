@@ -45,7 +45,8 @@ impl Machine {
         let Some(shard) = self.shards.get(&id.cluster).filter(|shard| self.owns(shard)) else {
             return Gate::Shut;
         };
-        let (Some(lane), Some(context)) = (shard.lanes.get(&id.context), self.contexts.get(&id.context)) else {
+        let (Some(lane), Some(context)) = (shard.lanes.get(&id.context), self.contexts.get(&id.context))
+        else {
             return Gate::Shut;
         };
         if lane.stale || lane.loading || lane.saving || context.root.paused || self.stopping {
@@ -119,7 +120,9 @@ impl Machine {
     /// the cluster.
     fn must_touch(&mut self, id: &LaneId, plan: &Plan) -> bool {
         let writes = plan.first_wave().iter().any(|step| step.work.is_write());
-        let Some(lane) = self.lane_mut(id).filter(|lane| writes && !lane.record.touched) else { return false };
+        let Some(lane) = self.lane_mut(id).filter(|lane| writes && !lane.record.touched) else {
+            return false;
+        };
         lane.record.touched = true;
         lane.unsaved = true;
         true
@@ -213,7 +216,9 @@ impl Machine {
     pub(super) fn save(&mut self, id: &LaneId) {
         let fence = self.shards.get(&id.cluster).map(Self::fence).unwrap_or_default();
         let owned = self.shards.get(&id.cluster).is_some_and(|shard| self.owns(shard));
-        let Some(lane) = self.lane_mut(id).filter(|lane| owned && !lane.saving && !lane.stale) else { return };
+        let Some(lane) = self.lane_mut(id).filter(|lane| owned && !lane.saving && !lane.stale) else {
+            return;
+        };
         lane.saving = true;
         lane.unsaved = false;
         lane.record.fence = fence;

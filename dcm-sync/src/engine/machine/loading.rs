@@ -139,9 +139,9 @@ impl Machine {
         let Some(shard) = self.shards.get(cluster) else { return false };
         match &self.options.acquire {
             Acquire::All => !shard.lanes.is_empty(),
-            Acquire::PendingOf(contexts) => contexts.iter().any(|context| {
-                self.has_work(&LaneId { cluster: cluster.clone(), context: context.clone() })
-            }),
+            Acquire::PendingOf(contexts) => contexts
+                .iter()
+                .any(|context| self.has_work(&LaneId { cluster: cluster.clone(), context: context.clone() })),
         }
     }
 

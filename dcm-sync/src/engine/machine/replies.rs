@@ -1,14 +1,13 @@
 //! What clusters answer and tell.
 
 use dcm_core::name::ClusterId;
-use dcm_core::plan::{Recorded, RequestWork, Sighting, Step, Work};
+use dcm_core::plan::{Recorded, Sighting, Step, Work};
 use dcm_core::port::cluster::{self, Deletion, IssuedToken, Object, Origin};
 use dcm_core::port::synchronizer::Issued;
-use dcm_core::status::{Cause, Reason};
+use dcm_core::status::Cause;
 
-use super::lane::StepKey;
 use super::shards::words;
-use super::steps::{reason_of, stage_of};
+use super::steps::{reason_of, stage_of, step_key};
 use super::timers::Alarm;
 use super::{Machine, Pending};
 use crate::engine::backoff;
@@ -29,11 +28,7 @@ impl Machine {
         shard.requests = shard.requests.saturating_sub(1);
         let room = shard.requests + 1 == self.options.cluster_requests_max;
         let Some(lane) = self.lane_mut(&id) else { return };
-        let request = match &step.work {
-            Work::Request { name, .. } => Some(name.clone()),
-            _ => None,
-        };
-        lane.calls.remove(&StepKey { object: step.key.clone(), request });
+        lane.calls.remove(&step_key(&step));
         match reply {
             Ok(reply) => self.succeeded(&id, &step, reply),
             Err(error) => self.failed(&id, &step, &error),
@@ -184,11 +179,7 @@ impl Machine {
             object: Some(step.key.clone()),
             next_try: Some(at),
         };
-        let request = match &step.work {
-            Work::Request { name, .. } => Some(name.clone()),
-            _ => None,
-        };
-        lane.errors.insert(StepKey { object: step.key.clone(), request }, cause);
+        lane.errors.insert(step_key(step), cause);
         let causes = lane.errors.values().cloned().collect();
         self.timers.set(at, Alarm::Lane(id.clone()));
         self.set_causes(id, causes);
@@ -213,7 +204,8 @@ impl Machine {
         let was_going = known.deleting.is_some() || object.deleting.is_some();
         if known.uid != object.uid {
             // An object of the same name is there already; what is gone was its forerunner.
-            shard.remember(&self.options.owner.clone(), object);
+            let objects = shard.objects.entry(context).or_default();
+            objects.insert(object.key.clone(), (object.kind.clone(), known));
             return;
         }
         if let Some(lane) = shard.lanes.get_mut(&context)
@@ -226,13 +218,15 @@ impl Machine {
     }
 
     /// An echo of our own write wakes nobody.
-    fn wake_if_concerned(&mut self, cluster: &ClusterId, context: &dcm_core::name::ContextId, object: &Object) {
+    fn wake_if_concerned(
+        &mut self,
+        cluster: &ClusterId,
+        context: &dcm_core::name::ContextId,
+        object: &Object,
+    ) {
         let id = LaneId { cluster: cluster.clone(), context: context.clone() };
         let Some(lane) = self.lane_mut(&id) else { return };
         lane.looked.remove(&object.key);
         self.ready.insert(id);
     }
 }
-
-#[allow(unused)]
-fn unused(_: Reason, _: RequestWork) {}

@@ -50,11 +50,16 @@ pub(super) enum Link {
 pub(super) enum WatchState {
     Opening,
     /// All objects are known.
-    Listed { failures: u32 },
+    Listed {
+        failures: u32,
+    },
     /// The cluster has no such kind: there are no objects.
     NoKind,
     /// It could not be opened; tried again later.
-    Broken { failures: u32, cause: Cause },
+    Broken {
+        failures: u32,
+        cause: Cause,
+    },
 }
 
 impl Shard {

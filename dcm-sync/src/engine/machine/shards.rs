@@ -132,8 +132,12 @@ impl Machine {
     }
 
     pub(super) fn lose_all(&mut self) {
-        let clusters: Vec<ClusterId> =
-            self.shards.iter().filter(|(_, shard)| shard.is_up()).map(|(cluster, _)| cluster.clone()).collect();
+        let clusters: Vec<ClusterId> = self
+            .shards
+            .iter()
+            .filter(|(_, shard)| shard.is_up())
+            .map(|(cluster, _)| cluster.clone())
+            .collect();
         for cluster in clusters {
             self.lost(&cluster);
         }
@@ -189,14 +193,11 @@ impl Machine {
 
     fn identified(&mut self, cluster: &ClusterId, uid: ClusterUid) {
         let shard = self.shard_mut(cluster);
-        let Some((record, _)) = &shard.record else { return };
-        match &record.identity {
-            Some(known) if *known != uid => return self.cluster_changed(cluster, known.clone(), &uid),
+        let Some((record, _)) = shard.record.clone() else { return };
+        match record.identity {
+            Some(known) if known != uid => return self.cluster_changed(cluster, &known, &uid),
             Some(_) => {}
-            None => {
-                let record = record::Shard { identity: Some(uid), ..record.clone() };
-                self.save_shard(cluster, record);
-            }
+            None => self.save_shard(cluster, record::Shard { identity: Some(uid), ..record }),
         }
         let shard = self.shard_mut(cluster);
         shard.link = Link::Up;
@@ -206,7 +207,7 @@ impl Machine {
         self.wake_lanes(cluster);
     }
 
-    fn cluster_changed(&mut self, cluster: &ClusterId, known: ClusterUid, uid: &ClusterUid) {
+    fn cluster_changed(&mut self, cluster: &ClusterId, known: &ClusterUid, uid: &ClusterUid) {
         let message = format!("the cluster is another one than before: it was {} and is {}", known.0, uid.0);
         let next_try = self.now + CHANGED_CLUSTER_WAIT;
         let cause = Cause {
@@ -348,7 +349,8 @@ impl Machine {
 
     pub(super) fn wake_lanes(&mut self, cluster: &ClusterId) {
         let Some(shard) = self.shards.get(cluster) else { return };
-        let lanes = shard.lanes.keys().map(|context| LaneId { cluster: cluster.clone(), context: context.clone() });
+        let lanes =
+            shard.lanes.keys().map(|context| LaneId { cluster: cluster.clone(), context: context.clone() });
         self.ready.extend(lanes);
     }
 

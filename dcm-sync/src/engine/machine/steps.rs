@@ -33,14 +33,8 @@ enum Run {
     Waits(Cause),
 }
 
-impl Step {
-    /// What the step is about.
-    fn step_key(&self) -> StepKey {
-        step_key(self)
-    }
-}
-
-fn step_key(step: &Step) -> StepKey {
+/// What a step is about.
+pub(super) fn step_key(step: &Step) -> StepKey {
     let request = match &step.work {
         Work::Request { name, .. } => Some(name.clone()),
         _ => None,
@@ -163,8 +157,9 @@ impl Machine {
         shard.requests += 1;
         let epoch = shard.epoch;
         if let Some(lane) = shard.lanes.get_mut(&id.context) {
-            lane.errors.remove(&step.step_key());
-            lane.calls.insert(step.step_key(), ticket);
+            let key = step_key(&step);
+            lane.errors.remove(&key);
+            lane.calls.insert(key, ticket);
         }
         self.young.push_back((self.now, ticket));
         self.pending.insert(ticket, Pending { lane: id.clone(), epoch, step, started: self.now });
@@ -247,7 +242,9 @@ impl Machine {
             | Work::Unrecord
             | Work::Await(_)
             | Work::Blocked(_)
-            | Work::Request { work: RequestWork::AwaitSigner | RequestWork::Collect { .. }, .. } => return None,
+            | Work::Request { work: RequestWork::AwaitSigner | RequestWork::Collect { .. }, .. } => {
+                return None;
+            }
         };
         Some((call, request))
     }
