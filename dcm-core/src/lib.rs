@@ -2,7 +2,11 @@
 
 pub mod app_context;
 pub mod hash;
+#[cfg(feature = "logical-cloud")]
+pub mod logical_cloud;
 pub mod manifest;
 pub mod name;
 pub mod port;
+pub mod refusal;
 pub mod secret;
+pub mod subject;
