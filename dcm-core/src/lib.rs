@@ -4,12 +4,15 @@ pub mod app_context;
 pub mod hash;
 #[cfg(feature = "logical-cloud")]
 pub mod kubeconfig;
+#[cfg(feature = "logical-cloud")]
+pub mod logical_cloud;
 pub mod manifest;
 pub mod name;
 #[cfg(feature = "pki")]
 pub mod pki;
 pub mod plan;
 pub mod port;
+pub mod refusal;
 pub mod secret;
 pub mod status;
 pub mod subject;

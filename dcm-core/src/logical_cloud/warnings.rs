@@ -1,0 +1,80 @@
+//! What is accepted and perhaps not meant.
+
+use crate::refusal::{Path, Warning};
+
+use super::draft::{PermissionDraft, SpecDraft};
+use super::level::Level;
+
+/// Verbs that Kubernetes' own components look at.
+const KNOWN_VERBS: [&str; 16] = [
+    "*",
+    "approve",
+    "attest",
+    "bind",
+    "create",
+    "delete",
+    "deletecollection",
+    "escalate",
+    "get",
+    "impersonate",
+    "list",
+    "patch",
+    "sign",
+    "update",
+    "use",
+    "watch",
+];
+
+/// Verbs that change an object.
+const CHANGING_VERBS: [&str; 5] = ["*", "update", "patch", "delete", "deletecollection"];
+
+/// All warnings about a specification, with the paths of its document.
+pub(super) fn of(spec: &SpecDraft) -> Vec<Warning> {
+    let at = Path::root().field("spec");
+    let mut warnings = Vec::new();
+    let mut warn = |at: Path, message: &str| {
+        warnings.push(Warning { path: at.to_string(), message: message.to_owned() });
+    };
+    if spec.clusters.is_empty() {
+        warn(at.field("clusters"), "there is no cluster yet: applying does nothing");
+    }
+    if Level::is_admin(spec.level.as_deref()) {
+        return warnings;
+    }
+    if spec.users.is_empty() {
+        warn(at.field("users"), "there is no user: nobody gets a credential");
+    }
+    if spec.quotas.is_empty() {
+        warn(at.field("quotas"), "there is no quota: the cloud may use all of each cluster");
+    }
+    for (index, user) in spec.users.iter().enumerate() {
+        let held = |permission: &PermissionDraft| {
+            permission.users.as_ref().is_none_or(|users| users.contains(&user.name))
+        };
+        if !spec.permissions.iter().any(held) {
+            warn(at.field("users").item(index), "no permission holds for this user");
+        }
+    }
+    for (index, permission) in spec.permissions.iter().enumerate() {
+        let at = at.field("permissions").item(index);
+        for (place, verb) in permission.verbs.iter().enumerate() {
+            if !KNOWN_VERBS.contains(&verb.as_str()) {
+                warn(at.field("verbs").item(place), "is no verb that Kubernetes itself knows");
+            }
+        }
+        if !spec.quotas.is_empty() && reaches_quotas(permission) {
+            warn(at, "lets its users change the quotas that hold them: name the resources instead of *");
+        }
+    }
+    warnings
+}
+
+/// True when a permission lets its holders change or delete the ResourceQuotas of the cloud.
+fn reaches_quotas(permission: &PermissionDraft) -> bool {
+    let has = |list: &[String], wanted: &[&str]| list.iter().any(|item| wanted.contains(&item.as_str()));
+    permission.namespace.is_none()
+        && permission.resource_names.is_empty()
+        && has(&permission.api_groups, &["", "*"])
+        && has(&permission.resources, &["*", "resourcequotas"])
+        && has(&permission.verbs, &CHANGING_VERBS)
+}
