@@ -8,5 +8,7 @@ pub mod manifest;
 pub mod name;
 pub mod port;
 pub mod refusal;
+#[cfg(feature = "logical-cloud")]
+pub mod render;
 pub mod secret;
 pub mod subject;
