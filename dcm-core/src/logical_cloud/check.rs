@@ -122,7 +122,7 @@ fn names_are_unique(spec: &SpecDraft, at: &Path, checks: &mut Checks) {
     unique(spec.key_values.iter().map(|values| &values.name), &at.field("keyValues"), checks);
     let mut clusters = BTreeSet::new();
     for (index, reference) in spec.clusters.iter().enumerate() {
-        if !clusters.insert((&reference.provider, &reference.cluster)) {
+        if !clusters.insert((&reference.provider, &reference.cluster)) && !reference.cluster.is_empty() {
             let value = format!("{}/{}", reference.provider, reference.cluster);
             let at = at.field("clusters").item(index).field("cluster");
             checks.refuse(&at, &value, "is in the cloud already, by another reference");

@@ -14,6 +14,7 @@ mod draft;
 mod key_values;
 mod labels;
 mod level;
+pub mod life_cycle;
 pub mod limits;
 mod manifests;
 mod metadata;
@@ -24,6 +25,9 @@ mod reference;
 mod uid;
 mod user;
 mod warnings;
+
+#[cfg(test)]
+mod tests;
 
 pub use cloud::LogicalCloud;
 pub use credential::{Epoch, Serial};

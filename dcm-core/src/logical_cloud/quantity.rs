@@ -64,6 +64,18 @@ impl Quantity {
         self.nanos < 0
     }
 
+    /// True for nothing.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        self.nanos == 0
+    }
+
+    /// The smaller amount of the two, whatever the families of their suffixes.
+    #[must_use]
+    pub fn smaller(self, other: Self) -> Self {
+        if other.nanos < self.nanos { other } else { self }
+    }
+
     /// True when it has no fraction.
     #[must_use]
     pub fn is_whole(&self) -> bool {

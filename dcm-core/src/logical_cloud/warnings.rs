@@ -2,7 +2,7 @@
 
 use crate::refusal::{Path, Warning};
 
-use super::draft::{PermissionDraft, SpecDraft};
+use super::draft::{PermissionDraft, SpecDraft, UserDraft};
 use super::level::Level;
 
 /// Verbs that Kubernetes' own components look at.
@@ -51,8 +51,13 @@ pub(super) fn of(spec: &SpecDraft) -> Vec<Warning> {
         let held = |permission: &PermissionDraft| {
             permission.users.as_ref().is_none_or(|users| users.contains(&user.name))
         };
+        let at = at.field("users").item(index);
         if !spec.permissions.iter().any(held) {
-            warn(at.field("users").item(index), "no permission holds for this user");
+            warn(at, "no permission holds for this user");
+        } else if is_token(user) && spec.permissions.iter().any(|one| held(one) && leaves(one)) {
+            let message = "may do things outside the namespace, and so may whoever creates pods in it: a pod can take \
+                           any ServiceAccount there, and with it this user's rights; certificate is safer";
+            warn(at, message);
         }
     }
     for (index, permission) in spec.permissions.iter().enumerate() {
@@ -67,6 +72,16 @@ pub(super) fn of(spec: &SpecDraft) -> Vec<Warning> {
         }
     }
     warnings
+}
+
+fn is_token(user: &UserDraft) -> bool {
+    user.kind
+        .as_deref()
+        .is_some_and(|kind| kind.eq_ignore_ascii_case("token"))
+}
+
+fn leaves(permission: &PermissionDraft) -> bool {
+    permission.cluster_wide || permission.namespace.is_some()
 }
 
 /// True when a permission lets its holders change or delete the ResourceQuotas of the cloud.
