@@ -21,6 +21,7 @@ mod permission;
 mod quantity;
 mod quota;
 mod reference;
+mod selector;
 mod uid;
 mod user;
 mod warnings;
@@ -28,7 +29,8 @@ mod warnings;
 pub use cloud::LogicalCloud;
 pub use credential::{Epoch, Serial};
 pub use draft::{
-    Draft, KeyValuesDraft, MetadataDraft, PermissionDraft, QuotaDraft, ReferenceDraft, SpecDraft, UserDraft,
+    Draft, ExpressionDraft, KeyValuesDraft, MetadataDraft, PermissionDraft, QuotaDraft, ReferenceDraft,
+    SelectorDraft, SpecDraft, UserDraft,
 };
 pub use key_values::KeyValues;
 pub use level::Level;
@@ -37,6 +39,7 @@ pub use permission::{Holders, Permission, Scope};
 pub use quantity::{InvalidQuantity, Quantity};
 pub use quota::Quota;
 pub use reference::{ClusterReference, LoadBalancer};
+pub use selector::ClusterSelector;
 pub use uid::{InvalidUid, LogicalCloudUid};
 pub use user::{LifetimeSeconds, RequestPem, User, UserType};
 
