@@ -11,8 +11,9 @@ use super::draft::{Draft, PermissionDraft, SpecDraft};
 use super::level::Level;
 use super::metadata::Metadata;
 use super::permission::{Permission, Scope};
+use super::selector::ClusterSelector;
 use super::uid::LogicalCloudUid;
-use super::{labels, limits, manifests};
+use super::{labels, limits, manifests, reference};
 
 /// Checks a whole draft.
 pub(super) fn whole(
@@ -25,6 +26,7 @@ pub(super) fn whole(
     let at = Path::root().field("spec");
     limit(&mut draft.spec, &at, checks);
     names_are_unique(&draft.spec, &at, checks);
+    reference::name_unnamed(&mut draft.spec.clusters, &at.field("clusters"), checks);
     holders_are_users(&draft.spec, &at, checks);
     let namespace = namespace(&draft, &at.field("namespace"), checks);
     let level = level(&draft.spec, namespace.as_ref(), &at, checks);
@@ -42,6 +44,9 @@ pub(super) fn whole(
     }
     let quotas = parts(&spec.quotas, &at.field("quotas"), checks);
     let references = parts(&spec.clusters, &at.field("clusters"), checks);
+    let cluster_selector = spec
+        .cluster_selector
+        .and_then(|draft| ClusterSelector::check(draft, &at.field("clusterSelector"), checks));
     let key_values = parts(&spec.key_values, &at.field("keyValues"), checks);
     let manifests = match (&namespace, level) {
         (Some(namespace), Some(level)) => {
@@ -62,6 +67,7 @@ pub(super) fn whole(
         permissions,
         quotas,
         references,
+        cluster_selector,
         key_values,
         manifests,
     };

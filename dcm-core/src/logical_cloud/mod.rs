@@ -22,6 +22,7 @@ mod permission;
 mod quantity;
 mod quota;
 mod reference;
+mod selector;
 mod uid;
 mod user;
 mod warnings;
@@ -32,7 +33,8 @@ mod tests;
 pub use cloud::LogicalCloud;
 pub use credential::{Epoch, Serial};
 pub use draft::{
-    Draft, KeyValuesDraft, MetadataDraft, PermissionDraft, QuotaDraft, ReferenceDraft, SpecDraft, UserDraft,
+    Draft, ExpressionDraft, KeyValuesDraft, MetadataDraft, PermissionDraft, QuotaDraft, ReferenceDraft,
+    SelectorDraft, SpecDraft, UserDraft,
 };
 pub use key_values::KeyValues;
 pub use level::Level;
@@ -41,6 +43,7 @@ pub use permission::{Holders, Permission, Scope};
 pub use quantity::{InvalidQuantity, Quantity};
 pub use quota::Quota;
 pub use reference::{ClusterReference, LoadBalancer};
+pub use selector::ClusterSelector;
 pub use uid::{InvalidUid, LogicalCloudUid};
 pub use user::{LifetimeSeconds, RequestPem, User, UserType};
 

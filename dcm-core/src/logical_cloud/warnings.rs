@@ -2,7 +2,7 @@
 
 use crate::refusal::{Path, Warning};
 
-use super::draft::{PermissionDraft, SpecDraft, UserDraft};
+use super::draft::{PermissionDraft, SelectorDraft, SpecDraft, UserDraft};
 use super::level::Level;
 
 /// Verbs that Kubernetes' own components look at.
@@ -35,8 +35,15 @@ pub(super) fn of(spec: &SpecDraft) -> Vec<Warning> {
     let mut warn = |at: Path, message: &str| {
         warnings.push(Warning { path: at.to_string(), message: message.to_owned() });
     };
-    if spec.clusters.is_empty() {
-        warn(at.field("clusters"), "there is no cluster yet: applying does nothing");
+    match &spec.cluster_selector {
+        Some(selector) if *selector == SelectorDraft::default() => {
+            warn(at.field("clusterSelector"), "has no terms: it selects every registered cluster");
+        }
+        Some(_) => {}
+        None if spec.clusters.is_empty() => {
+            warn(at.field("clusters"), "there is no cluster yet: applying does nothing");
+        }
+        None => {}
     }
     if Level::is_admin(spec.level.as_deref()) {
         return warnings;
