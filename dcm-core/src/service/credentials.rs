@@ -179,7 +179,7 @@ impl LogicalClouds {
             UserType::Certificate { own_request: None } => {
                 let failed = |source| Error::Key { user: name.clone(), source };
                 let made = self.keys.issue(&subject).map_err(failed)?;
-                let wrong = |source| Error::KeyRequest { user: name.clone(), source };
+                let wrong = |source| Error::KeyRequest { user: name.clone(), source: Box::new(source) };
                 pki::check_request(&made.request, &subject).map_err(wrong)?;
                 Ok(Material::Certificate { request: made.request, key: Some(made.key) })
             }
