@@ -3,6 +3,8 @@
 mod contexts;
 pub mod engine;
 mod record;
+#[cfg(feature = "tokio")]
+pub mod runtime;
 
 pub use contexts::Contexts;
 pub use record::WorkerId;

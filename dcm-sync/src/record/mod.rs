@@ -36,6 +36,11 @@ impl WorkerId {
         Self(format!("{bits:016x}").into())
     }
 
+    /// From a record's path.
+    pub(crate) fn of(text: &str) -> Self {
+        Self(text.into())
+    }
+
     /// The id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -141,14 +146,6 @@ impl Root {
     /// All clusters that are named, wanted or being removed.
     pub(crate) fn clusters(&self) -> impl Iterator<Item = &ClusterId> {
         self.placements.values().flatten()
-    }
-
-    /// Hashes of all manifests that the bundles use.
-    pub(crate) fn manifests(&self) -> impl Iterator<Item = ContentHash> {
-        self.bundles.values().flatten().filter_map(|step| match &step.action {
-            ActionRecord::Apply { manifest, .. } => Some(*manifest),
-            ActionRecord::Request { .. } => None,
-        })
     }
 }
 

@@ -42,7 +42,6 @@ struct Pending {
     lane: LaneId,
     epoch: Epoch,
     step: plan::Step,
-    started: Timestamp,
 }
 
 /// The whole engine.

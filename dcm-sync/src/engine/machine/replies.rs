@@ -20,7 +20,7 @@ const REFUSED_WAIT_FACTOR: u32 = 10;
 impl Machine {
     pub(super) fn replied(&mut self, ticket: Ticket, reply: Result<Reply, cluster::Error>) {
         let Some(pending) = self.pending.remove(&ticket) else { return };
-        let Pending { lane: id, epoch, step, started: _ } = pending;
+        let Pending { lane: id, epoch, step } = pending;
         if !self.is_current(&id.cluster, epoch) {
             return;
         }

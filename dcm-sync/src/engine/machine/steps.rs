@@ -162,7 +162,7 @@ impl Machine {
             lane.calls.insert(key, ticket);
         }
         self.young.push_back((self.now, ticket));
-        self.pending.insert(ticket, Pending { lane: id.clone(), epoch, step, started: self.now });
+        self.pending.insert(ticket, Pending { lane: id.clone(), epoch, step });
         self.effects.push(Effect::Call(Box::new(ClusterCall {
             ticket,
             cluster: id.cluster.clone(),
