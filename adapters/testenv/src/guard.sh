@@ -3,6 +3,7 @@
 # Arguments: the folder, and the process group of the servers.
 # Input: a pipe from the owner. Its end is the end of the owner, however that came; "keep" before it keeps the folder.
 trap '' HUP INT TERM
+PATH=${PATH:-}:/bin:/usr/bin
 folder=$1
 group=$2
 keep=no
@@ -20,7 +21,7 @@ done
 tries=0
 while [ "$tries" -lt 50 ]; do
     alive=yes
-    kill -KILL -- "-$group" 2>/dev/null || alive=no
+    kill -s KILL -- "-$group" 2>/dev/null || alive=no
     if [ "$keep" = no ]; then rm -rf -- "$folder"; fi
     if [ "$alive" = no ]; then
         if [ "$keep" = yes ] || [ ! -e "$folder" ]; then exit 0; fi

@@ -222,3 +222,119 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpStream;
+    use tokio::time::{Instant, timeout};
+
+    use super::*;
+    use crate::ports;
+
+    /// Long enough for loopback, short enough to wait for in vain.
+    const SHORT: Duration = Duration::from_millis(200);
+
+    /// A proxy in front of a server that sends everything back.
+    async fn echo() -> Proxy {
+        let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let target = server.local_addr().unwrap();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = server.accept().await {
+                tokio::spawn(async move {
+                    let (mut read, mut write) = stream.split();
+                    tokio::io::copy(&mut read, &mut write).await
+                });
+            }
+        });
+        Proxy::start(&Handle::current(), ports::reserve().unwrap(), target).unwrap()
+    }
+
+    async fn say(stream: &mut TcpStream, text: &str) -> io::Result<String> {
+        stream.write_all(text.as_bytes()).await?;
+        let mut answer = vec![0; text.len()];
+        stream.read_exact(&mut answer).await?;
+        Ok(String::from_utf8(answer).unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_proxy_without_a_fault_carries_bytes_both_ways_and_the_end_too() {
+        let proxy = echo().await;
+        let mut stream = TcpStream::connect(proxy.address()).await.unwrap();
+        assert_eq!(say(&mut stream, "hello").await.unwrap(), "hello");
+        stream.shutdown().await.unwrap();
+        assert_eq!(stream.read(&mut [0; 1]).await.unwrap(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_cut_proxy_resets_and_refuses_and_comes_back_on_the_same_port() {
+        let proxy = echo().await;
+        let mut stream = TcpStream::connect(proxy.address()).await.unwrap();
+        say(&mut stream, "hello").await.unwrap();
+        proxy.cut().await.unwrap();
+        let error = stream.read(&mut [0; 1]).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
+        let refused = TcpStream::connect(proxy.address()).await.unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+        proxy.pass().await.unwrap();
+        let mut stream = TcpStream::connect(proxy.address()).await.unwrap();
+        assert_eq!(say(&mut stream, "again").await.unwrap(), "again");
+    }
+
+    #[tokio::test]
+    async fn a_hanging_proxy_keeps_connections_and_forwards_later_what_was_sent_meanwhile() {
+        let proxy = echo().await;
+        let mut old = TcpStream::connect(proxy.address()).await.unwrap();
+        say(&mut old, "hello").await.unwrap();
+        proxy.hang().await.unwrap();
+        let mut new = TcpStream::connect(proxy.address()).await.unwrap();
+        for stream in [&mut old, &mut new] {
+            stream.write_all(b"x").await.unwrap();
+            assert!(timeout(SHORT, stream.read(&mut [0; 1])).await.is_err());
+        }
+        proxy.pass().await.unwrap();
+        for stream in [&mut old, &mut new] {
+            let mut answer = [0; 1];
+            stream.read_exact(&mut answer).await.unwrap();
+            assert_eq!(&answer, b"x");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_delay_is_added_in_both_directions_once_not_for_every_chunk() {
+        let proxy = echo().await;
+        proxy.delay(SHORT).await.unwrap();
+        let mut stream = TcpStream::connect(proxy.address()).await.unwrap();
+        let start = Instant::now();
+        for _ in 0..10 {
+            stream.write_all(b"x").await.unwrap();
+            tokio::task::yield_now().await;
+        }
+        stream.read_exact(&mut [0; 10]).await.unwrap();
+        let elapsed = start.elapsed();
+        assert!(elapsed >= SHORT * 2 && elapsed < SHORT * 6, "{elapsed:?}");
+    }
+
+    #[tokio::test]
+    async fn a_reset_ends_the_connections_that_there_are_and_no_later_one() {
+        let proxy = echo().await;
+        let mut stream = TcpStream::connect(proxy.address()).await.unwrap();
+        say(&mut stream, "hello").await.unwrap();
+        proxy.reset().await;
+        assert!(say(&mut stream, "hello").await.is_err());
+        let mut stream = TcpStream::connect(proxy.address()).await.unwrap();
+        assert_eq!(say(&mut stream, "again").await.unwrap(), "again");
+    }
+
+    #[tokio::test]
+    async fn a_port_that_somebody_took_while_the_proxy_was_cut_is_an_error_and_the_proxy_stays_cut() {
+        let proxy = echo().await;
+        proxy.cut().await.unwrap();
+        let taken = TcpListener::bind(proxy.address()).await.unwrap();
+        let error = proxy.pass().await.unwrap_err();
+        assert!(error.is_retryable() && proxy.fault() == Fault::Cut);
+        drop(taken);
+        proxy.pass().await.unwrap();
+        assert_eq!(proxy.fault(), Fault::None);
+    }
+}
