@@ -1,4 +1,8 @@
 //! What a client sees when the way to a server, or the server itself, fails.
+#![allow(
+    clippy::unwrap_used,
+    reason = "the helpers of tests may panic as the tests do"
+)]
 
 mod common;
 

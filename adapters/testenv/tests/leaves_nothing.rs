@@ -1,10 +1,14 @@
 //! Nothing is left of an environment, whatever becomes of the process that owns it.
 //!
 //! The owner is this test program, started again with one test picked and a variable that says what it is to do.
+#![allow(
+    clippy::unwrap_used,
+    reason = "the helpers of tests may panic as the tests do"
+)]
 
 mod common;
 
-use std::io::{BufRead, BufReader, Lines};
+use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
@@ -37,7 +41,7 @@ impl Owner {
             .spawn()
             .unwrap();
         let mut output = BufReader::new(process.stdout.take().unwrap()).lines();
-        let line = lines
+        let line = output
             .find_map(|line| line.unwrap().strip_prefix("owner: ").map(str::to_owned))
             .unwrap();
         let (folder, servers) = line.split_once(' ').unwrap();
@@ -48,6 +52,7 @@ impl Owner {
             process,
             folder: folder.into(),
             servers,
+            _output: output,
         }
     }
 
@@ -132,7 +137,13 @@ fn announce(environment: &Environment) {
         .iter()
         .map(ToString::to_string)
         .collect();
-    println!("\nowner: {} {}", environment.folder().display(), ids.join(","));
+    writeln!(
+        std::io::stdout(),
+        "\nowner: {} {}",
+        environment.folder().display(),
+        ids.join(",")
+    )
+    .unwrap();
     // Until the test has seen enough, and closes the pipe.
     std::io::stdin().lines().count();
 }
