@@ -8,9 +8,9 @@
 
 mod common;
 
-use std::io::{BufRead, BufReader, Lines, Write};
+use std::io::{BufRead, BufReader, Lines};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
 
 use common::eventually;
@@ -27,7 +27,7 @@ struct Owner {
     process: Child,
     folder: PathBuf,
     servers: Vec<u32>,
-    _output: Lines<BufReader<ChildStdout>>,
+    _output: Lines<BufReader<ChildStderr>>,
 }
 
 impl Owner {
@@ -37,10 +37,11 @@ impl Owner {
             .env(FATE, fate)
             .env_remove("DCM_TESTENV_KEEP")
             .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut output = BufReader::new(process.stdout.take().unwrap()).lines();
+        let mut output = BufReader::new(process.stderr.take().unwrap()).lines();
         let line = output
             .find_map(|line| line.unwrap().strip_prefix("owner: ").map(str::to_owned))
             .unwrap();
@@ -137,13 +138,7 @@ fn announce(environment: &Environment) {
         .iter()
         .map(ToString::to_string)
         .collect();
-    writeln!(
-        std::io::stdout(),
-        "\nowner: {} {}",
-        environment.folder().display(),
-        ids.join(",")
-    )
-    .unwrap();
+    eprintln!("\nowner: {} {}", environment.folder().display(), ids.join(","));
     // Until the test has seen enough, and closes the pipe.
     std::io::stdin().lines().count();
 }
