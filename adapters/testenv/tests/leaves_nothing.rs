@@ -9,6 +9,7 @@
 mod common;
 
 use std::io::{BufRead, BufReader, Lines};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
@@ -34,6 +35,7 @@ impl Owner {
     fn start(fate: &str) -> Self {
         let mut process = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "an_owner", "--ignored", "--nocapture"])
+            .process_group(0)
             .env(FATE, fate)
             .env_remove("DCM_TESTENV_KEEP")
             .stdin(Stdio::piped())
@@ -89,6 +91,22 @@ fn a_killed_owner_leaves_no_process_and_no_folder() {
     let mut owner = Owner::start("wait");
     owner.process.kill().unwrap();
     owner.process.wait().unwrap();
+    owner.assert_servers_are_gone();
+    assert!(!owner.folder.exists());
+}
+
+#[test]
+fn an_interrupt_from_the_terminal_which_goes_to_the_whole_process_group_leaves_no_process_and_no_folder() {
+    let mut owner = Owner::start("wait");
+    let group = format!("-{}", owner.process.id());
+    assert!(
+        Command::new("kill")
+            .args(["-s", "INT", "--", &group])
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert!(!owner.process.wait().unwrap().success());
     owner.assert_servers_are_gone();
     assert!(!owner.folder.exists());
 }
