@@ -108,5 +108,6 @@ macro_rules! contract_tests {
     };
 }
 
-#[cfg(all(test, feature = "sim"))]
+#[cfg(test)]
+#[cfg(feature = "sim")]
 mod tests;

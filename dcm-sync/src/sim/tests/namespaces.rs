@@ -10,7 +10,7 @@ fn inside(name: &str, finalizers: &Value) -> Value {
     })
 }
 
-fn is_pending(reply: Result<Reply, Error>) -> bool {
+fn is_pending(reply: &Result<Reply, Error>) -> bool {
     matches!(reply, Ok(Reply::Deleted(Deletion::Pending)))
 }
 
@@ -19,12 +19,12 @@ fn a_namespace_goes_in_its_time_and_its_contents_before_it() {
     let mut lab = Lab::new();
     lab.create(&namespace("team")).unwrap();
     lab.create(&inside("c", &Value::Null)).unwrap();
-    assert!(is_pending(lab.delete(&namespace("team"))));
+    assert!(is_pending(&lab.delete(&namespace("team"))));
     let going = lab.get(&namespace("team")).unwrap();
     assert_eq!(going.body["status"]["phase"], "Terminating");
     assert_eq!(going.deleting, Some(vec!["kubernetes".into()]));
     assert!(
-        is_pending(lab.delete(&namespace("team"))),
+        is_pending(&lab.delete(&namespace("team"))),
         "deleting again changes nothing"
     );
     assert!(matches!(
