@@ -1,10 +1,5 @@
 //! Every backend of this crate holds the store's contract.
-#![cfg(all(
-    feature = "memory",
-    feature = "sqlite",
-    feature = "encrypted",
-    feature = "conformance"
-))]
+#![cfg(all(feature = "memory", feature = "sqlite", feature = "encrypted", feature = "conformance"))]
 
 use std::sync::Arc;
 
@@ -15,17 +10,11 @@ use dcm_store::{EncryptedStore, Keyring, MemoryStore, SqliteStore};
 
 async fn sqlite() -> (SqliteStore, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
-    (
-        SqliteStore::open(folder.path().join("store.db")).await.unwrap(),
-        folder,
-    )
+    (SqliteStore::open(folder.path().join("store.db")).await.unwrap(), folder)
 }
 
 fn encrypted(inner: impl Store) -> EncryptedStore<impl Store> {
-    EncryptedStore::new(
-        Arc::new(inner),
-        Keyring::new("k1".parse().unwrap(), &[7; KEY_BYTES]),
-    )
+    EncryptedStore::new(Arc::new(inner), Keyring::new("k1".parse().unwrap(), &[7; KEY_BYTES]))
 }
 
 mod memory_with_atomic_batches {

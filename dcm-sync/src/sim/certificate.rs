@@ -38,12 +38,8 @@ impl Server {
         self.signer = signer;
         let waits =
             |stored: &&Stored| condition(stored.body(), "Approved").is_some() && !is_signed(stored.body());
-        let waiting: Vec<Object> = self
-            .objects
-            .values()
-            .filter(waits)
-            .map(|stored| stored.object.clone())
-            .collect();
+        let waiting: Vec<Object> =
+            self.objects.values().filter(waits).map(|stored| stored.object.clone()).collect();
         for object in &waiting {
             self.schedule_issuing(object);
         }
@@ -65,11 +61,7 @@ impl Server {
     }
 
     fn schedule_issuing(&mut self, object: &Object) {
-        let due = Due {
-            task: Task::Issue,
-            key: object.key.clone(),
-            uid: object.uid.clone(),
-        };
+        let due = Due { task: Task::Issue, key: object.key.clone(), uid: object.uid.clone() };
         self.schedule.add(later(self.now, self.settings.issuing), due);
     }
 
@@ -117,24 +109,14 @@ impl Server {
     pub(super) fn schedule_cleaning(&mut self, object: &Object) {
         if &*object.kind.kind == "CertificateSigningRequest" {
             let at = self.schedule.cleaning_after(deadline(&object.body));
-            self.schedule.add(
-                at,
-                Due {
-                    task: Task::Clean,
-                    key: object.key.clone(),
-                    uid: object.uid.clone(),
-                },
-            );
+            self.schedule
+                .add(at, Due { task: Task::Clean, key: object.key.clone(), uid: object.uid.clone() });
         }
     }
 
     pub(super) fn clean(&mut self, key: &ObjectKey) {
         // Another look was scheduled when its deadline changed.
-        if self
-            .objects
-            .get(key)
-            .is_some_and(|stored| deadline(stored.body()) < self.now)
-        {
+        if self.objects.get(key).is_some_and(|stored| deadline(stored.body()) < self.now) {
             let deleted = self.delete_now(key);
             debug_assert!(deleted.is_ok(), "the request was there just now");
         }
@@ -148,11 +130,7 @@ fn is_signed(body: &Value) -> bool {
 /// Until when the cleaner keeps a request.
 fn deadline(body: &Value) -> Timestamp {
     let decided = |name| condition(body, name).and_then(|condition| read_time(&condition["lastUpdateTime"]));
-    let issued = if is_signed(body) {
-        decided("Approved")
-    } else {
-        None
-    };
+    let issued = if is_signed(body) { decided("Approved") } else { None };
     let created = || read_time(&body["metadata"]["creationTimestamp"]).unwrap_or(Timestamp::MAX);
     match issued.or_else(|| decided("Denied")).or_else(|| decided("Failed")) {
         Some(at) => later(at, DECIDED_KEPT),
@@ -161,20 +139,12 @@ fn deadline(body: &Value) -> Timestamp {
 }
 
 fn signed(signer: &dyn Signer, spec: &Value, now: Timestamp, serial: u64) -> Result<String, Refusal> {
-    let usages: Vec<&str> = spec["usages"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
+    let usages: Vec<&str> =
+        spec["usages"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     if !usages.contains(&CLIENT_USAGES[0]) || !usages.iter().all(|usage| CLIENT_USAGES.contains(usage)) {
-        return Err(Refusal {
-            message: format!("usages {usages:?} are not those of a client"),
-        });
+        return Err(Refusal { message: format!("usages {usages:?} are not those of a client") });
     }
-    let csr_pem = csr_pem(spec).ok_or_else(|| Refusal {
-        message: "no PKCS #10 request".into(),
-    })?;
+    let csr_pem = csr_pem(spec).ok_or_else(|| Refusal { message: "no PKCS #10 request".into() })?;
     let seconds = spec["expirationSeconds"].as_u64();
     signer.sign(&SigningRequest {
         csr_pem: &csr_pem,

@@ -33,17 +33,9 @@ impl Changes {
         after: Option<Object>,
         changes_max: usize,
     ) {
-        self.lines.push_back(Change {
-            revision,
-            at,
-            before,
-            after,
-        });
+        self.lines.push_back(Change { revision, at, before, after });
         while self.lines.len() > changes_max {
-            self.forgotten = self
-                .lines
-                .pop_front()
-                .map_or(self.forgotten, |change| change.revision);
+            self.forgotten = self.lines.pop_front().map_or(self.forgotten, |change| change.revision);
         }
     }
 
@@ -58,12 +50,7 @@ impl Changes {
                 return Ok((change.revision, Some((change.at, event))));
             }
         }
-        Ok((
-            self.lines
-                .back()
-                .map_or(after, |change| change.revision.max(after)),
-            None,
-        ))
+        Ok((self.lines.back().map_or(after, |change| change.revision.max(after)), None))
     }
 }
 
@@ -71,10 +58,7 @@ impl Change {
     /// What leaves the selection is deleted for whoever watches it.
     fn as_seen_by(&self, selection: &Selection) -> Option<WatchEvent> {
         let seen = |object: &&Object| selects(selection, object);
-        match (
-            self.before.as_ref().filter(seen),
-            self.after.as_ref().filter(seen),
-        ) {
+        match (self.before.as_ref().filter(seen), self.after.as_ref().filter(seen)) {
             (_, Some(after)) => Some(WatchEvent::Applied(after.clone())),
             (Some(before), None) => Some(WatchEvent::Deleted(before.clone())),
             (None, None) => None,

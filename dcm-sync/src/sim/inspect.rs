@@ -18,10 +18,8 @@ impl Server {
     #[must_use]
     pub fn uid(&self) -> ClusterUid {
         let kind = Kind::named("Namespace");
-        let uid = self
-            .objects
-            .get(&key_of(kind, None, "kube-system"))
-            .map(|stored| stored.object.uid.clone());
+        let uid =
+            self.objects.get(&key_of(kind, None, "kube-system")).map(|stored| stored.object.uid.clone());
         ClusterUid(uid.unwrap_or_default())
     }
 
@@ -42,9 +40,7 @@ impl Server {
     /// The field managers that own anything of an object.
     #[must_use]
     pub fn managers(&self, key: &ObjectKey) -> Vec<Arc<str>> {
-        self.objects
-            .get(key)
-            .map_or_else(Vec::new, |stored| stored.owners.managers().cloned().collect())
+        self.objects.get(key).map_or_else(Vec::new, |stored| stored.owners.managers().cloned().collect())
     }
 
     /// What was asked of it.
@@ -88,10 +84,7 @@ impl Server {
     }
 
     pub(super) fn contents(&self, call: &Call, namespace: &str) -> Contents {
-        let inside = || {
-            self.objects()
-                .filter(|object| object.key.namespace.as_deref() == Some(namespace))
-        };
+        let inside = || self.objects().filter(|object| object.key.namespace.as_deref() == Some(namespace));
         let uids: BTreeSet<&str> = inside().map(|object| &*object.uid).collect();
         let is_owned = |object: &Object| {
             let owners = object.body["metadata"]["ownerReferences"].as_array();
@@ -127,16 +120,11 @@ impl Roles for Server {
     }
 
     fn one<'a>(&'a self, kind: &str, namespace: Option<&str>, name: &str) -> Option<&'a Value> {
-        self.objects
-            .get(&key_of(Kind::named(kind), namespace, name))
-            .map(Stored::body)
+        self.objects.get(&key_of(Kind::named(kind), namespace, name)).map(Stored::body)
     }
 }
 
 /// What Kubernetes makes in each namespace.
 fn is_kubernetes_own(key: &ObjectKey) -> bool {
-    matches!(
-        (&*key.kind, &*key.name),
-        ("ServiceAccount", "default") | ("ConfigMap", "kube-root-ca.crt")
-    )
+    matches!((&*key.kind, &*key.name), ("ServiceAccount", "default") | ("ConfigMap", "kube-root-ca.crt"))
 }

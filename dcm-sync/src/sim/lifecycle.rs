@@ -31,11 +31,7 @@ impl Server {
     }
 
     fn perform(&mut self, due: &Due) {
-        if self
-            .objects
-            .get(&due.key)
-            .is_none_or(|stored| stored.object.uid != due.uid)
-        {
+        if self.objects.get(&due.key).is_none_or(|stored| stored.object.uid != due.uid) {
             return;
         }
         match due.task {
@@ -49,23 +45,13 @@ impl Server {
     /// Begins the end of a namespace.
     pub(super) fn terminate(&mut self, namespace: &Object) {
         let delay = self.settings.namespace_deletion;
-        let due = |task| Due {
-            task,
-            key: namespace.key.clone(),
-            uid: namespace.uid.clone(),
-        };
-        self.schedule
-            .add(later(self.now, delay / 2), due(Task::EmptyNamespace));
-        self.schedule
-            .add(later(self.now, delay), due(Task::FinishNamespace));
+        let due = |task| Due { task, key: namespace.key.clone(), uid: namespace.uid.clone() };
+        self.schedule.add(later(self.now, delay / 2), due(Task::EmptyNamespace));
+        self.schedule.add(later(self.now, delay), due(Task::FinishNamespace));
     }
 
     fn keys_in(&self, namespace: &str) -> Vec<ObjectKey> {
-        self.objects
-            .keys()
-            .filter(|key| key.namespace.as_deref() == Some(namespace))
-            .cloned()
-            .collect()
+        self.objects.keys().filter(|key| key.namespace.as_deref() == Some(namespace)).cloned().collect()
     }
 
     fn empty(&mut self, namespace: &ObjectKey) {
@@ -110,11 +96,7 @@ impl Server {
     /// Removes an object that is being deleted and that nothing holds back any more.
     pub(super) fn finish_if_free(&mut self, key: &ObjectKey) {
         let is_free = |deleting: &Option<Vec<_>>| deleting.as_ref().is_some_and(Vec::is_empty);
-        if self
-            .objects
-            .get(key)
-            .is_some_and(|stored| is_free(&stored.object.deleting))
-        {
+        if self.objects.get(key).is_some_and(|stored| is_free(&stored.object.deleting)) {
             self.remove(key);
         }
     }
@@ -122,8 +104,5 @@ impl Server {
 
 /// The condition of a type in an object's status.
 pub(super) fn condition<'a>(body: &'a Value, name: &str) -> Option<&'a Value> {
-    body["status"]["conditions"]
-        .as_array()?
-        .iter()
-        .find(|condition| condition["type"] == name)
+    body["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == name)
 }

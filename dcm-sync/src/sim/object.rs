@@ -38,20 +38,14 @@ pub(super) fn object(kind: &Kind, key: &ObjectKey, body: Value) -> Object {
         uid: text("uid"),
         resource_version: text("resourceVersion"),
         marks: Marks::read(&body),
-        deleting: body["metadata"]["deletionTimestamp"]
-            .is_string()
-            .then(|| finalizers(kind, &body)),
+        deleting: body["metadata"]["deletionTimestamp"].is_string().then(|| finalizers(kind, &body)),
         body: Arc::new(body),
     }
 }
 
 /// What holds an object back: a namespace has finalizers of its own kind besides.
 pub(super) fn finalizers(kind: &Kind, body: &Value) -> Vec<Arc<str>> {
-    let of_namespace = if kind.gvk.is_namespace() {
-        &body["spec"]["finalizers"]
-    } else {
-        &Value::Null
-    };
+    let of_namespace = if kind.gvk.is_namespace() { &body["spec"]["finalizers"] } else { &Value::Null };
     let lists = [&body["metadata"]["finalizers"], of_namespace];
     let items = lists.into_iter().filter_map(Value::as_array).flatten();
     items.filter_map(Value::as_str).map(Arc::from).collect()

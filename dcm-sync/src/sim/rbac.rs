@@ -29,10 +29,7 @@ impl Identity {
     /// A user by name, in the group of everybody who is known.
     #[must_use]
     pub fn user(name: &str) -> Self {
-        Self {
-            user: name.into(),
-            groups: BTreeSet::from([AUTHENTICATED.into()]),
-        }
+        Self { user: name.into(), groups: BTreeSet::from([AUTHENTICATED.into()]) }
     }
 
     /// The same in one more group.
@@ -80,22 +77,13 @@ pub(super) fn may(roles: &impl Roles, identity: &Identity, access: &Access) -> b
     }
     let grants = |binding: &Value, namespace: Option<&str>| {
         let subjects = binding["subjects"].as_array();
-        subjects
-            .into_iter()
-            .flatten()
-            .any(|subject| identity.is_subject(subject, namespace))
+        subjects.into_iter().flatten().any(|subject| identity.is_subject(subject, namespace))
             && role_of(roles, binding, namespace).is_some_and(|role| role_gives(role, access))
     };
     let namespace = access.namespace.as_deref();
-    roles
-        .all("ClusterRoleBinding", None)
-        .into_iter()
-        .any(|binding| grants(binding, None))
+    roles.all("ClusterRoleBinding", None).into_iter().any(|binding| grants(binding, None))
         || namespace.is_some()
-            && roles
-                .all("RoleBinding", namespace)
-                .into_iter()
-                .any(|binding| grants(binding, namespace))
+            && roles.all("RoleBinding", namespace).into_iter().any(|binding| grants(binding, namespace))
 }
 
 fn role_of<'a>(roles: &'a impl Roles, binding: &Value, namespace: Option<&str>) -> Option<&'a Value> {
@@ -109,11 +97,7 @@ fn role_of<'a>(roles: &'a impl Roles, binding: &Value, namespace: Option<&str>) 
 }
 
 fn role_gives(role: &Value, access: &Access) -> bool {
-    role["rules"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .any(|rule| rule_gives(rule, access))
+    role["rules"].as_array().into_iter().flatten().any(|rule| rule_gives(rule, access))
 }
 
 fn rule_gives(rule: &Value, access: &Access) -> bool {
@@ -133,12 +117,7 @@ fn rule_gives(rule: &Value, access: &Access) -> bool {
 }
 
 fn texts<'a>(rule: &'a Value, member: &str) -> Vec<&'a str> {
-    rule[member]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect()
+    rule[member].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 fn has(values: &[&str], wanted: &str) -> bool {
@@ -169,12 +148,7 @@ impl Rights {
 
 fn covers(refused: &Access, access: &Access) -> bool {
     let what = |access: &Access| {
-        (
-            access.verb.clone(),
-            access.group.clone(),
-            access.resource.clone(),
-            access.subresource.clone(),
-        )
+        (access.verb.clone(), access.group.clone(), access.resource.clone(), access.subresource.clone())
     };
     what(refused) == what(access)
         && (refused.name.is_empty() || refused.name == access.name)
@@ -207,31 +181,18 @@ pub(super) fn needed(operation: &Operation) -> Vec<Access> {
         Operation::Get { kind, key } => vec![on("get", kind, key)],
         // The name of what is not there yet is not checked.
         Operation::Create { kind, key, .. } => {
-            vec![on(
-                "create",
-                kind,
-                &ObjectKey {
-                    name: "".into(),
-                    ..key.clone()
-                },
-            )]
+            vec![on("create", kind, &ObjectKey { name: "".into(), ..key.clone() })]
         }
         Operation::Update { kind, key, .. } | Operation::Release { kind, key, .. } => {
             vec![on("patch", kind, key)]
         }
         Operation::Delete { kind, key, .. } => vec![on("delete", kind, key)],
-        Operation::Watch { selection } => ["list", "watch"]
-            .map(|verb| on_all(verb, &selection.kind, None))
-            .into(),
+        Operation::Watch { selection } => {
+            ["list", "watch"].map(|verb| on_all(verb, &selection.kind, None)).into()
+        }
         Operation::Approve { key, .. } => {
             let resource = "certificatesigningrequests";
-            vec![access(
-                "update",
-                CERTIFICATES_GROUP,
-                resource,
-                "approval",
-                (None, &key.name),
-            )]
+            vec![access("update", CERTIFICATES_GROUP, resource, "approval", (None, &key.name))]
         }
         Operation::IssueToken(token) => {
             let at = (Some(&token.namespace), &*token.service_account);
@@ -239,26 +200,15 @@ pub(super) fn needed(operation: &Operation) -> Vec<Access> {
         }
         Operation::Contents { namespace } => {
             let namespaced = Kind::all().iter().filter(|kind| kind.namespaced);
-            namespaced
-                .map(|kind| on_all("list", &kind.gvk, Some(namespace)))
-                .collect()
+            namespaced.map(|kind| on_all("list", &kind.gvk, Some(namespace))).collect()
         }
     }
 }
 
 fn on(verb: &str, kind: &GroupVersionKind, key: &ObjectKey) -> Access {
-    Access {
-        name: key.name.clone(),
-        ..on_all(verb, kind, key.namespace.as_ref())
-    }
+    Access { name: key.name.clone(), ..on_all(verb, kind, key.namespace.as_ref()) }
 }
 
 fn on_all(verb: &str, kind: &GroupVersionKind, namespace: Option<&Arc<str>>) -> Access {
-    access(
-        verb,
-        &kind.group,
-        Kind::find(kind).map_or("", |kind| kind.plural),
-        "",
-        (namespace, ""),
-    )
+    access(verb, &kind.group, Kind::find(kind).map_or("", |kind| kind.plural), "", (namespace, ""))
 }

@@ -251,21 +251,13 @@ impl RequestLog {
     /// How many requests arrived that write.
     #[must_use]
     pub fn writes(&self) -> u64 {
-        self.counts
-            .iter()
-            .filter(|(verb, _)| verb.is_write())
-            .map(|(_, count)| count)
-            .sum()
+        self.counts.iter().filter(|(verb, _)| verb.is_write()).map(|(_, count)| count).sum()
     }
 
     /// How many requests arrived that only read.
     #[must_use]
     pub fn reads(&self) -> u64 {
-        self.counts
-            .iter()
-            .filter(|(verb, _)| !verb.is_write())
-            .map(|(_, count)| count)
-            .sum()
+        self.counts.iter().filter(|(verb, _)| !verb.is_write()).map(|(_, count)| count).sum()
     }
 
     /// The last lines, oldest first.

@@ -116,9 +116,7 @@ impl Server {
     /// What an API server would answer, in the words of the `Cluster` port.
     pub fn handle(&mut self, request: &Request, now: Timestamp) -> Result<Reply, Error> {
         self.advance(now);
-        let result = self
-            .check_rights(&request.operation)
-            .and_then(|()| self.answer(request));
+        let result = self.check_rights(&request.operation).and_then(|()| self.answer(request));
         let line = Logged {
             at: self.now,
             agent: request.call.user_agent().into(),
@@ -135,20 +133,13 @@ impl Server {
             Operation::Uid => Ok(Reply::Uid(self.uid())),
             Operation::Info => {
                 let version = self.settings.version.to_string();
-                Ok(Reply::Info(ServerInfo {
-                    version,
-                    time: Some(self.now),
-                }))
+                Ok(Reply::Info(ServerInfo { version, time: Some(self.now) }))
             }
             Operation::Get { kind, key } => Ok(Reply::Found(self.object(kind, key)?.cloned())),
             Operation::Create { kind, key, body } => self.create(kind, key, body).map(Reply::Written),
-            Operation::Update {
-                kind,
-                key,
-                body,
-                observed,
-                force,
-            } => self.apply(kind, key, body, observed, *force).map(Reply::Written),
+            Operation::Update { kind, key, body, observed, force } => {
+                self.apply(kind, key, body, observed, *force).map(Reply::Written)
+            }
             Operation::Release { kind, key, observed } => {
                 self.release(kind, key, observed).map(Reply::Written)
             }
@@ -157,12 +148,9 @@ impl Server {
             Operation::Approve { key, observed } => self.approve(key, observed).map(Reply::Written),
             Operation::IssueToken(token) => self.issue_token(token).map(Reply::Issued),
             Operation::Contents { namespace } => Ok(Reply::Contents(self.contents(&request.call, namespace))),
-            Operation::Review { accesses } => Ok(Reply::Reviewed(
-                accesses
-                    .iter()
-                    .map(|access| self.rights.give(self, access))
-                    .collect(),
-            )),
+            Operation::Review { accesses } => {
+                Ok(Reply::Reviewed(accesses.iter().map(|access| self.rights.give(self, access)).collect()))
+            }
         }
     }
 
@@ -181,15 +169,8 @@ impl Server {
 
     fn list(&self, selection: &Selection) -> Result<Reply, Error> {
         find(&selection.kind)?;
-        let objects = self
-            .objects()
-            .filter(|object| changes::selects(selection, object))
-            .cloned()
-            .collect();
-        Ok(Reply::Listed {
-            objects,
-            revision: self.revision,
-        })
+        let objects = self.objects().filter(|object| changes::selects(selection, object)).cloned().collect();
+        Ok(Reply::Listed { objects, revision: self.revision })
     }
 
     pub(super) fn next_change(&self, after: u64, selection: &Selection) -> Result<Seen, Error> {
@@ -201,11 +182,7 @@ impl Server {
         let stored = self.objects.get(key).ok_or(Error::NotFound)?;
         let is_as_observed =
             stored.object.uid == observed.uid && stored.object.resource_version == observed.resource_version;
-        if is_as_observed {
-            Ok(stored)
-        } else {
-            Err(Error::Conflict)
-        }
+        if is_as_observed { Ok(stored) } else { Err(Error::Conflict) }
     }
 
     /// Stores a state of an object under the next `resourceVersion`.
@@ -219,11 +196,7 @@ impl Server {
         self.revision += 1;
         body["metadata"]["resourceVersion"] = self.revision.to_string().into();
         let object = object::object(kind, &key, body);
-        let stored = Stored {
-            kind,
-            object: object.clone(),
-            owners,
-        };
+        let stored = Stored { kind, object: object.clone(), owners };
         let before = self.objects.insert(key, stored).map(|stored| stored.object);
         debug_assert!(
             before.as_ref().is_none_or(|before| before.uid == object.uid),
@@ -245,12 +218,7 @@ impl Server {
     }
 
     fn note(&mut self, before: Option<Object>, after: Option<Object>) {
-        self.changes.add(
-            (self.revision, self.now),
-            before,
-            after,
-            self.settings.changes_max,
-        );
+        self.changes.add((self.revision, self.now), before, after, self.settings.changes_max);
     }
 
     /// 64 bits of its seed.
@@ -268,23 +236,10 @@ pub(super) fn find(kind: &GroupVersionKind) -> Result<&'static Kind, Error> {
 pub(super) fn locate(kind: &GroupVersionKind, key: &ObjectKey) -> Result<(&'static Kind, ObjectKey), Error> {
     let kind = find(kind)?;
     let (group, name) = (kind.gvk.group.clone(), kind.gvk.kind.clone());
-    Ok((
-        kind,
-        ObjectKey {
-            group,
-            kind: name,
-            namespace: key.namespace.clone(),
-            name: key.name.clone(),
-        },
-    ))
+    Ok((kind, ObjectKey { group, kind: name, namespace: key.namespace.clone(), name: key.name.clone() }))
 }
 
 pub(super) fn key_of(kind: &Kind, namespace: Option<&str>, name: &str) -> ObjectKey {
     let (group, kind) = (kind.gvk.group.clone(), kind.gvk.kind.clone());
-    ObjectKey {
-        group,
-        kind,
-        namespace: namespace.map(Into::into),
-        name: name.into(),
-    }
+    ObjectKey { group, kind, namespace: namespace.map(Into::into), name: name.into() }
 }

@@ -66,12 +66,7 @@ impl Server {
         if let Some(namespace) = namespace {
             body["metadata"]["namespace"] = namespace.into();
         }
-        let made = self.create_as(
-            CONTROLLER_MANAGER,
-            &kind.gvk,
-            &key_of(kind, namespace, name),
-            &body,
-        );
+        let made = self.create_as(CONTROLLER_MANAGER, &kind.gvk, &key_of(kind, namespace, name), &body);
         debug_assert!(made.is_ok(), "what the cluster makes itself is valid: {made:?}");
     }
 
@@ -81,22 +76,15 @@ impl Server {
         let is_system = SYSTEM_NAMESPACES.contains(&namespace);
         let ca = if is_system { None } else { self.ca_pem() }.unwrap_or_default();
         self.make("ServiceAccount", Some(namespace), "default", json!({}));
-        self.make(
-            "ConfigMap",
-            Some(namespace),
-            "kube-root-ca.crt",
-            json!({"data": {"ca.crt": ca}}),
-        );
+        self.make("ConfigMap", Some(namespace), "kube-root-ca.crt", json!({"data": {"ca.crt": ca}}));
     }
 
     fn check_namespace(&self, key: &ObjectKey) -> Result<(), Error> {
         let Some(namespace) = &key.namespace else {
             return Ok(());
         };
-        let stored = self
-            .objects
-            .get(&key_of(Kind::named("Namespace"), None, namespace))
-            .ok_or(Error::NotFound)?;
+        let stored =
+            self.objects.get(&key_of(Kind::named("Namespace"), None, namespace)).ok_or(Error::NotFound)?;
         if stored.is_deleting() {
             let message = format!("namespace {namespace} is being terminated: nothing new in it");
             return Err(Error::Forbidden { message });
@@ -133,10 +121,7 @@ impl Server {
         fill(kind, &mut merged)?;
         let held = stored.owners.held(FIELD_MANAGER, desired, live, &merged);
         if let Some(held) = held.filter(|_| !force) {
-            return Err(Error::FieldConflict {
-                manager: held.manager,
-                field: held.field,
-            });
+            return Err(Error::FieldConflict { manager: held.manager, field: held.field });
         }
         let owners = stored.owners.applied(FIELD_MANAGER, desired, live, &merged);
         if merged == *live && owners == stored.owners {
@@ -208,9 +193,7 @@ impl Server {
         let stored = self.objects.get(key).ok_or(Error::NotFound)?;
         let kind = stored.kind;
         if kind.gvk.is_namespace() && SYSTEM_NAMESPACES.contains(&&*key.name) {
-            return Err(Error::Forbidden {
-                message: "this namespace may not be deleted".into(),
-            });
+            return Err(Error::Forbidden { message: "this namespace may not be deleted".into() });
         }
         if stored.is_deleting() {
             return Ok(Deletion::Pending);
@@ -250,14 +233,7 @@ impl Server {
         let mut body = live.clone();
         merge_patch(&mut body, patch);
         validation::shape(&body)?;
-        for member in [
-            "name",
-            "namespace",
-            "uid",
-            "creationTimestamp",
-            "deletionTimestamp",
-            "generation",
-        ] {
+        for member in ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "generation"] {
             body["metadata"][member] = live["metadata"][member].clone();
         }
         fill(kind, &mut body)?;

@@ -45,9 +45,7 @@ fn body(name: u8, value: u8) -> Value {
 fn perform(lab: &mut Lab, act: &Act) -> Result<(), Error> {
     let patch = |lab: &mut Lab, name: u8, patch: Value| {
         let body = body(name, 0);
-        lab.server
-            .edit_as("other", &kind(&body), &key(&body), &patch)
-            .map(drop)
+        lab.server.edit_as("other", &kind(&body), &key(&body), &patch).map(drop)
     };
     match act {
         Act::Create(name, value) => lab.create(&body(*name, *value)).map(drop),
@@ -55,11 +53,9 @@ fn perform(lab: &mut Lab, act: &Act) -> Result<(), Error> {
             lab.update(&body(*name, *value)).map(drop)
         }
         Act::Update(..) => Ok(()),
-        Act::Edit(name, value) => patch(
-            lab,
-            *name,
-            json!({"data": {"1": value.to_string()}, "metadata": {"finalizers": null}}),
-        ),
+        Act::Edit(name, value) => {
+            patch(lab, *name, json!({"data": {"1": value.to_string()}, "metadata": {"finalizers": null}}))
+        }
         Act::Hold(name) => patch(lab, *name, json!({"metadata": {"finalizers": ["a.io/held"]}})),
         Act::Delete(name) => lab.delete(&body(*name, 0)).map(drop),
         Act::DeleteNamespace => lab.delete(&namespace("team")).map(drop),
