@@ -27,6 +27,10 @@ pub mod naming;
 mod rights;
 mod users;
 
+#[cfg(test)]
+mod properties;
+
+
 pub use credentials::{Credential, Credentials};
 pub use defaults::{DEFAULT_LIMITS, DEFAULT_REQUESTS};
 
