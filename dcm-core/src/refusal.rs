@@ -24,11 +24,7 @@ pub struct Refusal {
 }
 
 fn shown(value: &str) -> String {
-    if value.is_empty() {
-        String::new()
-    } else {
-        format!(" (found {value:?})")
-    }
+    if value.is_empty() { String::new() } else { format!(" (found {value:?})") }
 }
 
 /// All refusals of one input; never empty.
@@ -39,11 +35,7 @@ impl Refusals {
     /// Collects refusals; none when there is none.
     #[must_use]
     pub fn of(refusals: Vec<Refusal>) -> Option<Self> {
-        if refusals.is_empty() {
-            None
-        } else {
-            Some(Self(refusals))
-        }
+        if refusals.is_empty() { None } else { Some(Self(refusals)) }
     }
 
     /// All of them, in the order of the document's checks.
@@ -111,11 +103,7 @@ impl Path {
     /// A member, such as `spec`.
     #[must_use]
     pub fn field(&self, name: &str) -> Self {
-        if self.0.is_empty() {
-            Self(name.to_owned())
-        } else {
-            Self(format!("{}.{name}", self.0))
-        }
+        if self.0.is_empty() { Self(name.to_owned()) } else { Self(format!("{}.{name}", self.0)) }
     }
 
     /// An item of a list, counted from 0.
@@ -153,11 +141,7 @@ pub struct Checks {
 impl Checks {
     /// Refuses a value. Pass an empty value when it may be secret.
     pub fn refuse(&mut self, path: &Path, value: &str, rule: impl Into<String>) {
-        self.refusals.push(Refusal {
-            path: path.to_string(),
-            value: shortened(value),
-            rule: rule.into(),
-        });
+        self.refusals.push(Refusal { path: path.to_string(), value: shortened(value), rule: rule.into() });
     }
 
     /// Takes what a constructor made, or refuses what it was made from.
@@ -213,10 +197,7 @@ mod tests {
         checks.refuse(&path, &"x".repeat(VALUE_SHOWN_MAX + 1), "is too long");
         let refusals = checks.finish(Some(())).unwrap_err();
         let shown = format!("{}…", "x".repeat(VALUE_SHOWN_MAX));
-        assert_eq!(
-            refusals.to_string(),
-            format!("spec.users[1].name: is too long (found {shown:?})")
-        );
+        assert_eq!(refusals.to_string(), format!("spec.users[1].name: is too long (found {shown:?})"));
     }
 
     #[test]
@@ -227,9 +208,6 @@ mod tests {
 
     #[test]
     fn keys_with_dots_are_quoted_in_a_path() {
-        assert_eq!(
-            Path::root().field("hard").key("limits.cpu").to_string(),
-            r#"hard["limits.cpu"]"#
-        );
+        assert_eq!(Path::root().field("hard").key("limits.cpu").to_string(), r#"hard["limits.cpu"]"#);
     }
 }

@@ -1,110 +1,107 @@
-//! Whom a client certificate names.
-//!
-//! Kubernetes takes the common name as the user and each organization as a group. What begins with `system:` is
-//! Kubernetes' own: `system:masters` may do everything in every cluster. Neither type can hold such a text.
+//! The subject of a user's certificate: what Kubernetes takes as the user's name (`CN`) and group (`O`).
 
 use std::fmt;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// Longest common name and longest organization name, in characters (X.520 `ub-common-name`,
-/// `ub-organization-name`).
+/// Longest common name or organization, in characters (X.520, `ub-common-name` and `ub-organization-name`).
 pub const SUBJECT_PART_MAX: usize = 64;
 
-/// Beginning of the names that Kubernetes keeps for itself.
+/// What Kubernetes keeps for itself: `system:masters` is above every authorization.
 const RESERVED_PREFIX: &str = "system:";
 
-/// A text that can't be a part of a subject.
+/// Why a text can't be part of a subject.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{value:?} is not a valid {kind}: 1 to 64 printable ASCII characters, not beginning with `system:`")]
+#[error("{value:?} is not a valid {part}: {rule}")]
 pub struct InvalidSubject {
-    /// What the text was to be, such as `common name`.
-    pub kind: &'static str,
+    /// Which part: `common name` or `organization`.
+    pub part: &'static str,
     /// The refused text, cut to [`SUBJECT_PART_MAX`] characters.
     pub value: String,
+    /// The rule that it breaks.
+    pub rule: &'static str,
 }
 
-fn checked(kind: &'static str, text: &str) -> Result<Arc<str>, InvalidSubject> {
-    let printable = text.bytes().all(|byte| byte.is_ascii_graphic());
-    if printable && (1..=SUBJECT_PART_MAX).contains(&text.len()) && !text.starts_with(RESERVED_PREFIX) {
-        return Ok(text.into());
-    }
-    Err(InvalidSubject {
-        kind,
-        value: text.chars().take(SUBJECT_PART_MAX).collect(),
-    })
-}
-
-macro_rules! subject_part {
-    ($(#[$doc:meta])* $type:ident, $kind:literal) => {
-        $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "String")]
-        pub struct $type(Arc<str>);
-
-        impl $type {
-            /// Takes a text.
-            ///
-            /// # Errors
-            /// [`InvalidSubject`] when it is empty, longer than [`SUBJECT_PART_MAX`], not printable ASCII without
-            /// white space, or begins with `system:`.
-            pub fn new(text: impl AsRef<str>) -> Result<Self, InvalidSubject> {
-                checked($kind, text.as_ref()).map(Self)
-            }
-
-            /// The text.
-            #[must_use]
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
-        }
-
-        impl fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-
-        impl fmt::Debug for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Debug::fmt(&*self.0, f)
-            }
-        }
-
-        impl TryFrom<String> for $type {
-            type Error = InvalidSubject;
-
-            fn try_from(text: String) -> Result<Self, InvalidSubject> {
-                Self::new(text)
-            }
-        }
-
-        impl From<$type> for String {
-            fn from(part: $type) -> Self {
-                part.0.as_ref().to_owned()
-            }
-        }
-    };
-}
-
-subject_part!(
-    /// The common name (`CN`): the Kubernetes user that rights are bound to.
-    CommonName, "common name"
-);
-subject_part!(
-    /// The organization (`O`): a Kubernetes group. Informative; nothing is ever bound to it.
-    Organization, "organization"
-);
-
-/// The subject of a user's client certificate.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+/// The subject of a certificate: one common name, which rights are bound to, and at most one organization, which is
+/// only informative.
+///
+/// Both have 1 to 64 characters, no control characters, no white space at an end, and don't begin with `system:`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "Parts", into = "Parts")]
 pub struct Subject {
-    /// Whom Kubernetes takes the holder for.
-    pub common_name: CommonName,
-    /// Where the user belongs to, for people who read the certificate.
-    pub organization: Organization,
+    common_name: String,
+    organization: Option<String>,
+}
+
+/// A subject as it is written down, not checked yet.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Parts {
+    common_name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    organization: Option<String>,
+}
+
+impl Subject {
+    /// Parses both parts.
+    ///
+    /// # Errors
+    /// [`InvalidSubject`] for the part that breaks a rule of [`Subject`].
+    pub fn new(common_name: &str, organization: Option<&str>) -> Result<Self, InvalidSubject> {
+        check("common name", common_name)?;
+        organization.map_or(Ok(()), |organization| check("organization", organization))?;
+        Ok(Self { common_name: common_name.to_owned(), organization: organization.map(str::to_owned) })
+    }
+
+    /// `CN`: the user's name in the cluster.
+    #[must_use]
+    pub fn common_name(&self) -> &str {
+        &self.common_name
+    }
+
+    /// `O`: the user's group in the cluster.
+    #[must_use]
+    pub fn organization(&self) -> Option<&str> {
+        self.organization.as_deref()
+    }
+}
+
+fn check(part: &'static str, text: &str) -> Result<(), InvalidSubject> {
+    let rule = if text.is_empty() || text.chars().count() > SUBJECT_PART_MAX {
+        "must have 1 to 64 characters"
+    } else if text.chars().any(char::is_control) {
+        "must have no control characters"
+    } else if text.trim() != text {
+        "must not begin or end with white space"
+    } else if text.starts_with(RESERVED_PREFIX) {
+        "must not begin with `system:`, which Kubernetes keeps for itself"
+    } else {
+        return Ok(());
+    };
+    Err(InvalidSubject { part, value: text.chars().take(SUBJECT_PART_MAX).collect(), rule })
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(organization) = &self.organization {
+            write!(f, "O={organization}, ")?;
+        }
+        write!(f, "CN={}", self.common_name)
+    }
+}
+
+impl TryFrom<Parts> for Subject {
+    type Error = InvalidSubject;
+
+    fn try_from(parts: Parts) -> Result<Self, InvalidSubject> {
+        Self::new(&parts.common_name, parts.organization.as_deref())
+    }
+}
+
+impl From<Subject> for Parts {
+    fn from(subject: Subject) -> Self {
+        Self { common_name: subject.common_name, organization: subject.organization }
+    }
 }
 
 #[cfg(test)]
@@ -112,18 +109,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_names_that_kubernetes_keeps_for_itself_are_refused() {
-        assert!(CommonName::new("system:admin").is_err());
-        assert!(Organization::new("system:masters").is_err());
-        assert!(serde_json::from_str::<Organization>("\"system:masters\"").is_err());
-        assert!(CommonName::new("dcm:system:masters").is_ok());
+    fn each_part_has_1_to_64_characters_and_nothing_that_kubernetes_reserves() {
+        let longest = "é".repeat(SUBJECT_PART_MAX);
+        for good in ["a", "p1:lc1:alice:1", "Zoë Ångström", "not-system:x", &longest] {
+            assert!(Subject::new(good, Some(good)).is_ok(), "{good}");
+        }
+        let too_long = "x".repeat(SUBJECT_PART_MAX + 1);
+        for bad in ["", "system:admin", "system:", "a\nb", "a\0", "a\u{85}b", " a", "a ", &too_long] {
+            assert_eq!(Subject::new(bad, None).unwrap_err().part, "common name", "{bad:?}");
+            assert_eq!(Subject::new("a", Some(bad)).unwrap_err().part, "organization", "{bad:?}");
+        }
     }
 
     #[test]
-    fn a_part_is_printable_and_fits_the_certificate_field() {
-        assert!(CommonName::new("x".repeat(SUBJECT_PART_MAX)).is_ok());
-        for bad in ["", "a b", "é", "a\n", &"x".repeat(SUBJECT_PART_MAX + 1)] {
-            assert!(CommonName::new(bad).is_err(), "{bad:?}");
-        }
+    fn a_refused_text_is_cut() {
+        let error = Subject::new(&"x".repeat(1000), None).unwrap_err();
+        assert_eq!(error.value.len(), SUBJECT_PART_MAX);
+    }
+
+    #[test]
+    fn serde_goes_through_the_constructor() {
+        let subject = Subject::new("alice", Some("team")).unwrap();
+        let text = serde_json::to_string(&subject).unwrap();
+        assert_eq!(text, r#"{"commonName":"alice","organization":"team"}"#);
+        assert_eq!(serde_json::from_str::<Subject>(&text).unwrap(), subject);
+        assert!(
+            serde_json::from_str::<Subject>(r#"{"commonName":"alice","organization":"system:masters"}"#)
+                .is_err()
+        );
+    }
+
+    #[test]
+    fn it_reads_as_organization_and_common_name() {
+        assert_eq!(Subject::new("alice", Some("team")).unwrap().to_string(), "O=team, CN=alice");
+        assert_eq!(Subject::new("alice", None).unwrap().to_string(), "CN=alice");
     }
 }

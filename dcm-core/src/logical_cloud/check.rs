@@ -28,11 +28,8 @@ pub(super) fn whole(
     holders_are_users(&draft.spec, &at, checks);
     let namespace = namespace(&draft, &at.field("namespace"), checks);
     let level = level(&draft.spec, namespace.as_ref(), &at, checks);
-    let existing_namespace = existing(
-        draft.spec.existing_namespace.as_deref(),
-        &at.field("existingNamespace"),
-        checks,
-    );
+    let existing_namespace =
+        existing(draft.spec.existing_namespace.as_deref(), &at.field("existingNamespace"), checks);
     labels::check(&draft.spec.labels, &at.field("labels"), checks);
     let metadata = Metadata::check(draft.metadata, &Path::root().field("metadata"), checks);
     let spec = draft.spec;
@@ -97,40 +94,16 @@ fn parts<P: Part>(drafts: &[P::Draft], at: &Path, checks: &mut Checks) -> Vec<P>
 fn limit(spec: &mut SpecDraft, at: &Path, checks: &mut Checks) {
     fn cut<T>(list: &mut Vec<T>, longest: usize, at: &Path, checks: &mut Checks) {
         if list.len() > longest {
-            checks.refuse(
-                at,
-                &list.len().to_string(),
-                format!("must have at most {longest} entries"),
-            );
+            checks.refuse(at, &list.len().to_string(), format!("must have at most {longest} entries"));
             list.truncate(longest);
         }
     }
     cut(&mut spec.users, limits::USERS_MAX, &at.field("users"), checks);
-    cut(
-        &mut spec.permissions,
-        limits::PERMISSIONS_MAX,
-        &at.field("permissions"),
-        checks,
-    );
+    cut(&mut spec.permissions, limits::PERMISSIONS_MAX, &at.field("permissions"), checks);
     cut(&mut spec.quotas, limits::QUOTAS_MAX, &at.field("quotas"), checks);
-    cut(
-        &mut spec.clusters,
-        limits::REFERENCES_MAX,
-        &at.field("clusters"),
-        checks,
-    );
-    cut(
-        &mut spec.key_values,
-        limits::KEY_VALUES_MAX,
-        &at.field("keyValues"),
-        checks,
-    );
-    cut(
-        &mut spec.manifests,
-        limits::MANIFESTS_MAX,
-        &at.field("manifests"),
-        checks,
-    );
+    cut(&mut spec.clusters, limits::REFERENCES_MAX, &at.field("clusters"), checks);
+    cut(&mut spec.key_values, limits::KEY_VALUES_MAX, &at.field("keyValues"), checks);
+    cut(&mut spec.manifests, limits::MANIFESTS_MAX, &at.field("manifests"), checks);
 }
 
 fn names_are_unique(spec: &SpecDraft, at: &Path, checks: &mut Checks) {
@@ -142,31 +115,11 @@ fn names_are_unique(spec: &SpecDraft, at: &Path, checks: &mut Checks) {
             }
         }
     }
-    unique(
-        spec.users.iter().map(|user| &user.name),
-        &at.field("users"),
-        checks,
-    );
-    unique(
-        spec.permissions.iter().map(|permission| &permission.name),
-        &at.field("permissions"),
-        checks,
-    );
-    unique(
-        spec.quotas.iter().map(|quota| &quota.name),
-        &at.field("quotas"),
-        checks,
-    );
-    unique(
-        spec.clusters.iter().map(|reference| &reference.name),
-        &at.field("clusters"),
-        checks,
-    );
-    unique(
-        spec.key_values.iter().map(|values| &values.name),
-        &at.field("keyValues"),
-        checks,
-    );
+    unique(spec.users.iter().map(|user| &user.name), &at.field("users"), checks);
+    unique(spec.permissions.iter().map(|permission| &permission.name), &at.field("permissions"), checks);
+    unique(spec.quotas.iter().map(|quota| &quota.name), &at.field("quotas"), checks);
+    unique(spec.clusters.iter().map(|reference| &reference.name), &at.field("clusters"), checks);
+    unique(spec.key_values.iter().map(|values| &values.name), &at.field("keyValues"), checks);
     let mut clusters = BTreeSet::new();
     for (index, reference) in spec.clusters.iter().enumerate() {
         if !clusters.insert((&reference.provider, &reference.cluster)) && !reference.cluster.is_empty() {
@@ -194,19 +147,12 @@ fn namespace(draft: &Draft, at: &Path, checks: &mut Checks) -> Option<Namespace>
     if Level::is_admin(draft.spec.level.as_deref()) {
         return None;
     }
-    let given = draft
-        .spec
-        .namespace
-        .as_ref()
-        .filter(|namespace| !namespace.is_empty());
+    let given = draft.spec.namespace.as_ref().filter(|namespace| !namespace.is_empty());
     let text = given.unwrap_or(&draft.metadata.name);
     let namespace = match Namespace::new(text) {
         Ok(namespace) => namespace,
         Err(error) if given.is_none() => {
-            let rule = format!(
-                "must be given, as the cloud's name is no legal namespace ({})",
-                error.rule
-            );
+            let rule = format!("must be given, as the cloud's name is no legal namespace ({})", error.rule);
             checks.refuse(at, text, rule);
             return None;
         }
@@ -232,23 +178,14 @@ fn level(spec: &SpecDraft, own: Option<&Namespace>, at: &Path, checks: &mut Chec
         .filter(|(_, permission)| leaves(permission, own))
         .map(|(index, _)| index)
         .collect();
-    let level = Level::check(
-        spec.level.as_deref(),
-        !leaving.is_empty(),
-        &at.field("level"),
-        checks,
-    )?;
+    let level = Level::check(spec.level.as_deref(), !leaving.is_empty(), &at.field("level"), checks)?;
     match level {
         Level::Admin => admin(spec, at, checks),
         Level::Privileged => {}
         Level::Standard => {
             for index in leaving {
                 let permission = &spec.permissions[index];
-                let field = if permission.cluster_wide {
-                    "clusterWide"
-                } else {
-                    "namespace"
-                };
+                let field = if permission.cluster_wide { "clusterWide" } else { "namespace" };
                 let value = permission.namespace.as_deref().unwrap_or("true");
                 let rule = "a standard cloud's permissions stay in its namespace; make the cloud privileged";
                 checks.refuse(&at.field("permissions").item(index).field(field), value, rule);
@@ -267,12 +204,7 @@ fn leaves(permission: &PermissionDraft, own: Option<&Namespace>) -> bool {
 /// An admin cloud changes nothing on its clusters, so it has nothing that would.
 fn admin(spec: &SpecDraft, at: &Path, checks: &mut Checks) {
     for (field, given) in [
-        (
-            "namespace",
-            spec.namespace
-                .as_ref()
-                .is_some_and(|namespace| !namespace.is_empty()),
-        ),
+        ("namespace", spec.namespace.as_ref().is_some_and(|namespace| !namespace.is_empty())),
         ("existingNamespace", spec.existing_namespace.is_some()),
         ("labels", !spec.labels.is_empty()),
         ("users", !spec.users.is_empty()),

@@ -169,10 +169,7 @@ impl TryFrom<Stored> for LogicalCloud {
     type Error = Refusals;
 
     fn try_from(stored: Stored) -> Result<Self, Refusals> {
-        let draft = Draft {
-            metadata: stored.metadata,
-            spec: stored.spec,
-        };
+        let draft = Draft { metadata: stored.metadata, spec: stored.spec };
         checked(|checks| check::whole(stored.project, stored.uid, draft, checks))
     }
 }
@@ -192,17 +189,8 @@ impl From<LogicalCloud> for Stored {
             quotas: cloud.quotas.into_iter().map(Into::into).collect(),
             clusters: cloud.references.into_iter().map(Into::into).collect(),
             key_values: cloud.key_values.into_iter().map(Into::into).collect(),
-            manifests: cloud
-                .manifests
-                .iter()
-                .map(|manifest| manifest.body().clone())
-                .collect(),
+            manifests: cloud.manifests.iter().map(|manifest| manifest.body().clone()).collect(),
         };
-        Self {
-            project: cloud.project,
-            uid: cloud.uid,
-            metadata: cloud.metadata.into(),
-            spec,
-        }
+        Self { project: cloud.project, uid: cloud.uid, metadata: cloud.metadata.into(), spec }
     }
 }

@@ -45,10 +45,7 @@ impl Part for KeyValues {
             );
             return None;
         }
-        Some(Self {
-            metadata: metadata?,
-            pairs: draft.kv.clone(),
-        })
+        Some(Self { metadata: metadata?, pairs: draft.kv.clone() })
     }
 }
 
@@ -62,9 +59,6 @@ impl TryFrom<KeyValuesDraft> for KeyValues {
 
 impl From<KeyValues> for KeyValuesDraft {
     fn from(values: KeyValues) -> Self {
-        Self {
-            kv: values.pairs,
-            ..Self::with_metadata(values.metadata.into())
-        }
+        Self { kv: values.pairs, ..Self::with_metadata(values.metadata.into()) }
     }
 }

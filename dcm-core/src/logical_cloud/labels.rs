@@ -36,10 +36,7 @@ pub(super) fn check(labels: &BTreeMap<String, String>, at: &Path, checks: &mut C
             checks.refuse(&at, key, QUALIFIED_NAME_RULE);
         } else if key == NAMESPACE_NAME {
             checks.refuse(&at, key, "is written by the API server itself");
-        } else if key
-            .split_once('/')
-            .is_some_and(|(prefix, _)| prefix == OWN_PREFIX)
-        {
+        } else if key.split_once('/').is_some_and(|(prefix, _)| prefix == OWN_PREFIX) {
             checks.refuse(&at, key, "labels under dcm.internal mark what is ours");
         }
         if !value.is_empty() && !is_label_value(value) {

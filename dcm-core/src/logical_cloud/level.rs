@@ -47,17 +47,9 @@ impl Level {
             "" | "standard" => Some(Self::Standard),
             "privileged" => Some(Self::Privileged),
             "admin" | "0" => Some(Self::Admin),
-            "1" => Some(if leaves_namespace {
-                Self::Privileged
-            } else {
-                Self::Standard
-            }),
+            "1" => Some(if leaves_namespace { Self::Privileged } else { Self::Standard }),
             other => {
-                checks.refuse(
-                    at,
-                    other,
-                    "must be standard, privileged or admin (or EMCO's 1 or 0)",
-                );
+                checks.refuse(at, other, "must be standard, privileged or admin (or EMCO's 1 or 0)");
                 None
             }
         }

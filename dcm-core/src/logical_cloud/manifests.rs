@@ -24,33 +24,18 @@ const CLUSTER_KINDS: [(&str, &[&str]); 16] = [
     ("apiregistration.k8s.io", &["*"]),
     ("authentication.k8s.io", &["*"]),
     ("authorization.k8s.io", &["*"]),
-    (
-        "certificates.k8s.io",
-        &["CertificateSigningRequest", "ClusterTrustBundle"],
-    ),
+    ("certificates.k8s.io", &["CertificateSigningRequest", "ClusterTrustBundle"]),
     ("flowcontrol.apiserver.k8s.io", &["*"]),
     ("internal.apiserver.k8s.io", &["*"]),
     ("networking.k8s.io", &["IPAddress", "IngressClass", "ServiceCIDR"]),
     ("node.k8s.io", &["*"]),
     ("policy", &["PodSecurityPolicy"]),
-    (
-        "rbac.authorization.k8s.io",
-        &["ClusterRole", "ClusterRoleBinding"],
-    ),
-    (
-        "resource.k8s.io",
-        &["DeviceClass", "DeviceTaintRule", "ResourceSlice"],
-    ),
+    ("rbac.authorization.k8s.io", &["ClusterRole", "ClusterRoleBinding"]),
+    ("resource.k8s.io", &["DeviceClass", "DeviceTaintRule", "ResourceSlice"]),
     ("scheduling.k8s.io", &["PriorityClass"]),
     (
         "storage.k8s.io",
-        &[
-            "CSIDriver",
-            "CSINode",
-            "StorageClass",
-            "VolumeAttachment",
-            "VolumeAttributesClass",
-        ],
+        &["CSIDriver", "CSINode", "StorageClass", "VolumeAttachment", "VolumeAttributesClass"],
     ),
 ];
 
@@ -89,22 +74,14 @@ fn one(mut body: Value, own: &Namespace, level: Level, at: &Path, checks: &mut C
         Value::String(namespace) if namespace == own.as_str() => {}
         other => {
             let rule = format!("must be {own}, the cloud's namespace; left out, it is filled in");
-            checks.refuse(
-                &at.field("metadata").field("namespace"),
-                other.as_str().unwrap_or(""),
-                rule,
-            );
+            checks.refuse(&at.field("metadata").field("namespace"), other.as_str().unwrap_or(""), rule);
             return None;
         }
     }
     let manifest = match Manifest::new(body) {
         Ok(manifest) => manifest,
         Err(error) => {
-            let at = if error.path.is_empty() {
-                at.clone()
-            } else {
-                at.field(error.path)
-            };
+            let at = if error.path.is_empty() { at.clone() } else { at.field(error.path) };
             checks.refuse(&at, "", error.rule);
             return None;
         }

@@ -27,45 +27,20 @@ impl<Name> Metadata<Name> {
         Name: TryFrom<String, Error = InvalidName>,
     {
         let before = checks.count();
-        text(
-            &draft.description,
-            DESCRIPTION_MAX,
-            &at.field("description"),
-            checks,
-        );
+        text(&draft.description, DESCRIPTION_MAX, &at.field("description"), checks);
         text(&draft.user_data1, USER_DATA_MAX, &at.field("userData1"), checks);
         text(&draft.user_data2, USER_DATA_MAX, &at.field("userData2"), checks);
         let made = Name::try_from(draft.name.clone());
         let name = checks.accept(&at.field("name"), &draft.name, made)?;
-        let MetadataDraft {
-            description,
-            user_data1,
-            user_data2,
-            ..
-        } = draft;
-        (checks.count() == before).then_some(Self {
-            name,
-            description,
-            user_data1,
-            user_data2,
-        })
+        let MetadataDraft { description, user_data1, user_data2, .. } = draft;
+        (checks.count() == before).then_some(Self { name, description, user_data1, user_data2 })
     }
 }
 
 impl<Name: Into<String>> From<Metadata<Name>> for MetadataDraft {
     fn from(metadata: Metadata<Name>) -> Self {
-        let Metadata {
-            name,
-            description,
-            user_data1,
-            user_data2,
-        } = metadata;
-        Self {
-            name: name.into(),
-            description,
-            user_data1,
-            user_data2,
-        }
+        let Metadata { name, description, user_data1, user_data2 } = metadata;
+        Self { name: name.into(), description, user_data1, user_data2 }
     }
 }
 

@@ -83,23 +83,10 @@ impl Part for Permission {
         let scope = scope(draft.namespace.as_deref(), draft.cluster_wide, at, checks);
         let api_groups = items(&draft.api_groups, Item::ApiGroup, &at.field("apiGroups"), checks);
         let resources = items(&draft.resources, Item::Resource, &at.field("resources"), checks);
-        let resource_names = items(
-            &draft.resource_names,
-            Item::Name,
-            &at.field("resourceNames"),
-            checks,
-        );
+        let resource_names = items(&draft.resource_names, Item::Name, &at.field("resourceNames"), checks);
         let verbs = items(&draft.verbs, Item::Verb, &at.field("verbs"), checks);
         let (metadata, holders, scope) = (metadata?, holders?, scope?);
-        let made = Self {
-            metadata,
-            holders,
-            scope,
-            api_groups,
-            resources,
-            resource_names,
-            verbs,
-        };
+        let made = Self { metadata, holders, scope, api_groups, resources, resource_names, verbs };
         (checks.count() == before).then_some(made)
     }
 }
@@ -109,11 +96,7 @@ fn holders(users: Option<&[String]>, at: &Path, checks: &mut Checks) -> Option<H
         return Some(Holders::All);
     };
     if users.is_empty() {
-        checks.refuse(
-            at,
-            "",
-            "must name at least one user; leave it out when the permission holds for all",
-        );
+        checks.refuse(at, "", "must name at least one user; leave it out when the permission holds for all");
         return None;
     }
     let mut names = BTreeSet::new();
@@ -134,9 +117,7 @@ fn scope(namespace: Option<&str>, cluster_wide: bool, at: &Path, checks: &mut Ch
         }
         (Some(namespace), false) => {
             let made = Namespace::new(namespace);
-            checks
-                .accept(&at.field("namespace"), namespace, made)
-                .map(Scope::Namespace)
+            checks.accept(&at.field("namespace"), namespace, made).map(Scope::Namespace)
         }
         (Some(namespace), true) => {
             checks.refuse(
@@ -180,9 +161,8 @@ impl Item {
             && match self {
                 Self::ApiGroup => text.is_empty() || text == "*" || is_dns_subdomain(text),
                 Self::Resource => {
-                    let (resource, below) = text
-                        .split_once('/')
-                        .map_or((text, None), |(one, two)| (one, Some(two)));
+                    let (resource, below) =
+                        text.split_once('/').map_or((text, None), |(one, two)| (one, Some(two)));
                     (resource == "*" || lower(resource))
                         && below.is_none_or(|below| below == "*" || below.split('/').all(lower))
                 }
@@ -218,15 +198,8 @@ impl TryFrom<PermissionDraft> for Permission {
 
 impl From<Permission> for PermissionDraft {
     fn from(permission: Permission) -> Self {
-        let Permission {
-            metadata,
-            holders,
-            scope,
-            api_groups,
-            resources,
-            resource_names,
-            verbs,
-        } = permission;
+        let Permission { metadata, holders, scope, api_groups, resources, resource_names, verbs } =
+            permission;
         Self {
             users: match holders {
                 Holders::All => None,
@@ -261,33 +234,20 @@ mod tests {
     }
 
     fn paths(draft: PermissionDraft) -> Vec<String> {
-        Permission::try_from(draft)
-            .unwrap_err()
-            .into_iter()
-            .map(|refusal| refusal.path)
-            .collect()
+        Permission::try_from(draft).unwrap_err().into_iter().map(|refusal| refusal.path).collect()
     }
 
     #[test]
     fn the_order_and_repetition_of_list_entries_mean_nothing() {
         let list = |verbs: &[&str]| verbs.iter().map(ToString::to_string).collect();
-        let one = Permission::try_from(PermissionDraft {
-            verbs: list(&["get", "list", "get"]),
-            ..draft()
-        });
-        let other = Permission::try_from(PermissionDraft {
-            verbs: list(&["list", "get"]),
-            ..draft()
-        });
+        let one = Permission::try_from(PermissionDraft { verbs: list(&["get", "list", "get"]), ..draft() });
+        let other = Permission::try_from(PermissionDraft { verbs: list(&["list", "get"]), ..draft() });
         assert_eq!(one.unwrap(), other.unwrap());
     }
 
     #[test]
     fn a_permission_that_permits_nothing_is_refused_for_each_empty_list() {
-        let empty = PermissionDraft {
-            name: "p".into(),
-            ..PermissionDraft::default()
-        };
+        let empty = PermissionDraft { name: "p".into(), ..PermissionDraft::default() };
         assert_eq!(paths(empty), ["apiGroups", "resources", "verbs"]);
     }
 
@@ -302,46 +262,19 @@ mod tests {
         };
         assert_eq!(
             paths(bad),
-            [
-                "nonResourceURLs",
-                "apiGroups[1]",
-                "resources[0]",
-                "resources[3]",
-                "verbs[0]"
-            ]
+            ["nonResourceURLs", "apiGroups[1]", "resources[0]", "resources[3]", "verbs[0]"]
         );
     }
 
     #[test]
     fn one_scope_is_chosen() {
-        let other = PermissionDraft {
-            namespace: Some("other".into()),
-            ..draft()
-        };
+        let other = PermissionDraft { namespace: Some("other".into()), ..draft() };
         assert_eq!(
             Permission::try_from(other.clone()).unwrap().scope,
             Scope::Namespace(Namespace::new("other").unwrap())
         );
-        assert_eq!(
-            paths(PermissionDraft {
-                cluster_wide: true,
-                ..other
-            }),
-            ["namespace"]
-        );
-        assert_eq!(
-            paths(PermissionDraft {
-                namespace: Some(String::new()),
-                ..draft()
-            }),
-            ["namespace"]
-        );
-        assert_eq!(
-            paths(PermissionDraft {
-                users: Some(vec![]),
-                ..draft()
-            }),
-            ["users"]
-        );
+        assert_eq!(paths(PermissionDraft { cluster_wide: true, ..other }), ["namespace"]);
+        assert_eq!(paths(PermissionDraft { namespace: Some(String::new()), ..draft() }), ["namespace"]);
+        assert_eq!(paths(PermissionDraft { users: Some(vec![]), ..draft() }), ["users"]);
     }
 }

@@ -95,9 +95,7 @@ impl FromStr for Quantity {
             Some(b'+') => (false, &text[1..]),
             _ => (false, text),
         };
-        let end = unsigned
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .unwrap_or(unsigned.len());
+        let end = unsigned.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(unsigned.len());
         let (number, suffix) = unsigned.split_at(end);
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
         if fraction.contains('.') || (whole.is_empty() && fraction.is_empty()) {
@@ -108,10 +106,7 @@ impl FromStr for Quantity {
         if nanos > LARGEST * NANOS {
             return Err(InvalidQuantity::TooLarge);
         }
-        Ok(Self {
-            nanos: if negative { -nanos } else { nanos },
-            family,
-        })
+        Ok(Self { nanos: if negative { -nanos } else { nanos }, family })
     }
 }
 
@@ -167,14 +162,8 @@ fn nanos(whole: &str, fraction: &str, multiplier: Multiplier) -> Result<i128, In
     }
     let places = i32::try_from(fraction.len()).map_err(|_| InvalidQuantity::TooLarge)?;
     let (digits, power) = match multiplier {
-        Multiplier::Ten(power) => (
-            digits,
-            power.checked_sub(places).ok_or(InvalidQuantity::TooLarge)?,
-        ),
-        Multiplier::Two(power) => (
-            digits.checked_mul(1 << power).ok_or(InvalidQuantity::TooLarge)?,
-            -places,
-        ),
+        Multiplier::Ten(power) => (digits, power.checked_sub(places).ok_or(InvalidQuantity::TooLarge)?),
+        Multiplier::Two(power) => (digits.checked_mul(1 << power).ok_or(InvalidQuantity::TooLarge)?, -places),
     };
     let power = power.checked_add(9).ok_or(InvalidQuantity::TooLarge)?;
     let factor = 10_i128.checked_pow(power.unsigned_abs());

@@ -132,15 +132,8 @@ impl TryFrom<QuotaDraft> for Quota {
 
 impl From<Quota> for QuotaDraft {
     fn from(quota: Quota) -> Self {
-        let hard = quota
-            .hard
-            .into_iter()
-            .map(|(key, quantity)| (key, quantity.to_string().into()))
-            .collect();
-        Self {
-            hard,
-            ..Self::with_metadata(quota.metadata.into())
-        }
+        let hard = quota.hard.into_iter().map(|(key, quantity)| (key, quantity.to_string().into())).collect();
+        Self { hard, ..Self::with_metadata(quota.metadata.into()) }
     }
 }
 
@@ -151,11 +144,7 @@ mod tests {
 
     fn quota(hard: Value) -> Result<Quota, Refusals> {
         let hard = serde_json::from_value(hard).unwrap();
-        Quota::try_from(QuotaDraft {
-            name: "q".into(),
-            hard,
-            ..QuotaDraft::default()
-        })
+        Quota::try_from(QuotaDraft { name: "q".into(), hard, ..QuotaDraft::default() })
     }
 
     #[test]

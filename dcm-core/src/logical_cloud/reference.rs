@@ -68,21 +68,10 @@ impl Part for ClusterReference {
         let metadata = Metadata::check(draft.metadata(), at, checks);
         let provider = ClusterProviderName::new(&draft.provider);
         let provider = checks.accept(&at.field("provider"), &draft.provider, provider);
-        let cluster = checks.accept(
-            &at.field("cluster"),
-            &draft.cluster,
-            ClusterName::new(&draft.cluster),
-        );
+        let cluster = checks.accept(&at.field("cluster"), &draft.cluster, ClusterName::new(&draft.cluster));
         let load_balancer = load_balancer(draft.load_balancer.as_deref(), &at.field("loadBalancer"), checks)?;
-        let cluster = ClusterId {
-            provider: provider?,
-            cluster: cluster?,
-        };
-        Some(Self {
-            metadata: metadata?,
-            cluster,
-            load_balancer,
-        })
+        let cluster = ClusterId { provider: provider?, cluster: cluster? };
+        Some(Self { metadata: metadata?, cluster, load_balancer })
     }
 }
 
@@ -94,11 +83,7 @@ fn load_balancer(text: Option<&str>, at: &Path, checks: &mut Checks) -> Option<L
         Ok(address) if address.is_unspecified() => Some(LoadBalancer::Unknown),
         Ok(address) => Some(LoadBalancer::Address(address)),
         Err(_) => {
-            checks.refuse(
-                at,
-                text,
-                "must be an IPv4 or IPv6 address; leave it out when it is not known",
-            );
+            checks.refuse(at, text, "must be an IPv4 or IPv6 address; leave it out when it is not known");
             None
         }
     }
@@ -117,10 +102,7 @@ impl From<ClusterReference> for ReferenceDraft {
         Self {
             provider: reference.cluster.provider.into(),
             cluster: reference.cluster.cluster.into(),
-            load_balancer: reference
-                .load_balancer
-                .address()
-                .map(|address| address.to_string()),
+            load_balancer: reference.load_balancer.address().map(|address| address.to_string()),
             ..Self::with_metadata(reference.metadata.into())
         }
     }
@@ -135,23 +117,15 @@ mod tests {
         let read = |text: Option<&str>| {
             let load_balancer = text.map(str::to_owned);
             let (name, provider, cluster) = ("r".to_owned(), "p".to_owned(), "c".to_owned());
-            let draft = ReferenceDraft {
-                name,
-                provider,
-                cluster,
-                load_balancer,
-                ..ReferenceDraft::default()
-            };
+            let draft =
+                ReferenceDraft { name, provider, cluster, load_balancer, ..ReferenceDraft::default() };
             ClusterReference::try_from(draft).map(|reference| reference.load_balancer)
         };
         for unknown in [None, Some(""), Some("0.0.0.0"), Some("::")] {
             assert_eq!(read(unknown), Ok(LoadBalancer::Unknown), "{unknown:?}");
         }
         for known in ["10.0.0.1", "2001:db8::1"] {
-            assert_eq!(
-                read(Some(known)),
-                Ok(LoadBalancer::Address(known.parse().unwrap()))
-            );
+            assert_eq!(read(Some(known)), Ok(LoadBalancer::Address(known.parse().unwrap())));
         }
         assert!(read(Some("lb.example.com")).is_err());
     }

@@ -75,13 +75,7 @@ mod tests {
         let uid = LogicalCloudUid::from_random(0x2a);
         assert_eq!(uid.to_string(), "000000000000002a");
         assert_eq!(uid.to_string().parse(), Ok(uid));
-        for bad in [
-            "",
-            "2a",
-            "000000000000002A",
-            "+00000000000002a",
-            "00000000000000000",
-        ] {
+        for bad in ["", "2a", "000000000000002A", "+00000000000002a", "00000000000000000"] {
             assert!(bad.parse::<LogicalCloudUid>().is_err(), "{bad}");
         }
     }

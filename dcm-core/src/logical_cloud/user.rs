@@ -92,11 +92,7 @@ impl Part for User {
         let metadata = Metadata::check(draft.metadata(), at, checks);
         let lifetime = lifetime(draft.lifetime_seconds, &at.field("lifetimeSeconds"), checks);
         let kind = kind(draft, at, checks);
-        Some(Self {
-            metadata: metadata?,
-            kind: kind?,
-            lifetime: lifetime?,
-        })
+        Some(Self { metadata: metadata?, kind: kind?, lifetime: lifetime? })
     }
 }
 
@@ -112,11 +108,7 @@ fn kind(draft: &UserDraft, at: &Path, checks: &mut Checks) -> Option<UserType> {
             Some(UserType::Certificate { own_request })
         }
         "token" if request.is_some() => {
-            checks.refuse(
-                &at.field("csr"),
-                "",
-                "a token user has no certificate signing request",
-            );
+            checks.refuse(&at.field("csr"), "", "a token user has no certificate signing request");
             None
         }
         "token" => Some(UserType::Token),
@@ -136,12 +128,10 @@ fn kind(draft: &UserDraft, at: &Path, checks: &mut Checks) -> Option<UserType> {
 /// Checks the frame of a request. The value is never shown: somebody may have pasted the private key.
 fn request_pem(pem: &str, at: &Path, checks: &mut Checks) -> Option<RequestPem> {
     let text = pem.trim();
-    let framed = ["CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST"]
-        .iter()
-        .any(|label| {
-            text.starts_with(&format!("-----BEGIN {label}-----"))
-                && text.ends_with(&format!("-----END {label}-----"))
-        });
+    let framed = ["CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST"].iter().any(|label| {
+        text.starts_with(&format!("-----BEGIN {label}-----"))
+            && text.ends_with(&format!("-----END {label}-----"))
+    });
     let rule = if text.contains("PRIVATE KEY") {
         "holds a private key: consider it lost, make a new one, and send the certificate signing request alone"
     } else if pem.len() > CSR_PEM_BYTES_MAX {
@@ -185,12 +175,7 @@ impl From<User> for UserDraft {
             UserType::Token => None,
         };
         let lifetime_seconds = user.lifetime.map(|lifetime| i64::from(lifetime.get()));
-        Self {
-            kind,
-            csr,
-            lifetime_seconds,
-            ..Self::with_metadata(user.metadata.into())
-        }
+        Self { kind, csr, lifetime_seconds, ..Self::with_metadata(user.metadata.into()) }
     }
 }
 
@@ -199,11 +184,7 @@ mod tests {
     use super::*;
 
     fn draft(kind: &str) -> UserDraft {
-        UserDraft {
-            name: "ann".into(),
-            kind: Some(kind.into()),
-            ..UserDraft::default()
-        }
+        UserDraft { name: "ann".into(), kind: Some(kind.into()), ..UserDraft::default() }
     }
 
     fn rule_of(draft: UserDraft) -> String {
@@ -212,11 +193,7 @@ mod tests {
 
     #[test]
     fn types_are_read_in_any_case_and_written_in_one() {
-        for (text, kind) in [
-            ("Certificate", "certificate"),
-            ("TOKEN", "token"),
-            ("", "certificate"),
-        ] {
+        for (text, kind) in [("Certificate", "certificate"), ("TOKEN", "token"), ("", "certificate")] {
             let user = User::try_from(draft(text)).unwrap();
             assert_eq!(UserDraft::from(user).kind.as_deref(), Some(kind));
         }
@@ -230,10 +207,8 @@ mod tests {
     #[test]
     fn a_pasted_private_key_is_refused_and_not_repeated() {
         let begin = ["-----BEGIN ", "PRIVATE KEY-----"].concat();
-        let refused = rule_of(UserDraft {
-            csr: Some(format!("{begin}\nMIIsecret\n")),
-            ..draft("certificate")
-        });
+        let refused =
+            rule_of(UserDraft { csr: Some(format!("{begin}\nMIIsecret\n")), ..draft("certificate") });
         assert!(refused.contains("consider it lost"), "{refused}");
         assert!(!refused.contains("MIIsecret"), "{refused}");
     }
@@ -241,40 +216,20 @@ mod tests {
     #[test]
     fn a_request_that_the_user_brought_comes_back_in_one_form() {
         let pem = "-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----";
-        let user = User::try_from(UserDraft {
-            csr: Some(format!("\n{pem}\n\n")),
-            ..draft("certificate")
-        })
-        .unwrap();
+        let user =
+            User::try_from(UserDraft { csr: Some(format!("\n{pem}\n\n")), ..draft("certificate") }).unwrap();
         assert_eq!(UserDraft::from(user).csr, Some(format!("{pem}\n")));
         assert!(
-            rule_of(UserDraft {
-                csr: Some("hello".into()),
-                ..draft("certificate")
-            })
-            .contains("one PEM block")
+            rule_of(UserDraft { csr: Some("hello".into()), ..draft("certificate") })
+                .contains("one PEM block")
         );
-        assert!(
-            rule_of(UserDraft {
-                csr: Some(pem.into()),
-                ..draft("token")
-            })
-            .contains("csr")
-        );
+        assert!(rule_of(UserDraft { csr: Some(pem.into()), ..draft("token") }).contains("csr"));
     }
 
     #[test]
     fn lifetimes_below_ten_minutes_are_refused() {
-        for (seconds, good) in [
-            (599, false),
-            (600, true),
-            (LIFETIME_SECONDS_MAX, true),
-            (1 << 31, false),
-        ] {
-            let user = User::try_from(UserDraft {
-                lifetime_seconds: Some(seconds),
-                ..draft("token")
-            });
+        for (seconds, good) in [(599, false), (600, true), (LIFETIME_SECONDS_MAX, true), (1 << 31, false)] {
+            let user = User::try_from(UserDraft { lifetime_seconds: Some(seconds), ..draft("token") });
             assert_eq!(user.is_ok(), good, "{seconds}");
         }
     }

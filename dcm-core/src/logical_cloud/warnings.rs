@@ -33,16 +33,10 @@ pub(super) fn of(spec: &SpecDraft) -> Vec<Warning> {
     let at = Path::root().field("spec");
     let mut warnings = Vec::new();
     let mut warn = |at: Path, message: &str| {
-        warnings.push(Warning {
-            path: at.to_string(),
-            message: message.to_owned(),
-        });
+        warnings.push(Warning { path: at.to_string(), message: message.to_owned() });
     };
     if spec.clusters.is_empty() {
-        warn(
-            at.field("clusters"),
-            "there is no cluster yet: applying does nothing",
-        );
+        warn(at.field("clusters"), "there is no cluster yet: applying does nothing");
     }
     if Level::is_admin(spec.level.as_deref()) {
         return warnings;
@@ -51,17 +45,11 @@ pub(super) fn of(spec: &SpecDraft) -> Vec<Warning> {
         warn(at.field("users"), "there is no user: nobody gets a credential");
     }
     if spec.quotas.is_empty() {
-        warn(
-            at.field("quotas"),
-            "there is no quota: the cloud may use all of each cluster",
-        );
+        warn(at.field("quotas"), "there is no quota: the cloud may use all of each cluster");
     }
     for (index, user) in spec.users.iter().enumerate() {
         let held = |permission: &PermissionDraft| {
-            permission
-                .users
-                .as_ref()
-                .is_none_or(|users| users.contains(&user.name))
+            permission.users.as_ref().is_none_or(|users| users.contains(&user.name))
         };
         let at = at.field("users").item(index);
         if !spec.permissions.iter().any(held) {
@@ -76,17 +64,11 @@ pub(super) fn of(spec: &SpecDraft) -> Vec<Warning> {
         let at = at.field("permissions").item(index);
         for (place, verb) in permission.verbs.iter().enumerate() {
             if !KNOWN_VERBS.contains(&verb.as_str()) {
-                warn(
-                    at.field("verbs").item(place),
-                    "is no verb that Kubernetes itself knows",
-                );
+                warn(at.field("verbs").item(place), "is no verb that Kubernetes itself knows");
             }
         }
         if !spec.quotas.is_empty() && reaches_quotas(permission) {
-            warn(
-                at,
-                "lets its users change the quotas that hold them: name the resources instead of *",
-            );
+            warn(at, "lets its users change the quotas that hold them: name the resources instead of *");
         }
     }
     warnings

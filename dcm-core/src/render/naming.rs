@@ -19,7 +19,7 @@ use crate::name::{
     ContextId, DNS_LABEL_MAX, DNS_SUBDOMAIN_MAX, LogicalCloudName, PermissionName, ProjectName, QuotaName,
     UserName, is_dns_subdomain, is_label_value,
 };
-use crate::subject::{CommonName, Organization, SUBJECT_PART_MAX, Subject};
+use crate::subject::{SUBJECT_PART_MAX, Subject};
 
 /// Label: the project that an object belongs to. Informative.
 pub const LABEL_PROJECT: &str = "dcm.internal/project";
@@ -80,42 +80,37 @@ impl<'a> Identity<'a> {
     /// The subject of a user's certificate, in one epoch of the user.
     #[must_use]
     pub fn subject(&self, user: &UserName, epoch: Epoch) -> Subject {
-        Subject {
-            common_name: self.common_name(user, epoch),
-            organization: self.organization(),
-        }
+        Subject::new(&self.common_name(user, epoch), Some(&self.organization())).expect("made to fit")
     }
 
     /// The Kubernetes user that a certificate user is in one epoch: `dcm:project:cloud:uid:user:epoch`. API names have
     /// no colon, so it is never ambiguous. Where it is longer than a common name may be, it is the beginning of the
     /// user's name with a hash of everything: `dcm:user:hash:epoch`.
     #[must_use]
-    pub fn common_name(&self, user: &UserName, epoch: Epoch) -> CommonName {
+    pub fn common_name(&self, user: &UserName, epoch: Epoch) -> String {
         let Self { project, cloud, uid } = self;
         let readable = format!("{PREFIX}:{project}:{cloud}:{uid}:{user}:{epoch}");
-        let text = if readable.len() <= SUBJECT_PART_MAX {
+        if readable.len() <= SUBJECT_PART_MAX {
             readable
         } else {
             let hash = self.hash("common-name", &[user.as_str().into(), epoch.0.into()]);
             let end = format!(":{}:{epoch}", hash.short(SUBJECT_HASH_DIGITS));
             let room = SUBJECT_PART_MAX - PREFIX.len() - 1 - end.len();
             format!("{PREFIX}:{}{end}", cut(user.as_str(), room))
-        };
-        CommonName::new(text).expect("made to fit")
+        }
     }
 
     /// The organization in certificates: `dcm:project:cloud`, for people who read them. Nothing is bound to it.
     #[must_use]
-    pub fn organization(&self) -> Organization {
+    pub fn organization(&self) -> String {
         let readable = format!("{PREFIX}:{}:{}", self.project, self.cloud);
-        let text = if readable.len() <= SUBJECT_PART_MAX {
+        if readable.len() <= SUBJECT_PART_MAX {
             readable
         } else {
             let hash = self.hash("organization", &[]).short(SUBJECT_HASH_DIGITS);
             let room = SUBJECT_PART_MAX - PREFIX.len() - 2 - hash.len();
             format!("{PREFIX}:{}:{hash}", cut(self.cloud.as_str(), room))
-        };
-        Organization::new(text).expect("made to fit")
+        }
     }
 
     /// A role and its binding outside the cloud's namespace: a ClusterRole, or a Role in another namespace.
@@ -254,10 +249,10 @@ mod tests {
         };
         let subject = identity.subject(&user, Epoch(1));
         assert_eq!(
-            subject.common_name.as_str(),
+            subject.common_name(),
             "dcm:retail:shop:0000000000000007:ann:1"
         );
-        assert_eq!(subject.organization.as_str(), "dcm:retail:shop");
+        assert_eq!(subject.organization(), Some("dcm:retail:shop"));
 
         let (project, cloud, user) = names(&"p".repeat(128), &"c".repeat(128), &"u".repeat(128));
         let identity = Identity {
@@ -266,9 +261,9 @@ mod tests {
             uid,
         };
         let subject = identity.subject(&user, Epoch(u32::MAX));
-        assert_eq!(subject.common_name.as_str().len(), SUBJECT_PART_MAX);
-        assert!(subject.common_name.as_str().starts_with("dcm:uuu"));
-        assert!(subject.organization.as_str().len() <= SUBJECT_PART_MAX);
+        assert_eq!(subject.common_name().len(), SUBJECT_PART_MAX);
+        assert!(subject.common_name().starts_with("dcm:uuu"));
+        assert!(subject.organization().unwrap().len() <= SUBJECT_PART_MAX);
     }
 
     #[test]
@@ -280,8 +275,8 @@ mod tests {
             uid: LogicalCloudUid::from_random(1),
         };
         let subject = identity.subject(&user, Epoch(0));
-        assert!(subject.common_name.as_str().starts_with("dcm:system:"));
-        assert_eq!(subject.organization.as_str(), "dcm:system:masters");
+        assert!(subject.common_name().starts_with("dcm:system:"));
+        assert_eq!(subject.organization(), Some("dcm:system:masters"));
     }
 
     #[test]

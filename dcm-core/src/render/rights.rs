@@ -66,7 +66,7 @@ fn subjects(context: &Context<'_>, permission: &Permission) -> Vec<Bound> {
             UserType::Certificate { .. } => Bound {
                 api_group: Some(RBAC.to_owned()),
                 kind: "User".to_owned(),
-                name: context.identity.common_name(name, epoch).into(),
+                name: context.identity.common_name(name, epoch),
                 namespace: None,
             },
             UserType::Token => Bound {
