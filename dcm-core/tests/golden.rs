@@ -50,19 +50,8 @@ fn load(path: &Path) -> (LogicalCloud, Credentials) {
     let case: Case =
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let credentials = case.credentials.into_iter().map(|(user, one)| {
-        let CaseCredential {
-            epoch,
-            serial,
-            csr_pem,
-        } = one;
-        (
-            user,
-            Credential {
-                epoch,
-                serial,
-                csr_pem,
-            },
-        )
+        let CaseCredential { epoch, serial, csr_pem } = one;
+        (user, Credential { epoch, serial, csr_pem })
     });
     let (cloud, _) = LogicalCloud::new(case.project, case.uid, case.cloud)
         .unwrap_or_else(|refusals| panic!("{}: {refusals}", path.display()));
@@ -99,21 +88,14 @@ fn steps(bundle: &Bundle) -> Vec<Value> {
             json!({"stage": stage, "name": name, "request": request})
         }
     };
-    bundle
-        .steps()
-        .iter()
-        .map(|one| step(one.stage.0, &one.action))
-        .collect()
+    bundle.steps().iter().map(|one| step(one.stage.0, &one.action)).collect()
 }
 
 fn cases() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let files = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    let mut cases: Vec<PathBuf> = files
-        .filter(|path| path.to_string_lossy().ends_with(".cloud.json"))
-        .collect();
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut cases: Vec<PathBuf> =
+        files.filter(|path| path.to_string_lossy().ends_with(".cloud.json")).collect();
     cases.sort();
     assert!(!cases.is_empty(), "there are golden files");
     cases
@@ -132,11 +114,7 @@ fn whole_clouds_render_to_their_golden_files() {
             different.push(format!("--- {} should be\n{found}", golden.display()));
         }
     }
-    assert!(
-        different.is_empty(),
-        "{}\nset {REGENERATE}=1 when the change is meant",
-        different.join("\n")
-    );
+    assert!(different.is_empty(), "{}\nset {REGENERATE}=1 when the change is meant", different.join("\n"));
 }
 
 #[test]
@@ -151,10 +129,7 @@ fn what_was_stored_renders_to_the_same_bytes() {
 
 #[test]
 fn an_admin_cloud_renders_nothing() {
-    let admin = cases()
-        .into_iter()
-        .find(|path| path.ends_with("admin.cloud.json"))
-        .unwrap();
+    let admin = cases().into_iter().find(|path| path.ends_with("admin.cloud.json")).unwrap();
     let (cloud, credentials) = load(&admin);
     assert!(render::bundle(&cloud, &credentials).unwrap().steps().is_empty());
 }

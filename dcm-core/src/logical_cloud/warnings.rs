@@ -32,52 +32,62 @@ const CHANGING_VERBS: [&str; 5] = ["*", "update", "patch", "delete", "deletecoll
 pub(super) fn of(spec: &SpecDraft) -> Vec<Warning> {
     let at = Path::root().field("spec");
     let mut warnings = Vec::new();
-    let mut warn = |at: Path, message: &str| {
-        warnings.push(Warning { path: at.to_string(), message: message.to_owned() });
-    };
     if spec.clusters.is_empty() {
-        warn(at.field("clusters"), "there is no cluster yet: applying does nothing");
+        warn(&mut warnings, &at.field("clusters"), "there is no cluster yet: applying does nothing");
     }
     if Level::is_admin(spec.level.as_deref()) {
         return warnings;
     }
     if spec.users.is_empty() {
-        warn(at.field("users"), "there is no user: nobody gets a credential");
+        warn(&mut warnings, &at.field("users"), "there is no user: nobody gets a credential");
     }
     if spec.quotas.is_empty() {
-        warn(at.field("quotas"), "there is no quota: the cloud may use all of each cluster");
+        let message = "there is no quota: the cloud may use all of each cluster";
+        warn(&mut warnings, &at.field("quotas"), message);
     }
     for (index, user) in spec.users.iter().enumerate() {
-        let held = |permission: &PermissionDraft| {
-            permission.users.as_ref().is_none_or(|users| users.contains(&user.name))
-        };
-        let at = at.field("users").item(index);
-        if !spec.permissions.iter().any(held) {
-            warn(at, "no permission holds for this user");
-        } else if is_token(user) && spec.permissions.iter().any(|one| held(one) && leaves(one)) {
-            let message = "may do things outside the namespace, and so may whoever creates pods in it: a pod can take \
-                           any ServiceAccount there, and with it this user's rights; certificate is safer";
-            warn(at, message);
-        }
+        of_user(user, spec, &at.field("users").item(index), &mut warnings);
     }
     for (index, permission) in spec.permissions.iter().enumerate() {
-        let at = at.field("permissions").item(index);
-        for (place, verb) in permission.verbs.iter().enumerate() {
-            if !KNOWN_VERBS.contains(&verb.as_str()) {
-                warn(at.field("verbs").item(place), "is no verb that Kubernetes itself knows");
-            }
-        }
-        if !spec.quotas.is_empty() && reaches_quotas(permission) {
-            warn(at, "lets its users change the quotas that hold them: name the resources instead of *");
-        }
+        of_permission(permission, spec, &at.field("permissions").item(index), &mut warnings);
     }
     warnings
 }
 
+fn warn(warnings: &mut Vec<Warning>, at: &Path, message: &str) {
+    warnings.push(Warning { path: at.to_string(), message: message.to_owned() });
+}
+
+fn of_user(user: &UserDraft, spec: &SpecDraft, at: &Path, warnings: &mut Vec<Warning>) {
+    let holds = |permission: &PermissionDraft| {
+        permission.users.as_ref().is_none_or(|users| users.contains(&user.name))
+    };
+    if !spec.permissions.iter().any(holds) {
+        warn(warnings, at, "no permission holds for this user");
+    } else if is_token(user) && spec.permissions.iter().any(|one| holds(one) && leaves(one)) {
+        let message = "may do things outside the namespace, and so may whoever creates pods in it: a pod can take any \
+                       ServiceAccount there, and with it this user's rights; certificate is safer";
+        warn(warnings, at, message);
+    }
+}
+
+fn of_permission(permission: &PermissionDraft, spec: &SpecDraft, at: &Path, warnings: &mut Vec<Warning>) {
+    for (place, verb) in permission.verbs.iter().enumerate() {
+        if !KNOWN_VERBS.contains(&verb.as_str()) {
+            warn(warnings, &at.field("verbs").item(place), "is no verb that Kubernetes itself knows");
+        }
+    }
+    if !spec.quotas.is_empty() && reaches_quotas(permission) {
+        warn(
+            warnings,
+            at,
+            "lets its users change the quotas that hold them: name the resources instead of *",
+        );
+    }
+}
+
 fn is_token(user: &UserDraft) -> bool {
-    user.kind
-        .as_deref()
-        .is_some_and(|kind| kind.eq_ignore_ascii_case("token"))
+    user.kind.as_deref().is_some_and(|kind| kind.eq_ignore_ascii_case("token"))
 }
 
 fn leaves(permission: &PermissionDraft) -> bool {

@@ -30,7 +30,6 @@ mod users;
 #[cfg(test)]
 mod properties;
 
-
 pub use credentials::{Credential, Credentials};
 pub use defaults::{DEFAULT_LIMITS, DEFAULT_REQUESTS};
 
@@ -100,7 +99,9 @@ pub fn bundle(cloud: &LogicalCloud, credentials: &Credentials) -> Result<Bundle,
 /// The stage of an extra manifest: that of the rendered objects of its kind, or the last.
 fn stage_of(manifest: &Manifest) -> Stage {
     match (&*manifest.kind().group, &*manifest.kind().kind) {
-        ("", "ResourceQuota" | "LimitRange" | "ServiceAccount") | ("rbac.authorization.k8s.io", "Role") => STAGE_BASE,
+        ("", "ResourceQuota" | "LimitRange" | "ServiceAccount") | ("rbac.authorization.k8s.io", "Role") => {
+            STAGE_BASE
+        }
         ("rbac.authorization.k8s.io", "RoleBinding") => STAGE_RIGHTS,
         _ => STAGE_CONTENTS,
     }
@@ -117,7 +118,11 @@ struct Context<'a> {
 impl Context<'_> {
     /// Metadata of an object in the cloud's namespace.
     fn own(&self, name: String) -> ObjectMeta {
-        ObjectMeta { name: Some(name), namespace: Some(self.namespace.as_str().to_owned()), ..ObjectMeta::default() }
+        ObjectMeta {
+            name: Some(name),
+            namespace: Some(self.namespace.as_str().to_owned()),
+            ..ObjectMeta::default()
+        }
     }
 }
 

@@ -46,41 +46,21 @@ fn names((project, cloud, uid, name, epoch, serial): &Parts) -> Vec<(&'static st
     let cloud_name = LogicalCloudName::new(cloud).unwrap();
     let user = UserName::new(name).unwrap();
     let permission = PermissionName::new(name).unwrap();
-    let identity = Identity {
-        project: &project_name,
-        cloud: &cloud_name,
-        uid: *uid,
-    };
+    let identity = Identity { project: &project_name, cloud: &cloud_name, uid: *uid };
     let (of_epoch, of_serial) = (Epoch(*epoch), Serial(*serial));
     let whole = json!([project, cloud, uid]);
     vec![
         ("role", naming::role(&permission), json!([name]).to_string()),
-        (
-            "quota",
-            naming::resource_quota(&QuotaName::new(name).unwrap()),
-            json!([name]).to_string(),
-        ),
-        (
-            "account",
-            naming::service_account(&user, of_epoch),
-            json!([name, epoch]).to_string(),
-        ),
-        (
-            "role outside",
-            identity.role_outside(&permission),
-            json!([whole, name]).to_string(),
-        ),
+        ("quota", naming::resource_quota(&QuotaName::new(name).unwrap()), json!([name]).to_string()),
+        ("account", naming::service_account(&user, of_epoch), json!([name, epoch]).to_string()),
+        ("role outside", identity.role_outside(&permission), json!([whole, name]).to_string()),
         (
             "certificate request",
             identity.certificate_request(&user, of_epoch, of_serial),
             json!([whole, name, epoch, serial]).to_string(),
         ),
         ("context", identity.context_id().to_string(), whole.to_string()),
-        (
-            "common name",
-            identity.common_name(&user, of_epoch).to_string(),
-            json!([whole, name, epoch]).to_string(),
-        ),
+        ("common name", identity.common_name(&user, of_epoch), json!([whole, name, epoch]).to_string()),
         ("label", naming::label_value(name), json!([name]).to_string()),
     ]
 }
@@ -129,22 +109,12 @@ prop_compose! {
 }
 
 fn cloud(project: &str, uid: LogicalCloudUid, draft: Draft) -> LogicalCloud {
-    LogicalCloud::new(ProjectName::new(project).unwrap(), uid, draft)
-        .unwrap()
-        .0
+    LogicalCloud::new(ProjectName::new(project).unwrap(), uid, draft).unwrap().0
 }
 
 fn credentials(cloud: &LogicalCloud) -> Credentials {
-    let credential = Credential {
-        epoch: Epoch(1),
-        serial: Serial(1),
-        csr_pem: Some("CSR".into()),
-    };
-    cloud
-        .users()
-        .iter()
-        .map(|user| (user.metadata.name.clone(), credential.clone()))
-        .collect()
+    let credential = Credential { epoch: Epoch(1), serial: Serial(1), csr_pem: Some("CSR".into()) };
+    cloud.users().iter().map(|user| (user.metadata.name.clone(), credential.clone())).collect()
 }
 
 /// The names of what a bundle has outside the cloud's namespace.
@@ -155,14 +125,10 @@ fn outside(cloud: &LogicalCloud) -> BTreeSet<String> {
         Action::Apply { manifest, .. } => {
             (manifest.key().namespace.as_deref() != Some("own")).then(|| manifest.key().to_string())
         }
-        Action::Request {
-            request: Request::Certificate(request),
-            ..
-        } => Some(request.object_name.to_string()),
-        Action::Request {
-            request: Request::Token(request),
-            ..
-        } => {
+        Action::Request { request: Request::Certificate(request), .. } => {
+            Some(request.object_name.to_string())
+        }
+        Action::Request { request: Request::Token(request), .. } => {
             assert_eq!(&*request.namespace, "own");
             None
         }

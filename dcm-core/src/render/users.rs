@@ -24,12 +24,7 @@ pub(super) fn render(context: &Context<'_>, steps: &mut Steps) -> Result<(), Err
 }
 
 fn certificate(context: &Context<'_>, user: &User, credential: &Credential, steps: &mut Steps) {
-    let Credential {
-        epoch,
-        serial,
-        csr_pem: Some(csr_pem),
-    } = credential
-    else {
+    let Credential { epoch, serial, csr_pem: Some(csr_pem) } = credential else {
         return;
     };
     let name = &user.metadata.name;
@@ -41,10 +36,7 @@ fn certificate(context: &Context<'_>, user: &User, credential: &Credential, step
     });
     steps.action(
         STAGE_CONTENTS,
-        Action::Request {
-            name: naming::certificate_step(name, *epoch, *serial),
-            request,
-        },
+        Action::Request { name: naming::certificate_step(name, *epoch, *serial), request },
     );
 }
 
