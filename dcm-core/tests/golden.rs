@@ -14,10 +14,9 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use dcm_core::app_context::{Action, Bundle, Request};
-use dcm_core::logical_cloud::{Draft, Epoch, LogicalCloud, LogicalCloudUid, Serial};
+use dcm_core::logical_cloud::{Draft, Epoch, LogicalCloud, LogicalCloudUid, RequestPem, Serial};
 use dcm_core::name::{ProjectName, UserName};
 use dcm_core::render::{self, Credential, Credentials, naming::Identity};
 use serde::Deserialize;
@@ -42,7 +41,7 @@ struct CaseCredential {
     epoch: Epoch,
     serial: Serial,
     #[serde(default)]
-    csr_pem: Option<Arc<str>>,
+    csr_pem: Option<RequestPem>,
 }
 
 fn load(path: &Path) -> (LogicalCloud, Credentials) {
@@ -51,7 +50,7 @@ fn load(path: &Path) -> (LogicalCloud, Credentials) {
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let credentials = case.credentials.into_iter().map(|(user, one)| {
         let CaseCredential { epoch, serial, csr_pem } = one;
-        (user, Credential { epoch, serial, csr_pem })
+        (user, Credential { epoch, serial, request: csr_pem })
     });
     let (cloud, _) = LogicalCloud::new(case.project, case.uid, case.cloud)
         .unwrap_or_else(|refusals| panic!("{}: {refusals}", path.display()));

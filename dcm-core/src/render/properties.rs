@@ -10,12 +10,15 @@ use super::naming::{self, Identity};
 use super::{Credential, Credentials, bundle};
 use crate::app_context::{Action, Request};
 use crate::logical_cloud::{
-    Draft, Epoch, LogicalCloud, LogicalCloudUid, PermissionDraft, QuotaDraft, Serial, UserDraft,
+    Draft, Epoch, LogicalCloud, LogicalCloudUid, PermissionDraft, QuotaDraft, RequestPem, Serial, UserDraft,
 };
 use crate::manifest::Manifest;
 use crate::name::{
     LogicalCloudName, PermissionName, ProjectName, QuotaName, UserName, is_dns_subdomain, is_label_value,
 };
+
+/// A request in form; what it says is read elsewhere.
+const CSR: &str = "-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----";
 
 /// API names: short ones that are alike, so that joins and changes meet; long ones; and ones that look like our own.
 fn api_name() -> impl Strategy<Value = String> {
@@ -113,7 +116,8 @@ fn cloud(project: &str, uid: LogicalCloudUid, draft: Draft) -> LogicalCloud {
 }
 
 fn credentials(cloud: &LogicalCloud) -> Credentials {
-    let credential = Credential { epoch: Epoch(1), serial: Serial(1), csr_pem: Some("CSR".into()) };
+    let credential =
+        Credential { epoch: Epoch(1), serial: Serial(1), request: Some(RequestPem::new(CSR).unwrap()) };
     cloud.users().iter().map(|user| (user.metadata.name.clone(), credential.clone())).collect()
 }
 

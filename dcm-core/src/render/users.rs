@@ -24,13 +24,13 @@ pub(super) fn render(context: &Context<'_>, steps: &mut Steps) -> Result<(), Err
 }
 
 fn certificate(context: &Context<'_>, user: &User, credential: &Credential, steps: &mut Steps) {
-    let Credential { epoch, serial, csr_pem: Some(csr_pem) } = credential else {
+    let Credential { epoch, serial, request: Some(pem) } = credential else {
         return;
     };
     let name = &user.metadata.name;
     let request = Request::Certificate(CertificateRequest {
         object_name: context.identity.certificate_request(name, *epoch, *serial).into(),
-        csr_pem: csr_pem.clone(),
+        csr_pem: pem.text(),
         signer: SIGNER.into(),
         lifetime_seconds: user.lifetime.map(LifetimeSeconds::get),
     });
