@@ -52,7 +52,7 @@ impl LogicalCloud {
         uid: LogicalCloudUid,
         draft: Draft,
     ) -> Result<(Self, Vec<Warning>), Refusals> {
-        let warnings = warnings::of(&draft.spec);
+        let warnings = warnings::of(&draft);
         let cloud = checked(|checks| check::whole(project, uid, draft, checks))?;
         Ok((cloud, warnings))
     }

@@ -29,6 +29,8 @@ mod users;
 
 #[cfg(test)]
 mod properties;
+#[cfg(test)]
+mod tests;
 
 pub use credentials::{Credential, Credentials};
 pub use defaults::{DEFAULT_LIMITS, DEFAULT_REQUESTS};
