@@ -14,9 +14,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use crate::app_context::{Existing, Stage};
 use crate::logical_cloud::{Permission, Scope, User, UserType};
 
-use super::{
-    Context, Error, STAGE_BASE, STAGE_CONTENTS, STAGE_RIGHTS, STAGE_RIGHTS_ELSEWHERE, Steps, naming,
-};
+use super::{Context, Error, STAGE_BASE, STAGE_LAST, STAGE_RIGHTS, Steps, naming};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
@@ -35,7 +33,7 @@ pub(super) fn render(context: &Context<'_>, steps: &mut Steps) -> Result<(), Err
                     namespace: Some(namespace.as_str().to_owned()),
                     ..ObjectMeta::default()
                 };
-                let stages = [STAGE_CONTENTS, STAGE_RIGHTS_ELSEWHERE];
+                let stages = [STAGE_LAST, STAGE_LAST];
                 namespaced(metadata, stages, permission, subjects, steps)?;
             }
             Scope::ClusterWide => {

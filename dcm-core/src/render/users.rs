@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::ServiceAccount;
 use crate::app_context::{Action, CertificateRequest, Existing, Request, TokenRequest};
 use crate::logical_cloud::{LifetimeSeconds, User, UserType};
 
-use super::{Context, Credential, Error, STAGE_BASE, STAGE_CONTENTS, Steps, naming};
+use super::{Context, Credential, Error, STAGE_BASE, STAGE_LAST, Steps, naming};
 
 /// The signer of client certificates that every Kubernetes API server trusts.
 pub(super) const SIGNER: &str = "kubernetes.io/kube-apiserver-client";
@@ -35,7 +35,7 @@ fn certificate(context: &Context<'_>, user: &User, credential: &Credential, step
         lifetime_seconds: user.lifetime.map(LifetimeSeconds::get),
     });
     steps.action(
-        STAGE_CONTENTS,
+        STAGE_LAST,
         Action::Request { name: naming::certificate_step(name, *epoch, *serial), request },
     );
 }
@@ -61,6 +61,6 @@ fn token(
         lifetime_seconds: user.lifetime.map(|lifetime| i64::from(lifetime.get())),
     });
     let step = naming::token_step(name, credential.epoch, credential.serial);
-    steps.action(STAGE_CONTENTS, Action::Request { name: step, request });
+    steps.action(STAGE_LAST, Action::Request { name: step, request });
     Ok(())
 }
