@@ -11,8 +11,9 @@ use super::draft::{Draft, PermissionDraft, SpecDraft};
 use super::level::Level;
 use super::metadata::Metadata;
 use super::permission::{Permission, Scope};
+use super::selector::ClusterSelector;
 use super::uid::LogicalCloudUid;
-use super::{labels, limits, manifests};
+use super::{labels, limits, manifests, reference};
 
 /// Checks a whole draft.
 pub(super) fn whole(
@@ -26,6 +27,7 @@ pub(super) fn whole(
     limit(&mut draft.spec, &at, checks);
     names_are_unique(&draft.spec, &at, checks);
     clusters_are_unique(&draft.spec, &at, checks);
+    reference::name_unnamed(&mut draft.spec.clusters, &at.field("clusters"), checks);
     holders_are_users(&draft.spec, &at, checks);
     let namespace = namespace(&draft, &at.field("namespace"), checks);
     let level = level(&draft.spec, namespace.as_ref(), &at, checks);
@@ -38,6 +40,9 @@ pub(super) fn whole(
     let permissions = permissions(&spec.permissions, namespace.as_ref(), &at.field("permissions"), checks);
     let quotas = parts(&spec.quotas, &at.field("quotas"), checks);
     let references = parts(&spec.clusters, &at.field("clusters"), checks);
+    let cluster_selector = spec
+        .cluster_selector
+        .and_then(|draft| ClusterSelector::check(draft, &at.field("clusterSelector"), checks));
     let key_values = parts(&spec.key_values, &at.field("keyValues"), checks);
     let place = namespace.as_ref().zip(level);
     let manifests = place.map_or_else(Vec::new, |(namespace, level)| {
@@ -56,6 +61,7 @@ pub(super) fn whole(
         permissions,
         quotas,
         references,
+        cluster_selector,
         key_values,
         manifests,
     };

@@ -23,6 +23,7 @@ mod quantity;
 mod quota;
 mod reference;
 mod request_pem;
+mod selector;
 mod uid;
 mod user;
 mod warnings;
@@ -33,7 +34,8 @@ mod tests;
 pub use cloud::LogicalCloud;
 pub use credential::{Epoch, Serial};
 pub use draft::{
-    Draft, KeyValuesDraft, MetadataDraft, PermissionDraft, QuotaDraft, ReferenceDraft, SpecDraft, UserDraft,
+    Draft, ExpressionDraft, KeyValuesDraft, MetadataDraft, PermissionDraft, QuotaDraft, ReferenceDraft,
+    SelectorDraft, SpecDraft, UserDraft,
 };
 pub use key_values::KeyValues;
 pub use level::Level;
@@ -43,6 +45,7 @@ pub use quantity::{InvalidQuantity, Quantity};
 pub use quota::Quota;
 pub use reference::{ClusterReference, LoadBalancer};
 pub use request_pem::{InvalidRequestPem, RequestPem};
+pub use selector::ClusterSelector;
 pub use uid::{InvalidUid, LogicalCloudUid};
 pub use user::{LifetimeSeconds, User, UserType};
 

@@ -2,7 +2,7 @@
 
 use crate::refusal::{Path, Warning};
 
-use super::draft::{Draft, PermissionDraft, SpecDraft, UserDraft};
+use super::draft::{Draft, PermissionDraft, SelectorDraft, SpecDraft, UserDraft};
 use super::level::Level;
 
 /// Verbs that Kubernetes' own components look at.
@@ -35,8 +35,15 @@ pub(super) fn of(draft: &Draft) -> Vec<Warning> {
     let own = given.unwrap_or(&draft.metadata.name);
     let at = Path::root().field("spec");
     let mut warnings = Vec::new();
-    if spec.clusters.is_empty() {
-        warn(&mut warnings, &at.field("clusters"), "there is no cluster yet: applying does nothing");
+    match &spec.cluster_selector {
+        Some(selector) if *selector == SelectorDraft::default() => {
+            let message = "has no terms: it selects every registered cluster";
+            warn(&mut warnings, &at.field("clusterSelector"), message);
+        }
+        None if spec.clusters.is_empty() => {
+            warn(&mut warnings, &at.field("clusters"), "there is no cluster yet: applying does nothing");
+        }
+        Some(_) | None => {}
     }
     if Level::is_admin(spec.level.as_deref()) {
         return warnings;
