@@ -135,6 +135,8 @@ async fn churn(store: Arc<dyn Store>, path: Path) -> Version {
         };
         let written = store.write_one(write).await.expect("the only writer of its path");
         version = stays.then_some(written);
+        // Stores that never wait would be through before anybody has read.
+        tokio::task::yield_now().await;
     }
     version.expect("the last round writes")
 }
@@ -196,6 +198,7 @@ pub async fn a_list_after_a_watch_loses_nothing(subject: &Subject) {
     let writer = tokio::spawn(async move {
         for write in writes {
             store.write_one(write).await.expect("create");
+            tokio::task::yield_now().await;
         }
     });
     // Somewhere in the middle of the writing.

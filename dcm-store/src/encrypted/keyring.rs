@@ -182,6 +182,7 @@ impl fmt::Debug for Keyring {
     }
 }
 
+/// The key of so many bytes; none for another number of them.
 fn key_of(bytes: &[u8]) -> Option<LessSafeKey> {
     UnboundKey::new(&CHACHA20_POLY1305, bytes)
         .ok()

@@ -6,7 +6,7 @@
 //! of the document and the JSON pointer in it: moved elsewhere it can't be opened. It is not bound to the version: who
 //! can write below can put an *earlier* value of the same place back.
 //!
-//! A sealed secret is a third longer than the clear one and about 130 bytes more; the limit of a document's size counts
+//! A sealed secret is a third longer than the clear one and some 100 bytes more; the limit of a document's size counts
 //! the sealed form. Random nonces of one key are good for some 2^32 sealed values; take a new key before that.
 
 mod keyring;
