@@ -48,17 +48,15 @@ fn supported() -> String {
 #[cfg_attr(not(feature = "sqlite"), allow(clippy::unused_async))]
 pub async fn open(url: &str) -> Result<Arc<dyn Store>, OpenError> {
     let (scheme, rest) = url.split_once(':').unwrap_or((url, ""));
-    match scheme {
+    match (scheme, rest) {
         #[cfg(feature = "memory")]
-        "memory" if rest.is_empty() => Ok(Arc::new(crate::MemoryStore::new())),
+        ("memory", "") => Ok(Arc::new(crate::MemoryStore::new())),
         #[cfg(feature = "memory")]
-        "memory" => Err(OpenError::Malformed { expected: "nothing follows `memory:`" }),
+        ("memory", _) => Err(OpenError::Malformed { expected: "nothing follows `memory:`" }),
         #[cfg(feature = "sqlite")]
-        "sqlite" if rest.is_empty() => {
-            Err(OpenError::Malformed { expected: "a file's path follows `sqlite:`" })
-        }
+        ("sqlite", "") => Err(OpenError::Malformed { expected: "a file's path follows `sqlite:`" }),
         #[cfg(feature = "sqlite")]
-        "sqlite" => Ok(Arc::new(crate::SqliteStore::open(rest).await?)),
+        ("sqlite", file) => Ok(Arc::new(crate::SqliteStore::open(file).await?)),
         _ => Err(unknown(scheme)),
     }
 }

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// The rights of group and others.
@@ -40,6 +39,8 @@ pub(crate) fn create<E>(file: &Path, fill: impl FnOnce(&Path) -> Result<(), E>) 
 /// Takes the rights of group and others from a file, if it is there.
 #[cfg(feature = "sqlite")]
 pub(crate) fn restrict(file: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+
     // By name and never by opening it, for the reason above.
     let mode = match fs::metadata(file) {
         Ok(metadata) => metadata.permissions().mode(),

@@ -1,4 +1,5 @@
 //! What the SQLite store promises beyond the contract: several users of one file, restarts, rights, damage.
+#![allow(clippy::unwrap_used)]
 #![cfg(all(feature = "sqlite", feature = "encrypted"))]
 
 use std::fs;
@@ -221,6 +222,7 @@ async fn a_damaged_file_fails_with_the_reason() {
         store.write_one(create(&format!("{number:03}"), &json!("x".repeat(500)))).await.unwrap();
     }
     drop(store);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "no log from which to read what was damaged");
     let mut bytes = fs::read(&file).unwrap();
     let pages = bytes.len() / 4096;
     bytes[3 * 4096..(pages - 1) * 4096].fill(0xA5);

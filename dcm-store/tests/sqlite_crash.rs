@@ -1,4 +1,5 @@
 //! A process that is killed in the middle of its writes leaves a whole store, with all that was acknowledged.
+#![allow(clippy::unwrap_used)]
 #![cfg(feature = "sqlite")]
 
 use std::io::{BufRead, BufReader, Write as _};

@@ -93,15 +93,16 @@ pub async fn each_watch_is_told_on_its_own(subject: &Subject) {
 async fn churn(store: Arc<dyn Store>, path: Path) -> Version {
     let mut version = None;
     for round in 0..ROUNDS {
-        version = match version {
-            None => Some(Write::Create { path: path.clone(), document: document(round) }),
-            Some(version) if round % 7 == 3 => Some(Write::Delete { path: path.clone(), version }),
-            Some(version) => Some(Write::Update { path: path.clone(), version, document: document(round) }),
+        let path = path.clone();
+        let (write, stays) = match version {
+            None => (Write::Create { path, document: document(round) }, true),
+            Some(version) if round % 7 == 3 => (Write::Delete { path, version }, false),
+            Some(version) => (Write::Update { path, version, document: document(round) }, true),
         };
-        let write = version.expect("a write");
-        let deletes = matches!(write, Write::Delete { .. });
         let written = store.write_one(write).await.expect("the only writer of its path");
-        version = if deletes { None } else { Some(written) };
+        version = stays.then_some(written);
+        // Stores that never wait would be through before anybody has read.
+        tokio::task::yield_now().await;
     }
     version.expect("the last round writes")
 }
@@ -150,6 +151,7 @@ pub async fn a_list_after_a_watch_loses_nothing(subject: &Subject) {
     let writer = tokio::spawn(async move {
         for write in writes {
             store.write_one(write).await.expect("create");
+            tokio::task::yield_now().await;
         }
     });
     // Somewhere in the middle of the writing.

@@ -109,13 +109,15 @@ pub enum KeyringError {
 }
 
 /// Keys by their ids. One is current and seals; all open.
+///
+/// A key file is `{"current": "k1", "keys": {"k1": "<base64 of 32 bytes>"}}`. To take a new key into use, add it, name
+/// it as current and open the file again. The old ones stay until each document that they sealed was written anew.
 pub struct Keyring {
     current: KeyId,
     keys: BTreeMap<KeyId, LessSafeKey>,
 }
 
-/// The file: JSON, keys as base64. A new key is taken into use by adding it and naming it as current; the old ones stay
-/// until nothing is sealed with them any more.
+/// The content of a key file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stored {
@@ -178,6 +180,7 @@ impl fmt::Debug for Keyring {
     }
 }
 
+/// The key of so many bytes; none for another number of them.
 fn key_of(bytes: &[u8]) -> Option<LessSafeKey> {
     UnboundKey::new(&CHACHA20_POLY1305, bytes).ok().map(LessSafeKey::new)
 }

@@ -115,3 +115,21 @@ fn make_tables(connection: &Connection) -> Result<(), Error> {
     };
     make().map_err(of_sqlite)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_can_only_be_read_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("store.db");
+        make_file(&file).unwrap();
+        let connection = Connection::open_with_flags(&file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+        let error = prepare(&connection).unwrap_err();
+        assert!(
+            matches!(&error, Error::Failed { reason, .. } if reason.contains("can't be written")),
+            "{error:?}"
+        );
+    }
+}

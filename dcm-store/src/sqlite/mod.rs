@@ -13,8 +13,8 @@ mod failure;
 mod reader;
 mod writer;
 
-use std::path::{Path as FilePath, PathBuf};
-use std::sync::{Arc, mpsc};
+use std::path::Path as FilePath;
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -41,10 +41,10 @@ const WAITING_MAX: usize = 1024;
 
 /// Documents in one SQLite file.
 pub struct SqliteStore {
-    writes: Queue<Command>,
+    // Readers go first, so that the writer's connection is the last one: of two that close at the same time neither
+    // would take itself for the last, which moves the log into the file.
     reads: Queue<Read>,
-    // Dropped after the queues, whose end ends the threads.
-    _threads: Threads,
+    writes: Queue<Command>,
 }
 
 /// Something to be read on a reader's connection.
@@ -66,20 +66,19 @@ impl SqliteStore {
         answer.await.unwrap_or_else(|_| Err(ended()))
     }
 
-    fn open_blocking(file: &PathBuf) -> Result<Self, Error> {
+    fn open_blocking(file: &FilePath) -> Result<Self, Error> {
         connection::make_file(file)?;
         let writer = connection::connect(file)?;
         connection::prepare(&writer)?;
-        let mut threads = Threads::default();
-        let (writes, commands) = Queue::new();
-        threads.spawn("dcm-store-write", move || writer::run(writer, &commands))?;
-        let (reads, waiting) = Queue::<Read>::new();
-        let waiting = Arc::new(std::sync::Mutex::new(waiting));
+        let (mut writes, commands) = Queue::new();
+        writes.spawn("dcm-store-write", move || writer::run(writer, &commands))?;
+        let (mut reads, waiting) = Queue::<Read>::new();
+        let waiting = Arc::new(Mutex::new(waiting));
         for _ in 0..READERS {
             let (connection, waiting) = (connection::connect(file)?, waiting.clone());
-            threads.spawn("dcm-store-read", move || reader::run(&connection, &waiting))?;
+            reads.spawn("dcm-store-read", move || reader::run(&connection, &waiting))?;
         }
-        Ok(Self { writes, reads, _threads: threads })
+        Ok(Self { reads, writes })
     }
 
     async fn read<T: Send + 'static>(
@@ -130,12 +129,21 @@ impl Store for SqliteStore {
 struct Queue<T> {
     sender: mpsc::Sender<T>,
     permits: Arc<Semaphore>,
+    // Dropped after the sender, whose end ends them.
+    threads: Threads,
 }
 
 impl<T> Queue<T> {
     fn new() -> (Self, mpsc::Receiver<T>) {
         let (sender, receiver) = mpsc::channel();
-        (Self { sender, permits: Arc::new(Semaphore::new(WAITING_MAX)) }, receiver)
+        let permits = Arc::new(Semaphore::new(WAITING_MAX));
+        (Self { sender, permits, threads: Threads::default() }, receiver)
+    }
+
+    fn spawn(&mut self, name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Error> {
+        let thread = thread::Builder::new().name(name.into()).spawn(work).map_err(no_thread)?;
+        self.threads.0.push(thread);
+        Ok(())
     }
 
     /// Sends work and waits for its answer. The permit goes with the work: also that of callers who went away counts.
@@ -150,16 +158,9 @@ impl<T> Queue<T> {
     }
 }
 
-/// The threads of a store; dropping waits for them, so that a dropped store is a closed one.
+/// Threads that dropping waits for, so that a dropped store is a closed one.
 #[derive(Default)]
 struct Threads(Vec<JoinHandle<()>>);
-
-impl Threads {
-    fn spawn(&mut self, name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Error> {
-        self.0.push(thread::Builder::new().name(name.into()).spawn(work).map_err(no_thread)?);
-        Ok(())
-    }
-}
 
 impl Drop for Threads {
     fn drop(&mut self) {
