@@ -1,11 +1,6 @@
 //! Every backend of this crate holds the store's contract.
 #![allow(clippy::unwrap_used)]
-#![cfg(all(
-    feature = "memory",
-    feature = "sqlite",
-    feature = "encrypted",
-    feature = "conformance"
-))]
+#![cfg(all(feature = "memory", feature = "sqlite", feature = "encrypted", feature = "conformance"))]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,17 +15,11 @@ use dcm_store::{EncryptedStore, Keyring, MemoryStore, SqliteStore};
 
 async fn sqlite() -> (SqliteStore, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
-    (
-        SqliteStore::open(folder.path().join("store.db")).await.unwrap(),
-        folder,
-    )
+    (SqliteStore::open(folder.path().join("store.db")).await.unwrap(), folder)
 }
 
 fn encrypted(inner: impl Store) -> EncryptedStore<impl Store> {
-    EncryptedStore::new(
-        Arc::new(inner),
-        Keyring::new("k1".parse().unwrap(), &[7; KEY_BYTES]),
-    )
+    EncryptedStore::new(Arc::new(inner), Keyring::new("k1".parse().unwrap(), &[7; KEY_BYTES]))
 }
 
 mod memory_with_atomic_batches {
@@ -126,11 +115,7 @@ mod two_sqlite_stores_on_one_file {
     async fn subject() -> Subject {
         let (one, folder) = sqlite().await;
         let other = SqliteStore::open(folder.path().join("store.db")).await.unwrap();
-        Subject::new(Arc::new(InTurn {
-            stores: [one, other],
-            calls: AtomicUsize::new(0),
-        }))
-        .keep(folder)
+        Subject::new(Arc::new(InTurn { stores: [one, other], calls: AtomicUsize::new(0) })).keep(folder)
     }
 
     dcm_store::conformance!(subject);

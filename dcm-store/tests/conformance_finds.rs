@@ -40,23 +40,12 @@ struct Faulty {
 impl Faulty {
     /// The write without its expectation.
     async fn blind(&self, write: &Write) -> Write {
-        let found = self
-            .inner
-            .get(write.path())
-            .await
-            .unwrap()
-            .map(|entry| entry.version);
+        let found = self.inner.get(write.path()).await.unwrap().map(|entry| entry.version);
         match (write.clone(), found) {
-            (Write::Create { path, document }, Some(version)) => Write::Update {
-                path,
-                version,
-                document,
-            },
-            (Write::Update { path, document, .. }, Some(version)) => Write::Update {
-                path,
-                version,
-                document,
-            },
+            (Write::Create { path, document }, Some(version)) => Write::Update { path, version, document },
+            (Write::Update { path, document, .. }, Some(version)) => {
+                Write::Update { path, version, document }
+            }
             (Write::Delete { path, .. }, Some(version)) => Write::Delete { path, version },
             (write, _) => write,
         }
@@ -71,10 +60,7 @@ fn below_the_letters(prefix: &Prefix, path: &Path) -> bool {
 #[async_trait]
 impl Store for Faulty {
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            holds_secrets: self.fault != Fault::HoldsSecretsUnasked,
-            ..self.inner.capabilities()
-        }
+        Capabilities { holds_secrets: self.fault != Fault::HoldsSecretsUnasked, ..self.inner.capabilities() }
     }
 
     async fn get(&self, path: &Path) -> Result<Option<Entry>, Error> {
@@ -87,13 +73,12 @@ impl Store for Faulty {
             _ => self.inner.list(prefix, page).await?,
         };
         match self.fault {
-            Fault::ListsBelowTheLetters => found
-                .entries
-                .retain(|entry| below_the_letters(prefix, &entry.path)),
+            Fault::ListsBelowTheLetters => {
+                found.entries.retain(|entry| below_the_letters(prefix, &entry.path));
+            }
             Fault::RepeatsTheLastOfAPage if found.entries.len() > 1 => {
-                found.next = found
-                    .next
-                    .and(found.entries.iter().rev().nth(1).map(|entry| entry.path.clone()));
+                found.next =
+                    found.next.and(found.entries.iter().rev().nth(1).map(|entry| entry.path.clone()));
             }
             Fault::SaysNothingOfTheNextPage => found.next = None,
             _ => {}
@@ -123,9 +108,7 @@ impl Store for Faulty {
         let below = prefix.clone();
         let inner = self.inner.watch(prefix).await?;
         Ok(match self.fault {
-            Fault::TellsOnlyPuts => inner
-                .filter(|c| future::ready(matches!(c, Change::Put(_))))
-                .boxed(),
+            Fault::TellsOnlyPuts => inner.filter(|c| future::ready(matches!(c, Change::Put(_)))).boxed(),
             Fault::WatchesFromTheSecondChangeOn => inner.skip(1).boxed(),
             Fault::TellsEverythingBelowTheLetters => {
                 let all = self.inner.watch(&Prefix::everything()).await?;
@@ -151,10 +134,7 @@ impl Store for Faulty {
 }
 
 fn subject(fault: Fault) -> Subject {
-    Subject::new(Arc::new(Faulty {
-        inner: MemoryStore::new(),
-        fault,
-    }))
+    Subject::new(Arc::new(Faulty { inner: MemoryStore::new(), fault }))
 }
 
 macro_rules! finds {

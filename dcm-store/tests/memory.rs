@@ -8,10 +8,7 @@ use dcm_store::memory::{Fault, MadeToFail};
 use futures::StreamExt;
 
 fn create(name: &str) -> Write {
-    Write::Create {
-        path: Path::new(name).unwrap(),
-        document: Document::from_stored("{}"),
-    }
+    Write::Create { path: Path::new(name).unwrap(), document: Document::from_stored("{}") }
 }
 
 async fn names(store: &MemoryStore) -> Vec<String> {
@@ -24,10 +21,7 @@ async fn the_write_that_is_to_fail_fails_once_and_can_be_tried_again() {
     let store = MemoryStore::new();
     store.fail_after(1, Fault::NotWritten);
     store.write_one(create("a")).await.unwrap();
-    assert!(
-        store.write_one(create("a")).await.is_err(),
-        "a refused write does not count"
-    );
+    assert!(store.write_one(create("a")).await.is_err(), "a refused write does not count");
     assert!(store.fault_is_pending());
     let error = store.write_one(create("b")).await.unwrap_err();
     assert!(

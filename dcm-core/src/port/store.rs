@@ -59,7 +59,11 @@ impl Path {
         let legal = text.len() <= PATH_BYTES_MAX
             && text.split('/').all(|segment| !segment.is_empty())
             && !text.chars().any(char::is_control);
-        if legal { Ok(Self(text.into())) } else { Err(InvalidPath(text.chars().take(PATH_BYTES_MAX).collect())) }
+        if legal {
+            Ok(Self(text.into()))
+        } else {
+            Err(InvalidPath(text.chars().take(PATH_BYTES_MAX).collect()))
+        }
     }
 
     /// The path as text.
@@ -149,7 +153,8 @@ impl Document {
     /// # Errors
     /// [`Error::Invalid`] when the value has no JSON form or is over [`DOCUMENT_BYTES_MAX`].
     pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Self, Error> {
-        let text = serde_json::to_string(value).map_err(|source| Error::Invalid { reason: source.to_string() })?;
+        let text =
+            serde_json::to_string(value).map_err(|source| Error::Invalid { reason: source.to_string() })?;
         if text.len() > DOCUMENT_BYTES_MAX {
             let reason = format!("the document has {} bytes, more than {DOCUMENT_BYTES_MAX}", text.len());
             return Err(Error::Invalid { reason });

@@ -34,75 +34,45 @@ impl<S: Store + ?Sized> EncryptedStore<S> {
     /// Seals with the keyring's current key, and opens with any of its keys, what `inner` keeps.
     #[must_use]
     pub fn new(inner: Arc<S>, keyring: Keyring) -> Self {
-        Self {
-            inner,
-            keyring: Arc::new(keyring),
-        }
+        Self { inner, keyring: Arc::new(keyring) }
     }
 
     fn seal(&self, write: &Write) -> Result<Write, Error> {
         let sealed = |path: &Path, document: &Document| seal::seal(&self.keyring, path, document);
         Ok(match write.clone() {
-            Write::Create { path, document } => Write::Create {
-                document: sealed(&path, &document)?,
-                path,
-            },
-            Write::Update {
-                path,
-                version,
-                document,
-            } => Write::Update {
-                document: sealed(&path, &document)?,
-                path,
-                version,
-            },
+            Write::Create { path, document } => Write::Create { document: sealed(&path, &document)?, path },
+            Write::Update { path, version, document } => {
+                Write::Update { document: sealed(&path, &document)?, path, version }
+            }
             delete @ Write::Delete { .. } => delete,
         })
     }
 }
 
 fn open(keyring: &Keyring, entry: Entry) -> Result<Entry, Error> {
-    Ok(Entry {
-        document: seal::open(keyring, &entry.path, &entry.document)?,
-        ..entry
-    })
+    Ok(Entry { document: seal::open(keyring, &entry.path, &entry.document)?, ..entry })
 }
 
 #[async_trait]
 impl<S: Store + ?Sized> Store for EncryptedStore<S> {
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            holds_secrets: true,
-            ..self.inner.capabilities()
-        }
+        Capabilities { holds_secrets: true, ..self.inner.capabilities() }
     }
 
     async fn get(&self, path: &Path) -> Result<Option<Entry>, Error> {
-        self.inner
-            .get(path)
-            .await?
-            .map(|entry| open(&self.keyring, entry))
-            .transpose()
+        self.inner.get(path).await?.map(|entry| open(&self.keyring, entry)).transpose()
     }
 
     async fn list(&self, prefix: &Prefix, page: &PageRequest) -> Result<Page, Error> {
         let page = self.inner.list(prefix, page).await?;
-        let entries = page
-            .entries
-            .into_iter()
-            .map(|entry| open(&self.keyring, entry))
-            .collect::<Result<_, _>>()?;
-        Ok(Page {
-            entries,
-            next: page.next,
-        })
+        let entries =
+            page.entries.into_iter().map(|entry| open(&self.keyring, entry)).collect::<Result<_, _>>()?;
+        Ok(Page { entries, next: page.next })
     }
 
     async fn write(&self, batch: &[Write]) -> Result<Vec<Version>, BatchError> {
         let sealed: Result<Vec<Write>, Error> = batch.iter().map(|write| self.seal(write)).collect();
-        self.inner
-            .write(&sealed.map_err(|source| BatchError { applied: 0, source })?)
-            .await
+        self.inner.write(&sealed.map_err(|source| BatchError { applied: 0, source })?).await
     }
 
     /// Ends with [`Change::Lost`] at a document that can't be opened: listing again says why.

@@ -62,10 +62,7 @@ impl SqliteStore {
         let opener = move || {
             let _ = opened.send(Self::open_blocking(&file));
         };
-        thread::Builder::new()
-            .name("dcm-store-open".into())
-            .spawn(opener)
-            .map_err(no_thread)?;
+        thread::Builder::new().name("dcm-store-open".into()).spawn(opener).map_err(no_thread)?;
         answer.await.unwrap_or_else(|_| Err(ended()))
     }
 
@@ -101,12 +98,7 @@ impl SqliteStore {
 #[async_trait]
 impl Store for SqliteStore {
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            atomic_batches: true,
-            durable: true,
-            shared: true,
-            holds_secrets: false,
-        }
+        Capabilities { atomic_batches: true, durable: true, shared: true, holds_secrets: false }
     }
 
     async fn get(&self, path: &Path) -> Result<Option<Entry>, Error> {
@@ -116,31 +108,20 @@ impl Store for SqliteStore {
 
     async fn list(&self, prefix: &Prefix, page: &PageRequest) -> Result<Page, Error> {
         let (limit, prefix, after) = (rules::page_limit(page)?, prefix.clone(), page.after.clone());
-        self.read(move |connection| reader::list(connection, &prefix, after.as_ref(), limit))
-            .await
+        self.read(move |connection| reader::list(connection, &prefix, after.as_ref(), limit)).await
     }
 
     async fn write(&self, batch: &[Write]) -> Result<Vec<Version>, BatchError> {
         let refused = |source| BatchError { applied: 0, source };
         rules::check_batch(batch, false).map_err(refused)?;
         let batch = batch.to_vec();
-        let command = |answer, permit| Command::Write {
-            batch,
-            answer,
-            permit,
-        };
+        let command = |answer, permit| Command::Write { batch, answer, permit };
         self.writes.ask(command).await.map_err(refused)?.map_err(refused)
     }
 
     async fn watch(&self, prefix: &Prefix) -> Result<Watch, Error> {
         let prefix = prefix.clone();
-        self.writes
-            .ask(|answer, permit| Command::Watch {
-                prefix,
-                answer,
-                permit,
-            })
-            .await?
+        self.writes.ask(|answer, permit| Command::Watch { prefix, answer, permit }).await?
     }
 }
 
@@ -156,21 +137,11 @@ impl<T> Queue<T> {
     fn new() -> (Self, mpsc::Receiver<T>) {
         let (sender, receiver) = mpsc::channel();
         let permits = Arc::new(Semaphore::new(WAITING_MAX));
-        (
-            Self {
-                sender,
-                permits,
-                threads: Threads::default(),
-            },
-            receiver,
-        )
+        (Self { sender, permits, threads: Threads::default() }, receiver)
     }
 
     fn spawn(&mut self, name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Error> {
-        let thread = thread::Builder::new()
-            .name(name.into())
-            .spawn(work)
-            .map_err(no_thread)?;
+        let thread = thread::Builder::new().name(name.into()).spawn(work).map_err(no_thread)?;
         self.threads.0.push(thread);
         Ok(())
     }
@@ -207,8 +178,5 @@ fn no_thread(error: std::io::Error) -> Error {
 }
 
 fn ended() -> Error {
-    Error::Failed {
-        reason: "the store's thread has ended".into(),
-        source: None,
-    }
+    Error::Failed { reason: "the store's thread has ended".into(), source: None }
 }
