@@ -22,6 +22,7 @@ mod permission;
 mod quantity;
 mod quota;
 mod reference;
+mod request_pem;
 mod selector;
 mod uid;
 mod user;
@@ -45,9 +46,10 @@ pub use permission::{Holders, Permission, Scope};
 pub use quantity::{InvalidQuantity, Quantity};
 pub use quota::Quota;
 pub use reference::{ClusterReference, LoadBalancer};
+pub use request_pem::{InvalidRequestPem, RequestPem};
 pub use selector::ClusterSelector;
 pub use uid::{InvalidUid, LogicalCloudUid};
-pub use user::{LifetimeSeconds, RequestPem, User, UserType};
+pub use user::{LifetimeSeconds, User, UserType};
 
 use crate::refusal::{Checks, Refusals};
 

@@ -1,9 +1,6 @@
 //! Tests of whole logical clouds.
 
-#![allow(
-    clippy::needless_pass_by_value,
-    reason = "specifications are written in place"
-)]
+#![allow(clippy::needless_pass_by_value, reason = "specifications are written in place")]
 
 use serde_json::{Value, json};
 
@@ -18,19 +15,11 @@ fn make(spec: Value) -> Result<(LogicalCloud, Vec<Warning>), Refusals> {
 
 fn named(name: &str, spec: Value) -> Result<(LogicalCloud, Vec<Warning>), Refusals> {
     let draft = serde_json::from_value(json!({"metadata": {"name": name}, "spec": spec})).unwrap();
-    LogicalCloud::new(
-        ProjectName::new("p").unwrap(),
-        LogicalCloudUid::from_random(1),
-        draft,
-    )
+    LogicalCloud::new(ProjectName::new("p").unwrap(), LogicalCloudUid::from_random(1), draft)
 }
 
 fn paths(spec: Value) -> Vec<String> {
-    make(spec)
-        .unwrap_err()
-        .into_iter()
-        .map(|refusal| refusal.path)
-        .collect()
+    make(spec).unwrap_err().into_iter().map(|refusal| refusal.path).collect()
 }
 
 fn permission(name: &str) -> Value {
@@ -96,10 +85,7 @@ fn permissions_that_leave_the_namespace_need_a_privileged_cloud() {
     let own = with(permission("c"), "namespace", json!("lc-1"));
     let all = json!([elsewhere, everywhere, own]);
     let refused = paths(json!({"level": "standard", "permissions": all}));
-    assert_eq!(
-        refused,
-        ["spec.permissions[0].namespace", "spec.permissions[1].clusterWide"]
-    );
+    assert_eq!(refused, ["spec.permissions[0].namespace", "spec.permissions[1].clusterWide"]);
     let (cloud, _) = make(json!({"level": "privileged", "permissions": all})).unwrap();
     assert_eq!(
         cloud.permissions()[2].scope,
@@ -112,15 +98,9 @@ fn permissions_that_leave_the_namespace_need_a_privileged_cloud() {
 fn emcos_levels_are_read() {
     let level = |spec: Value| make(spec).unwrap().0.level();
     assert_eq!(level(json!({"level": "0"})), Level::Admin);
-    assert_eq!(
-        level(json!({"level": "1", "permissions": [permission("p")]})),
-        Level::Standard
-    );
+    assert_eq!(level(json!({"level": "1", "permissions": [permission("p")]})), Level::Standard);
     let leaving = with(permission("p"), "clusterWide", json!(true));
-    assert_eq!(
-        level(json!({"level": "1", "permissions": [leaving]})),
-        Level::Privileged
-    );
+    assert_eq!(level(json!({"level": "1", "permissions": [leaving]})), Level::Privileged);
 }
 
 #[test]
@@ -130,14 +110,7 @@ fn an_admin_cloud_has_nothing_that_would_change_a_cluster() {
         "quotas": [{"name": "q", "hard": {"pods": 1}}], "labels": {"a": "b"},
         "manifests": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}],
     }));
-    let wanted = [
-        "namespace",
-        "labels",
-        "users",
-        "permissions",
-        "quotas",
-        "manifests",
-    ];
+    let wanted = ["namespace", "labels", "users", "permissions", "quotas", "manifests"];
     assert_eq!(refused, wanted.map(|field| format!("spec.{field}")));
     let (cloud, warnings) = named("Default", json!({"level": "admin"})).unwrap();
     assert_eq!(cloud.namespace(), None);
@@ -156,9 +129,7 @@ fn a_cluster_is_referred_to_once() {
 
 #[test]
 fn a_list_over_its_limit_is_refused_as_a_whole() {
-    let users: Vec<Value> = (0..=limits::USERS_MAX)
-        .map(|n| json!({"name": format!("u{n}")}))
-        .collect();
+    let users: Vec<Value> = (0..=limits::USERS_MAX).map(|n| json!({"name": format!("u{n}")})).collect();
     assert_eq!(paths(json!({"users": users})), ["spec.users"]);
 }
 
@@ -201,11 +172,7 @@ fn what_is_perhaps_not_meant_is_a_warning() {
     let all =
         json!({"name": "all", "apiGroups": ["*"], "resources": ["*"], "verbs": ["*"], "users": ["ann"]});
     let robot = json!({"name": "robot", "type": "token"});
-    let wide = with(
-        with(permission("wide"), "clusterWide", json!(true)),
-        "users",
-        json!(["robot"]),
-    );
+    let wide = with(with(permission("wide"), "clusterWide", json!(true)), "users", json!(["robot"]));
     let (_, warnings) = make(json!({
         "level": "privileged",
         "users": [{"name": "ann"}, {"name": "bob"}, robot],
@@ -228,14 +195,8 @@ fn what_is_perhaps_not_meant_is_a_warning() {
 
 #[test]
 fn the_order_of_lists_means_nothing_and_storage_goes_through_the_rules() {
-    let users = [
-        json!({"name": "ann"}),
-        json!({"name": "bob", "type": "token", "lifetimeSeconds": 700}),
-    ];
-    let quotas = [
-        json!({"name": "q", "hard": {"cpu": "1000m"}}),
-        json!({"name": "a", "hard": {"pods": 1}}),
-    ];
+    let users = [json!({"name": "ann"}), json!({"name": "bob", "type": "token", "lifetimeSeconds": 700})];
+    let quotas = [json!({"name": "q", "hard": {"cpu": "1000m"}}), json!({"name": "a", "hard": {"pods": 1}})];
     let pairs = json!([{"name": "kv", "kv": [{"b": 1}, {"a": {"c": [null]}}]}]);
     let spec = |order: [usize; 2]| {
         json!({
@@ -251,13 +212,8 @@ fn the_order_of_lists_means_nothing_and_storage_goes_through_the_rules() {
     assert_eq!(one, other);
     assert_eq!(one.existing_namespace(), Existing::Adopt);
     let mut stored = serde_json::to_value(&one).unwrap();
-    assert_eq!(
-        serde_json::from_value::<LogicalCloud>(stored.clone()).unwrap(),
-        one
-    );
-    let again = LogicalCloud::new(one.project().clone(), one.uid(), one.to_draft())
-        .unwrap()
-        .0;
+    assert_eq!(serde_json::from_value::<LogicalCloud>(stored.clone()).unwrap(), one);
+    let again = LogicalCloud::new(one.project().clone(), one.uid(), one.to_draft()).unwrap().0;
     assert_eq!(again, one);
     stored["spec"]["users"][0]["name"] = json!("not a name");
     assert!(serde_json::from_value::<LogicalCloud>(stored).is_err());
@@ -276,12 +232,6 @@ fn a_cloud_on_clusters_keeps_its_namespace_and_its_kind() {
     let check = |edited: Value| life_cycle::fixed_while_applied(&applied, &cloud(edited));
     assert_eq!(check(json!({"users": [{"name": "new"}]})), Ok(()));
     assert_eq!(check(json!({"level": "privileged"})), Ok(()));
-    assert_eq!(
-        check(json!({"namespace": "other"})).unwrap_err().as_slice()[0].path,
-        "spec.namespace"
-    );
-    assert_eq!(
-        check(json!({"level": "admin"})).unwrap_err().as_slice()[0].path,
-        "spec.level"
-    );
+    assert_eq!(check(json!({"namespace": "other"})).unwrap_err().as_slice()[0].path, "spec.namespace");
+    assert_eq!(check(json!({"level": "admin"})).unwrap_err().as_slice()[0].path, "spec.level");
 }

@@ -1,9 +1,8 @@
 //! Which credential each user is to have: an input of rendering, like the logical cloud itself.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use crate::logical_cloud::{Epoch, Serial};
+use crate::logical_cloud::{Epoch, RequestPem, Serial};
 use crate::name::UserName;
 
 /// The credentials of a cloud's users. A user without one is bound to nothing and gets nothing: binding a name of an
@@ -17,7 +16,6 @@ pub struct Credential {
     pub epoch: Epoch,
     /// Which credential of this identity.
     pub serial: Serial,
-    /// The certificate signing request, PEM; none for token users, and while there is no key yet: then nothing is
-    /// asked for.
-    pub csr_pem: Option<Arc<str>>,
+    /// The certificate signing request; none for token users, and while there is no key yet: then nothing is asked for.
+    pub request: Option<RequestPem>,
 }

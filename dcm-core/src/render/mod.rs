@@ -12,11 +12,11 @@
 //! | 0 | Namespace | |
 //! | 1 | ResourceQuotas, LimitRange, ServiceAccounts, Roles, ClusterRoles | live in the namespace |
 //! | 2 | RoleBindings, ClusterRoleBindings | nobody may work before the quotas hold; the API server looks for the role unless the engine has the right `bind` |
-//! | 3 | requests for credentials; extra manifests of other kinds; Roles in other namespaces | a credential is worth something when its rights are there; pods need their ServiceAccount and the LimitRange's defaults |
-//! | 4 | RoleBindings in other namespaces | as stage 2 |
+//! | 3 | requests for credentials; extra manifests of other kinds; Roles and RoleBindings in other namespaces | a credential is worth something when its rights are there; pods need their ServiceAccount and the LimitRange's defaults |
 //!
-//! What may fail by somebody else's doing is late, so that it holds nothing up: a signer may be silent, a manifest
-//! broken, and another namespace missing.
+//! What may fail by somebody else's doing is in the last stage, where nothing waits for it: a signer may be silent, a
+//! manifest broken, and another namespace missing. A binding there may meet the cluster before its role; without the
+//! right `bind` it is refused once, and made when it is tried again.
 //!
 //! Extra manifests go to the stage of their kind. Removal goes the other way: rights end before what they were about.
 
@@ -26,6 +26,11 @@ mod namespace;
 pub mod naming;
 mod rights;
 mod users;
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;
 
 pub use credentials::{Credential, Credentials};
 pub use defaults::{DEFAULT_LIMITS, DEFAULT_REQUESTS};
@@ -48,10 +53,8 @@ pub const STAGE_NAMESPACE: Stage = Stage(0);
 pub const STAGE_BASE: Stage = Stage(1);
 /// Who may do what.
 pub const STAGE_RIGHTS: Stage = Stage(2);
-/// Requests for credentials, extra manifests, and roles in other namespaces.
-pub const STAGE_CONTENTS: Stage = Stage(3);
-/// Who may do what in other namespaces.
-pub const STAGE_RIGHTS_ELSEWHERE: Stage = Stage(4);
+/// Requests for credentials, extra manifests, and rights in other namespaces: what nothing waits for.
+pub const STAGE_LAST: Stage = Stage(3);
 
 /// Why a logical cloud can't be rendered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -96,9 +99,11 @@ pub fn bundle(cloud: &LogicalCloud, credentials: &Credentials) -> Result<Bundle,
 /// The stage of an extra manifest: that of the rendered objects of its kind, or the last.
 fn stage_of(manifest: &Manifest) -> Stage {
     match (&*manifest.kind().group, &*manifest.kind().kind) {
-        ("", "ResourceQuota" | "LimitRange" | "ServiceAccount") | ("rbac.authorization.k8s.io", "Role") => STAGE_BASE,
+        ("", "ResourceQuota" | "LimitRange" | "ServiceAccount") | ("rbac.authorization.k8s.io", "Role") => {
+            STAGE_BASE
+        }
         ("rbac.authorization.k8s.io", "RoleBinding") => STAGE_RIGHTS,
-        _ => STAGE_CONTENTS,
+        _ => STAGE_LAST,
     }
 }
 
@@ -113,7 +118,11 @@ struct Context<'a> {
 impl Context<'_> {
     /// Metadata of an object in the cloud's namespace.
     fn own(&self, name: String) -> ObjectMeta {
-        ObjectMeta { name: Some(name), namespace: Some(self.namespace.as_str().to_owned()), ..ObjectMeta::default() }
+        ObjectMeta {
+            name: Some(name),
+            namespace: Some(self.namespace.as_str().to_owned()),
+            ..ObjectMeta::default()
+        }
     }
 }
 

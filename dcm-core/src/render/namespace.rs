@@ -21,17 +21,11 @@ pub(super) fn render(context: &Context<'_>, steps: &mut Steps) -> Result<(), Err
     };
     steps.object(STAGE_NAMESPACE, &namespace, cloud.existing_namespace())?;
     for quota in cloud.quotas() {
-        let hard = quota
-            .hard
-            .iter()
-            .map(|(key, quantity)| (key.clone(), Quantity(quantity.to_string())))
-            .collect();
+        let hard =
+            quota.hard.iter().map(|(key, quantity)| (key.clone(), Quantity(quantity.to_string()))).collect();
         let object = core::ResourceQuota {
             metadata: context.own(naming::resource_quota(&quota.metadata.name)),
-            spec: Some(core::ResourceQuotaSpec {
-                hard: Some(hard),
-                ..core::ResourceQuotaSpec::default()
-            }),
+            spec: Some(core::ResourceQuotaSpec { hard: Some(hard), ..core::ResourceQuotaSpec::default() }),
             ..core::ResourceQuota::default()
         };
         steps.object(STAGE_BASE, &object, Existing::Refuse)?;

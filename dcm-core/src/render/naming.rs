@@ -54,11 +54,7 @@ impl<'a> Identity<'a> {
     /// The identity of a logical cloud.
     #[must_use]
     pub fn of(cloud: &'a LogicalCloud) -> Self {
-        Self {
-            project: cloud.project(),
-            cloud: cloud.name(),
-            uid: cloud.uid(),
-        }
+        Self { project: cloud.project(), cloud: cloud.name(), uid: cloud.uid() }
     }
 
     /// The app context of this cloud, for ever.
@@ -139,13 +135,7 @@ impl<'a> Identity<'a> {
 
     fn hash(&self, purpose: &str, parts: &[Value]) -> ContentHash {
         let Self { project, cloud, uid } = self;
-        ContentHash::of(&json!([
-            purpose,
-            project.as_str(),
-            cloud.as_str(),
-            uid.to_string(),
-            parts
-        ]))
+        ContentHash::of(&json!([purpose, project.as_str(), cloud.as_str(), uid.to_string(), parts]))
     }
 }
 
@@ -207,18 +197,10 @@ fn ends_with_hash(name: &str) -> bool {
 /// A text in lower case, with a hyphen for what a DNS label can't have, cut, and with a hash at its end.
 fn with_hash(text: &str, hash: &ContentHash, longest: usize) -> String {
     let label = |byte: u8| {
-        if byte.is_ascii_alphanumeric() {
-            byte.to_ascii_lowercase()
-        } else {
-            b'-'
-        }
+        if byte.is_ascii_alphanumeric() { byte.to_ascii_lowercase() } else { b'-' }
     };
     let form: String = text.bytes().map(|byte| char::from(label(byte))).collect();
-    format!(
-        "{}-{}",
-        cut(&form, longest - HASH_DIGITS - 1),
-        hash.short(HASH_DIGITS)
-    )
+    format!("{}-{}", cut(&form, longest - HASH_DIGITS - 1), hash.short(HASH_DIGITS))
 }
 
 /// The beginning of an ASCII text, without separators at its end.
@@ -242,24 +224,13 @@ mod tests {
     fn a_common_name_is_readable_where_it_fits_and_hashed_where_not() {
         let uid = LogicalCloudUid::from_random(7);
         let (project, cloud, user) = names("retail", "shop", "ann");
-        let identity = Identity {
-            project: &project,
-            cloud: &cloud,
-            uid,
-        };
+        let identity = Identity { project: &project, cloud: &cloud, uid };
         let subject = identity.subject(&user, Epoch(1));
-        assert_eq!(
-            subject.common_name(),
-            "dcm:retail:shop:0000000000000007:ann:1"
-        );
+        assert_eq!(subject.common_name(), "dcm:retail:shop:0000000000000007:ann:1");
         assert_eq!(subject.organization(), Some("dcm:retail:shop"));
 
         let (project, cloud, user) = names(&"p".repeat(128), &"c".repeat(128), &"u".repeat(128));
-        let identity = Identity {
-            project: &project,
-            cloud: &cloud,
-            uid,
-        };
+        let identity = Identity { project: &project, cloud: &cloud, uid };
         let subject = identity.subject(&user, Epoch(u32::MAX));
         assert_eq!(subject.common_name().len(), SUBJECT_PART_MAX);
         assert!(subject.common_name().starts_with("dcm:uuu"));
@@ -269,11 +240,7 @@ mod tests {
     #[test]
     fn a_project_called_system_makes_no_name_of_kubernetes() {
         let (project, cloud, user) = names("system", "masters", "admin");
-        let identity = Identity {
-            project: &project,
-            cloud: &cloud,
-            uid: LogicalCloudUid::from_random(1),
-        };
+        let identity = Identity { project: &project, cloud: &cloud, uid: LogicalCloudUid::from_random(1) };
         let subject = identity.subject(&user, Epoch(0));
         assert!(subject.common_name().starts_with("dcm:system:"));
         assert_eq!(subject.organization(), Some("dcm:system:masters"));
@@ -290,17 +257,10 @@ mod tests {
     #[test]
     fn renewal_keeps_the_common_name_and_revocation_does_not() {
         let (project, cloud, user) = names("p", "c", "u");
-        let identity = Identity {
-            project: &project,
-            cloud: &cloud,
-            uid: LogicalCloudUid::from_random(1),
-        };
+        let identity = Identity { project: &project, cloud: &cloud, uid: LogicalCloudUid::from_random(1) };
         let request = |epoch, serial| identity.certificate_request(&user, Epoch(epoch), Serial(serial));
         assert_ne!(request(1, 1), request(1, 2));
-        assert_ne!(
-            identity.common_name(&user, Epoch(1)),
-            identity.common_name(&user, Epoch(2))
-        );
+        assert_ne!(identity.common_name(&user, Epoch(1)), identity.common_name(&user, Epoch(2)));
         assert_ne!(service_account(&user, Epoch(1)), service_account(&user, Epoch(2)));
     }
 }

@@ -14,9 +14,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use crate::app_context::{Existing, Stage};
 use crate::logical_cloud::{Permission, Scope, User, UserType};
 
-use super::{
-    Context, Error, STAGE_BASE, STAGE_CONTENTS, STAGE_RIGHTS, STAGE_RIGHTS_ELSEWHERE, Steps, naming,
-};
+use super::{Context, Error, STAGE_BASE, STAGE_LAST, STAGE_RIGHTS, Steps, naming};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
@@ -27,13 +25,7 @@ pub(super) fn render(context: &Context<'_>, steps: &mut Steps) -> Result<(), Err
         match &permission.scope {
             Scope::CloudNamespace => {
                 let stages = [STAGE_BASE, STAGE_RIGHTS];
-                namespaced(
-                    context.own(naming::role(name)),
-                    stages,
-                    permission,
-                    subjects,
-                    steps,
-                )?;
+                namespaced(context.own(naming::role(name)), stages, permission, subjects, steps)?;
             }
             Scope::Namespace(namespace) => {
                 let metadata = ObjectMeta {
@@ -41,7 +33,7 @@ pub(super) fn render(context: &Context<'_>, steps: &mut Steps) -> Result<(), Err
                     namespace: Some(namespace.as_str().to_owned()),
                     ..ObjectMeta::default()
                 };
-                let stages = [STAGE_CONTENTS, STAGE_RIGHTS_ELSEWHERE];
+                let stages = [STAGE_LAST, STAGE_LAST];
                 namespaced(metadata, stages, permission, subjects, steps)?;
             }
             Scope::ClusterWide => {
@@ -54,11 +46,7 @@ pub(super) fn render(context: &Context<'_>, steps: &mut Steps) -> Result<(), Err
 
 /// Whom a permission is bound to: its holders that have a credential.
 fn subjects(context: &Context<'_>, permission: &Permission) -> Vec<Bound> {
-    let holders = context
-        .cloud
-        .users()
-        .iter()
-        .filter(|user| permission.holders.include(&user.metadata.name));
+    let holders = context.cloud.users().iter().filter(|user| permission.holders.include(&user.metadata.name));
     let subject = |user: &User| {
         let name = &user.metadata.name;
         let epoch = context.credentials.get(name)?.epoch;
@@ -92,11 +80,7 @@ fn rule(permission: &Permission) -> PolicyRule {
 }
 
 fn role_ref(kind: &str, name: Option<&String>) -> RoleRef {
-    RoleRef {
-        api_group: RBAC.to_owned(),
-        kind: kind.to_owned(),
-        name: name.cloned().unwrap_or_default(),
-    }
+    RoleRef { api_group: RBAC.to_owned(), kind: kind.to_owned(), name: name.cloned().unwrap_or_default() }
 }
 
 fn namespaced(
@@ -107,19 +91,12 @@ fn namespaced(
     steps: &mut Steps,
 ) -> Result<(), Error> {
     let role_ref = role_ref("Role", metadata.name.as_ref());
-    let role = Role {
-        metadata: metadata.clone(),
-        rules: Some(vec![rule(permission)]),
-    };
+    let role = Role { metadata: metadata.clone(), rules: Some(vec![rule(permission)]) };
     steps.object(of_role, &role, Existing::Refuse)?;
     if subjects.is_empty() {
         return Ok(());
     }
-    let binding = RoleBinding {
-        metadata,
-        role_ref,
-        subjects: Some(subjects),
-    };
+    let binding = RoleBinding { metadata, role_ref, subjects: Some(subjects) };
     steps.object(of_binding, &binding, Existing::Refuse)
 }
 
@@ -129,25 +106,14 @@ fn cluster_wide(
     subjects: Vec<Bound>,
     steps: &mut Steps,
 ) -> Result<(), Error> {
-    let metadata = ObjectMeta {
-        name: Some(name),
-        ..ObjectMeta::default()
-    };
+    let metadata = ObjectMeta { name: Some(name), ..ObjectMeta::default() };
     let role_ref = role_ref("ClusterRole", metadata.name.as_ref());
     let rules = Some(vec![rule(permission)]);
-    let role = ClusterRole {
-        metadata: metadata.clone(),
-        rules,
-        aggregation_rule: None,
-    };
+    let role = ClusterRole { metadata: metadata.clone(), rules, aggregation_rule: None };
     steps.object(STAGE_BASE, &role, Existing::Refuse)?;
     if subjects.is_empty() {
         return Ok(());
     }
-    let binding = ClusterRoleBinding {
-        metadata,
-        role_ref,
-        subjects: Some(subjects),
-    };
+    let binding = ClusterRoleBinding { metadata, role_ref, subjects: Some(subjects) };
     steps.object(STAGE_RIGHTS, &binding, Existing::Refuse)
 }

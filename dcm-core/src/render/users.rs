@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::ServiceAccount;
 use crate::app_context::{Action, CertificateRequest, Existing, Request, TokenRequest};
 use crate::logical_cloud::{LifetimeSeconds, User, UserType};
 
-use super::{Context, Credential, Error, STAGE_BASE, STAGE_CONTENTS, Steps, naming};
+use super::{Context, Credential, Error, STAGE_BASE, STAGE_LAST, Steps, naming};
 
 /// The signer of client certificates that every Kubernetes API server trusts.
 pub(super) const SIGNER: &str = "kubernetes.io/kube-apiserver-client";
@@ -24,27 +24,19 @@ pub(super) fn render(context: &Context<'_>, steps: &mut Steps) -> Result<(), Err
 }
 
 fn certificate(context: &Context<'_>, user: &User, credential: &Credential, steps: &mut Steps) {
-    let Credential {
-        epoch,
-        serial,
-        csr_pem: Some(csr_pem),
-    } = credential
-    else {
+    let Credential { epoch, serial, request: Some(pem) } = credential else {
         return;
     };
     let name = &user.metadata.name;
     let request = Request::Certificate(CertificateRequest {
         object_name: context.identity.certificate_request(name, *epoch, *serial).into(),
-        csr_pem: csr_pem.clone(),
+        csr_pem: pem.text(),
         signer: SIGNER.into(),
         lifetime_seconds: user.lifetime.map(LifetimeSeconds::get),
     });
     steps.action(
-        STAGE_CONTENTS,
-        Action::Request {
-            name: naming::certificate_step(name, *epoch, *serial),
-            request,
-        },
+        STAGE_LAST,
+        Action::Request { name: naming::certificate_step(name, *epoch, *serial), request },
     );
 }
 
@@ -69,6 +61,6 @@ fn token(
         lifetime_seconds: user.lifetime.map(|lifetime| i64::from(lifetime.get())),
     });
     let step = naming::token_step(name, credential.epoch, credential.serial);
-    steps.action(STAGE_CONTENTS, Action::Request { name: step, request });
+    steps.action(STAGE_LAST, Action::Request { name: step, request });
     Ok(())
 }
