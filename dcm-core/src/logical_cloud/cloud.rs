@@ -54,7 +54,7 @@ impl LogicalCloud {
         uid: LogicalCloudUid,
         draft: Draft,
     ) -> Result<(Self, Vec<Warning>), Refusals> {
-        let warnings = warnings::of(&draft.spec);
+        let warnings = warnings::of(&draft);
         let cloud = checked(|checks| check::whole(project, uid, draft, checks))?;
         Ok((cloud, warnings))
     }
@@ -231,6 +231,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    #[allow(clippy::needless_pass_by_value, reason = "specifications are written in place")]
     fn cloud(spec: serde_json::Value) -> LogicalCloud {
         let draft = serde_json::from_value(json!({"metadata": {"name": "lc"}, "spec": spec})).unwrap();
         LogicalCloud::new(ProjectName::new("p").unwrap(), LogicalCloudUid::from_random(1), draft).unwrap().0
