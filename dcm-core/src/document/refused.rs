@@ -122,10 +122,11 @@ fn of_unreadable(position: Position, unreadable: Unreadable, outline: &Outline) 
     let repeated = outline.repeated(position.0);
     if repeated.is_empty() {
         let (document, path) = outline.field_at(position, unreadable.place);
-        let rule = unreadable.rule.unwrap_or_else(|| match outline.syntax_error() {
+        let rule = unreadable.rule.unwrap_or_else(|| match outline.syntax_error(unreadable.place) {
             Some(reason) => format!("must be well-formed YAML or JSON: {reason}"),
-            None => "must be what JSON can say: keys are texts, and nothing is part of itself".to_owned(),
+            None => "must be well-formed, with texts as keys and nothing that is part of itself".to_owned(),
         });
+        let rule = if path.is_empty() { format!("the document {rule}") } else { rule };
         let refusal = Refusal { path, value: String::new(), rule };
         return vec![Refused { document: Some(document), place: unreadable.place, refusal }];
     }

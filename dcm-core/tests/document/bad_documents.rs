@@ -126,7 +126,7 @@ fn texts() -> Vec<BadDocument> {
             spec("users: &users [{name: *users}]"),
             Reader,
             &[
-                "document 1, line 6, column 25: spec.users[0].name: must be what JSON can say: keys are texts, and nothing is part of itself",
+                "document 1, line 6, column 25: spec.users[0].name: must be well-formed, with texts as keys and nothing that is part of itself",
             ],
         ),
         bad(
@@ -182,7 +182,7 @@ fn texts() -> Vec<BadDocument> {
             &[
                 "document 1, line 1, column 1: apiVersion: must be dcm.internal/v1",
                 "document 1, line 1, column 1: kind: must be LogicalCloud",
-                "document 2, line 2, column 1: must be well-formed YAML or JSON: did not find expected <document start>",
+                "document 2, line 2, column 1: the document must be well-formed YAML or JSON: did not find expected <document start>",
             ],
         ),
         bad(
@@ -211,7 +211,18 @@ fn texts() -> Vec<BadDocument> {
             spec("labels: {[a]: b}"),
             Reader,
             &[
-                "document 1, line 6, column 12: spec.labels: must be what JSON can say: keys are texts, and nothing is part of itself",
+                "document 1, line 6, column 12: spec.labels: must be well-formed, with texts as keys and nothing that is part of itself",
+            ],
+        ),
+        bad(
+            "a key that is no text, and a syntax error in another document",
+            "a: b\n---\n{[a]: b}\n---\nc: ]\n",
+            Reader,
+            &[
+                "document 1, line 1, column 1: apiVersion: must be dcm.internal/v1",
+                "document 1, line 1, column 1: kind: must be LogicalCloud",
+                "document 2, line 3, column 2: the document must be well-formed, with texts as keys and nothing that is part of itself",
+                "document 3, line 5, column 4: c: must be well-formed YAML or JSON: misplaced bracket",
             ],
         ),
         bad(
