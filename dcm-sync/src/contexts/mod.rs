@@ -16,6 +16,7 @@ use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::store::{self, Document, Store, StoreExt, Version, Write};
 use dcm_core::port::synchronizer::{Error, Removal, Results, StatusStream, Synchronizer};
 use dcm_core::status::{ContextStatus, Intent};
+use futures::StreamExt as _;
 
 use crate::record::{self, Lane, Outcome, Root, path};
 
@@ -33,6 +34,27 @@ impl Contexts {
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self { store }
+    }
+
+    /// Waits until every lane of a context is where it is to be, or can't go on before somebody changes something.
+    ///
+    /// # Errors
+    /// [`Error`], among them [`Error::NotFound`] when the context is forgotten meanwhile.
+    pub async fn wait_until_done(&self, id: &ContextId) -> Result<ContextStatus, Error> {
+        loop {
+            let mut statuses = self.watch(id).await?;
+            let mut seen = false;
+            while let Some(status) = statuses.next().await {
+                seen = true;
+                let status = status?;
+                if status.progress != dcm_core::status::Progress::Working {
+                    return Ok(status);
+                }
+            }
+            if !seen {
+                return Err(Error::NotFound { id: id.clone() });
+            }
+        }
     }
 
     async fn root(&self, id: &ContextId) -> Result<Option<(Root, Version)>, Error> {

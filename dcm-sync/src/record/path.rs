@@ -74,6 +74,11 @@ pub(crate) fn claim(cluster: &ClusterId, namespace: &str) -> Path {
     path(&["claims", cluster.provider.as_str(), cluster.cluster.as_str(), namespace])
 }
 
+/// The folder of a cluster's claims.
+pub(crate) fn claims(cluster: &ClusterId) -> Path {
+    path(&["claims", cluster.provider.as_str(), cluster.cluster.as_str()])
+}
+
 /// The folder of all shards.
 pub(crate) fn shards() -> Prefix {
     Prefix::below(&path(&["shards"]))
@@ -92,7 +97,12 @@ pub(crate) fn worker(worker: &WorkerId) -> Path {
     path(&["workers", worker.as_str()])
 }
 
-/// The cluster named by the last two segments before any others that a record's path ends with.
+/// The worker whose session lies at a path.
+pub(crate) fn worker_of(path: &Path) -> Option<WorkerId> {
+    path.segments().nth(1).map(WorkerId::of)
+}
+
+/// The cluster that a record's path names, from the given segment on.
 pub(crate) fn cluster_of(path: &Path, provider_segment: usize) -> Option<ClusterId> {
     let mut segments = path.segments().skip(provider_segment);
     ClusterId::new(segments.next()?, segments.next()?).ok()

@@ -1,5 +1,6 @@
 //! Taking, reaching, losing and giving back shards.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use dcm_core::manifest::GroupVersionKind;
@@ -46,6 +47,12 @@ impl Machine {
         }
     }
 
+    /// Another try after a while, whatever is known of the record.
+    pub(super) fn claim_again(&mut self, cluster: &ClusterId) {
+        self.shard_mut(cluster).contested = false;
+        self.claim(cluster);
+    }
+
     /// Takes a shard that is wanted and free: never owned, given back, or its owner's session ended.
     pub(super) fn claim(&mut self, cluster: &ClusterId) {
         if !self.listed || self.stopping || !self.session_is_valid() || !self.wants(cluster) {
@@ -53,13 +60,18 @@ impl Machine {
         }
         let Some(shard) = self.shards.get(cluster) else { return };
         let owner = shard.record.as_ref().and_then(|(record, _)| record.owner.as_ref());
-        if shard.saving.is_some() || owner.is_some_and(|owner| self.session.is_alive(owner)) {
+        if shard.saving.is_some()
+            || shard.contested
+            || owner.is_some_and(|owner| self.session.is_alive(owner))
+        {
             return;
         }
         let mut record = shard.record.as_ref().map(|(record, _)| record.clone()).unwrap_or_default();
+        let inherited = owner.is_some();
         record.schema = SCHEMA;
         record.owner = Some(self.session.worker.clone());
         record.fence = Fence(record.fence.0 + 1);
+        self.shard_mut(cluster).inherited = inherited;
         self.save_shard(cluster, record);
     }
 
@@ -81,7 +93,11 @@ impl Machine {
                     shard.record = Some((record, version));
                 }
             }
-            Err(store::Error::Conflict { .. }) => {}
+            // Somebody else changed the record. What it is now comes by the watch; until then another try is in vain.
+            Err(store::Error::Conflict { .. }) => {
+                shard.contested = true;
+                self.timers.set(self.now + self.options.retry_min, Alarm::Claim(cluster.clone()));
+            }
             Err(_) => self.timers.set(self.now + self.options.retry_min, Alarm::Claim(cluster.clone())),
         }
         self.ownership_changed(cluster, owned_before);
@@ -96,6 +112,7 @@ impl Machine {
         };
         if newer {
             shard.record = record;
+            shard.contested = false;
             self.ownership_changed(cluster, owned_before);
         }
     }
@@ -112,7 +129,11 @@ impl Machine {
 
     fn acquired(&mut self, cluster: &ClusterId) {
         self.publish(cluster, None, What::Acquired);
+        let until = self.now + self.options.late_request_limit;
         let shard = self.shard_mut(cluster);
+        if shard.inherited {
+            shard.lanes.values_mut().for_each(|lane| lane.inherit(until));
+        }
         let stale = shard.lanes.iter().filter(|(_, lane)| lane.stale).map(|(context, _)| context.clone());
         let stale: Vec<_> = stale.collect();
         for context in stale {
@@ -254,7 +275,13 @@ impl Machine {
         for lane in shard.lanes.values_mut() {
             lane.interrupt();
         }
-        self.pending.retain(|_, pending| pending.lane.cluster != *cluster);
+        let under_way = std::mem::take(&mut self.pending);
+        let (dropped, kept): (BTreeMap<_, _>, _) =
+            under_way.into_iter().partition(|(_, pending)| pending.lane.cluster == *cluster);
+        self.pending = kept;
+        for pending in dropped.into_values() {
+            self.uncertain(&pending.lane, &pending.step);
+        }
         self.effects.push(Effect::Disconnect(cluster.clone()));
     }
 

@@ -47,7 +47,7 @@ impl Machine {
         let mut causes = Vec::new();
         let mut changed = false;
         let mut starved = false;
-        for step in plan.first_wave() {
+        for step in plan.runnable() {
             let key = step_key(step);
             let busy = self.lane_mut(id).is_none_or(|lane| lane.calls.contains_key(&key));
             if busy {
@@ -145,7 +145,9 @@ impl Machine {
         if !self.may_send(&id.cluster, step.work.is_write()) {
             return Run::Starved;
         }
-        let Some((call, request)) = self.request(id, &step) else { return Run::Changed };
+        let Some((call, request)) = self.request(id, &step) else {
+            return Run::Waits(cause(Reason::Invalid, "it can't be put into a request", &step));
+        };
         self.send_request(id, step, call, request);
         Run::Sent
     }
@@ -162,7 +164,7 @@ impl Machine {
             lane.calls.insert(key, ticket);
         }
         self.young.push_back((self.now, ticket));
-        self.pending.insert(ticket, Pending { lane: id.clone(), epoch, step, started: self.now });
+        self.pending.insert(ticket, Pending { lane: id.clone(), epoch, step });
         self.effects.push(Effect::Call(Box::new(ClusterCall {
             ticket,
             cluster: id.cluster.clone(),
