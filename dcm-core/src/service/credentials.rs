@@ -181,7 +181,8 @@ impl LogicalClouds {
                 let made = self.keys.issue(&subject).map_err(failed)?;
                 let wrong = |source| Error::KeyRequest { user: name.clone(), source: Box::new(source) };
                 pki::check_request(&made.request, &subject).map_err(wrong)?;
-                let request = RequestPem::new(&made.request).map_err(|_| wrong(RequestRefused::NotOneBlock))?;
+                let request =
+                    RequestPem::new(&made.request).map_err(|_| wrong(RequestRefused::NotOneBlock))?;
                 Ok(Material::Certificate { request, key: Some(made.key) })
             }
         }
