@@ -7,10 +7,10 @@ use crate::logical_cloud::{ClusterReference, LogicalCloud, User};
 use crate::name::{LogicalCloudName, ProjectName, ReferenceName, UserName};
 use crate::port::synchronizer::{Error as Failure, Results};
 
-use super::documents::{ClusterDocument, CredentialDocument, Material, read};
+use super::documents::{ClusterDocument, CredentialDocument, Material, Root, read};
 use super::error::{Error, Kind};
 use super::issued::{Checked, Credentials, Missing};
-use super::load::{self, Loaded};
+use super::load::{self, Frozen};
 use super::logical_clouds::LogicalClouds;
 use super::path::{self, Place};
 
@@ -39,43 +39,49 @@ impl LogicalClouds {
         user: Option<&UserName>,
         reference: Option<&ReferenceName>,
     ) -> Result<UserAccess, Error> {
-        let loaded = load::load(&*self.documents, project, cloud).await?;
-        let Loaded { place, root, parts, .. } = &loaded;
+        let store = &*self.documents;
+        let (loaded, applied) = load::load_with(store, project, cloud, Root::applied_snapshot).await?;
         let not_applied = || Error::NotApplied { kind: Kind::LogicalCloud, name: cloud.to_string() };
-        let applied = root.applied.as_ref().ok_or_else(not_applied)?;
-        let snapshot = load::snapshot(&*self.documents, place, &applied.snapshot.id).await?;
-        let cloud = parts.snapshot(&snapshot)?;
-        let user = &choose_user(&loaded.cloud, &cloud, user)?.metadata.name;
-        let references = choose_references(&loaded.cloud, &cloud, reference)?;
-        let namespace = snapshot.namespace.clone().ok_or_else(not_applied)?;
-        let document = self.credential(place, user).await?;
-        let id = place.context_id();
-        let status = self.synchronizer.status(&id).await.map_err(Error::Synchronizer)?;
-        let results = self.results(place).await?;
-        let (snapshot, now) = (&snapshot, self.clock.now());
-        let credentials = Credentials { place, snapshot, results: &results, status: status.as_ref(), now };
-        let mut access = UserAccess {
-            access: Access {
-                project: project.clone(),
-                logical_cloud: place.cloud.clone(),
-                user: user.clone(),
-                namespace,
-                clusters: BTreeMap::new(),
-            },
-            missing: BTreeMap::new(),
+        let applied = applied.ok_or_else(not_applied)?;
+        let user = &choose_user(&loaded.cloud, &applied.cloud, user)?.metadata.name;
+        let references = choose_references(&loaded.cloud, &applied.cloud, reference)?;
+        let namespace = applied.snapshot.namespace.clone().ok_or_else(not_applied)?;
+        let access = Access {
+            project: project.clone(),
+            logical_cloud: cloud.clone(),
+            user: user.clone(),
+            namespace,
+            clusters: BTreeMap::new(),
         };
+        self.fill(access, &loaded.place, &applied, references).await
+    }
+
+    /// Adds what the user has in each of these clusters.
+    async fn fill(
+        &self,
+        mut access: Access,
+        place: &Place,
+        Frozen { snapshot, cloud }: &Frozen,
+        references: Vec<&ClusterReference>,
+    ) -> Result<UserAccess, Error> {
+        let document = self.credential(place, &access.user).await?;
+        let status = self.synchronizer.status(&place.context_id()).await.map_err(Error::Synchronizer)?;
+        let results = self.results(place).await?;
+        let (status, now) = (status.as_ref(), self.clock.now());
+        let credentials = Credentials { place, snapshot, results: &results, status, now };
+        let mut missing = BTreeMap::new();
         for reference in references {
             let name = reference.metadata.name.clone();
-            match credentials.of(user, document.as_ref(), &reference.cluster) {
+            match credentials.of(&access.user, document.as_ref(), &reference.cluster) {
                 Ok(checked) => {
                     let cluster = self.where_it_is(reference).await?;
                     let credential = credential(checked, document.as_ref());
-                    access.access.clusters.insert(name, ClusterAccess { cluster, credential });
+                    access.clusters.insert(name, ClusterAccess { cluster, credential });
                 }
-                Err(missing) => drop(access.missing.insert(name, missing)),
+                Err(reason) => drop(missing.insert(name, reason)),
             }
         }
-        something(access, &cloud)
+        something(UserAccess { access, missing }, cloud)
     }
 
     /// A user's stored credential.

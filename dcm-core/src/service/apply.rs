@@ -21,7 +21,7 @@ use super::credentials::{self, Ensured, StoredCredentials};
 use super::documents::{ContextOwner, DocumentId, Root, Schema, Snapshot, SnapshotReference, to_value};
 use super::error::{Error, Kind};
 use super::hand_over::app_context;
-use super::load::{self, CONTENTION_TRIES, Found, Loaded};
+use super::load::{self, CONTENTION_TRIES, Found, Frozen, Loaded};
 use super::logical_clouds::LogicalClouds;
 use super::path::{self, Place};
 use super::resolve::Resolved;
@@ -94,7 +94,7 @@ impl LogicalClouds {
         project: &ProjectName,
         cloud: &LogicalCloudName,
     ) -> Result<Applied, Error> {
-        let loaded = load::load(&*self.documents, project, cloud).await?;
+        let (loaded, newest) = load::load_with(&*self.documents, project, cloud, Root::newest).await?;
         let place = &loaded.place;
         let status = self.synchronizer.status(&place.context_id()).await.map_err(Error::Synchronizer)?;
         let resolved = self.resolve(&loaded.cloud).await?;
@@ -103,7 +103,7 @@ impl LogicalClouds {
             |edited| life::of(&loaded.root, status.as_ref(), edited, references).allows(Operation::Apply);
         // Whether it is allowed at all comes before keys are made.
         allows(true)?;
-        let prepared = self.prepare(&loaded, resolved, self.change(caller)).await?;
+        let prepared = self.prepare(&loaded, newest.as_ref(), resolved, self.change(caller)).await?;
         let allowed = allows(!is_applied(&loaded.root, status.as_ref(), &prepared))?;
         let (_, warnings) = LogicalCloud::new(project.clone(), place.uid, loaded.cloud.to_draft())?;
         let id = match &prepared.same {
@@ -126,12 +126,14 @@ impl LogicalClouds {
     }
 
     /// Decides everything; writes nothing.
-    async fn prepare(&self, loaded: &Loaded, resolved: Resolved, change: Change) -> Result<Prepared, Error> {
+    async fn prepare(
+        &self,
+        loaded: &Loaded,
+        newest: Option<&Frozen>,
+        resolved: Resolved,
+        change: Change,
+    ) -> Result<Prepared, Error> {
         let Loaded { place, root, parts, .. } = loaded;
-        let newest = match root.newest() {
-            Some(newest) => Some(load::snapshot(&*self.documents, place, &newest.id).await?),
-            None => None,
-        };
         let incarnation = root.incarnation + u64::from(newest.is_none());
         let since = requests::users_since(parts, root)?;
         let stored = credentials::list(&*self.documents, place).await?;
@@ -148,7 +150,7 @@ impl LogicalClouds {
             credentials: credentials.ids(),
             made: change.clone(),
         };
-        let is_same = newest.is_some_and(|newest| newest.wants_the_same(&snapshot));
+        let is_same = newest.is_some_and(|newest| newest.snapshot.wants_the_same(&snapshot));
         let same = root.newest().filter(|_| is_same).map(|newest| newest.id.clone());
         let cloud = resolved.cloud;
         Ok(Prepared { cloud, stored, credentials, context, incarnation, snapshot, same, change })

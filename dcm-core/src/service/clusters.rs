@@ -1,10 +1,10 @@
 //! Registered clusters: where logical clouds can be.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::kubeconfig::Admin;
-use crate::logical_cloud::{ClusterReference, check_labels};
+use crate::logical_cloud::{LogicalCloud, check_labels};
 use crate::name::{ClusterId, Namespace};
 use crate::port::clock::Clock;
 use crate::port::store::{Document, PageRequest, Store, StoreExt, Version, Write};
@@ -12,10 +12,10 @@ use crate::refusal::{Checks, Path, Refusals};
 use crate::secret::Secret;
 
 use super::caller::{Caller, Change};
-use super::documents::{ClusterDocument, Contents, Part, PartKind, Root, Schema, read};
+use super::documents::{ClusterDocument, Root, Schema, read};
 use super::error::{Error, Kind};
-use super::load::{self, CONTENTION_TRIES, Found};
-use super::path::{self, Place};
+use super::load::{self, CONTENTION_TRIES, Frozen, Loaded};
+use super::path;
 use super::put::EditOutcome;
 
 /// What a kubeconfig must be beyond being readable, such as free of programs to run. Whoever wires the services decides.
@@ -191,37 +191,16 @@ impl RegisteredClusters {
         let mut clouds = Vec::new();
         for entry in self.documents.list_all(&path::all_roots()).await? {
             let Some((project, cloud)) = path::of_root(&entry.path) else { continue };
-            if let Found::Standing(place, root, _) = load::found(&project, &cloud, &entry)?
-                && self.refers(&place, &root, id).await?
-            {
-                clouds.push(format!("{project}/{cloud}"));
+            match load::load_with(&*self.documents, &project, &cloud, Root::newest).await {
+                Ok((loaded, newest)) if refers(&loaded, newest.as_ref(), id)? => {
+                    clouds.push(format!("{project}/{cloud}"));
+                }
+                // Being made or deleted.
+                Ok(_) | Err(Error::NotFound { .. }) => {}
+                Err(error) => return Err(error),
             }
         }
         Ok(clouds)
-    }
-
-    /// True when a cloud refers to a cluster, or is applied to it.
-    async fn refers(&self, place: &Place, root: &Root, id: &ClusterId) -> Result<bool, Error> {
-        let store = &*self.documents;
-        let mut used = BTreeSet::new();
-        for contents in root.used_contents() {
-            if let Some(entry) = store.get(&place.contents(contents)).await? {
-                used.extend(read::<Contents>(&entry)?.parts);
-            }
-        }
-        for entry in store.list_all(&place.parts_of(PartKind::Reference)).await? {
-            if path::id_of(&entry.path).is_some_and(|part| used.contains(&part)) {
-                let part: Part = read(&entry)?;
-                let is_it = part.spec["provider"] == id.provider.as_str()
-                    && part.spec["cluster"] == id.cluster.as_str();
-                if is_it {
-                    return Ok(true);
-                }
-            }
-        }
-        let Some(newest) = root.newest() else { return Ok(false) };
-        let snapshot = load::snapshot(store, place, &newest.id).await?;
-        Ok(snapshot.selected.iter().any(|ClusterReference { cluster, .. }| cluster == id))
     }
 
     fn check(&self, registration: &Registration) -> Result<(), Refusals> {
@@ -264,4 +243,18 @@ fn of_document(document: ClusterDocument) -> RegisteredCluster {
     let ClusterDocument { id, kubeconfig, labels, namespace, created, changed, .. } = document;
     let registration = Registration { id, kubeconfig, labels, namespace };
     RegisteredCluster { registration, created, changed }
+}
+
+/// True when a cloud refers to a cluster, or is or may be applied to it.
+fn refers(loaded: &Loaded, newest: Option<&Frozen>, id: &ClusterId) -> Result<bool, Error> {
+    let has = |cloud: &LogicalCloud| cloud.references().iter().any(|reference| reference.cluster == *id);
+    if newest.is_some_and(|newest| has(&newest.cloud)) {
+        return Ok(true);
+    }
+    for contents in loaded.root.used_contents() {
+        if has(&loaded.parts.cloud(contents)?) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

@@ -13,7 +13,7 @@ use super::commit::root_update;
 use super::credentials;
 use super::documents::{AppliedReference, ContextOwner, DocumentId, Root, SnapshotReference, read};
 use super::error::{Error, Kind, Winner};
-use super::load::{self, CONTENTION_TRIES, Found, Parts};
+use super::load::{self, CONTENTION_TRIES, Found, Frozen, Parts};
 use super::logical_clouds::LogicalClouds;
 use super::path::{self, Place};
 
@@ -99,7 +99,11 @@ impl LogicalClouds {
             };
             let Some(newest) = root.newest().cloned() else { return self.undo(place).await };
             if newest.id != handed {
-                let context = self.stored_context(place, &newest).await?;
+                let context = match self.stored_context(place, &newest).await {
+                    // Replaced while it was read: the root names another one by now.
+                    Err(Error::Incomplete { .. }) => continue,
+                    read => read?,
+                };
                 generation = self.hand_over(place, &newest.id, &context).await?;
                 handed = newest.id;
                 continue;
@@ -129,8 +133,8 @@ impl LogicalClouds {
         reference: &SnapshotReference,
     ) -> Result<AppContext, Error> {
         let store = &*self.documents;
-        let snapshot = load::snapshot(store, place, &reference.id).await?;
-        let cloud = Parts::list(store, place).await?.snapshot(&snapshot)?;
+        let parts = Parts::list(store, place).await?;
+        let Frozen { snapshot, cloud } = load::frozen(store, place, &parts, reference).await?;
         let stored = credentials::list(store, place).await?;
         let rendered = stored
             .into_values()

@@ -10,7 +10,9 @@ use crate::logical_cloud::{ClusterReference, Draft, LogicalCloud, LogicalCloudUi
 use crate::name::{LogicalCloudName, ProjectName};
 use crate::port::store::{Entry, Store, StoreExt, Version};
 
-use super::documents::{Contents, DocumentId, Part, Root, RootDocument, Snapshot, join, read};
+use super::documents::{
+    Contents, DocumentId, Part, Root, RootDocument, Snapshot, SnapshotReference, join, read,
+};
 use super::error::{Error, Kind};
 use super::path::{self, Place};
 
@@ -90,6 +92,50 @@ pub(super) async fn load(
     Err(Error::contended(Kind::LogicalCloud, cloud))
 }
 
+/// What an apply froze, with its cloud.
+pub(super) struct Frozen {
+    pub(super) snapshot: Snapshot,
+    pub(super) cloud: LogicalCloud,
+}
+
+/// Reads a logical cloud with one of its snapshots; none when it has no such snapshot. A snapshot may be replaced while
+/// it is read; then all is read again.
+pub(super) async fn load_with(
+    store: &dyn Store,
+    project: &ProjectName,
+    cloud: &LogicalCloudName,
+    which: fn(&Root) -> Option<&SnapshotReference>,
+) -> Result<(Loaded, Option<Frozen>), Error> {
+    for _ in 0..CONTENTION_TRIES {
+        let loaded = load(store, project, cloud).await?;
+        let Some(reference) = which(&loaded.root) else { return Ok((loaded, None)) };
+        match frozen(store, &loaded.place, &loaded.parts, reference).await {
+            Ok(frozen) => return Ok((loaded, Some(frozen))),
+            Err(error @ Error::Incomplete { .. }) => {
+                if standing(store, project, cloud).await?.2 == loaded.version {
+                    return Err(error);
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Err(Error::contended(Kind::LogicalCloud, cloud))
+}
+
+/// Reads a snapshot.
+pub(super) async fn frozen(
+    store: &dyn Store,
+    place: &Place,
+    parts: &Parts,
+    reference: &SnapshotReference,
+) -> Result<Frozen, Error> {
+    let id = &reference.id;
+    let missing = || Error::Incomplete { cloud: place.cloud.clone(), part: format!("snapshot {id}") };
+    let snapshot: Snapshot = read(&store.get(&place.snapshot(id)).await?.ok_or_else(missing)?)?;
+    let cloud = parts.snapshot(&snapshot)?;
+    Ok(Frozen { snapshot, cloud })
+}
+
 /// All parts that lie below a cloud's UID, used or not.
 pub(super) struct Parts {
     place: Place,
@@ -137,7 +183,7 @@ impl Parts {
     }
 
     /// The logical cloud that a snapshot froze, with the references that its selector added then.
-    pub(super) fn snapshot(&self, snapshot: &Snapshot) -> Result<LogicalCloud, Error> {
+    fn snapshot(&self, snapshot: &Snapshot) -> Result<LogicalCloud, Error> {
         let mut draft = self.draft(&snapshot.contents)?;
         draft.spec.clusters.extend(snapshot.selected.iter().cloned().map(ClusterReference::into));
         self.checked(draft)
@@ -157,10 +203,4 @@ impl Parts {
         let (cloud, _) = LogicalCloud::new(self.place.project.clone(), self.place.uid, draft)?;
         Ok(cloud)
     }
-}
-
-/// Reads a snapshot.
-pub(super) async fn snapshot(store: &dyn Store, place: &Place, id: &DocumentId) -> Result<Snapshot, Error> {
-    let missing = || Error::Incomplete { cloud: place.cloud.clone(), part: format!("snapshot {id}") };
-    read(&store.get(&place.snapshot(id)).await?.ok_or_else(missing)?)
 }

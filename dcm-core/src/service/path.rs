@@ -103,10 +103,6 @@ impl Place {
         self.at("parts", &[kind.folder(), name, &id.to_string()])
     }
 
-    pub(super) fn parts_of(&self, kind: PartKind) -> Prefix {
-        Prefix::below(&self.at("parts", &[kind.folder()]))
-    }
-
     pub(super) fn contents(&self, id: &DocumentId) -> Path {
         self.at("parts", &["contents", "all", &id.to_string()])
     }

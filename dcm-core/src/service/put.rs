@@ -68,15 +68,18 @@ impl LogicalClouds {
         name: &LogicalCloudName,
         next: &impl NextDraft,
     ) -> Result<Edited, Error> {
+        let mut failed = Error::contended(Kind::LogicalCloud, name);
         for _ in 0..CONTENTION_TRIES {
             match self.edit_once(caller, project, name, next).await {
                 Ok(Some(edited)) => return Ok(edited),
                 Ok(None) => {}
                 Err(error) if error.is_lost_race() => {}
+                // A snapshot was replaced while it was read; or the store is damaged.
+                Err(error @ Error::Incomplete { .. }) => failed = error,
                 Err(error) => return Err(error),
             }
         }
-        Err(Error::contended(Kind::LogicalCloud, name))
+        Err(failed)
     }
 
     /// One try; none when it only came closer and has to be made again.

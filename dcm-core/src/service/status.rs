@@ -17,11 +17,11 @@ use crate::status::{Cause, ContextStatus, LaneStatus};
 
 use super::caller::Change;
 use super::credentials::{self, Stored};
-use super::documents::{Material, Root, Snapshot};
+use super::documents::{Material, Root};
 use super::error::{Error, Kind};
 use super::issued::{Checked, Credentials, Missing};
 use super::life;
-use super::load::{self, Loaded};
+use super::load::{self, Frozen};
 use super::logical_clouds::LogicalClouds;
 use super::path::Place;
 
@@ -159,21 +159,21 @@ impl LogicalClouds {
         project: &ProjectName,
         cloud: &LogicalCloudName,
     ) -> Result<CloudStatus, Error> {
-        let loaded = load::load(&*self.documents, project, cloud).await?;
+        let (loaded, applied) =
+            load::load_with(&*self.documents, project, cloud, Root::applied_snapshot).await?;
         let place = &loaded.place;
         let context = self.synchronizer.status(&place.context_id()).await.map_err(Error::Synchronizer)?;
-        let applied = self.applied(&loaded).await?;
         let credentials = match &applied {
-            Some((snapshot, cloud)) => self.credentials(place, snapshot, cloud, context.as_ref()).await?,
+            Some(applied) => self.credentials(place, applied, context.as_ref()).await?,
             None => BTreeMap::new(),
         };
         let (_, warnings) = LogicalCloud::new(project.clone(), place.uid, loaded.cloud.to_draft())?;
         let root = &loaded.root;
         let namespace = match &applied {
-            Some((snapshot, _)) => snapshot.namespace.clone(),
+            Some(applied) => applied.snapshot.namespace.clone(),
             None => root.namespace.clone(),
         };
-        let applied_cloud = applied.as_ref().map(|(_, cloud)| cloud);
+        let applied_cloud = applied.as_ref().map(|applied| &applied.cloud);
         Ok(CloudStatus {
             project: project.clone(),
             name: cloud.clone(),
@@ -225,19 +225,10 @@ impl LogicalClouds {
         Ok(until_gone.boxed())
     }
 
-    /// The snapshot that is wanted on clusters, with its cloud.
-    async fn applied(&self, loaded: &Loaded) -> Result<Option<(Snapshot, LogicalCloud)>, Error> {
-        let Some(applied) = &loaded.root.applied else { return Ok(None) };
-        let snapshot = load::snapshot(&*self.documents, &loaded.place, &applied.snapshot.id).await?;
-        let cloud = loaded.parts.snapshot(&snapshot)?;
-        Ok(Some((snapshot, cloud)))
-    }
-
     async fn credentials(
         &self,
         place: &Place,
-        snapshot: &Snapshot,
-        cloud: &LogicalCloud,
+        Frozen { snapshot, cloud }: &Frozen,
         status: Option<&ContextStatus>,
     ) -> Result<BTreeMap<UserName, CredentialStatus>, Error> {
         let results = self.results(place).await?;

@@ -112,7 +112,7 @@ async fn a_certificate_that_is_not_what_was_asked_for_is_not_handed_out() {
     let stranger = Subject::new("stranger", None).unwrap();
     for (subject, reason) in [(ours, "public key"), (stranger, "public key")] {
         let pem = sign(&SystemKeys.issue(&subject).unwrap().request).into();
-        world.engine.issue(&cluster("one"), "certificate/ann/1/1", Issued::Certificate { pem });
+        world.engine.issue(&cluster("one"), "certificate/ann/1/1", &Issued::Certificate { pem });
         let error = access(&world, Some("ann"), Some("r1")).await.unwrap_err();
         let Error::Certificate { source, .. } = &error else { panic!("a refusal is expected: {error}") };
         assert!(source.to_string().contains(reason), "{source}");
@@ -137,7 +137,7 @@ async fn no_secret_is_in_debug_or_errors() {
     world.instantiated().await;
     let found = access(&world, Some("bot"), None).await.unwrap();
     let token = Issued::Token { token: Secret::new("a"), expires: "2027-01-01T00:00:00Z".parse().unwrap() };
-    world.engine.issue(&cluster("one"), "certificate/ann/1/1", token);
+    world.engine.issue(&cluster("one"), "certificate/ann/1/1", &token);
     let error = access(&world, Some("ann"), Some("r1")).await.unwrap_err();
     let ann = access(&world, Some("ann"), Some("r2")).await.unwrap();
     let cluster = world.clusters.get(&cluster("one")).await.unwrap();

@@ -87,13 +87,18 @@ pub(in crate::service) struct AppliedReference {
 impl Root {
     /// The newest snapshot that is, or may be, wanted on clusters.
     pub(in crate::service) fn newest(&self) -> Option<&SnapshotReference> {
-        self.applying.as_ref().or(self.applied.as_ref().map(|applied| &applied.snapshot))
+        self.applying.as_ref().or(self.applied_snapshot())
+    }
+
+    /// The snapshot that was handed over last, and is wanted on clusters.
+    pub(in crate::service) fn applied_snapshot(&self) -> Option<&SnapshotReference> {
+        self.applied.as_ref().map(|applied| &applied.snapshot)
     }
 
     /// Lists of parts that are in use.
     pub(in crate::service) fn used_contents(&self) -> impl Iterator<Item = &DocumentId> {
-        let applied = self.applied.as_ref().map(|applied| &applied.snapshot);
-        let snapshots = self.applying.iter().chain(applied).map(|snapshot| &snapshot.contents);
+        let snapshots =
+            self.applying.iter().chain(self.applied_snapshot()).map(|snapshot| &snapshot.contents);
         std::iter::once(&self.contents).chain(snapshots)
     }
 }

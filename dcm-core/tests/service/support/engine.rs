@@ -113,7 +113,7 @@ impl Engine {
     }
 
     /// Replaces what a cluster issued for a request.
-    pub(crate) fn issue(&self, cluster: &ClusterId, request: &str, issued: Issued) {
+    pub(crate) fn issue(&self, cluster: &ClusterId, request: &str, issued: &Issued) {
         for held in self.state().contexts.values_mut() {
             held.results.entry(cluster.clone()).or_default().insert(request.into(), issued.clone());
         }
