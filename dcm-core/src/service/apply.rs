@@ -164,10 +164,9 @@ impl LogicalClouds {
         let mut writes = prepared.credentials.writes.clone();
         let snapshot = place.snapshot(&id);
         writes.push(Write::Create { path: snapshot.clone(), document: Document::from_value(&value)? });
-        let owner = path::context_owner(&place.context_id());
-        let Place { project, cloud, uid } = place.clone();
-        let document = Document::from_value(&ContextOwner { schema: Schema, project, cloud, uid })?;
-        writes.push(Write::Create { path: owner.clone(), document });
+        if loaded.root.snapshots == 0 {
+            writes.push(owner(place)?);
+        }
         let root = Root {
             incarnation: prepared.incarnation,
             snapshots: prepared.snapshot.number,
@@ -180,7 +179,8 @@ impl LogicalClouds {
             ..(*loaded.root).clone()
         };
         writes.push(root_update(place, loaded.version, &root)?);
-        // Snapshots and owners that are there already say the same.
+        // A snapshot or an owner that is there already says the same.
+        let owner = path::context_owner(&place.context_id());
         let same = |path: &_| *path == snapshot || *path == owner;
         write_with_root(&*self.documents, place, writes, same).await?;
         Ok(id)
@@ -201,6 +201,14 @@ impl LogicalClouds {
         }
         Ok(())
     }
+}
+
+/// Says whose the cloud's app context is.
+fn owner(place: &Place) -> Result<Write, Error> {
+    let path = path::context_owner(&place.context_id());
+    let Place { project, cloud, uid } = place.clone();
+    let document = Document::from_value(&ContextOwner { schema: Schema, project, cloud, uid })?;
+    Ok(Write::Create { path, document })
 }
 
 /// True when the synchronizer was given just this, and still wants it.

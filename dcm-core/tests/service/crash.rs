@@ -78,8 +78,17 @@ const LIFE: [Call; 38] = {
     ]
 };
 
+/// A small cloud: each of its documents is a write that fails.
+fn first() -> Value {
+    let mut first = draft();
+    for part in ["labels", "quotas", "keyValues", "manifests"] {
+        first["spec"].as_object_mut().unwrap().remove(part);
+    }
+    first
+}
+
 fn edited() -> Value {
-    let mut edited = draft();
+    let mut edited = first();
     edited["spec"]["users"] = json!([user("bot"), user("eve"), user("zoe")]);
     edited["spec"]["permissions"] = json!([permission("other")]);
     edited["spec"]["clusters"][1]["cluster"] = "three".into();
@@ -99,7 +108,7 @@ async fn call(world: &World, call: Call) -> Result<(), Error> {
             }
             Ok(())
         }
-        Call::Put => world.put(draft()).await.map(drop),
+        Call::Put => world.put(first()).await.map(drop),
         Call::Edit => world.put(edited()).await.map(drop),
         Call::DeleteUser => {
             match clouds.delete_part(caller, project, shop, &PartName::User(name("zoe"))).await {
@@ -117,7 +126,7 @@ async fn call(world: &World, call: Call) -> Result<(), Error> {
             world.clusters.replace_labels(caller, &cluster("one"), labels).await.map(drop)
         }
         Call::Delete => gone(world.delete("shop").await, world),
-        Call::RemoveCluster => gone(world.clusters.remove(&cluster("two")).await, world),
+        Call::RemoveCluster => gone(world.clusters.remove(&world.caller, &cluster("two")).await, world),
         Call::DeleteProject => gone(world.projects.delete(caller, project).await, world),
         Call::Finish | Call::Compare => Ok(()),
     }
@@ -149,7 +158,7 @@ fn written(world: &World) -> Vec<LogicalCloud> {
         let uid = "0000000000000001".parse().unwrap();
         LogicalCloud::new(world.project.clone(), uid, serde_json::from_value(draft).unwrap()).unwrap().0
     };
-    [draft(), edited(), without].map(cloud).into()
+    [first(), edited(), without].map(cloud).into()
 }
 
 /// What is compared: all documents, without what is random, and what the engine has.
@@ -245,7 +254,6 @@ async fn a_process_that_dies_right_after_any_write_of_a_batch_leaves_what_repeat
 #[tokio::test]
 async fn a_process_that_dies_at_any_atomic_batch_leaves_what_repeating_finishes() {
     fails_at_each_write(true, Fault::NotWritten, true).await;
-    fails_at_each_write(true, Fault::Unanswered, true).await;
 }
 
 #[tokio::test]
