@@ -38,6 +38,13 @@ impl Refusals {
         if refusals.is_empty() { None } else { Some(Self(refusals)) }
     }
 
+    /// These, and others after them.
+    #[must_use]
+    pub fn with(mut self, others: impl IntoIterator<Item = Refusal>) -> Self {
+        self.0.extend(others);
+        self
+    }
+
     /// All of them, in the order of the document's checks.
     #[must_use]
     pub fn as_slice(&self) -> &[Refusal] {

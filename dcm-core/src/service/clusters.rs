@@ -18,7 +18,8 @@ use super::load::{self, CONTENTION_TRIES, Frozen, Loaded};
 use super::path;
 use super::put::EditOutcome;
 
-/// What a kubeconfig must be beyond being readable, such as free of programs to run. Whoever wires the services decides.
+/// What a kubeconfig must be beyond being readable, such as free of programs to run. Whoever wires the services
+/// decides.
 pub type KubeconfigCheck = Arc<dyn Fn(&Secret) -> Result<(), Refusals> + Send + Sync>;
 
 /// The use cases of registered clusters. Cheap to clone.

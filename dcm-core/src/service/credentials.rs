@@ -10,6 +10,7 @@ use crate::logical_cloud::{Epoch, LifetimeSeconds, LogicalCloud, RequestPem, Ser
 use crate::name::UserName;
 use crate::pki::{self, RequestRefused};
 use crate::port::store::{Document, Entry, Store, StoreExt, Write};
+use crate::refusal::Checks;
 use crate::render;
 
 use super::caller::Change;
@@ -173,7 +174,9 @@ impl LogicalClouds {
         match &user.kind {
             UserType::Token => Ok(Material::Token),
             UserType::Certificate { own_request: Some(own) } => {
-                requests::check(own, &subject, name, order)?;
+                let mut checks = Checks::default();
+                requests::check(own, &subject, name, order, &mut checks);
+                checks.finish(Some(()))?;
                 Ok(Material::Certificate { request: own.clone(), key: None })
             }
             UserType::Certificate { own_request: None } => {

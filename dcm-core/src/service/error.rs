@@ -59,7 +59,7 @@ pub enum Error {
         cloud: LogicalCloudName,
     },
     /// Logical clouds refer to the cluster.
-    #[error("cluster {cluster} is used by {}; remove it from them, and apply or terminate them, first", .clouds.join(", "))]
+    #[error("cluster {cluster} is used by {}; take it out of them and apply them first", .clouds.join(", "))]
     ClusterInUse {
         /// Which cluster.
         cluster: ClusterId,

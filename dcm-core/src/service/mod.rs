@@ -1,7 +1,7 @@
 //! The use cases: what can be done with projects, registered clusters and logical clouds.
 //!
-//! [`Projects`], [`RegisteredClusters`] and [`LogicalClouds`] work over ports alone: a [`Store`](crate::port::store::Store) of documents, a
-//! [`Synchronizer`](crate::port::synchronizer::Synchronizer) that brings app contexts about, a source of keys, a clock and randomness.
+//! [`Projects`], [`RegisteredClusters`] and [`LogicalClouds`] work over ports alone: a store of documents, a
+//! synchronizer that brings app contexts about, a source of keys, a clock and randomness.
 //!
 //! # Promises
 //! - A call returns when its change is accepted: stored, and handed to the synchronizer where it is for clusters.

@@ -45,10 +45,18 @@ impl Projects {
     /// [`Error::AlreadyThere`], also when it is the same; [`Error::Refused`]; [`Error::Store`].
     pub async fn create(&self, caller: &Caller, draft: MetadataDraft) -> Result<Project, Error> {
         let metadata: Metadata<ProjectName> = draft.try_into()?;
-        if self.stored(&metadata.name).await?.is_some() {
-            return Err(Error::AlreadyThere { kind: Kind::Project, name: metadata.name.to_string() });
+        let name = metadata.name.clone();
+        let created = caller.change(self.clock.now());
+        let changed = created.clone();
+        let metadata = metadata.into();
+        let document = ProjectDocument { schema: Schema, metadata, created, changed, deleting: false };
+        match self.write(&name, None, &document).await {
+            Ok(_) => project(document),
+            Err(error) if error.is_lost_race() => {
+                Err(Error::AlreadyThere { kind: Kind::Project, name: name.to_string() })
+            }
+            Err(error) => Err(error),
         }
-        Ok(self.put(caller, metadata.into()).await?.0)
     }
 
     /// Makes a project, or changes what is written about it.

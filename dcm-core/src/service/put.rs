@@ -3,7 +3,7 @@
 use crate::logical_cloud::{Draft, LogicalCloud, LogicalCloudUid, life_cycle};
 use crate::name::{InvalidName, LogicalCloudName, ProjectName};
 use crate::port::store::{Document, StoreExt, Version, Write};
-use crate::refusal::Warning;
+use crate::refusal::{Checks, Warning};
 
 use super::caller::Caller;
 use super::commit::{self, Plan};
@@ -199,8 +199,13 @@ impl LogicalClouds {
 
 /// Checks a draft of a cloud that is not there yet.
 fn check_new(place: &Place, draft: Draft) -> Result<(LogicalCloud, Vec<Warning>), Error> {
-    requests::none_yet(&draft)?;
-    Ok(LogicalCloud::new(place.project.clone(), place.uid, draft)?)
+    let mut checks = Checks::default();
+    requests::none_yet(&draft, &mut checks);
+    let requests = checks.finish(Some(()));
+    match LogicalCloud::new(place.project.clone(), place.uid, draft) {
+        Ok(made) => Ok(requests.map(|()| made)?),
+        Err(refusals) => Err(refusals.with(requests.err().into_iter().flatten()).into()),
+    }
 }
 
 /// The refusals of a draft whose name is none.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::logical_cloud::{Draft, LogicalCloud, RequestPem, User, UserType};
 use crate::name::{LogicalCloudName, ProjectName, UserName};
 use crate::pki;
-use crate::refusal::{Checks, Path, Refusals};
+use crate::refusal::{Checks, Path};
 use crate::subject::Subject;
 
 use super::credentials::certificate_epoch;
@@ -27,8 +27,7 @@ fn csr_path(index: usize) -> Path {
 }
 
 /// Refuses requests in the draft of a cloud that is not there yet.
-pub(super) fn none_yet(draft: &Draft) -> Result<(), Refusals> {
-    let mut checks = Checks::default();
+pub(super) fn none_yet(draft: &Draft, checks: &mut Checks) {
     for (index, user) in draft.spec.users.iter().enumerate() {
         if user.csr.as_ref().is_some_and(|csr| !csr.is_empty()) {
             let rule = "its subject holds the UID of the logical cloud, which is not made yet: put the cloud without \
@@ -36,7 +35,6 @@ pub(super) fn none_yet(draft: &Draft) -> Result<(), Refusals> {
             checks.refuse(&csr_path(index), "", rule);
         }
     }
-    checks.finish(Some(()))
 }
 
 /// Checks the request that a user brought.
@@ -45,13 +43,12 @@ pub(super) fn check(
     subject: &Subject,
     user: &UserName,
     order: &Order,
-) -> Result<(), Refusals> {
-    let mut checks = Checks::default();
+    checks: &mut Checks,
+) {
     if let Err(refused) = pki::check_request(request.as_str(), subject) {
         let index = order.get(user.as_str()).copied().unwrap_or_default();
         checks.refuse(&csr_path(index), "", refused.to_string());
     }
-    checks.finish(Some(()))
 }
 
 /// In which edit each user came into the cloud.
@@ -108,13 +105,14 @@ impl LogicalClouds {
         order: &Order,
     ) -> Result<(), Error> {
         let since = users_since(parts, root)?;
+        let mut checks = Checks::default();
         for user in cloud.users() {
             if let Some(request) = own_request(user) {
                 let name = &user.metadata.name;
                 let subject = self.subject_of(place, root, &since, name).await?;
-                check(request, &subject, name, order)?;
+                check(request, &subject, name, order, &mut checks);
             }
         }
-        Ok(())
+        Ok(checks.finish(Some(()))?)
     }
 }

@@ -81,8 +81,8 @@ async fn a_cluster_is_not_removed_while_clouds_refer_to_it_in_documents_or_on_cl
     other["spec"]["namespace"] = "second".into();
     world.put(other).await.unwrap();
     let error = world.clusters.remove(&world.caller, &cluster("two")).await.unwrap_err();
-    let text = "cluster sim/two is used by retail/second, retail/shop; remove it from them, and apply or terminate \
-                them, first";
+    let text =
+        "cluster sim/two is used by retail/second, retail/shop; take it out of them and apply them first";
     assert_eq!(error.to_string(), text);
     world.delete("second").await.unwrap();
 

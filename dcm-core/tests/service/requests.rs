@@ -110,8 +110,13 @@ async fn the_requests_path_is_that_of_the_users_place_in_the_document() {
 async fn the_first_put_of_a_cloud_has_no_subject_yet() {
     let world = World::new(true).await;
     let anything = Subject::new("ann", None).unwrap();
-    let refused = refusals(world.put(with_request(&request(&anything))).await.unwrap_err());
+    let mut draft = with_request(&request(&anything));
+    let refused = refusals(world.put(draft.clone()).await.unwrap_err());
     assert!(refused.to_string().contains("put the cloud without this request, ask for the subject"));
+    draft["spec"]["users"][1]["type"] = "UNPW".into();
+    let refused = refusals(world.put(draft).await.unwrap_err());
+    let paths: Vec<_> = refused.into_iter().map(|refusal| refusal.path).collect();
+    assert_eq!(paths, ["spec.users[1].type", "spec.users[0].csr"], "all refusals at once");
     assert!(world.cloud_paths().await.is_empty());
 }
 
