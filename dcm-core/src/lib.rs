@@ -1,6 +1,8 @@
 //! Pure core of the Distributed Cloud Manager.
 
 pub mod app_context;
+#[cfg(feature = "logical-cloud")]
+pub mod document;
 pub mod hash;
 #[cfg(feature = "logical-cloud")]
 pub mod kubeconfig;

@@ -1,0 +1,15 @@
+//! The document: what is read, what is refused and how, what is written, and the published schema.
+#![cfg(feature = "logical-cloud")]
+
+mod bad;
+mod examples;
+mod round_trip;
+mod schema;
+
+use dcm_core::document::{Document, Limits, RefusedText, parse};
+use dcm_core::name::ProjectName;
+
+/// Reads a text whose clouds are in the project `default`.
+fn read(text: impl AsRef<[u8]>) -> Result<Vec<Document>, RefusedText> {
+    parse(text.as_ref(), &ProjectName::new("default").unwrap(), &Limits::default())
+}
