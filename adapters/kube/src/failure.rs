@@ -14,6 +14,10 @@ const MESSAGE_BYTES_MAX: usize = 2048;
 /// Type of the cause by which the API server names a field that another manager holds.
 const FIELD_MANAGER_CONFLICT: &str = "FieldManagerConflict";
 
+/// How the API server begins its words for a server-side apply with a field that the kind does not have, or of another
+/// type. It says 500, but the same request fails again.
+const NO_SUCH_FIELD: &str = "failed to create typed patch object";
+
 /// An answer that is none of success.
 #[derive(Debug, Clone)]
 pub(crate) struct Refused {
@@ -119,6 +123,7 @@ pub(crate) fn error_of(refused: &Refused) -> Error {
                 message
             },
         },
+        500 if message.starts_with(NO_SUCH_FIELD) => Error::Invalid { message },
         code => Error::Server { code, message },
     }
 }
@@ -293,6 +298,14 @@ mod tests {
                 "{code} {reason}"
             );
         }
+    }
+
+    #[test]
+    fn an_apply_with_an_unknown_field_is_invalid_whatever_the_code() {
+        let words = "failed to create typed patch object (n/c; /v1, Kind=ConfigMap): .dota: field not declared in schema";
+        let status = json!({"kind": "Status", "status": "Failure", "message": words, "code": 500});
+        let refused = Refused::read(500, None, status.to_string().as_bytes());
+        assert_eq!(error_of(&refused).to_string(), format!("refused: {words}"));
     }
 
     #[test]
