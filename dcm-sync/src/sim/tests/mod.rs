@@ -1,0 +1,1 @@
+//! The simulation by itself: the pure server, and what lies in front of it.
