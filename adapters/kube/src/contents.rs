@@ -72,7 +72,7 @@ async fn list(
             Err(Failure::Refused(refused)) if refused.status.code == 404 => return Ok(found),
             Err(failure) => return Err(name_resource(failure.into(), &resource)),
         };
-        found.extend(page.items.into_iter().map(|item| Found {
+        found.extend(page.items.into_iter().flatten().map(|item| Found {
             group: resource.resource.group.clone(),
             kind: resource.kind.clone(),
             metadata: item.metadata,
@@ -101,8 +101,8 @@ fn name_resource(error: Error, resource: &Listable) -> Error {
 #[derive(Deserialize)]
 struct Page {
     metadata: PageMetadata,
-    #[serde(default)]
-    items: Vec<Item>,
+    /// Null for none, in some answers.
+    items: Option<Vec<Item>>,
 }
 
 #[derive(Deserialize)]

@@ -9,6 +9,10 @@ use std::collections::BTreeMap;
 use dcm_core::port::cluster::FIELD_MANAGER;
 use serde_json::{Map, Value};
 
+/// What the API server calls whoever wrote before anybody was recorded. It is put there by the first apply to an object
+/// without entries, and stands for nobody that could be asked.
+pub(crate) const UNRECORDED: &str = "before-first-apply";
+
 /// One step of a path.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Step<'a> {
@@ -197,6 +201,11 @@ impl Ownership {
             ownership.ours.add(&fields);
         }
         ownership
+    }
+
+    /// True when something in the object is by nobody that was recorded.
+    pub(crate) fn is_unrecorded(&self) -> bool {
+        self.shape.is_empty() || self.others.iter().any(|(manager, _)| manager == UNRECORDED)
     }
 
     /// What any other manager wrote.

@@ -7,13 +7,13 @@
 //! - else it is applied ([`Way::Apply`]).
 //!
 //! Either way the write carries the observed `resourceVersion`, so what is decided here holds when it arrives. That is
-//! also why a conflict with others may be looked for here: the API server would call our own `Update` entry a
-//! conflict, so an apply over it has to be forced.
+//! also why a conflict with others may be looked for here, where the API server would name one that is none: with our
+//! own `Update` entry, and with its [`UNRECORDED`] one for what nobody holds. An apply over those is forced.
 
 use dcm_core::port::cluster::Error;
 use serde_json::{Value, json};
 
-use crate::fields::{FieldSet, Ownership, Step, entries, has_key, is_key_value, is_ours};
+use crate::fields::{FieldSet, Ownership, Step, UNRECORDED, entries, has_key, is_key_value, is_ours};
 
 /// How to write.
 #[derive(Debug, PartialEq)]
@@ -33,7 +33,7 @@ pub(crate) enum Way {
 /// [`Error::FieldConflict`] when another manager holds a field that the manifest would change, without `force`.
 pub(crate) fn choose(live: &Value, manifest: &Value, force: bool) -> Result<Way, Error> {
     let ownership = Ownership::read(live);
-    if ownership.updated.is_empty() {
+    if ownership.updated.is_empty() && !ownership.is_unrecorded() {
         return Ok(Way::Apply { force });
     }
     if !force {
@@ -66,7 +66,11 @@ fn leaves_behind(set: &FieldSet, live: &Value, manifest: &Value) -> bool {
 }
 
 fn refuse_conflicts(live: &Value, manifest: &Value, ownership: &Ownership) -> Result<(), Error> {
-    for (manager, fields) in &ownership.others {
+    for (manager, fields) in ownership
+        .others
+        .iter()
+        .filter(|(manager, _)| manager != UNRECORDED)
+    {
         let found = conflict(fields, &ownership.shape, live, manifest);
         if let Some(field) = found {
             return Err(Error::FieldConflict {

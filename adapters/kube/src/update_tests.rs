@@ -32,6 +32,8 @@ fn an_object_is_applied_unless_something_of_ours_would_stay_behind() {
     let applied: &[(&str, &str, &[&str])] = &[("dcm", "Apply", &["a", "b"])];
     let adopted: &[(&str, &str, &[&str])] = &[("kubectl", "Update", &["a", "b"])];
     let both: &[(&str, &str, &[&str])] = &[("dcm", "Apply", &["a", "b"]), ("dcm", "Update", &["a"])];
+    let unrecorded: &[(&str, &str, &[&str])] =
+        &[("before-first-apply", "Update", &["a"]), ("dcm", "Apply", &["b"])];
     let ab = || json!({"a": "1", "b": "1"});
     // (what, managers, new data, force, what is to happen; none for a replacement)
     let table = [
@@ -64,6 +66,14 @@ fn an_object_is_applied_unless_something_of_ours_would_stay_behind() {
             applied,
             json!({"a": "1"}),
             true,
+            Some(true),
+        ),
+        ("written by nobody", &[], json!({"a": "2"}), false, Some(true)),
+        (
+            "written by nobody, adopted before",
+            unrecorded,
+            json!({"a": "2", "b": "2"}),
+            false,
             Some(true),
         ),
         ("adopted", adopted, json!({"a": "2"}), false, Some(false)),

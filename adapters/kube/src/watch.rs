@@ -201,7 +201,7 @@ impl Follower {
                 uri = format!("{uri}&continue={}", escape(&page_after));
             }
             let page: Page = self.transport.send(&self.call, Request::get(uri)).await?.read()?;
-            for body in page.items {
+            for body in page.items.into_iter().flatten() {
                 objects.push(object::read(&self.kind, body)?);
             }
             page_after = page.metadata.page_after;
@@ -224,8 +224,8 @@ fn broken(what: &'static str) -> Failure {
 #[derive(Deserialize)]
 struct Page {
     metadata: PageMetadata,
-    #[serde(default = "Vec::new")]
-    items: Vec<Value>,
+    /// Null for none, in some answers.
+    items: Option<Vec<Value>>,
 }
 
 #[derive(Deserialize)]

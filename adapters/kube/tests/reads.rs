@@ -256,26 +256,53 @@ async fn contents_are_what_people_put_into_a_namespace() {
         )
         .await
         .unwrap();
-    // Its ReplicaSet, and its Endpoints and EndpointSlice, come of themselves.
-    kubectl(
-        server,
-        &["create", "-n", "contents", "deployment", "web", "--image=x"],
-        "",
-    );
-    kubectl(
-        server,
-        &["expose", "-n", "contents", "deployment", "web", "--port=80"],
-        "",
-    );
-    kubectl(server, &["create", "-n", "contents", "token", "default"], "");
-    for kind in [
-        "replicasets",
-        "endpointslices",
-        "endpoints",
-        "serviceaccounts",
-        "configmaps/kube-root-ca.crt",
+    let web = [
+        "create",
+        "-n",
+        "contents",
+        "deployment",
+        "web",
+        "--image=x",
+        "-o",
+        "jsonpath={.metadata.uid}",
+    ];
+    let uid = kubectl(server, &web, "");
+    let service = [
+        "create",
+        "-n",
+        "contents",
+        "service",
+        "clusterip",
+        "web",
+        "--tcp=80",
+        "-o",
+        "jsonpath={.metadata.uid}",
+    ];
+    let service_uid = kubectl(server, &service, "");
+    // What the controllers of a whole Kubernetes make of them.
+    let meta = |name: &str, owner: &str, owner_kind: &str, owner_uid: &str| {
+        json!({"name": name, "namespace": "contents", "ownerReferences": [
+            {"apiVersion": owner, "kind": owner_kind, "name": "web", "uid": owner_uid, "controller": true}]})
+    };
+    let template =
+        json!({"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "x", "image": "x"}]}});
+    for body in [
+        json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": meta("web-1", "apps/v1", "Deployment", &uid),
+               "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template}}),
+        json!({"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4", "endpoints": [],
+               "metadata": meta("web-2", "v1", "Service", &service_uid)}),
+        json!({"apiVersion": "v1", "kind": "Endpoints", "metadata": {"name": "web", "namespace": "contents"}}),
+        json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": "contents"},
+               "involvedObject": {"namespace": "contents"}}),
     ] {
-        eventually(server, &["get", "-n", "contents", kind, "-o", "name"]).await;
+        kubectl(server, &["create", "-f", "-"], &body.to_string());
+    }
+    for kind in ["serviceaccounts", "configmaps/kube-root-ca.crt"] {
+        eventually(
+            server,
+            &["get", "-n", "contents", kind, "-o", "name", "--ignore-not-found"],
+        )
+        .await;
     }
     let contents = cluster.contents(&call, "contents").await.unwrap();
     let sample: Vec<String> = contents.sample.iter().map(ToString::to_string).collect();

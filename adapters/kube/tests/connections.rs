@@ -1,0 +1,188 @@
+//! How connections are made: how many, and through what. No Kubernetes is needed for this, but for the first.
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use common::*;
+use dcm_core::port::cluster::{Cluster as _, Error};
+use dcm_kube::kubeconfig::Allowed;
+use dcm_kube::{Options, ProxyUrl};
+use dcm_testenv::{Environment, Route};
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+/// Requests at once: what an engine sends to one cluster in a burst.
+const BURST: usize = 300;
+
+/// Forwards to an address, and counts its connections.
+async fn counting_proxy(target: String) -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = count.clone();
+    tokio::spawn(async move {
+        loop {
+            let (mut client, _) = listener.accept().await.unwrap();
+            counted.fetch_add(1, Ordering::Relaxed);
+            let target = target.clone();
+            tokio::spawn(async move {
+                let mut server = TcpStream::connect(target).await.unwrap();
+                let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
+            });
+        }
+    });
+    (address, count)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_burst_of_requests_shares_one_connection() {
+    let environment = Environment::shared(1).await.unwrap();
+    let server = &environment.clusters()[0];
+    let direct = server.url_by(Route::Direct);
+    let (address, count) = counting_proxy(direct.trim_start_matches("https://").to_owned()).await;
+    let kubeconfig = server
+        .admin_kubeconfig(Route::Direct)
+        .replace(&direct, &format!("https://{address}"));
+    let (cluster, call) = (connect(&kubeconfig, &Options::default()).await, call("burst"));
+    namespace(&cluster, &call, "burst").await;
+    let maps: Vec<_> = (0..BURST)
+        .map(|n| data(&call, "burst", &format!("c{n}"), &json!({"n": "1"})))
+        .collect();
+    let made = futures::future::join_all(maps.iter().map(|map| cluster.create(&call, map))).await;
+    assert!(
+        made.iter().all(Result::is_ok),
+        "{:?}",
+        made.iter().find(|made| made.is_err())
+    );
+    assert_eq!(count.load(Ordering::Relaxed), 1);
+}
+
+/// A kubeconfig without a credential for a server without TLS, and this more about the cluster.
+fn plain(server: &str, more: &str) -> String {
+    format!(
+        "current-context: c\ncontexts: [{{name: c, context: {{cluster: c}}}}]\n\
+         clusters: [{{name: c, cluster: {{server: '{server}'{more}}}}}]\n"
+    )
+}
+
+fn insecure() -> Options {
+    Options {
+        allowed: Allowed {
+            insecure: true,
+            proxy: true,
+            ..Allowed::default()
+        },
+        ..Options::default()
+    }
+}
+
+/// Answers each connection's first bytes with this text, and tells their first line.
+async fn answering(text: String) -> (String, tokio::sync::mpsc::UnboundedReceiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut bytes = vec![0; 4096];
+            let count = stream.read(&mut bytes).await.unwrap_or(0);
+            let request = String::from_utf8_lossy(&bytes[..count]).into_owned();
+            let _ = sender.send(request.lines().next().unwrap_or_default().to_owned());
+            let _ = stream.write_all(text.as_bytes()).await;
+        }
+    });
+    (address, receiver)
+}
+
+fn answer(code: u16, body: &str) -> String {
+    format!(
+        "HTTP/1.1 {code} X\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// Set for the process that [`proxies_of_the_environment_are_not_used`] starts.
+const CHILD: &str = "DCM_KUBE_TEST_CHILD";
+
+#[tokio::test]
+async fn proxies_of_the_environment_are_not_used() {
+    if std::env::var_os(CHILD).is_none() {
+        // The environment of a process can't be changed safely, so the test runs again in one of its own.
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        command
+            .args(["--exact", "proxies_of_the_environment_are_not_used"])
+            .env(CHILD, "1");
+        for name in [
+            "HTTP_PROXY",
+            "http_proxy",
+            "HTTPS_PROXY",
+            "https_proxy",
+            "ALL_PROXY",
+            "all_proxy",
+        ] {
+            command.env(name, "http://127.0.0.1:9");
+        }
+        let output = command.output().unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stdout)
+        );
+        return;
+    }
+    let (address, mut seen) = answering(answer(200, r#"{"metadata": {"uid": "u"}}"#)).await;
+    let cluster = connect(&plain(&format!("http://{address}"), ""), &insecure()).await;
+    assert_eq!(&*cluster.uid(&call("c")).await.unwrap().0, "u");
+    assert_eq!(
+        seen.recv().await.unwrap(),
+        "GET /api/v1/namespaces/kube-system HTTP/1.1"
+    );
+}
+
+#[tokio::test]
+async fn a_proxy_that_is_named_is_used() {
+    let server = "https://cluster.invalid:6443";
+    let (address, mut seen) = answering(answer(502, "")).await;
+    let by_kubeconfig = plain(server, &format!(", proxy-url: 'http://{address}'"));
+    let of_options = Options {
+        proxy: Some(ProxyUrl::new(&format!("http://{address}")).unwrap()),
+        ..Options::default()
+    };
+    for (kubeconfig, options) in [(by_kubeconfig, insecure()), (plain(server, ""), of_options)] {
+        let error = connect(&kubeconfig, &options)
+            .await
+            .uid(&call("c"))
+            .await
+            .unwrap_err();
+        assert!(matches!(error, Error::Unreachable { .. }), "{error}");
+        assert_eq!(
+            seen.recv().await.unwrap(),
+            "CONNECT cluster.invalid:6443 HTTP/1.1"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_failure_is_told_once_and_not_tried_again() {
+    let (address, mut seen) = answering(answer(503, "busy")).await;
+    let cluster = connect(&plain(&format!("http://{address}"), ""), &insecure()).await;
+    let error = cluster.uid(&call("c")).await.unwrap_err();
+    assert!(
+        matches!(&error, Error::Server { code: 503, message } if message == "busy"),
+        "{error}"
+    );
+    seen.recv().await.unwrap();
+    assert!(seen.try_recv().is_err(), "it was tried again");
+}
+
+#[tokio::test]
+async fn what_is_no_api_server_is_told_as_such() {
+    for (code, body) in [(200, "<html>"), (200, "{}"), (302, ""), (200, "")] {
+        let (address, _seen) = answering(answer(code, body)).await;
+        let cluster = connect(&plain(&format!("http://{address}"), ""), &insecure()).await;
+        let error = cluster.uid(&call("c")).await.unwrap_err();
+        assert!(matches!(error, Error::Server { .. }), "{code} {body}: {error}");
+    }
+}
