@@ -3,8 +3,6 @@
 //! kube's own stack is not used, but its parts are: it speaks HTTP/1.1 only (a connection, and a handshake, for each of
 //! hundreds of requests at once), tries again by itself, and takes proxies from the environment.
 
-use std::time::Duration;
-
 use dcm_core::port::cluster::Error;
 use http::Uri;
 use hyper::rt::{Read, Write};
@@ -21,14 +19,6 @@ use tower::{BoxError, Service, ServiceBuilder};
 use crate::failure::{error_of_client, kubeconfig_rule, unusable};
 use crate::kubeconfig::Checked;
 use crate::options::Options;
-
-/// How often a connection with requests on it is asked whether the other side still lives, and how long it may take to
-/// say so. Together they bound how long a watch may follow nobody.
-const PING_INTERVAL: Duration = Duration::from_secs(20);
-const PING_TIME_LIMIT: Duration = Duration::from_secs(20);
-
-/// The same below, for HTTP/1.1, where there are no pings.
-const TCP_KEEPALIVE: Duration = Duration::from_secs(20);
 
 /// Makes a client. No request is sent, but programs that the kubeconfig may run are run, and its files are read.
 pub(crate) async fn open(checked: Checked, options: &Options) -> Result<kube::Client, Error> {
@@ -50,7 +40,7 @@ fn build(checked: Checked, options: &Options) -> Result<kube::Client, Error> {
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
     tcp.set_connect_timeout(Some(options.connect_time_limit));
-    tcp.set_keepalive(Some(TCP_KEEPALIVE));
+    tcp.set_keepalive(Some(options.silence_limit));
     let client = match proxy {
         None => client(&config, tcp, options),
         Some(url) if url.is_socks() => client(&config, SocksV5::new(url.uri().clone(), tcp), options),
@@ -94,8 +84,8 @@ where
         .timer(TokioTimer::new())
         .pool_timer(TokioTimer::new())
         .pool_max_idle_per_host(options.connections_idle_max)
-        .http2_keep_alive_interval(PING_INTERVAL)
-        .http2_keep_alive_timeout(PING_TIME_LIMIT)
+        .http2_keep_alive_interval(options.silence_limit)
+        .http2_keep_alive_timeout(options.silence_limit)
         .build(tls(config, connector)?);
     let service = ServiceBuilder::new()
         .layer(config.base_uri_layer())

@@ -18,6 +18,10 @@ pub struct Options {
     pub request_time_limit: Duration,
     /// Longest time to wait for a TCP connection. Default: 10 seconds.
     pub connect_time_limit: Duration,
+    /// How long a connection with requests on it may be silent before it is asked whether the other side still lives,
+    /// and how long that may take to answer. Twice this bounds how long a watch may follow nobody. It is also the TCP
+    /// keep-alive, for HTTP/1.1. Default: 20 seconds.
+    pub silence_limit: Duration,
     /// Most idle connections kept for one cluster. API servers speak HTTP/2, where one connection carries all
     /// requests; this is for those that speak only HTTP/1.1. Default: 32.
     pub connections_idle_max: usize,
@@ -30,6 +34,7 @@ impl Default for Options {
             proxy: None,
             request_time_limit: Duration::from_secs(30),
             connect_time_limit: Duration::from_secs(10),
+            silence_limit: Duration::from_secs(20),
             connections_idle_max: 32,
         }
     }

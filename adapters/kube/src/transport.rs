@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use dcm_core::port::cluster::{Call, Error};
-use futures::{Stream, StreamExt as _};
 use http::header::{ACCEPT, CONTENT_TYPE, DATE, RETRY_AFTER, USER_AGENT};
 use http::{HeaderMap, Method};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use hyper::body::Bytes;
 use kube::client::Body;
-use kube::core::WatchEvent;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::events::{self, Events};
 use crate::failure::{Failure, Refused, error_of_client, unreadable};
 
 /// Largest answer, in bytes. A page of a list has at most 500 objects; their manifests are at most 1 MiB each, and
@@ -107,7 +107,7 @@ fn invalid(error: &dyn std::fmt::Display) -> Error {
 /// An answer of success.
 pub(crate) struct Answer {
     headers: HeaderMap,
-    body: Vec<u8>,
+    body: Bytes,
 }
 
 impl Answer {
@@ -137,43 +137,37 @@ impl Transport {
     pub(crate) async fn send(&self, call: &Call, request: Request) -> Result<Answer, Failure> {
         let request = request.for_call(call)?;
         self.within_limit(async {
-            let answer = self
-                .client
-                .send(request.map(Body::from))
-                .await
-                .map_err(error_of_client)?;
-            let (head, body) = answer.into_parts();
+            let (head, body) = self.open(request).await?.into_parts();
             let body = collect(body).await?;
-            if head.status.is_success() {
-                return Ok(Answer {
-                    headers: head.headers,
-                    body,
-                });
-            }
-            let retry_after = head
-                .headers
-                .get(RETRY_AFTER)
-                .and_then(|value| value.to_str().ok());
-            Err(Refused::read(head.status.as_u16(), retry_after, &body).into())
+            Ok(Answer {
+                headers: head.headers,
+                body,
+            })
         })
         .await
     }
 
     /// Opens a watch. The time limit is for its beginning only.
-    pub(crate) async fn events(
-        &self,
-        call: &Call,
-        request: Request,
-    ) -> Result<impl Stream<Item = Result<WatchEvent<Value>, Failure>> + Send + use<>, Failure> {
+    pub(crate) async fn events(&self, call: &Call, request: Request) -> Result<Events, Failure> {
         let request = request.for_call(call)?;
-        let open = async {
-            self.client
-                .request_events::<Value>(request)
-                .await
-                .map_err(error_of_client)
-        };
-        let events = self.within_limit(open).await?;
-        Ok(events.map(|event| event.map_err(error_of_client)))
+        let answer = self.within_limit(self.open(request)).await?;
+        Ok(events::read(answer.into_body()))
+    }
+
+    /// Sends a request, and takes the head of an answer of success.
+    async fn open(&self, request: http::Request<Vec<u8>>) -> Result<http::Response<Body>, Failure> {
+        let request = request.map(Body::from);
+        let answer = self.client.send(request).await.map_err(error_of_client)?;
+        if answer.status().is_success() {
+            return Ok(answer);
+        }
+        let (head, body) = answer.into_parts();
+        let body = collect(body).await?;
+        let retry_after = head
+            .headers
+            .get(RETRY_AFTER)
+            .and_then(|value| value.to_str().ok());
+        Err(Refused::read(head.status.as_u16(), retry_after, &body).into())
     }
 
     async fn within_limit<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
@@ -187,9 +181,9 @@ impl Transport {
     }
 }
 
-async fn collect(body: Body) -> Result<Vec<u8>, Failure> {
+async fn collect(body: Body) -> Result<Bytes, Failure> {
     match Limited::new(body, ANSWER_BYTES_MAX).collect().await {
-        Ok(collected) => Ok(collected.to_bytes().into()),
+        Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(Error::Unsupported {
             what: format!("an answer of more than {ANSWER_BYTES_MAX} bytes"),
         }

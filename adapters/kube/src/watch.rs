@@ -9,12 +9,13 @@ use std::time::Duration;
 
 use dcm_core::manifest::GroupVersionKind;
 use dcm_core::port::cluster::{Call, Error, LABEL_OWNER, Object, Selection, Watch, WatchEvent};
-use futures::stream::{self, BoxStream, StreamExt as _};
+use futures::stream::{self, StreamExt as _};
 use kube::core::WatchEvent as Told;
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use crate::events::Events;
 use crate::failure::{Failure, Refused};
 use crate::object;
 use crate::resource::{Resource, escape};
@@ -26,7 +27,7 @@ const PAGE_OBJECTS: u32 = 500;
 /// Most beginnings in a row that bring nothing.
 const ATTEMPTS_MAX: u32 = 3;
 
-/// Wait between them.
+/// Wait between them; the first comes at once.
 const ATTEMPT_WAIT: Duration = Duration::from_secs(1);
 
 /// How long the server keeps one watch open. It is short enough for a watch over HTTP/1.1, which has no pings, to be
@@ -90,7 +91,7 @@ enum State {
     /// To open a watch next.
     Open,
     /// Watching, until this time.
-    Watching(BoxStream<'static, Result<Told<Value>, Failure>>, Instant),
+    Watching(Events, Instant),
     /// It ended with an error.
     Ended,
 }
@@ -138,7 +139,7 @@ impl Follower {
             escape(&self.version)
         );
         let events = self.transport.events(&self.call, Request::get(uri)).await?;
-        self.state = State::Watching(events.boxed(), Instant::now() + WATCH_TIME + WATCH_GRACE);
+        self.state = State::Watching(events, Instant::now() + WATCH_TIME + WATCH_GRACE);
         Ok(None)
     }
 
@@ -184,7 +185,7 @@ impl Follower {
         if !error.is_retryable() || self.attempts > ATTEMPTS_MAX {
             return Err(error);
         }
-        if !matches!(error, Error::Gone) || self.attempts > 1 {
+        if self.attempts > 1 {
             tokio::time::sleep(ATTEMPT_WAIT).await;
         }
         self.state = State::List;

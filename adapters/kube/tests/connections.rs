@@ -5,10 +5,13 @@ mod common;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use async_trait::async_trait;
 use common::*;
-use dcm_core::port::cluster::{Cluster as _, Error};
-use dcm_kube::kubeconfig::Allowed;
-use dcm_kube::{Options, ProxyUrl};
+use dcm_core::name::ClusterId;
+use dcm_core::port::cluster::{Cluster as _, Clusters as _, Error};
+use dcm_core::secret::Secret;
+use dcm_kube::kubeconfig::{Allowed, Commands};
+use dcm_kube::{KubeCluster, KubeClusters, Kubeconfigs, Options, ProxyUrl};
 use dcm_testenv::{Environment, Route};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -185,4 +188,118 @@ async fn what_is_no_api_server_is_told_as_such() {
         let error = cluster.uid(&call("c")).await.unwrap_err();
         assert!(matches!(error, Error::Server { .. }), "{code} {body}: {error}");
     }
+}
+
+/// The kubeconfig of a server without TLS whose user takes a credential from a program.
+fn running(server: &str, command: &str, arguments: &[&str]) -> String {
+    let exec =
+        json!({"apiVersion": "client.authentication.k8s.io/v1", "command": command, "args": arguments});
+    json!({
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": server}}],
+        "users": [{"name": "u", "user": {"exec": exec}}],
+    })
+    .to_string()
+}
+
+fn running_only(command: &str) -> Options {
+    let exec_commands = Commands::Named([command.to_owned()].into());
+    Options {
+        allowed: Allowed {
+            exec_commands,
+            insecure: true,
+            ..Allowed::default()
+        },
+        request_time_limit: std::time::Duration::from_secs(2),
+        ..Options::default()
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_is_allowed_gives_the_credential() {
+    let (address, _seen) = answering(answer(200, r#"{"metadata": {"uid": "u"}}"#)).await;
+    let credential = json!({"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
+                            "status": {"token": "hunter2"}})
+    .to_string();
+    let kubeconfig = running(&format!("http://{address}"), "echo", &[&credential]);
+    let cluster = connect(&kubeconfig, &running_only("echo")).await;
+    cluster.uid(&call("c")).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_program_that_fails_or_hangs_is_told_without_what_it_said() {
+    let failing = running(
+        "http://127.0.0.1:1",
+        "sh",
+        &["-c", "echo hunter2; echo hunter2 >&2; exit 1"],
+    );
+    let hanging = running("http://127.0.0.1:1", "sleep", &["3"]);
+    for (kubeconfig, command) in [(failing, "sh"), (hanging, "sleep")] {
+        let connected = KubeCluster::connect(&Secret::new(kubeconfig), &running_only(command)).await;
+        let error = connected.err().unwrap();
+        assert!(
+            matches!(error, Error::Kubeconfig { .. } | Error::TimedOut { .. }),
+            "{error}"
+        );
+        assert!(!format!("{error:?} {error}").contains("hunter2"));
+    }
+}
+
+#[tokio::test]
+async fn what_can_not_be_decoded_is_refused_by_place() {
+    for (user, expected) in [
+        (
+            "client-certificate-data: hunter2!, client-key-data: aGk=",
+            "users[].user.client-certificate",
+        ),
+        (
+            "client-certificate-data: aGk=, client-key-data: aGk=",
+            "its certificates or its key",
+        ),
+        ("client-key-data: aGk=", "users[].user.client-certificate"),
+    ] {
+        let kubeconfig = format!(
+            "current-context: c\ncontexts: [{{name: c, context: {{cluster: c, user: u}}}}]\n\
+             clusters: [{{name: c, cluster: {{server: 'https://127.0.0.1:1'}}}}]\nusers: [{{name: u, user: {{{user}}}}}]\n"
+        );
+        let error = KubeCluster::connect(&Secret::new(kubeconfig), &Options::default())
+            .await
+            .err()
+            .unwrap();
+        assert!(error.to_string().contains(expected), "{error}");
+        assert!(!format!("{error:?}").contains("hunter2"));
+    }
+}
+
+/// Counts how often it is asked, and knows one cluster.
+struct Counting(AtomicUsize);
+
+#[async_trait]
+impl Kubeconfigs for Counting {
+    async fn kubeconfig(&self, cluster: &ClusterId) -> Result<Secret, Error> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        if cluster.to_string() == "p/known" {
+            Ok(Secret::new(plain("https://127.0.0.1:1", "")))
+        } else {
+            Err(Error::Kubeconfig {
+                reason: "there is none".into(),
+            })
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_kubeconfig_is_asked_for_at_every_connect() {
+    let kubeconfigs = Arc::new(Counting(AtomicUsize::new(0)));
+    let clusters = KubeClusters::new(kubeconfigs.clone(), Options::default());
+    let known = "p/known".parse().unwrap();
+    for _ in 0..2 {
+        let cluster = clusters.connect(&known).await.unwrap();
+        let error = cluster.uid(&call("c")).await.unwrap_err();
+        assert!(matches!(error, Error::Unreachable { .. }), "{error}");
+    }
+    assert_eq!(kubeconfigs.0.load(Ordering::Relaxed), 2);
+    let error = clusters.connect(&"p/other".parse().unwrap()).await.err().unwrap();
+    assert!(matches!(error, Error::Kubeconfig { .. }), "{error}");
 }

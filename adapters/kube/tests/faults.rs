@@ -20,6 +20,7 @@ async fn a_cluster_that_goes_away_is_told_and_found_again() {
     let server = &environment.clusters()[0];
     let options = Options {
         request_time_limit: Duration::from_millis(1500),
+        silence_limit: Duration::from_secs(2),
         ..Options::default()
     };
     let cluster = connect(&server.admin_kubeconfig(Route::Proxy), &options).await;
@@ -74,18 +75,22 @@ async fn a_cluster_that_goes_away_is_told_and_found_again() {
     proxy.pass().await.unwrap();
     assert!(cluster.get(&call, &made.kind, &made.key).await.unwrap().is_some());
 
-    // A hang: calls end at their limit, and a watch is not followed for ever.
+    // A hang: calls end at their limit, and a watch on a silent connection is not followed for ever.
     let mut watch = cluster.watch(&call, &selection).await.unwrap();
     assert!(matches!(watch.next().await, Some(Ok(WatchEvent::Listed(_)))));
+    let changed = data(&call, "faults", "c", &json!({"a": "1"}));
+    cluster
+        .update(&call, &changed, &observed(&made), false)
+        .await
+        .unwrap();
+    assert!(matches!(watch.next().await, Some(Ok(WatchEvent::Applied(_)))));
     proxy.hang().await.unwrap();
     let error = cluster.get(&call, &made.kind, &made.key).await.unwrap_err();
     assert!(matches!(error, Error::TimedOut { .. }), "{error}");
     let error = within(LIMIT, watch.next()).await.unwrap().unwrap_err();
-    assert!(
-        matches!(error, Error::TimedOut { .. } | Error::Unreachable { .. }),
-        "{error}"
-    );
+    assert!(matches!(error, Error::TimedOut { .. }), "{error}");
     proxy.pass().await.unwrap();
+    assert!(cluster.get(&call, &made.kind, &made.key).await.unwrap().is_some());
 
     // A restart of the server: its data is there, and a watch is resumed or made again.
     let mut watch = within(LIMIT, async {
