@@ -34,7 +34,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// How many clusters there are to be; one, if nothing is said.
+    /// How many clusters there are to be; one, if nothing is said. With none there is etcd alone.
     #[must_use]
     pub fn clusters(mut self, clusters: usize) -> Self {
         self.clusters = clusters;
@@ -131,7 +131,7 @@ impl Environment {
     pub fn keep_folder(&self) {
         let mut guard = lock_guard(&self.guard);
         match guard.keep() {
-            Ok(()) => eprintln!("testenv: kept {}", guard.folder().display()),
+            Ok(()) => eprintln!("testenv: keeping {}", guard.folder().display()),
             Err(error) => eprintln!("testenv: could not keep {}: {error}", guard.folder().display()),
         }
     }

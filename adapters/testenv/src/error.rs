@@ -75,7 +75,7 @@ pub enum Error {
     },
     /// The environment that this process shares could not be started; every test that asks for it gets the same error.
     #[error("the environment that this process shares could not be started")]
-    Shared(#[source] Arc<Error>),
+    Shared(#[source] Arc<Self>),
     /// The environment that this process shares has fewer clusters than now asked for.
     #[error(
         "the shared environment was started with {started} clusters, and {asked} are asked for; let all tests ask for the most"

@@ -199,6 +199,7 @@ fn read_end(log: &Path) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::guard::Guard;
 
     #[test]
     fn the_tail_of_a_log_is_its_last_lines() {
@@ -208,5 +209,69 @@ mod tests {
         std::fs::write(&log, lines.join("\n")).unwrap();
         assert_eq!(log_tail(&log), lines[70..].join("\n"));
         assert!(log_tail(&folder.path().join("none")).starts_with("(unreadable"));
+    }
+
+    /// A server that is a shell script.
+    fn server(folder: &Path, script: &str) -> (Guard, Server) {
+        let guard = Guard::start(folder.join("environment")).unwrap();
+        let launch = Launch {
+            program: "script",
+            executable: PathBuf::from("/bin/sh"),
+            arguments: vec!["-c".to_owned(), script.to_owned()],
+            log: folder.join("script.log"),
+        };
+        let mut server = Server::new(launch, guard.group());
+        server.start().unwrap();
+        (guard, server)
+    }
+
+    fn end(server: &mut Server) -> Error {
+        loop {
+            if let Err(error) = server.check() {
+                return error;
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_server_that_ends_is_an_error_with_the_end_of_its_log_and_another_port_helps_if_that_was_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_guard, mut server) = server(folder.path(), "echo 'bind: address already in use'; exit 3");
+        let error = end(&mut server);
+        assert!(error.is_retryable());
+        assert!(
+            error
+                .to_string()
+                .starts_with("script ended by itself (exit status: 3)"),
+            "{error}"
+        );
+        assert!(
+            error.to_string().ends_with("bind: address already in use"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_server_that_ends_for_another_reason_is_not_started_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_guard, mut server) = server(folder.path(), "echo 'unknown flag'; exit 1");
+        assert!(!end(&mut server).is_retryable());
+    }
+
+    #[test]
+    fn a_killed_server_can_be_started_again_and_its_log_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_guard, mut server) = server(folder.path(), "echo started; exec sleep 600");
+        let lines = |server: &Server| std::fs::read_to_string(server.log()).unwrap().lines().count();
+        while lines(&server) < 1 {
+            server.check().unwrap();
+        }
+        server.kill();
+        assert!(matches!(server.check(), Err(Error::Stopped { .. })));
+        server.start().unwrap();
+        while lines(&server) < 2 {
+            server.check().unwrap();
+        }
     }
 }

@@ -70,7 +70,7 @@ impl fmt::Display for Program {
 pub enum Error {
     /// A program is nowhere, and can't be built because there is no Go.
     #[error(
-        "{} is missing. Looked for it in {places}. It can be built into the cache, but `go` is not on PATH. \
+        "not found: {}. Looked in {places}. They can be built into the cache, but `go` is not on PATH either. \
          Install Go 1.26 or newer, or set KUBEBUILDER_ASSETS to a folder with etcd, kube-apiserver, \
          kube-controller-manager and kubectl",
         names(missing)
@@ -83,7 +83,7 @@ pub enum Error {
     },
     /// A program is nowhere, and there is no place to build it in.
     #[error(
-        "{} is missing. Looked for it in {places}. It can't be built because there is no cache folder: \
+        "not found: {}. Looked in {places}. They can't be built because there is no cache folder: \
          neither DCM_TESTENV_CACHE nor HOME is set",
         names(missing)
     )]
@@ -94,10 +94,7 @@ pub enum Error {
         places: String,
     },
     /// A program is nowhere, and building it failed.
-    #[error(
-        "{} is missing. Looked for it in {places}. Building it failed",
-        names(missing)
-    )]
+    #[error("not found: {}. Looked in {places}. Building them failed", names(missing))]
     Build {
         /// The programs that were not found.
         missing: Vec<Program>,
@@ -143,11 +140,12 @@ impl Lookup {
                     .join("dcm-testenv"),
             )
         };
-        Self {
-            assets: set(ASSETS_VARIABLE).map(PathBuf::from),
-            path: set("PATH").unwrap_or_default(),
-            cache: set(CACHE_VARIABLE).map(PathBuf::from).or_else(user_cache),
-        }
+        let cache = set(CACHE_VARIABLE).map(PathBuf::from).or_else(user_cache);
+        Self::new(
+            set(ASSETS_VARIABLE).map(PathBuf::from),
+            set("PATH").unwrap_or_default(),
+            cache,
+        )
     }
 
     /// Places of one's own: what `KUBEBUILDER_ASSETS`, `PATH` and `DCM_TESTENV_CACHE` would say. `go` is looked for on

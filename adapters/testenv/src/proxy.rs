@@ -7,7 +7,7 @@ mod connection;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener as BlockingListener};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::net::TcpListener;
@@ -61,8 +61,6 @@ impl Error {
 pub struct Proxy {
     runtime: Handle,
     shared: Arc<Shared>,
-    /// The task that owns the listening socket; none while the proxy is cut. Changes take turns here.
-    accepting: tokio::sync::Mutex<Option<JoinHandle<()>>>,
 }
 
 /// What the tasks of a proxy see of it.
@@ -73,6 +71,8 @@ struct Shared {
     fault: watch::Sender<Fault>,
     /// Every connection holds a receiver for as long as it lives; `true` tells it to end at once.
     reset: Mutex<watch::Sender<bool>>,
+    /// The task that owns the listening socket; none while the proxy is cut. Changes take turns here.
+    accepting: tokio::sync::Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Proxy {
@@ -84,19 +84,23 @@ impl Proxy {
     ) -> Result<Self, io::Error> {
         let address = listener.local_addr()?;
         listener.set_nonblocking(true)?;
+        let _context = runtime.enter();
+        let listener = TcpListener::from_std(listener)?;
         let shared = Arc::new(Shared {
             address,
             target,
             fault: watch::Sender::new(Fault::None),
             reset: Mutex::new(watch::Sender::new(false)),
+            accepting: tokio::sync::Mutex::new(None),
         });
-        let _context = runtime.enter();
-        let listener = TcpListener::from_std(listener)?;
         let accepting = runtime.spawn(accept(listener, Arc::clone(&shared)));
+        // Nobody else knows the lock yet.
+        if let Ok(mut place) = shared.accepting.try_lock() {
+            *place = Some(accepting);
+        }
         Ok(Self {
             runtime: runtime.clone(),
             shared,
-            accepting: tokio::sync::Mutex::new(Some(accepting)),
         })
     }
 
@@ -144,60 +148,61 @@ impl Proxy {
 
     /// Resets the connections that there are; new ones meet the present fault, or none.
     pub async fn reset(&self) {
-        self.shared.reset_connections().await;
+        let shared = Arc::clone(&self.shared);
+        runtime::run(&self.runtime, async move { shared.reset_connections().await }).await;
     }
 
-    /// Changes to a fault.
+    /// Changes to a fault. A change that was begun is finished, also when nobody waits for it any more.
     ///
     /// # Errors
     /// When the proxy was cut and its port has been taken by somebody else.
     pub async fn set(&self, fault: Fault) -> Result<(), Error> {
-        let mut accepting = self.accepting.lock().await;
-        if fault == Fault::Cut {
-            if let Some(task) = accepting.take() {
-                task.abort();
-                // The socket is closed when the task is gone.
-                let _ = task.await;
-            }
-            self.shared.fault.send_replace(fault);
-            self.shared.reset_connections().await;
-            return Ok(());
-        }
-        // Before the first connection comes in, so that none meets another fault.
-        let before = self.shared.fault.send_replace(fault);
-        if accepting.is_none() {
-            let listening = self.listen_again().await.inspect_err(|_| {
-                self.shared.fault.send_replace(before);
-            });
-            *accepting = Some(listening?);
-        }
-        Ok(())
-    }
-
-    async fn listen_again(&self) -> Result<JoinHandle<()>, Error> {
         let shared = Arc::clone(&self.shared);
-        let address = shared.address;
-        let start = async move {
-            let listener = TcpListener::bind(address).await?;
-            Ok(tokio::spawn(accept(listener, shared)))
-        };
-        runtime::run(&self.runtime, start)
-            .await
-            .map_err(|source| Error::Listen { address, source })
+        runtime::run(&self.runtime, async move { shared.set(fault).await }).await
     }
 }
 
 impl Drop for Proxy {
     fn drop(&mut self) {
-        if let Some(task) = self.accepting.get_mut().take() {
-            task.abort();
-        }
-        self.shared.connections().send_replace(true);
+        let shared = Arc::clone(&self.shared);
+        self.runtime
+            .spawn(async move { shared.cut(&mut *shared.accepting.lock().await).await });
     }
 }
 
 impl Shared {
-    fn connections(&self) -> std::sync::MutexGuard<'_, watch::Sender<bool>> {
+    async fn set(self: Arc<Self>, fault: Fault) -> Result<(), Error> {
+        let mut accepting = self.accepting.lock().await;
+        if fault == Fault::Cut {
+            self.cut(&mut accepting).await;
+            return Ok(());
+        }
+        // Before the first connection comes in, so that none meets another fault.
+        let before = self.fault.send_replace(fault);
+        if accepting.is_none() {
+            let listener = TcpListener::bind(self.address).await.map_err(|source| {
+                self.fault.send_replace(before);
+                Error::Listen {
+                    address: self.address,
+                    source,
+                }
+            })?;
+            *accepting = Some(tokio::spawn(accept(listener, Arc::clone(&self))));
+        }
+        Ok(())
+    }
+
+    async fn cut(&self, accepting: &mut Option<JoinHandle<()>>) {
+        if let Some(task) = accepting.take() {
+            task.abort();
+            // The socket is closed when the task is gone.
+            let _ = task.await;
+        }
+        self.fault.send_replace(Fault::Cut);
+        self.reset_connections().await;
+    }
+
+    fn connections(&self) -> MutexGuard<'_, watch::Sender<bool>> {
         self.reset.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,12 +1,17 @@
 //! Nothing is left of an environment, whatever becomes of the process that owns it.
 //!
 //! The owner is this test program, started again with one test picked and a variable that says what it is to do.
+#![allow(
+    clippy::unwrap_used,
+    reason = "the helpers of tests may panic as the tests do"
+)]
 
 mod common;
 
 use std::io::{BufRead, BufReader, Lines};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
 
 use common::eventually;
@@ -23,21 +28,23 @@ struct Owner {
     process: Child,
     folder: PathBuf,
     servers: Vec<u32>,
-    _output: Lines<BufReader<ChildStdout>>,
+    _output: Lines<BufReader<ChildStderr>>,
 }
 
 impl Owner {
     fn start(fate: &str) -> Self {
         let mut process = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "an_owner", "--ignored", "--nocapture"])
+            .process_group(0)
             .env(FATE, fate)
             .env_remove("DCM_TESTENV_KEEP")
             .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut output = BufReader::new(process.stdout.take().unwrap()).lines();
-        let line = lines
+        let mut output = BufReader::new(process.stderr.take().unwrap()).lines();
+        let line = output
             .find_map(|line| line.unwrap().strip_prefix("owner: ").map(str::to_owned))
             .unwrap();
         let (folder, servers) = line.split_once(' ').unwrap();
@@ -48,6 +55,7 @@ impl Owner {
             process,
             folder: folder.into(),
             servers,
+            _output: output,
         }
     }
 
@@ -83,6 +91,22 @@ fn a_killed_owner_leaves_no_process_and_no_folder() {
     let mut owner = Owner::start("wait");
     owner.process.kill().unwrap();
     owner.process.wait().unwrap();
+    owner.assert_servers_are_gone();
+    assert!(!owner.folder.exists());
+}
+
+#[test]
+fn an_interrupt_from_the_terminal_which_goes_to_the_whole_process_group_leaves_no_process_and_no_folder() {
+    let mut owner = Owner::start("wait");
+    let group = format!("-{}", owner.process.id());
+    assert!(
+        Command::new("kill")
+            .args(["-s", "INT", "--", &group])
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert!(!owner.process.wait().unwrap().success());
     owner.assert_servers_are_gone();
     assert!(!owner.folder.exists());
 }
@@ -132,7 +156,7 @@ fn announce(environment: &Environment) {
         .iter()
         .map(ToString::to_string)
         .collect();
-    println!("\nowner: {} {}", environment.folder().display(), ids.join(","));
+    eprintln!("\nowner: {} {}", environment.folder().display(), ids.join(","));
     // Until the test has seen enough, and closes the pipe.
     std::io::stdin().lines().count();
 }

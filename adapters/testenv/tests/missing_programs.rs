@@ -1,4 +1,8 @@
 //! Missing servers are an error that helps, and never a silent pass.
+#![allow(
+    clippy::unwrap_used,
+    reason = "the helpers of tests may panic as the tests do"
+)]
 
 use std::error::Error as _;
 use std::process::Command;
@@ -21,7 +25,7 @@ async fn without_programs_and_go_the_error_says_what_is_missing_where_it_was_loo
     ))
     .await;
     for part in [
-        "etcd, kube-apiserver, kube-controller-manager, kubectl is missing",
+        "not found: etcd, kube-apiserver, kube-controller-manager, kubectl.",
         &format!("KUBEBUILDER_ASSETS ({})", place("assets").display()),
         &format!("PATH ({})", place("path").display()),
         &format!("the cache ({}/kubernetes-", place("cache").display()),

@@ -1,4 +1,8 @@
 //! The servers of a shared environment do what a client of a real cluster relies on.
+#![allow(
+    clippy::unwrap_used,
+    reason = "the helpers of tests may panic as the tests do"
+)]
 
 mod common;
 

@@ -149,22 +149,9 @@ async fn compile(
         go: go.to_owned(),
         source,
     };
-    let child = Command::new(go)
-        .args([
-            "build",
-            "-trimpath",
-            "-buildvcs=false",
-            "-ldflags",
-            module.linker_flags,
-            "-o",
-        ])
-        .args([output.as_os_str(), OsStr::new(".")])
-        .current_dir(source)
+    let mut command = compiler(module, go, source, &output);
+    let child = command
         .env("PATH", path)
-        .env("CGO_ENABLED", "0")
-        .env("GOWORK", "off")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
         .stderr(log_file)
         .spawn()
         .map_err(failed)?;
@@ -175,7 +162,6 @@ async fn compile(
         folder.display()
     );
     let mut progress = Progress::start(format!("{text} (the first time takes {})", module.duration));
-    progress.say();
     let status = loop {
         match child.0.try_wait().map_err(failed)? {
             Some(status) => break status,
@@ -191,6 +177,26 @@ async fn compile(
         status,
         tail: log_tail(&log),
     })
+}
+
+fn compiler(module: &Module, go: &Path, source: &Path, output: &Path) -> Command {
+    let mut command = Command::new(go);
+    command
+        .args([
+            "build",
+            "-trimpath",
+            "-buildvcs=false",
+            "-ldflags",
+            module.linker_flags,
+            "-o",
+        ])
+        .args([output.as_os_str(), OsStr::new(".")])
+        .current_dir(source)
+        .env("CGO_ENABLED", "0")
+        .env("GOWORK", "off")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null());
+    command
 }
 
 /// Makes the programs appear all at once: the names first, then the file that they all point to.
@@ -263,9 +269,9 @@ mod tests {
     use crate::programs::module::KUBERNETES;
 
     /// A shell writes the file: while this process has it open for writing, nobody could execute it.
-    fn compiler(folder: &Path, script: &str) -> PathBuf {
+    fn script(folder: &Path, commands: &str) -> PathBuf {
         let go = folder.join("go");
-        let text = format!("#!/bin/sh\n{script}\n");
+        let text = format!("#!/bin/sh\n{commands}\n");
         let write = "printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
         assert!(
             Command::new("sh")
@@ -283,7 +289,7 @@ mod tests {
     #[tokio::test]
     async fn a_failed_build_is_an_error_with_the_output_of_the_compiler() {
         let root = tempfile::tempdir().unwrap();
-        let go = compiler(root.path(), "echo 'main.go: something is wrong' >&2; exit 3");
+        let go = script(root.path(), "echo 'main.go: something is wrong' >&2; exit 3");
         let error = build(&KUBERNETES, &go, OsStr::new("/bin"), &root.path().join("cache"))
             .await
             .unwrap_err();
@@ -298,18 +304,19 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         // The seventh argument is the output file.
         let count = root.path().join("count");
-        let script = format!(
+        let commands = format!(
             "echo once >> {}; sleep 0.5; echo program > \"$7\"",
             count.display()
         );
-        let go = compiler(root.path(), &script);
+        let go = script(root.path(), &commands);
         let cache = root.path().join("cache");
         let path = OsStr::new("/bin:/usr/bin");
         let (first, second) = tokio::join!(
             build(&KUBERNETES, &go, path, &cache),
             build(&KUBERNETES, &go, path, &cache)
         );
-        (first.unwrap(), second.unwrap());
+        first.unwrap();
+        second.unwrap();
         assert_eq!(fs::read_to_string(count).unwrap(), "once\n");
         for program in KUBERNETES.programs {
             assert_eq!(
