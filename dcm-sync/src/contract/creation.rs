@@ -3,7 +3,7 @@
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::port::cluster::{Deletion, Error, Selection};
 use futures::StreamExt as _;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::subject::{Subject, config_map, key, kind, must};
 
@@ -148,28 +148,24 @@ pub async fn a_kind_that_is_not_served_is_unknown(subject: &Subject) {
     subject.clean_up("unknown-kind").await;
 }
 
-/// The API server stores quantities in their canonical form and fills in defaults: a comparison with a manifest must
-/// know both, and the simulation must agree with the truth.
-pub async fn quantities_and_defaults_are_written_as_kubernetes_does(subject: &Subject) {
-    let namespace = subject.namespace("defaults").await;
+fn quota_and_range(namespace: &str) -> [Value; 2] {
     let metadata = json!({"name": "d", "namespace": namespace});
-    let quota = json!({
-        "apiVersion": "v1",
-        "kind": "ResourceQuota",
-        "metadata": metadata,
-        "spec": {"hard": {"limits.cpu": "1000m", "requests.cpu": "0.5", "limits.memory": "1024Mi", "pods": "1000"}},
-    });
+    let hard =
+        json!({"limits.cpu": "1000m", "requests.cpu": "0.5", "limits.memory": "1024Mi", "pods": "1000"});
+    let quota =
+        json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": {"hard": hard}});
     let limit =
         json!({"type": "Container", "max": {"cpu": "2000m"}, "min": {"cpu": "0.1", "memory": "1024Ki"}});
     let range =
         json!({"apiVersion": "v1", "kind": "LimitRange", "metadata": metadata, "spec": {"limits": [limit]}});
-    let binding = json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "RoleBinding",
-        "metadata": metadata,
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r"},
-        "subjects": [{"kind": "User", "name": "u"}, {"kind": "ServiceAccount", "name": "s", "namespace": namespace}],
-    });
+    [quota, range]
+}
+
+/// The API server stores quantities in their canonical form, and limits with those that follow from them: a comparison
+/// with a manifest must know both, and the simulation must agree with the truth.
+pub async fn quantities_and_limits_are_written_as_kubernetes_does(subject: &Subject) {
+    let namespace = subject.namespace("quantities").await;
+    let [quota, range] = quota_and_range(&namespace);
     let quota = subject.create(&quota).await;
     let hard = json!({"limits.cpu": "1", "requests.cpu": "500m", "limits.memory": "1Gi", "pods": "1k"});
     assert_eq!(quota.body["spec"]["hard"], hard);
@@ -182,6 +178,19 @@ pub async fn quantities_and_defaults_are_written_as_kubernetes_does(subject: &Su
         "defaultRequest": {"cpu": "2", "memory": "1Mi"},
     });
     assert_eq!(range.body["spec"]["limits"], json!([filled]));
+    subject.clean_up("quantities").await;
+}
+
+/// The API server fills in what a manifest leaves out: the group of subjects, the label with a namespace's name.
+pub async fn defaults_are_filled_in_as_kubernetes_does(subject: &Subject) {
+    let namespace = subject.namespace("defaults").await;
+    let binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": "d", "namespace": namespace},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r"},
+        "subjects": [{"kind": "User", "name": "u"}, {"kind": "ServiceAccount", "name": "s", "namespace": namespace}],
+    });
     let binding = subject.create(&binding).await;
     let user = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "u"});
     let account = json!({"kind": "ServiceAccount", "name": "s", "namespace": namespace});

@@ -71,7 +71,8 @@ macro_rules! contract_tests {
             an_object_made_again_has_another_uid,
             a_missing_object_is_none,
             a_kind_that_is_not_served_is_unknown,
-            quantities_and_defaults_are_written_as_kubernetes_does,
+            quantities_and_limits_are_written_as_kubernetes_does,
+            defaults_are_filled_in_as_kubernetes_does,
             update_brings_the_object_to_the_manifest,
             update_needs_the_observed_state,
             update_makes_nothing,
@@ -108,5 +109,6 @@ macro_rules! contract_tests {
     };
 }
 
-#[cfg(all(test, feature = "sim"))]
+#[cfg(test)]
+#[cfg(feature = "sim")]
 mod tests;

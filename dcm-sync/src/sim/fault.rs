@@ -66,6 +66,9 @@ pub(super) enum Fault {
     Failed(Error),
 }
 
+/// What the server says with an error.
+const MESSAGE: &str = "injected fault";
+
 /// How long the server asks to wait with its 429.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
@@ -90,54 +93,55 @@ impl Faults {
         if *self == Self::NONE {
             return Fault::None;
         }
-        let message = || "injected fault".to_owned();
-        let mut number = random.below(1000);
-        let mut hits = |chance: u16| {
-            let hit = number < u64::from(chance);
-            number = if hit { u64::MAX } else { number - u64::from(chance) };
-            hit
-        };
-        if hits(self.lost_request) {
-            Fault::LostRequest
-        } else if hits(self.lost_reply) {
-            Fault::LostReply
-        } else if hits(self.duplicated) {
-            if verb == Verb::IssueToken {
-                Fault::None
-            } else {
-                Fault::Duplicated
-            }
-        } else if hits(self.delayed) {
-            Fault::Delayed(share(self.delay_max, random))
-        } else if hits(self.unauthorized) {
-            Fault::Refused(Error::Unauthorized { message: message() })
-        } else if hits(self.forbidden) {
-            Fault::Refused(Error::Forbidden { message: message() })
-        } else if hits(self.conflict) {
-            let has_precondition =
-                matches!(verb, Verb::Update | Verb::Release | Verb::Delete | Verb::Approve);
-            if has_precondition {
-                Fault::Refused(Error::Conflict)
-            } else {
-                Fault::None
-            }
-        } else if hits(self.too_many_requests) {
-            Fault::Refused(Error::TooManyRequests {
-                retry_after: Some(RETRY_AFTER),
-            })
-        } else if hits(self.server_error) {
-            let error = Error::Server {
-                code: 500,
-                message: message(),
-            };
-            if random.below(2) == 0 {
-                Fault::Refused(error)
-            } else {
-                Fault::Failed(error)
-            }
-        } else {
-            Fault::None
+        let has_precondition = matches!(verb, Verb::Update | Verb::Release | Verb::Delete | Verb::Approve);
+        match self.draw_any(random) {
+            Fault::Duplicated if verb == Verb::IssueToken => Fault::None,
+            Fault::Refused(Error::Conflict) if !has_precondition => Fault::None,
+            fault => fault,
         }
+    }
+
+    fn draw_any(&self, random: &Seeded) -> Fault {
+        let message = || MESSAGE.to_owned();
+        let failure = Error::Server {
+            code: 500,
+            message: message(),
+        };
+        let failed = if random.below(2) == 0 {
+            Fault::Refused
+        } else {
+            Fault::Failed
+        };
+        let table = [
+            (self.lost_request, Fault::LostRequest),
+            (self.lost_reply, Fault::LostReply),
+            (self.duplicated, Fault::Duplicated),
+            (self.delayed, Fault::Delayed(share(self.delay_max, random))),
+            (
+                self.unauthorized,
+                Fault::Refused(Error::Unauthorized { message: message() }),
+            ),
+            (
+                self.forbidden,
+                Fault::Refused(Error::Forbidden { message: message() }),
+            ),
+            (self.conflict, Fault::Refused(Error::Conflict)),
+            (
+                self.too_many_requests,
+                Fault::Refused(Error::TooManyRequests {
+                    retry_after: Some(RETRY_AFTER),
+                }),
+            ),
+            (self.server_error, failed(failure)),
+        ];
+        let mut number = random.below(1000);
+        for (chance, fault) in table {
+            match number.checked_sub(u64::from(chance)) {
+                Some(rest) => number = rest,
+                None => return fault,
+            }
+        }
+        Fault::None
     }
 
     /// True when a watch breaks now.

@@ -54,6 +54,7 @@ mod defaults;
 mod fault;
 mod fields;
 mod fleet;
+mod inspect;
 mod kind;
 mod lifecycle;
 mod null;

@@ -201,33 +201,28 @@ fn access(
 
 /// What a caller must be given to do an operation.
 pub(super) fn needed(operation: &Operation) -> Vec<Access> {
-    let on = |verb: &str, kind: &GroupVersionKind, key: &ObjectKey| {
-        let plural = Kind::find(kind).map_or("", |kind| kind.plural);
-        access(verb, &kind.group, plural, "", (key.namespace.as_ref(), &key.name))
-    };
     match operation {
-        Operation::Uid => vec![access("get", "", "namespaces", "", (None, "kube-system"))],
         Operation::Info | Operation::Review { .. } => Vec::new(),
+        Operation::Uid => vec![access("get", "", "namespaces", "", (None, "kube-system"))],
         Operation::Get { kind, key } => vec![on("get", kind, key)],
         // The name of what is not there yet is not checked.
-        Operation::Create { kind, key, .. } => vec![on(
-            "create",
-            kind,
-            &ObjectKey {
-                name: "".into(),
-                ..key.clone()
-            },
-        )],
+        Operation::Create { kind, key, .. } => {
+            vec![on(
+                "create",
+                kind,
+                &ObjectKey {
+                    name: "".into(),
+                    ..key.clone()
+                },
+            )]
+        }
         Operation::Update { kind, key, .. } | Operation::Release { kind, key, .. } => {
             vec![on("patch", kind, key)]
         }
         Operation::Delete { kind, key, .. } => vec![on("delete", kind, key)],
-        Operation::Watch { selection } => {
-            let plural = Kind::find(&selection.kind).map_or("", |kind| kind.plural);
-            ["list", "watch"]
-                .map(|verb| access(verb, &selection.kind.group, plural, "", (None, "")))
-                .into()
-        }
+        Operation::Watch { selection } => ["list", "watch"]
+            .map(|verb| on_all(verb, &selection.kind, None))
+            .into(),
         Operation::Approve { key, .. } => {
             let resource = "certificatesigningrequests";
             vec![access(
@@ -243,12 +238,27 @@ pub(super) fn needed(operation: &Operation) -> Vec<Access> {
             vec![access("create", "", "serviceaccounts", "token", at)]
         }
         Operation::Contents { namespace } => {
-            let list = |kind: &Kind| access("list", &kind.gvk.group, kind.plural, "", (Some(namespace), ""));
-            Kind::all()
-                .iter()
-                .filter(|kind| kind.namespaced)
-                .map(list)
+            let namespaced = Kind::all().iter().filter(|kind| kind.namespaced);
+            namespaced
+                .map(|kind| on_all("list", &kind.gvk, Some(namespace)))
                 .collect()
         }
     }
+}
+
+fn on(verb: &str, kind: &GroupVersionKind, key: &ObjectKey) -> Access {
+    Access {
+        name: key.name.clone(),
+        ..on_all(verb, kind, key.namespace.as_ref())
+    }
+}
+
+fn on_all(verb: &str, kind: &GroupVersionKind, namespace: Option<&Arc<str>>) -> Access {
+    access(
+        verb,
+        &kind.group,
+        Kind::find(kind).map_or("", |kind| kind.plural),
+        "",
+        (namespace, ""),
+    )
 }

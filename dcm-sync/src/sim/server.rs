@@ -7,10 +7,7 @@ use std::time::Duration;
 
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::port::clock::Random as _;
-use dcm_core::port::cluster::{
-    Access, CONTENTS_SAMPLE_MAX, Call, ClusterUid, Contents, Error, Object, Precondition, Selection,
-    ServerInfo,
-};
+use dcm_core::port::cluster::{Error, Object, Precondition, Selection, ServerInfo};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -18,7 +15,7 @@ use super::changes::{self, Changes, Seen};
 use super::fields::Owners;
 use super::kind::Kind;
 use super::object::{self, Stored};
-use super::rbac::{self, Identity, Rights, Roles};
+use super::rbac::{self, Rights};
 use super::request::{Logged, Operation, Reply, Request, RequestLog};
 use super::schedule::Schedule;
 use super::seeded::Seeded;
@@ -70,9 +67,9 @@ pub struct Server {
     /// Namespaces that go as soon as they are empty.
     pub(super) emptying: BTreeSet<ObjectKey>,
     pub(super) tokens: Tokens,
-    changes: Changes,
-    rights: Rights,
-    log: RequestLog,
+    pub(super) changes: Changes,
+    pub(super) rights: Rights,
+    pub(super) log: RequestLog,
 }
 
 impl std::fmt::Debug for Server {
@@ -182,79 +179,6 @@ impl Server {
         }
     }
 
-    /// The cluster's UID: that of its `kube-system` namespace.
-    #[must_use]
-    pub fn uid(&self) -> ClusterUid {
-        let kind = Kind::named("Namespace");
-        let uid = self
-            .objects
-            .get(&key_of(kind, None, "kube-system"))
-            .map(|stored| stored.object.uid.clone());
-        ClusterUid(uid.unwrap_or_default())
-    }
-
-    /// One object, none when there is none.
-    ///
-    /// # Errors
-    /// [`Error::UnknownKind`].
-    pub fn object(&self, kind: &GroupVersionKind, key: &ObjectKey) -> Result<Option<&Object>, Error> {
-        let (_, key) = locate(kind, key)?;
-        Ok(self.objects.get(&key).map(|stored| &stored.object))
-    }
-
-    /// All objects, in the order of their keys.
-    pub fn objects(&self) -> impl Iterator<Item = &Object> {
-        self.objects.values().map(|stored| &stored.object)
-    }
-
-    /// The field managers that own anything of an object.
-    #[must_use]
-    pub fn managers(&self, key: &ObjectKey) -> Vec<Arc<str>> {
-        self.objects
-            .get(key)
-            .map_or_else(Vec::new, |stored| stored.owners.managers().cloned().collect())
-    }
-
-    /// What was asked of it.
-    #[must_use]
-    pub fn requests(&self) -> &RequestLog {
-        &self.log
-    }
-
-    /// The same, to clear it.
-    pub fn requests_mut(&mut self) -> &mut RequestLog {
-        &mut self.log
-    }
-
-    /// Sets what the engine may do here. At first it may do all.
-    pub fn set_rights(&mut self, rights: Rights) {
-        self.rights = rights;
-    }
-
-    /// True when the roles and bindings on this cluster give somebody this access.
-    #[must_use]
-    pub fn may(&self, identity: &Identity, access: &Access) -> bool {
-        rbac::may(self, identity, access)
-    }
-
-    /// Whom a certificate stands for; none when this cluster's authority did not sign it or it is not valid now.
-    #[must_use]
-    pub fn identify_certificate(&self, certificate_pem: &str) -> Option<Identity> {
-        self.signer.as_ref()?.identify(certificate_pem, self.now)
-    }
-
-    /// The certificate of the cluster's authority, PEM, for kubeconfigs.
-    #[must_use]
-    pub fn ca_pem(&self) -> Option<String> {
-        self.signer.as_ref()?.ca_pem()
-    }
-
-    /// The `resourceVersion` of the last change.
-    #[must_use]
-    pub fn revision(&self) -> u64 {
-        self.revision
-    }
-
     fn list(&self, selection: &Selection) -> Result<Reply, Error> {
         find(&selection.kind)?;
         let objects = self
@@ -270,37 +194,6 @@ impl Server {
 
     pub(super) fn next_change(&self, after: u64, selection: &Selection) -> Result<Seen, Error> {
         self.changes.next(after, selection)
-    }
-
-    fn contents(&self, call: &Call, namespace: &str) -> Contents {
-        let inside = || {
-            self.objects()
-                .filter(|object| object.key.namespace.as_deref() == Some(namespace))
-        };
-        let uids: BTreeSet<&str> = inside().map(|object| &*object.uid).collect();
-        let is_owned = |object: &Object| {
-            let owners = object.body["metadata"]["ownerReferences"].as_array();
-            owners
-                .into_iter()
-                .flatten()
-                .any(|owner| owner["uid"].as_str().is_some_and(|uid| uids.contains(uid)))
-        };
-        let is_ours = |object: &Object| {
-            let marks = object.marks.as_ref();
-            marks.is_some_and(|marks| {
-                marks.owner == call.owner && Some(&marks.context) == call.context.as_ref()
-            })
-        };
-        let others = inside()
-            .filter(|object| !is_kubernetes_own(&object.key) && !is_ours(object) && !is_owned(object));
-        let mut contents = Contents::default();
-        for object in others {
-            contents.count += 1;
-            if contents.sample.len() < CONTENTS_SAMPLE_MAX {
-                contents.sample.push(object.key.clone());
-            }
-        }
-        contents
     }
 
     /// The object in the state that was observed.
@@ -366,20 +259,6 @@ impl Server {
     }
 }
 
-impl Roles for Server {
-    fn all<'a>(&'a self, kind: &str, namespace: Option<&str>) -> Vec<&'a Value> {
-        let is_meant =
-            |stored: &&Stored| stored.kind.is(kind) && stored.object.key.namespace.as_deref() == namespace;
-        self.objects.values().filter(is_meant).map(Stored::body).collect()
-    }
-
-    fn one<'a>(&'a self, kind: &str, namespace: Option<&str>, name: &str) -> Option<&'a Value> {
-        self.objects
-            .get(&key_of(Kind::named(kind), namespace, name))
-            .map(Stored::body)
-    }
-}
-
 /// The served kind.
 pub(super) fn find(kind: &GroupVersionKind) -> Result<&'static Kind, Error> {
     Kind::find(kind).ok_or_else(|| Error::UnknownKind { kind: kind.clone() })
@@ -408,12 +287,4 @@ pub(super) fn key_of(kind: &Kind, namespace: Option<&str>, name: &str) -> Object
         namespace: namespace.map(Into::into),
         name: name.into(),
     }
-}
-
-/// What Kubernetes makes in each namespace.
-fn is_kubernetes_own(key: &ObjectKey) -> bool {
-    matches!(
-        (&*key.kind, &*key.name),
-        ("ServiceAccount", "default") | ("ConfigMap", "kube-root-ca.crt")
-    )
 }
