@@ -34,66 +34,28 @@ fn an_object_is_applied_unless_something_of_ours_would_stay_behind() {
     let both: &[(&str, &str, &[&str])] = &[("dcm", "Apply", &["a", "b"]), ("dcm", "Update", &["a"])];
     let unrecorded: &[(&str, &str, &[&str])] =
         &[("before-first-apply", "Update", &["a"]), ("dcm", "Apply", &["b"])];
-    let ab = || json!({"a": "1", "b": "1"});
-    // (what, managers, new data, force, what is to happen; none for a replacement)
+    // (what, managers, what the manifest says, force, what is to happen; none for a replacement)
     let table = [
-        (
-            "created, changed",
-            created,
-            json!({"a": "2", "b": "1"}),
-            false,
-            Some(true),
-        ),
-        (
-            "created, added",
-            created,
-            json!({"a": "1", "b": "1", "c": "1"}),
-            false,
-            Some(true),
-        ),
-        ("created, removed", created, json!({"a": "1"}), false, None),
-        ("created, removed, force", created, json!({"a": "1"}), true, None),
-        (
-            "applied, changed",
-            applied,
-            json!({"a": "2", "b": "1"}),
-            false,
-            Some(false),
-        ),
-        ("applied, removed", applied, json!({"a": "1"}), false, Some(false)),
-        (
-            "applied, removed, force",
-            applied,
-            json!({"a": "1"}),
-            true,
-            Some(true),
-        ),
-        ("written by nobody", &[], json!({"a": "2"}), false, Some(true)),
-        (
-            "written by nobody, adopted before",
-            unrecorded,
-            json!({"a": "2", "b": "2"}),
-            false,
-            Some(true),
-        ),
-        ("adopted", adopted, json!({"a": "2"}), false, Some(false)),
-        (
-            "both, what was only applied is removed",
-            both,
-            json!({"a": "1"}),
-            false,
-            Some(true),
-        ),
-        (
-            "both, what was created is removed",
-            both,
-            json!({"b": "1"}),
-            false,
-            None,
-        ),
+        ("created, changed", created, "a2 b1", false, Some(true)),
+        ("created, added", created, "a1 b1 c1", false, Some(true)),
+        ("created, removed", created, "a1", false, None),
+        ("created, removed, force", created, "a1", true, None),
+        ("applied, changed", applied, "a2 b1", false, Some(false)),
+        ("applied, removed", applied, "a1", false, Some(false)),
+        ("applied, removed, force", applied, "a1", true, Some(true)),
+        ("by nobody", &[], "a2", false, Some(true)),
+        ("by nobody, adopted", unrecorded, "a2 b2", false, Some(true)),
+        ("adopted", adopted, "a2", false, Some(false)),
+        ("both, applied is removed", both, "a1", false, Some(true)),
+        ("both, created is removed", both, "b1", false, None),
     ];
-    for (what, managers, data, force, expected) in table {
-        let way = choose(&live(&ab(), managers), &manifest(&data), force).unwrap();
+    for (what, managers, said, force, expected) in table {
+        let said: serde_json::Map<String, Value> = said
+            .split(' ')
+            .map(|field| (field[..1].to_owned(), field[1..].into()))
+            .collect();
+        let live = live(&json!({"a": "1", "b": "1"}), managers);
+        let way = choose(&live, &manifest(&said.into()), force).unwrap();
         match (way, expected) {
             (Way::Apply { force }, Some(expected)) => assert_eq!(force, expected, "{what}"),
             (Way::Replace(_), None) => {}

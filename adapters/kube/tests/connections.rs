@@ -1,4 +1,5 @@
 //! How connections are made: how many, and through what. No Kubernetes is needed for this, but for the first.
+#![allow(clippy::unwrap_used, reason = "a test says where it failed")]
 
 mod common;
 

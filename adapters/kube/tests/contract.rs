@@ -1,4 +1,5 @@
 //! The contract of the port, on a real API server.
+#![allow(clippy::unwrap_used, reason = "a test says where it failed")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! What is read from a real API server: kinds, watches, contents, rights, and what it says of itself.
+#![allow(clippy::unwrap_used, reason = "a test says where it failed")]
 
 mod common;
 
@@ -235,27 +236,8 @@ async fn a_long_list_comes_in_pages() {
     assert_eq!(pages, 2);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn contents_are_what_people_put_into_a_namespace() {
-    let environment = Environment::shared(1).await.unwrap();
-    let server = &environment.clusters()[0];
-    let (cluster, call) = (administrator(server).await, call("contents"));
-    namespace(&cluster, &call, "contents").await;
-    cluster
-        .create(&call, &data(&call, "contents", "ours", &json!({})))
-        .await
-        .unwrap();
-    let of_other_context = Call {
-        context: Some(dcm_core::name::ContextId::new("lc-2").unwrap()),
-        ..call.clone()
-    };
-    cluster
-        .create(
-            &call,
-            &data(&of_other_context, "contents", "other-context", &json!({})),
-        )
-        .await
-        .unwrap();
+/// A Deployment and a Service, and what the controllers of a whole Kubernetes make of them.
+fn deployment_and_service(server: &Server) {
     let web = [
         "create",
         "-n",
@@ -279,7 +261,6 @@ async fn contents_are_what_people_put_into_a_namespace() {
         "jsonpath={.metadata.uid}",
     ];
     let service_uid = kubectl(server, &service, "");
-    // What the controllers of a whole Kubernetes make of them.
     let meta = |name: &str, owner: &str, owner_kind: &str, owner_uid: &str| {
         json!({"name": name, "namespace": "contents", "ownerReferences": [
             {"apiVersion": owner, "kind": owner_kind, "name": "web", "uid": owner_uid, "controller": true}]})
@@ -297,6 +278,30 @@ async fn contents_are_what_people_put_into_a_namespace() {
     ] {
         kubectl(server, &["create", "-f", "-"], &body.to_string());
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contents_are_what_people_put_into_a_namespace() {
+    let environment = Environment::shared(1).await.unwrap();
+    let server = &environment.clusters()[0];
+    let (cluster, call) = (administrator(server).await, call("contents"));
+    namespace(&cluster, &call, "contents").await;
+    cluster
+        .create(&call, &data(&call, "contents", "ours", &json!({})))
+        .await
+        .unwrap();
+    let of_other_context = Call {
+        context: Some(dcm_core::name::ContextId::new("lc-2").unwrap()),
+        ..call.clone()
+    };
+    cluster
+        .create(
+            &call,
+            &data(&of_other_context, "contents", "other-context", &json!({})),
+        )
+        .await
+        .unwrap();
+    deployment_and_service(server);
     for kind in ["serviceaccounts", "configmaps/kube-root-ca.crt"] {
         eventually(
             server,

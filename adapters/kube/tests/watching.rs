@@ -1,4 +1,5 @@
 //! What a watch does when the server ends it, forgets the past, or talks nonsense: on a scripted server.
+#![allow(clippy::unwrap_used, reason = "a test says where it failed")]
 
 mod common;
 

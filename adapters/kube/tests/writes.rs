@@ -1,4 +1,5 @@
 //! What is written to a real API server, how often, by whom, and what is left of it.
+#![allow(clippy::unwrap_used, reason = "a test says where it failed")]
 
 mod common;
 
