@@ -20,5 +20,7 @@ pub mod refusal;
 #[cfg(feature = "logical-cloud")]
 pub mod render;
 pub mod secret;
+#[cfg(all(feature = "logical-cloud", feature = "pki"))]
+pub mod service;
 pub mod status;
 pub mod subject;
