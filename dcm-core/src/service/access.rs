@@ -167,7 +167,7 @@ fn something(access: UserAccess, cloud: &LogicalCloud) -> Result<UserAccess, Err
             let found = cloud.references().iter().find(|one| one.metadata.name == *reference);
             let cluster = found.map(|found| found.cluster.clone());
             let cluster = cluster.ok_or_else(|| Error::not_found(Kind::Reference, reference))?;
-            Err(Error::Certificate { user, cluster, source: source.clone() })
+            Err(Error::Certificate { user, cluster, source: Box::new(source.clone()) })
         }
         missing => {
             Err(Error::NotIssued { user, reference: reference.clone(), missing: Box::new(missing.clone()) })

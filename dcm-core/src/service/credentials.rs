@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::logical_cloud::{Epoch, LifetimeSeconds, LogicalCloud, Serial, User, UserType};
+use crate::logical_cloud::{Epoch, LifetimeSeconds, LogicalCloud, RequestPem, Serial, User, UserType};
 use crate::name::UserName;
 use crate::pki;
 use crate::port::store::{Document, Entry, Store, StoreExt, Write};
@@ -120,11 +120,12 @@ impl Ensured {
 
 /// A credential as rendering wants it.
 pub(super) fn for_rendering(document: &CredentialDocument) -> render::Credential {
-    let csr_pem = match &document.material {
-        Material::Certificate { request, .. } => Some(request.as_str().into()),
+    let request = match &document.material {
+        // It was made or checked by us, so it is one.
+        Material::Certificate { request, .. } => RequestPem::new(request).ok(),
         Material::Token | Material::Retired => None,
     };
-    render::Credential { epoch: document.id.epoch, serial: document.id.serial, csr_pem }
+    render::Credential { epoch: document.id.epoch, serial: document.id.serial, request }
 }
 
 impl LogicalClouds {
@@ -179,7 +180,7 @@ impl LogicalClouds {
             UserType::Certificate { own_request: None } => {
                 let failed = |source| Error::Key { user: name.clone(), source };
                 let made = self.keys.issue(&subject).map_err(failed)?;
-                let wrong = |source| Error::KeyRequest { user: name.clone(), source };
+                let wrong = |source| Error::KeyRequest { user: name.clone(), source: Box::new(source) };
                 pki::check_request(&made.request, &subject).map_err(wrong)?;
                 Ok(Material::Certificate { request: made.request, key: Some(made.key) })
             }

@@ -109,7 +109,7 @@ pub enum Error {
         cluster: ClusterId,
         /// What is wrong with it.
         #[source]
-        source: CertificateRefused,
+        source: Box<CertificateRefused>,
     },
     /// A registered cluster's kubeconfig does not say where the cluster is.
     #[error("the kubeconfig of cluster {cluster} can't be used")]
@@ -136,7 +136,7 @@ pub enum Error {
         user: UserName,
         /// What is wrong with it.
         #[source]
-        source: RequestRefused,
+        source: Box<RequestRefused>,
     },
     /// The logical cloud can't be rendered.
     #[error("the logical cloud can't be rendered")]
