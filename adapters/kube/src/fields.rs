@@ -88,10 +88,7 @@ impl<'a> Step<'a> {
 
 /// True when a list's item has these key values.
 pub(crate) fn has_key(item: &Value, key: &Map<String, Value>) -> bool {
-    item.is_object()
-        && key
-            .iter()
-            .all(|(name, wanted)| is_key_value(name, item.get(name), Some(wanted)))
+    item.is_object() && key.iter().all(|(name, wanted)| is_key_value(name, item.get(name), Some(wanted)))
 }
 
 /// True when two items of a list agree in a key field. One that leaves it out has the API's default there: `TCP` for
@@ -156,10 +153,7 @@ impl FieldSet {
 
     /// What of this set the value has too.
     pub(crate) fn within(&self, value: &Value) -> Self {
-        let mut kept = Self {
-            member: self.member,
-            children: BTreeMap::new(),
-        };
+        let mut kept = Self { member: self.member, children: BTreeMap::new() };
         for (name, child) in &self.children {
             let below = Step::parse(name).and_then(|step| step.find(value).map(|value| child.within(value)));
             if let Some(below) = below.filter(|below| !below.is_empty()) {
@@ -220,10 +214,7 @@ impl Ownership {
 
 /// The entries of `metadata.managedFields`.
 pub(crate) fn entries(object: &Value) -> impl Iterator<Item = &Value> {
-    object["metadata"]["managedFields"]
-        .as_array()
-        .into_iter()
-        .flatten()
+    object["metadata"]["managedFields"].as_array().into_iter().flatten()
 }
 
 /// True for an entry about the object itself (not a subresource) under our field manager.
@@ -253,16 +244,8 @@ mod tests {
             ),
             (&value["ports"], r#"k:{"port":80,"protocol":"UDP"}"#, None),
             (&value["ports"], r#"k:{"port":53,"protocol":"UDP"}"#, None),
-            (
-                &value["ports"],
-                r#"k:{"port":53,"protocol":"TCP"}"#,
-                Some(json!({"port": 53})),
-            ),
-            (
-                &value["ports"],
-                r#"k:{"name":"x","port":53}"#,
-                Some(json!({"port": 53})),
-            ),
+            (&value["ports"], r#"k:{"port":53,"protocol":"TCP"}"#, Some(json!({"port": 53}))),
+            (&value["ports"], r#"k:{"name":"x","port":53}"#, Some(json!({"port": 53}))),
             (&value["finalizers"], r#"v:"y""#, Some(json!("y"))),
             (&value["finalizers"], r#"v:"z""#, None),
             (&value["finalizers"], "i:0", Some(json!("x"))),
@@ -317,10 +300,7 @@ mod tests {
         let ownership = Ownership::read(&object);
         assert_eq!(ownership.updated.write(), json!({"f:created": {}}));
         assert_eq!(ownership.ours.write(), json!({"f:applied": {}, "f:created": {}}));
-        assert_eq!(
-            ownership.others_together().write(),
-            json!({"f:edited": {}, "f:status": {}})
-        );
+        assert_eq!(ownership.others_together().write(), json!({"f:edited": {}, "f:status": {}}));
         assert_eq!(ownership.shape.children.len(), 4);
     }
 }

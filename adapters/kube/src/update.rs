@@ -63,23 +63,15 @@ fn leaves_behind(set: &FieldSet, live: &Value, manifest: &Value) -> bool {
             return false;
         };
         let Some(live) = step.find(live) else { return false };
-        step.find(manifest)
-            .is_none_or(|manifest| leaves_behind(below, live, manifest))
+        step.find(manifest).is_none_or(|manifest| leaves_behind(below, live, manifest))
     })
 }
 
 fn refuse_conflicts(live: &Value, manifest: &Value, ownership: &Ownership) -> Result<(), Error> {
-    for (manager, fields) in ownership
-        .others
-        .iter()
-        .filter(|(manager, _)| manager != UNRECORDED)
-    {
+    for (manager, fields) in ownership.others.iter().filter(|(manager, _)| manager != UNRECORDED) {
         let found = conflict(fields, &ownership.shape, live, manifest);
         if let Some(field) = found {
-            return Err(Error::FieldConflict {
-                manager: manager.clone(),
-                field,
-            });
+            return Err(Error::FieldConflict { manager: manager.clone(), field });
         }
     }
     Ok(())
@@ -105,12 +97,7 @@ fn conflict(set: &FieldSet, shape: &FieldSet, live: &Value, manifest: &Value) ->
 
 fn replacement(live: &Value, manifest: &Value, ownership: &Ownership) -> Value {
     let mut body = live.clone();
-    remove(
-        &mut body,
-        &ownership.ours,
-        &ownership.others_together(),
-        Some(manifest),
-    );
+    remove(&mut body, &ownership.ours, &ownership.others_together(), Some(manifest));
     merge(&mut body, manifest, Some(&ownership.shape));
     body["metadata"]["managedFields"] = managed_fields(live, manifest, &ownership.ours);
     body
@@ -152,11 +139,7 @@ fn merge(value: &mut Value, manifest: &Value, shape: Option<&FieldSet>) {
     match (value, manifest) {
         (Value::Object(members), Value::Object(wanted)) if !one_value => {
             for (name, wanted) in wanted {
-                merge(
-                    members.entry(name.as_str()).or_insert(Value::Null),
-                    wanted,
-                    below(name),
-                );
+                merge(members.entry(name.as_str()).or_insert(Value::Null), wanted, below(name));
             }
         }
         (Value::Array(items), Value::Array(wanted)) if !one_value => {
@@ -206,22 +189,19 @@ impl Identity {
     fn is_same(&self, live: &Value, wanted: &Value) -> bool {
         match self {
             Self::Value => live == wanted,
-            Self::Fields(names) => names
-                .iter()
-                .all(|name| is_key_value(name, live.get(name), wanted.get(name))),
+            Self::Fields(names) => {
+                names.iter().all(|name| is_key_value(name, live.get(name), wanted.get(name)))
+            }
         }
     }
 }
 
 /// The part of the set that is about this item of a list with keys.
 fn shape_of_item<'a>(shape: &'a FieldSet, item: &Value) -> Option<&'a FieldSet> {
-    shape
-        .children
-        .iter()
-        .find_map(|(name, below)| match Step::parse(name)? {
-            Step::Key(key) => has_key(item, &key).then_some(below),
-            _ => None,
-        })
+    shape.children.iter().find_map(|(name, below)| match Step::parse(name)? {
+        Step::Key(key) => has_key(item, &key).then_some(below),
+        _ => None,
+    })
 }
 
 /// The entries of others as they are, and one of ours that says *apply* for what the manifest has kept. What the
@@ -230,10 +210,8 @@ fn managed_fields(live: &Value, manifest: &Value, ours: &FieldSet) -> Value {
     let mut kept: Vec<Value> = entries(live).filter(|entry| !is_ours(entry)).cloned().collect();
     let fields = ours.within(manifest);
     if !fields.is_empty() {
-        let time = entries(live)
-            .filter(|entry| is_ours(entry))
-            .filter_map(|entry| entry["time"].as_str())
-            .max();
+        let time =
+            entries(live).filter(|entry| is_ours(entry)).filter_map(|entry| entry["time"].as_str()).max();
         let mut entry = json!({
             "manager": dcm_core::port::cluster::FIELD_MANAGER,
             "operation": "Apply",
@@ -252,11 +230,7 @@ fn managed_fields(live: &Value, manifest: &Value, ours: &FieldSet) -> Value {
 /// The API server takes a missing or empty list for one that the sender does not understand, and keeps what it has;
 /// one empty entry means that there are none.
 pub(crate) fn entries_or_reset(entries: Vec<Value>) -> Value {
-    if entries.is_empty() {
-        json!([{}])
-    } else {
-        Value::Array(entries)
-    }
+    if entries.is_empty() { json!([{}]) } else { Value::Array(entries) }
 }
 
 #[cfg(test)]

@@ -50,11 +50,7 @@ pub(crate) async fn follow(
     selection: &Selection,
 ) -> Result<Watch, Failure> {
     let selector = format!("{LABEL_OWNER}={}", selection.owner);
-    let collection = format!(
-        "{}?labelSelector={}",
-        resource.collection(None),
-        escape(&selector)
-    );
+    let collection = format!("{}?labelSelector={}", resource.collection(None), escape(&selector));
     let mut follower = Follower {
         transport,
         call,
@@ -215,10 +211,7 @@ impl Follower {
 }
 
 fn broken(what: &'static str) -> Failure {
-    Error::Unreachable {
-        source: Arc::new(Broken(what)),
-    }
-    .into()
+    Error::Unreachable { source: Arc::new(Broken(what)) }.into()
 }
 
 /// One page of a list.
