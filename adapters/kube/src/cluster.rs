@@ -20,7 +20,7 @@ use crate::transport::{APPLY_PATCH, MERGE_PATCH, Request, Transport};
 use crate::update::{Way, apply_body, choose};
 use crate::{connection, contents, issue, kubeconfig, object, release, review, server, watch};
 
-/// A connection to a real cluster. Dropping it ends its connections and watches.
+/// A client of a real cluster, on the tokio runtime that it was made on. Its watches go on without it.
 pub struct KubeCluster {
     transport: Arc<Transport>,
     discovery: Discovery,

@@ -173,6 +173,8 @@ pub(crate) struct Ownership {
     pub(crate) ours: FieldSet,
     /// What each other manager wrote.
     pub(crate) others: Vec<(String, FieldSet)>,
+    /// Whether something in the object is by nobody that was recorded.
+    pub(crate) unrecorded: bool,
     /// All of it: it tells which lists have keys and which objects count as one value.
     pub(crate) shape: FieldSet,
 }
@@ -180,26 +182,23 @@ pub(crate) struct Ownership {
 impl Ownership {
     /// Reads `metadata.managedFields`.
     pub(crate) fn read(object: &Value) -> Self {
-        let mut ownership = Self::default();
+        let mut ownership = Self { unrecorded: entries(object).next().is_none(), ..Self::default() };
         for entry in entries(object) {
             let fields = FieldSet::read(&entry["fieldsV1"]);
             ownership.shape.add(&fields);
-            if !is_ours(entry) {
-                let manager = entry["manager"].as_str().unwrap_or_default().to_owned();
-                ownership.others.push((manager, fields));
-                continue;
+            let manager = entry["manager"].as_str().unwrap_or_default();
+            if is_ours(entry) {
+                if entry["operation"] == "Update" {
+                    ownership.updated.add(&fields);
+                }
+                ownership.ours.add(&fields);
+            } else if manager == UNRECORDED {
+                ownership.unrecorded = true;
+            } else {
+                ownership.others.push((manager.to_owned(), fields));
             }
-            if entry["operation"] == "Update" {
-                ownership.updated.add(&fields);
-            }
-            ownership.ours.add(&fields);
         }
         ownership
-    }
-
-    /// True when something in the object is by nobody that was recorded.
-    pub(crate) fn is_unrecorded(&self) -> bool {
-        self.shape.is_empty() || self.others.iter().any(|(manager, _)| manager == UNRECORDED)
     }
 
     /// What any other manager wrote.

@@ -139,8 +139,10 @@ fn parse(text: &str) -> Result<Kubeconfig, Refusal> {
 }
 
 /// The one item of a name.
-fn the_one<'a, T>(items: impl Iterator<Item = &'a T>, path: &'static str) -> Result<Option<&'a T>, Refusal> {
-    let mut items = items;
+fn the_one<'a, T>(
+    mut items: impl Iterator<Item = &'a T>,
+    path: &'static str,
+) -> Result<Option<&'a T>, Refusal> {
     let first = items.next();
     if items.next().is_some() { refuse(path, "is there more than once under this name") } else { Ok(first) }
 }
@@ -172,19 +174,26 @@ fn select(given: &Kubeconfig) -> Result<(kube::config::Context, Cluster, AuthInf
     Ok((context, cluster, user))
 }
 
-fn check_cluster(cluster: &Cluster, allowed: &Allowed) -> Result<Option<ProxyUrl>, Refusal> {
-    let server = cluster.server.as_deref().unwrap_or_default();
+fn check_server(server: &str, allowed: &Allowed) -> Result<(), Refusal> {
+    let path = "clusters[].cluster.server";
     let rule = "must be the https:// URL of an API server";
-    match server
-        .parse::<http::Uri>()
-        .ok()
-        .filter(|uri| uri.host().is_some())
-        .and_then(|uri| uri.scheme().cloned())
-    {
-        Some(scheme) if scheme == http::uri::Scheme::HTTPS => {}
-        Some(scheme) if scheme == http::uri::Scheme::HTTP && allowed.insecure => {}
-        _ => return refuse("clusters[].cluster.server", rule),
+    let uri: http::Uri = server.parse().map_err(|_| Refusal::Field { path, rule })?;
+    let has_scheme = match uri.scheme_str() {
+        Some("https") => true,
+        Some("http") => allowed.insecure,
+        _ => false,
+    };
+    match uri.authority() {
+        Some(authority) if has_scheme && !authority.host().is_empty() => {
+            let has_user = authority.as_str().contains('@');
+            if has_user { refuse(path, "must not hold a user name or password") } else { Ok(()) }
+        }
+        _ => refuse(path, rule),
     }
+}
+
+fn check_cluster(cluster: &Cluster, allowed: &Allowed) -> Result<Option<ProxyUrl>, Refusal> {
+    check_server(cluster.server.as_deref().unwrap_or_default(), allowed)?;
     if cluster.insecure_skip_tls_verify == Some(true) && !allowed.insecure {
         return refuse("clusters[].cluster.insecure-skip-tls-verify", "is not allowed");
     }

@@ -153,6 +153,9 @@ fn the_server_must_be_an_https_url() {
         let text = with("", "", "").replace("https://127.0.0.1:6443", &format!("'{server}'"));
         assert_eq!(refusal(&text, &Allowed::default()), rule, "{server}");
     }
+    let text = with("", "", "").replace("https://", "https://n:hunter2@");
+    let expected = "clusters[].cluster.server: must not hold a user name or password";
+    assert_eq!(refusal(&text, &Allowed::everything()), expected);
     let text = with("", "", "").replace("https://127", "http://127");
     assert!(check(&Secret::new(text), &Allowed { insecure: true, ..Allowed::default() }).is_ok());
 }

@@ -8,7 +8,7 @@
 //!
 //! Either way the write carries the observed `resourceVersion`, so what is decided here holds when it arrives. That is
 //! also why a conflict with others may be looked for here, where the API server would name one that is none: with our
-//! own `Update` entry, and with its [`UNRECORDED`] one for what nobody holds. An apply over those is forced.
+//! own `Update` entry, and with its [`UNRECORDED`](crate::fields::UNRECORDED) one for what nobody holds. An apply over those is forced.
 //!
 //! An entry of another API version is read as if it were of this one: versions that are served side by side mostly name
 //! their fields the same.
@@ -16,7 +16,7 @@
 use dcm_core::port::cluster::Error;
 use serde_json::{Value, json};
 
-use crate::fields::{FieldSet, Ownership, Step, UNRECORDED, entries, has_key, is_key_value, is_ours};
+use crate::fields::{FieldSet, Ownership, Step, entries, has_key, is_key_value, is_ours};
 
 /// How to write.
 #[derive(Debug, PartialEq)]
@@ -36,13 +36,15 @@ pub(crate) enum Way {
 /// [`Error::FieldConflict`] when another manager holds a field that the manifest would change, without `force`.
 pub(crate) fn choose(live: &Value, manifest: &Value, force: bool) -> Result<Way, Error> {
     let ownership = Ownership::read(live);
-    if ownership.updated.is_empty() && !ownership.is_unrecorded() {
+    if ownership.updated.is_empty() && !ownership.unrecorded {
         return Ok(Way::Apply { force });
     }
     if !force {
         refuse_conflicts(live, manifest, &ownership)?;
     }
-    if leaves_behind(&ownership.updated, live, manifest) {
+    // What nobody is recorded for would hold a field of ours, too.
+    let left = if ownership.unrecorded { &ownership.ours } else { &ownership.updated };
+    if leaves_behind(left, live, manifest) {
         Ok(Way::Replace(replacement(live, manifest, &ownership)))
     } else {
         Ok(Way::Apply { force: true })
@@ -68,7 +70,7 @@ fn leaves_behind(set: &FieldSet, live: &Value, manifest: &Value) -> bool {
 }
 
 fn refuse_conflicts(live: &Value, manifest: &Value, ownership: &Ownership) -> Result<(), Error> {
-    for (manager, fields) in ownership.others.iter().filter(|(manager, _)| manager != UNRECORDED) {
+    for (manager, fields) in &ownership.others {
         let found = conflict(fields, &ownership.shape, live, manifest);
         if let Some(field) = found {
             return Err(Error::FieldConflict { manager: manager.clone(), field });

@@ -45,6 +45,7 @@ fn an_object_is_applied_unless_something_of_ours_would_stay_behind() {
         ("applied, removed, force", applied, "a1", true, Some(true)),
         ("by nobody", &[], "a2", false, Some(true)),
         ("by nobody, adopted", unrecorded, "a2 b2", false, Some(true)),
+        ("by nobody, removed", unrecorded, "a1", false, None),
         ("adopted", adopted, "a2", false, Some(false)),
         ("both, applied is removed", both, "a1", false, Some(true)),
         ("both, created is removed", both, "b1", false, None),

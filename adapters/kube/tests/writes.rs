@@ -270,3 +270,23 @@ async fn a_typing_error_in_a_manifest_is_refused() {
     let refused = cluster.update(&call, &stamped(&call, body), &observed(&made), false).await.unwrap_err();
     assert!(matches!(&refused, Error::Invalid { message } if message.contains("dota")), "{refused}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_released_object_can_be_taken_again_and_what_is_no_longer_said_goes() {
+    let environment = Environment::shared(1).await.unwrap();
+    let server = &environment.clusters()[0];
+    let (cluster, call) = (administrator(server).await, call("retaken"));
+    namespace(&cluster, &call, "retaken").await;
+    let said = |said: serde_json::Value| data(&call, "retaken", "c", &said);
+    let made = cluster.create(&call, &said(json!({"a": "1", "b": "1", "c": "1"}))).await.unwrap();
+    let mut object = cluster.release(&call, &made.kind, &made.key, &observed(&made)).await.unwrap();
+    for (wanted, expected) in [
+        (json!({"a": "1", "b": "2"}), json!({"a": "1", "b": "2", "c": "1"})),
+        (json!({"b": "3"}), json!({"b": "3", "c": "1"})),
+        (json!({"b": "3", "c": "2"}), json!({"b": "3", "c": "2"})),
+        (json!({}), json!(null)),
+    ] {
+        object = cluster.update(&call, &said(wanted), &observed(&object), false).await.unwrap();
+        assert_eq!(object.body["data"], expected);
+    }
+}
