@@ -20,15 +20,12 @@ use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use serde::Deserialize;
 
 use crate::failure::Failure;
+use crate::list;
 use crate::preferred::{Listable, listable};
-use crate::resource::escape;
-use crate::transport::{Request, Transport};
+use crate::transport::Transport;
 
 /// Lists at once: enough to be quick over some fifty resources, and far under what an API server takes from one client.
 const LISTS_AT_ONCE: usize = 8;
-
-/// Objects on one page of a list.
-const PAGE_OBJECTS: u32 = 500;
 
 /// Metadata only; plain objects from servers that don't know the form. Both are read the same.
 const METADATA_ONLY: &str =
@@ -51,29 +48,19 @@ async fn list(
     namespace: &str,
     resource: Listable,
 ) -> Result<Vec<Found>, Error> {
-    let collection = resource.resource.collection(Some(namespace));
-    let (mut found, mut page_after) = (Vec::new(), String::new());
-    loop {
-        let mut uri = format!("{collection}?limit={PAGE_OBJECTS}");
-        if !page_after.is_empty() {
-            uri = format!("{uri}&continue={}", escape(&page_after));
-        }
-        let page = match transport.send(call, Request::get(uri).accepting(METADATA_ONLY)).await {
-            Ok(answer) => answer.read::<Page>()?,
-            // It was there when it was discovered: a definition that was removed since, with all its objects.
-            Err(Failure::Refused(refused)) if refused.status.code == 404 => return Ok(found),
-            Err(failure) => return Err(name_resource(failure.into(), &resource)),
-        };
-        found.extend(page.items.into_iter().flatten().map(|item| Found {
-            group: resource.resource.group.clone(),
-            kind: resource.kind.clone(),
-            metadata: item.metadata,
-        }));
-        page_after = page.metadata.page_after;
-        if page_after.is_empty() {
-            return Ok(found);
-        }
-    }
+    let path = resource.resource.collection(Some(namespace));
+    let items: Vec<Item> = match list::all(transport, call, &path, "", METADATA_ONLY).await {
+        Ok(listed) => listed.items,
+        // It was there when it was discovered: a definition that was removed since, with all its objects.
+        Err(Failure::Refused(refused)) if refused.status.code == 404 => Vec::new(),
+        Err(failure) => return Err(name_resource(failure.into(), &resource)),
+    };
+    let found = items.into_iter().map(|item| Found {
+        group: resource.resource.group.clone(),
+        kind: resource.kind.clone(),
+        metadata: item.metadata,
+    });
+    Ok(found.collect())
 }
 
 /// Says which resource may not be listed, whatever the server's words are.
@@ -86,19 +73,6 @@ fn name_resource(error: Error, resource: &Listable) -> Error {
         }
         other => other,
     }
-}
-
-#[derive(Deserialize)]
-struct Page {
-    metadata: PageMetadata,
-    /// Null for none, in some answers.
-    items: Option<Vec<Item>>,
-}
-
-#[derive(Deserialize)]
-struct PageMetadata {
-    #[serde(rename = "continue", default)]
-    page_after: String,
 }
 
 #[derive(Deserialize)]

@@ -94,10 +94,7 @@ async fn told(watch: &mut Watch, count: usize) -> String {
 fn begun(paths: &mut UnboundedReceiver<String>) -> Vec<String> {
     let mut begun = Vec::new();
     while let Ok(path) = paths.try_recv() {
-        assert!(
-            path.starts_with("/api/v1/configmaps?labelSelector=dcm.internal%2Fowner%3Dwatching&"),
-            "{path}"
-        );
+        assert!(path.contains("&labelSelector=dcm.internal%2Fowner%3Dwatching"), "{path}");
         begun.push(path.split_once("&resourceVersion=").map_or("list", |(_, version)| version).to_owned());
     }
     begun
@@ -124,7 +121,7 @@ async fn a_list_in_pages_is_told_whole() {
             .await;
     assert_eq!(told(&mut watch(&cluster).await, 1).await, "=a,b");
     paths.recv().await.unwrap();
-    assert!(paths.recv().await.unwrap().ends_with("&limit=500&continue=more%2F%3D"));
+    assert!(paths.recv().await.unwrap().ends_with("&continue=more%2F%3D"));
 }
 
 #[tokio::test]

@@ -290,3 +290,38 @@ async fn a_released_object_can_be_taken_again_and_what_is_no_longer_said_goes() 
         assert_eq!(object.body["data"], expected);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_many_writes_based_on_one_state_one_happens() {
+    let environment = Environment::shared(1).await.unwrap();
+    let server = &environment.clusters()[0];
+    let (cluster, call) = (administrator(server).await, call("races"));
+    namespace(&cluster, &call, "races").await;
+    let said = |said: serde_json::Value| data(&call, "races", "c", &said);
+    let first = json!({"a": "1", "b": "1"});
+    // (what each of them says: an apply, and a replacement)
+    for wanted in [json!({"a": "1", "b": "1", "n": "0"}), json!({"n": "0"})] {
+        let made = cluster.create(&call, &said(first.clone())).await.unwrap();
+        let (kind, key, state) = (&made.kind, &made.key, &observed(&made));
+        let writes = (0..20).map(|n| {
+            let mut wanted = wanted.clone();
+            wanted["n"] = n.to_string().into();
+            let (cluster, call, wanted) = (&cluster, &call, said(wanted));
+            async move { cluster.update(call, &wanted, state, true).await }
+        });
+        let releases = (0..5).map(|_| cluster.release(&call, kind, key, state));
+        let (writes, releases) =
+            futures::future::join(futures::future::join_all(writes), futures::future::join_all(releases))
+                .await;
+        let results: Vec<_> = writes.into_iter().chain(releases).collect();
+        assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1, "{results:?}");
+        assert!(
+            results
+                .iter()
+                .filter_map(|result| result.as_ref().err())
+                .all(|error| matches!(error, Error::Conflict))
+        );
+        let live = cluster.get(&call, kind, key).await.unwrap().unwrap();
+        cluster.delete(&call, kind, key, &observed(&live)).await.unwrap();
+    }
+}
