@@ -20,7 +20,7 @@ use crate::transport::{APPLY_PATCH, MERGE_PATCH, Request, Transport};
 use crate::update::{Way, apply_body, choose};
 use crate::{connection, contents, issue, kubeconfig, object, release, review, server, watch};
 
-/// A connection to a real cluster. Dropping it ends its connections and watches.
+/// A client of a real cluster, on the tokio runtime that it was made on. Its watches go on without it.
 pub struct KubeCluster {
     transport: Arc<Transport>,
     discovery: Discovery,
@@ -36,10 +36,7 @@ impl KubeCluster {
         let checked = kubeconfig::check(kubeconfig, &options.allowed)?;
         let client = connection::open(checked, options).await?;
         let transport = Arc::new(Transport::new(client, options.request_time_limit));
-        Ok(Self {
-            transport,
-            discovery: Discovery::default(),
-        })
+        Ok(Self { transport, discovery: Discovery::default() })
     }
 
     async fn resource(&self, call: &Call, kind: &GroupVersionKind) -> Result<Resource, Error> {
@@ -73,11 +70,7 @@ impl KubeCluster {
     ) -> Result<Object, Error> {
         let object = self.object(call, kind, Request::get(path.to_owned())).await?;
         let is_observed = object.uid == observed.uid && object.resource_version == observed.resource_version;
-        if is_observed {
-            Ok(object)
-        } else {
-            Err(Error::Conflict)
-        }
+        if is_observed { Ok(object) } else { Err(Error::Conflict) }
     }
 }
 
@@ -146,12 +139,7 @@ impl Cluster for KubeCluster {
         let path = self.resource(call, kind).await?.object(key)?;
         let live = self.observed(call, kind, &path, observed).await?;
         let uri = format!("{path}?{}", write_options());
-        self.object(
-            call,
-            kind,
-            Request::patch(uri, MERGE_PATCH, release::patch(&live.body)),
-        )
-        .await
+        self.object(call, kind, Request::patch(uri, MERGE_PATCH, release::patch(&live.body))).await
     }
 
     async fn delete(
@@ -214,11 +202,7 @@ fn write_options() -> String {
 fn deletion(answer: &Value) -> Deletion {
     let is_object = answer["kind"] != "Status";
     let pending = is_object && !answer["metadata"]["deletionTimestamp"].is_null();
-    if pending {
-        Deletion::Pending
-    } else {
-        Deletion::Gone
-    }
+    if pending { Deletion::Pending } else { Deletion::Gone }
 }
 
 #[cfg(test)]
@@ -228,14 +212,8 @@ mod tests {
     #[test]
     fn the_answer_tells_whether_an_object_is_gone() {
         let table = [
-            (
-                json!({"kind": "Status", "status": "Success", "details": {"uid": "u"}}),
-                Deletion::Gone,
-            ),
-            (
-                json!({"kind": "ServiceAccount", "metadata": {"name": "a"}}),
-                Deletion::Gone,
-            ),
+            (json!({"kind": "Status", "status": "Success", "details": {"uid": "u"}}), Deletion::Gone),
+            (json!({"kind": "ServiceAccount", "metadata": {"name": "a"}}), Deletion::Gone),
             (
                 json!({"kind": "Namespace", "metadata": {"name": "a", "deletionTimestamp": "2026-01-01T00:00:00Z"}}),
                 Deletion::Pending,

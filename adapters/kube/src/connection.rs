@@ -61,11 +61,7 @@ fn choose_cryptography() {
 fn config_of(mut kubeconfig: Kubeconfig) -> Result<Config, Error> {
     // Without a proxy here kube would look into the environment for one. Proxies are set up above, so what stands here
     // is never used.
-    for cluster in kubeconfig
-        .clusters
-        .iter_mut()
-        .filter_map(|named| named.cluster.as_mut())
-    {
+    for cluster in kubeconfig.clusters.iter_mut().filter_map(|named| named.cluster.as_mut()) {
         cluster.proxy_url.clone_from(&cluster.server);
     }
     let mut config = Config::try_from(kubeconfig).map_err(|error| unusable(kubeconfig_rule(&error)))?;
@@ -97,9 +93,8 @@ where
 }
 
 fn tls<H>(config: &Config, connector: H) -> Result<HttpsConnector<H>, kube::Error> {
-    let builder = HttpsConnectorBuilder::new()
-        .with_tls_config(config.rustls_client_config()?)
-        .https_or_http();
+    let builder =
+        HttpsConnectorBuilder::new().with_tls_config(config.rustls_client_config()?).https_or_http();
     let builder = match &config.tls_server_name {
         None => builder,
         Some(name) => {

@@ -20,15 +20,12 @@ use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use serde::Deserialize;
 
 use crate::failure::Failure;
+use crate::list;
 use crate::preferred::{Listable, listable};
-use crate::resource::escape;
-use crate::transport::{Request, Transport};
+use crate::transport::Transport;
 
 /// Lists at once: enough to be quick over some fifty resources, and far under what an API server takes from one client.
 const LISTS_AT_ONCE: usize = 8;
-
-/// Objects on one page of a list.
-const PAGE_OBJECTS: u32 = 500;
 
 /// Metadata only; plain objects from servers that don't know the form. Both are read the same.
 const METADATA_ONLY: &str =
@@ -40,13 +37,8 @@ const TOKEN_OF: &str = "kubernetes.io/service-account.name";
 /// Counts what is in a namespace.
 pub(crate) async fn contents(transport: &Transport, call: &Call, namespace: &str) -> Result<Contents, Error> {
     let resources = listable(transport, call).await?;
-    let lists = resources
-        .into_iter()
-        .map(|resource| list(transport, call, namespace, resource));
-    let found: Vec<Vec<Found>> = stream::iter(lists)
-        .buffer_unordered(LISTS_AT_ONCE)
-        .try_collect()
-        .await?;
+    let lists = resources.into_iter().map(|resource| list(transport, call, namespace, resource));
+    let found: Vec<Vec<Found>> = stream::iter(lists).buffer_unordered(LISTS_AT_ONCE).try_collect().await?;
     Ok(count(found.into_iter().flatten().collect(), namespace, call))
 }
 
@@ -56,32 +48,19 @@ async fn list(
     namespace: &str,
     resource: Listable,
 ) -> Result<Vec<Found>, Error> {
-    let collection = resource.resource.collection(Some(namespace));
-    let (mut found, mut page_after) = (Vec::new(), String::new());
-    loop {
-        let mut uri = format!("{collection}?limit={PAGE_OBJECTS}");
-        if !page_after.is_empty() {
-            uri = format!("{uri}&continue={}", escape(&page_after));
-        }
-        let page = match transport
-            .send(call, Request::get(uri).accepting(METADATA_ONLY))
-            .await
-        {
-            Ok(answer) => answer.read::<Page>()?,
-            // It was there when it was discovered: a definition that was removed since, with all its objects.
-            Err(Failure::Refused(refused)) if refused.status.code == 404 => return Ok(found),
-            Err(failure) => return Err(name_resource(failure.into(), &resource)),
-        };
-        found.extend(page.items.into_iter().flatten().map(|item| Found {
-            group: resource.resource.group.clone(),
-            kind: resource.kind.clone(),
-            metadata: item.metadata,
-        }));
-        page_after = page.metadata.page_after;
-        if page_after.is_empty() {
-            return Ok(found);
-        }
-    }
+    let path = resource.resource.collection(Some(namespace));
+    let items: Vec<Item> = match list::all(transport, call, &path, "", METADATA_ONLY).await {
+        Ok(listed) => listed.items,
+        // It was there when it was discovered: a definition that was removed since, with all its objects.
+        Err(Failure::Refused(refused)) if refused.status.code == 404 => Vec::new(),
+        Err(failure) => return Err(name_resource(failure.into(), &resource)),
+    };
+    let found = items.into_iter().map(|item| Found {
+        group: resource.resource.group.clone(),
+        kind: resource.kind.clone(),
+        metadata: item.metadata,
+    });
+    Ok(found.collect())
 }
 
 /// Says which resource may not be listed, whatever the server's words are.
@@ -90,25 +69,10 @@ fn name_resource(error: Error, resource: &Listable) -> Error {
         Error::Forbidden { message } => {
             let (plural, group) = (&resource.resource.plural, &resource.resource.group);
             let dot = if group.is_empty() { "" } else { "." };
-            Error::Forbidden {
-                message: format!("{plural}{dot}{group} can't be listed: {message}"),
-            }
+            Error::Forbidden { message: format!("{plural}{dot}{group} can't be listed: {message}") }
         }
         other => other,
     }
-}
-
-#[derive(Deserialize)]
-struct Page {
-    metadata: PageMetadata,
-    /// Null for none, in some answers.
-    items: Option<Vec<Item>>,
-}
-
-#[derive(Deserialize)]
-struct PageMetadata {
-    #[serde(rename = "continue", default)]
-    page_after: String,
 }
 
 #[derive(Deserialize)]
@@ -150,22 +114,13 @@ fn count(found: Vec<Found>, namespace: &str, call: &Call) -> Contents {
     let counted: BTreeMap<String, ObjectKey> = found
         .into_iter()
         .filter(|found| !found.is_made_by_kubernetes(&services) && !found.is_of(call))
-        .filter(|found| {
-            !found
-                .metadata
-                .owner_references
-                .iter()
-                .any(|owner| listed.contains(&owner.uid))
-        })
+        .filter(|found| !found.metadata.owner_references.iter().any(|owner| listed.contains(&owner.uid)))
         .map(|found| (found.metadata.uid.clone(), found.key(namespace)))
         .collect();
     let mut sample: Vec<ObjectKey> = counted.values().cloned().collect();
     sample.sort();
     sample.truncate(CONTENTS_SAMPLE_MAX);
-    Contents {
-        count: counted.len(),
-        sample,
-    }
+    Contents { count: counted.len(), sample }
 }
 
 impl Found {
@@ -228,11 +183,7 @@ mod tests {
         let mut metadata: Metadata = serde_json::from_value(metadata).unwrap();
         metadata.name = name.to_owned();
         metadata.uid = format!("{kind}/{name}");
-        Found {
-            group: group.into(),
-            kind: kind.into(),
-            metadata,
-        }
+        Found { group: group.into(), kind: kind.into(), metadata }
     }
 
     #[test]
@@ -248,14 +199,8 @@ mod tests {
             (found("", "Service", "web", json!({})), true),
             (found("", "Endpoints", "web", json!({})), false),
             (found("", "Endpoints", "mine", json!({})), true),
-            (
-                found("discovery.k8s.io", "EndpointSlice", "web-1", owned("Service/web")),
-                false,
-            ),
-            (
-                found("", "Secret", "default-token-abcde", token_of("default")),
-                false,
-            ),
+            (found("discovery.k8s.io", "EndpointSlice", "web-1", owned("Service/web")), false),
+            (found("", "Secret", "default-token-abcde", token_of("default")), false),
             (found("", "Secret", "handmade", token_of("default")), true),
             (found("", "Secret", "default-token-x", json!({})), true),
             (found("apps", "Deployment", "d", json!({})), true),
@@ -263,25 +208,11 @@ mod tests {
             (found("", "Pod", "d-1-1", owned("ReplicaSet/d-1")), false),
             (found("", "Pod", "orphan", owned("elsewhere")), true),
         ];
-        let expected: BTreeSet<String> = table
-            .iter()
-            .filter(|(_, counts)| *counts)
-            .map(|(found, _)| found.key("n").to_string())
-            .collect();
-        let contents = count(
-            table.into_iter().map(|(found, _)| found).collect(),
-            "n",
-            &call(None),
-        );
+        let expected: BTreeSet<String> =
+            table.iter().filter(|(_, counts)| *counts).map(|(found, _)| found.key("n").to_string()).collect();
+        let contents = count(table.into_iter().map(|(found, _)| found).collect(), "n", &call(None));
         assert_eq!(contents.count, expected.len());
-        assert_eq!(
-            contents
-                .sample
-                .iter()
-                .map(ToString::to_string)
-                .collect::<BTreeSet<_>>(),
-            expected
-        );
+        assert_eq!(contents.sample.iter().map(ToString::to_string).collect::<BTreeSet<_>>(), expected);
     }
 
     #[test]
@@ -307,15 +238,9 @@ mod tests {
 
     #[test]
     fn an_object_that_two_groups_serve_counts_once_and_the_sample_is_short_and_sorted() {
-        let mut objects = vec![
-            found("", "Event", "e", json!({})),
-            found("events.k8s.io", "Event", "e", json!({})),
-        ];
-        objects.extend(
-            (0..20)
-                .rev()
-                .map(|n| found("", "ConfigMap", &format!("c{n:02}"), json!({}))),
-        );
+        let mut objects =
+            vec![found("", "Event", "e", json!({})), found("events.k8s.io", "Event", "e", json!({}))];
+        objects.extend((0..20).rev().map(|n| found("", "ConfigMap", &format!("c{n:02}"), json!({}))));
         let contents = count(objects, "n", &call(None));
         assert_eq!(contents.count, 21);
         assert_eq!(contents.sample.len(), CONTENTS_SAMPLE_MAX);

@@ -51,10 +51,7 @@ impl Discovery {
         if !asked_meanwhile {
             *newest = Some(fetch(transport, call, kind).await?);
         }
-        newest
-            .as_ref()
-            .and_then(find)
-            .ok_or_else(|| Error::UnknownKind { kind: kind.clone() })
+        newest.as_ref().and_then(find).ok_or_else(|| Error::UnknownKind { kind: kind.clone() })
     }
 
     /// Forgets what is known of a kind's group and version: the cluster no longer serves it.
@@ -64,19 +61,13 @@ impl Discovery {
 
     async fn slot(&self, kind: &GroupVersionKind) -> Slot {
         let mut slots = self.slots.lock().await;
-        slots
-            .entry((kind.group.clone(), kind.version.clone()))
-            .or_default()
-            .clone()
+        slots.entry((kind.group.clone(), kind.version.clone())).or_default().clone()
     }
 }
 
 async fn fetch(transport: &Transport, call: &Call, kind: &GroupVersionKind) -> Result<Served, Error> {
     let request = Request::get(group_version_path(&kind.group, &kind.version));
-    let answer = transport
-        .send(call, request)
-        .await
-        .map_err(|failure| failure.about(kind))?;
+    let answer = transport.send(call, request).await.map_err(|failure| failure.about(kind))?;
     Ok(Arc::new(served(kind, answer.read()?)))
 }
 
@@ -122,10 +113,8 @@ mod tests {
             {"name": "widgets", "kind": "Widget", "namespaced": true, "singularName": "widget", "verbs": ["get"]},
             {"name": "worlds", "kind": "World", "namespaced": false, "singularName": "world", "verbs": ["get"]},
         ]});
-        let served = served(
-            &GroupVersionKind::new("a", "v1", "Widget"),
-            serde_json::from_value(list).unwrap(),
-        );
+        let served =
+            served(&GroupVersionKind::new("a", "v1", "Widget"), serde_json::from_value(list).unwrap());
         assert_eq!(served.len(), 2);
         assert_eq!(&*served["Widget"].plural, "widgets");
         assert!(served["Widget"].namespaced);

@@ -18,11 +18,7 @@ pub(crate) type Events = BoxStream<'static, Result<WatchEvent<Value>, Failure>>;
 
 /// Reads events until the body ends. A last line without its end is left out: the connection broke in it.
 pub(crate) fn read(body: Body) -> Events {
-    let lines = Lines {
-        body,
-        received: Vec::new(),
-        searched: 0,
-    };
+    let lines = Lines { body, received: Vec::new(), searched: 0 };
     stream::try_unfold(lines, |mut lines| async move {
         let Some(line) = lines.next().await? else {
             return Ok(None);
@@ -94,20 +90,10 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_no_event_or_too_long_is_an_error() {
-        let garbage = read(Body::from(b"no\n".to_vec()))
-            .next()
-            .await
-            .unwrap()
-            .map(|_| ());
-        assert!(
-            matches!(garbage, Err(Failure::Broken(Error::Server { .. }))),
-            "{garbage:?}"
-        );
+        let garbage = read(Body::from(b"no\n".to_vec())).next().await.unwrap().map(|_| ());
+        assert!(matches!(garbage, Err(Failure::Broken(Error::Server { .. }))), "{garbage:?}");
         let endless = Body::from(vec![b' '; LINE_BYTES_MAX + 1]);
         let endless = read(endless).next().await.unwrap().map(|_| ());
-        assert!(
-            matches!(endless, Err(Failure::Broken(Error::Unsupported { .. }))),
-            "{endless:?}"
-        );
+        assert!(matches!(endless, Err(Failure::Broken(Error::Unsupported { .. }))), "{endless:?}");
     }
 }

@@ -28,38 +28,26 @@ pub(crate) struct Refused {
 impl Refused {
     /// Reads an answer. A body that is no `Status` (a proxy's page, a plain text) is taken as its words.
     pub(crate) fn read(code: u16, retry_after: Option<&str>, body: &[u8]) -> Self {
-        let status = serde_json::from_slice::<Status>(body)
-            .ok()
-            .filter(Status::is_failure);
+        let status = serde_json::from_slice::<Status>(body).ok().filter(Status::is_failure);
         let mut status = status.unwrap_or_else(|| {
             let words = String::from_utf8_lossy(&body[..body.len().min(MESSAGE_BYTES_MAX)]);
             Status::failure(words.trim(), "")
         });
         status.code = code;
         let seconds = retry_after.and_then(|text| text.trim().parse().ok());
-        Self {
-            status,
-            retry_after: seconds.map(Duration::from_secs),
-        }
+        Self { status, retry_after: seconds.map(Duration::from_secs) }
     }
 
     /// True when the server does not know the path at all, unlike the object.
     pub(crate) fn is_not_served(&self) -> bool {
-        let names_object = self
-            .status
-            .details
-            .as_ref()
-            .is_some_and(|details| !details.name.is_empty());
+        let names_object = self.status.details.as_ref().is_some_and(|details| !details.name.is_empty());
         self.status.code == 404 && !names_object
     }
 }
 
 impl From<Status> for Refused {
     fn from(status: Status) -> Self {
-        Self {
-            status,
-            retry_after: None,
-        }
+        Self { status, retry_after: None }
     }
 }
 
@@ -112,17 +100,11 @@ pub(crate) fn error_of(refused: &Refused) -> Error {
         404 => Error::NotFound,
         409 => conflict(&refused.status),
         410 => Error::Gone,
-        429 => Error::TooManyRequests {
-            retry_after: retry_after(refused),
-        },
+        429 => Error::TooManyRequests { retry_after: retry_after(refused) },
         408 => Error::Server { code: 408, message },
-        code @ 400..500 => Error::Invalid {
-            message: if message.is_empty() {
-                format!("status {code}")
-            } else {
-                message
-            },
-        },
+        code @ 400..500 => {
+            Error::Invalid { message: if message.is_empty() { format!("status {code}") } else { message } }
+        }
         500 if message.starts_with(NO_SUCH_FIELD) => Error::Invalid { message },
         code => Error::Server { code, message },
     }
@@ -134,9 +116,7 @@ fn conflict(status: &Status) -> Error {
         return Error::AlreadyExists;
     }
     let causes = status.details.iter().flat_map(|details| &details.causes);
-    let held = causes
-        .into_iter()
-        .find(|cause| cause.reason == FIELD_MANAGER_CONFLICT);
+    let held = causes.into_iter().find(|cause| cause.reason == FIELD_MANAGER_CONFLICT);
     held.map_or(Error::Conflict, |cause| Error::FieldConflict {
         manager: manager(&cause.message).to_owned(),
         field: cause.field.clone(),
@@ -145,31 +125,19 @@ fn conflict(status: &Status) -> Error {
 
 /// The manager in `conflict with "NAME" using v1`.
 fn manager(message: &str) -> &str {
-    let name = message
-        .split_once('"')
-        .and_then(|(_, rest)| rest.split_once('"'))
-        .map(|(name, _)| name);
+    let name = message.split_once('"').and_then(|(_, rest)| rest.split_once('"')).map(|(name, _)| name);
     name.unwrap_or(message)
 }
 
 fn retry_after(refused: &Refused) -> Option<Duration> {
-    let seconds = refused
-        .status
-        .details
-        .as_ref()
-        .map_or(0, |details| details.retry_after_seconds);
-    refused
-        .retry_after
-        .or((seconds > 0).then(|| Duration::from_secs(u64::from(seconds))))
+    let seconds = refused.status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
+    refused.retry_after.or((seconds > 0).then(|| Duration::from_secs(u64::from(seconds))))
 }
 
 fn message(status: &Status) -> String {
     let mut message = status.message.clone();
     if message.len() > MESSAGE_BYTES_MAX {
-        let end = (0..=MESSAGE_BYTES_MAX)
-            .rev()
-            .find(|end| message.is_char_boundary(*end))
-            .unwrap_or(0);
+        let end = (0..=MESSAGE_BYTES_MAX).rev().find(|end| message.is_char_boundary(*end)).unwrap_or(0);
         message.truncate(end);
         message.push('…');
     }
@@ -183,27 +151,18 @@ pub(crate) fn error_of_client(error: kube::Error) -> Failure {
         // What a credential program or a token file said may be in such an error.
         kube::Error::Auth(_) => credential_failed().into(),
         kube::Error::Service(below) if below.is::<kube::client::AuthError>() => credential_failed().into(),
-        kube::Error::Service(below) => Error::Unreachable {
-            source: Arc::from(below),
-        }
-        .into(),
+        kube::Error::Service(below) => Error::Unreachable { source: Arc::from(below) }.into(),
         kube::Error::InferKubeconfig(error) => unusable(kubeconfig_rule(&error)).into(),
         kube::Error::RustlsTls(_) => unusable("its certificates or its key can't be used for TLS").into(),
         kube::Error::SerdeError(error) => unreadable(&error).into(),
-        other => Error::Unreachable {
-            source: Arc::new(other),
-        }
-        .into(),
+        other => Error::Unreachable { source: Arc::new(other) }.into(),
     }
 }
 
 /// An answer that is not what the API says it is.
 pub(crate) fn unreadable(error: &serde_json::Error) -> Error {
     // A JSON error tells the place and the expected type, not the content.
-    Error::Server {
-        code: 200,
-        message: format!("the answer can't be read: {error}"),
-    }
+    Error::Server { code: 200, message: format!("the answer can't be read: {error}") }
 }
 
 fn credential_failed() -> Error {
@@ -211,9 +170,7 @@ fn credential_failed() -> Error {
 }
 
 pub(crate) fn unusable(reason: &str) -> Error {
-    Error::Kubeconfig {
-        reason: reason.to_owned(),
-    }
+    Error::Kubeconfig { reason: reason.to_owned() }
 }
 
 /// Which part can't be used. The causes may quote content, so they are left out.
@@ -245,58 +202,24 @@ mod tests {
             {"reason": "FieldManagerConflict", "message": "conflict with \"kubectl\" using v1 at 2026-01-01", "field": ".data.a"},
         ]});
         let table = [
-            (
-                401,
-                "Unauthorized",
-                json!({}),
-                "our credential is not accepted: words",
-            ),
+            (401, "Unauthorized", json!({}), "our credential is not accepted: words"),
             (403, "Forbidden", json!({}), "not allowed: words"),
             (404, "NotFound", json!({"name": "c"}), "there is no such object"),
             (405, "MethodNotAllowed", json!({}), "refused: words"),
-            (
-                409,
-                "AlreadyExists",
-                json!({"name": "c"}),
-                "there is an object of this name already",
-            ),
-            (
-                409,
-                "Conflict",
-                json!({"name": "c"}),
-                "the object changed meanwhile",
-            ),
+            (409, "AlreadyExists", json!({"name": "c"}), "there is an object of this name already"),
+            (409, "Conflict", json!({"name": "c"}), "the object changed meanwhile"),
             (409, "", json!({}), "the object changed meanwhile"),
             (409, "Conflict", held, "kubectl manages .data.a"),
-            (
-                410,
-                "Expired",
-                json!({}),
-                "what was asked about is no longer kept",
-            ),
+            (410, "Expired", json!({}), "what was asked about is no longer kept"),
             (400, "BadRequest", json!({}), "refused: words"),
             (422, "Invalid", json!({}), "refused: words"),
-            (
-                429,
-                "TooManyRequests",
-                json!({}),
-                "the cluster asks for fewer requests",
-            ),
-            (
-                500,
-                "InternalError",
-                json!({}),
-                "the cluster failed with 500: words",
-            ),
+            (429, "TooManyRequests", json!({}), "the cluster asks for fewer requests"),
+            (500, "InternalError", json!({}), "the cluster failed with 500: words"),
             (504, "Timeout", json!({}), "the cluster failed with 504: words"),
             (302, "", json!({}), "the cluster failed with 302: words"),
         ];
         for (code, reason, details, expected) in table {
-            assert_eq!(
-                error_of(&refused(code, reason, &details)).to_string(),
-                expected,
-                "{code} {reason}"
-            );
+            assert_eq!(error_of(&refused(code, reason, &details)).to_string(), expected, "{code} {reason}");
         }
     }
 
@@ -314,18 +237,9 @@ mod tests {
             Error::TooManyRequests { retry_after } => retry_after,
             error => panic!("{error}"),
         };
-        assert_eq!(
-            wait(&refused(429, "", &json!({"retryAfterSeconds": 3}))),
-            Some(Duration::from_secs(3))
-        );
-        assert_eq!(
-            wait(&Refused::read(429, Some("7"), b"busy")),
-            Some(Duration::from_secs(7))
-        );
-        assert_eq!(
-            wait(&Refused::read(429, Some("Wed, 21 Oct 2026 07:28:00 GMT"), b"")),
-            None
-        );
+        assert_eq!(wait(&refused(429, "", &json!({"retryAfterSeconds": 3}))), Some(Duration::from_secs(3)));
+        assert_eq!(wait(&Refused::read(429, Some("7"), b"busy")), Some(Duration::from_secs(7)));
+        assert_eq!(wait(&Refused::read(429, Some("Wed, 21 Oct 2026 07:28:00 GMT"), b"")), None);
     }
 
     #[test]

@@ -88,10 +88,7 @@ impl<'a> Step<'a> {
 
 /// True when a list's item has these key values.
 pub(crate) fn has_key(item: &Value, key: &Map<String, Value>) -> bool {
-    item.is_object()
-        && key
-            .iter()
-            .all(|(name, wanted)| is_key_value(name, item.get(name), Some(wanted)))
+    item.is_object() && key.iter().all(|(name, wanted)| is_key_value(name, item.get(name), Some(wanted)))
 }
 
 /// True when two items of a list agree in a key field. One that leaves it out has the API's default there: `TCP` for
@@ -156,10 +153,7 @@ impl FieldSet {
 
     /// What of this set the value has too.
     pub(crate) fn within(&self, value: &Value) -> Self {
-        let mut kept = Self {
-            member: self.member,
-            children: BTreeMap::new(),
-        };
+        let mut kept = Self { member: self.member, children: BTreeMap::new() };
         for (name, child) in &self.children {
             let below = Step::parse(name).and_then(|step| step.find(value).map(|value| child.within(value)));
             if let Some(below) = below.filter(|below| !below.is_empty()) {
@@ -179,6 +173,8 @@ pub(crate) struct Ownership {
     pub(crate) ours: FieldSet,
     /// What each other manager wrote.
     pub(crate) others: Vec<(String, FieldSet)>,
+    /// Whether something in the object is by nobody that was recorded.
+    pub(crate) unrecorded: bool,
     /// All of it: it tells which lists have keys and which objects count as one value.
     pub(crate) shape: FieldSet,
 }
@@ -186,26 +182,23 @@ pub(crate) struct Ownership {
 impl Ownership {
     /// Reads `metadata.managedFields`.
     pub(crate) fn read(object: &Value) -> Self {
-        let mut ownership = Self::default();
+        let mut ownership = Self { unrecorded: entries(object).next().is_none(), ..Self::default() };
         for entry in entries(object) {
             let fields = FieldSet::read(&entry["fieldsV1"]);
             ownership.shape.add(&fields);
-            if !is_ours(entry) {
-                let manager = entry["manager"].as_str().unwrap_or_default().to_owned();
-                ownership.others.push((manager, fields));
-                continue;
+            let manager = entry["manager"].as_str().unwrap_or_default();
+            if is_ours(entry) {
+                if entry["operation"] == "Update" {
+                    ownership.updated.add(&fields);
+                }
+                ownership.ours.add(&fields);
+            } else if manager == UNRECORDED {
+                ownership.unrecorded = true;
+            } else {
+                ownership.others.push((manager.to_owned(), fields));
             }
-            if entry["operation"] == "Update" {
-                ownership.updated.add(&fields);
-            }
-            ownership.ours.add(&fields);
         }
         ownership
-    }
-
-    /// True when something in the object is by nobody that was recorded.
-    pub(crate) fn is_unrecorded(&self) -> bool {
-        self.shape.is_empty() || self.others.iter().any(|(manager, _)| manager == UNRECORDED)
     }
 
     /// What any other manager wrote.
@@ -220,10 +213,7 @@ impl Ownership {
 
 /// The entries of `metadata.managedFields`.
 pub(crate) fn entries(object: &Value) -> impl Iterator<Item = &Value> {
-    object["metadata"]["managedFields"]
-        .as_array()
-        .into_iter()
-        .flatten()
+    object["metadata"]["managedFields"].as_array().into_iter().flatten()
 }
 
 /// True for an entry about the object itself (not a subresource) under our field manager.
@@ -253,16 +243,8 @@ mod tests {
             ),
             (&value["ports"], r#"k:{"port":80,"protocol":"UDP"}"#, None),
             (&value["ports"], r#"k:{"port":53,"protocol":"UDP"}"#, None),
-            (
-                &value["ports"],
-                r#"k:{"port":53,"protocol":"TCP"}"#,
-                Some(json!({"port": 53})),
-            ),
-            (
-                &value["ports"],
-                r#"k:{"name":"x","port":53}"#,
-                Some(json!({"port": 53})),
-            ),
+            (&value["ports"], r#"k:{"port":53,"protocol":"TCP"}"#, Some(json!({"port": 53}))),
+            (&value["ports"], r#"k:{"name":"x","port":53}"#, Some(json!({"port": 53}))),
             (&value["finalizers"], r#"v:"y""#, Some(json!("y"))),
             (&value["finalizers"], r#"v:"z""#, None),
             (&value["finalizers"], "i:0", Some(json!("x"))),
@@ -317,10 +299,7 @@ mod tests {
         let ownership = Ownership::read(&object);
         assert_eq!(ownership.updated.write(), json!({"f:created": {}}));
         assert_eq!(ownership.ours.write(), json!({"f:applied": {}, "f:created": {}}));
-        assert_eq!(
-            ownership.others_together().write(),
-            json!({"f:edited": {}, "f:status": {}})
-        );
+        assert_eq!(ownership.others_together().write(), json!({"f:edited": {}, "f:status": {}}));
         assert_eq!(ownership.shape.children.len(), 4);
     }
 }

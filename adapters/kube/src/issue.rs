@@ -12,10 +12,7 @@ use crate::transport::{Request, Transport};
 
 /// The certificate signing request as it is, approved; none when it is approved already.
 pub(crate) fn approved(live: &Value) -> Option<Value> {
-    let conditions = live["status"]["conditions"]
-        .as_array()
-        .cloned()
-        .unwrap_or_default();
+    let conditions = live["status"]["conditions"].as_array().cloned().unwrap_or_default();
     if conditions.iter().any(|condition| condition["type"] == "Approved") {
         return None;
     }
@@ -63,10 +60,7 @@ pub(crate) async fn token(
         body["spec"]["expirationSeconds"] = seconds.into();
     }
     let answer: TokenAnswer = transport.send(call, Request::post(uri, body)).await?.read()?;
-    Ok(IssuedToken {
-        token: Secret::new(answer.status.token),
-        expires: answer.status.expiration_timestamp,
-    })
+    Ok(IssuedToken { token: Secret::new(answer.status.token), expires: answer.status.expiration_timestamp })
 }
 
 #[cfg(test)]

@@ -42,23 +42,13 @@ impl Allowed {
     /// Everything: for a command line that acts for its own user, who could do it all anyway.
     #[must_use]
     pub fn everything() -> Self {
-        Self {
-            exec_commands: Commands::Any,
-            files: true,
-            insecure: true,
-            proxy: true,
-        }
+        Self { exec_commands: Commands::Any, files: true, insecure: true, proxy: true }
     }
 }
 
 impl Default for Allowed {
     fn default() -> Self {
-        Self {
-            exec_commands: Commands::Named(BTreeSet::new()),
-            files: false,
-            insecure: false,
-            proxy: false,
-        }
+        Self { exec_commands: Commands::Named(BTreeSet::new()), files: false, insecure: false, proxy: false }
     }
 }
 
@@ -88,9 +78,7 @@ pub enum Refusal {
 
 impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Self {
-        Self::Kubeconfig {
-            reason: refusal.to_string(),
-        }
+        Self::Kubeconfig { reason: refusal.to_string() }
     }
 }
 
@@ -129,11 +117,7 @@ pub fn check(text: &Secret, allowed: &Allowed) -> Result<Checked, Refusal> {
     let proxy = check_cluster(&cluster, allowed)?;
     let user = check_user(user, allowed)?;
     let server = cluster.server.clone().unwrap_or_default();
-    Ok(Checked {
-        kubeconfig: single(&context, cluster, user),
-        proxy,
-        server,
-    })
+    Ok(Checked { kubeconfig: single(&context, cluster, user), proxy, server })
 }
 
 fn refuse<T>(path: &'static str, rule: &'static str) -> Result<T, Refusal> {
@@ -155,14 +139,12 @@ fn parse(text: &str) -> Result<Kubeconfig, Refusal> {
 }
 
 /// The one item of a name.
-fn the_one<'a, T>(items: impl Iterator<Item = &'a T>, path: &'static str) -> Result<Option<&'a T>, Refusal> {
-    let mut items = items;
+fn the_one<'a, T>(
+    mut items: impl Iterator<Item = &'a T>,
+    path: &'static str,
+) -> Result<Option<&'a T>, Refusal> {
     let first = items.next();
-    if items.next().is_some() {
-        refuse(path, "is there more than once under this name")
-    } else {
-        Ok(first)
-    }
+    if items.next().is_some() { refuse(path, "is there more than once under this name") } else { Ok(first) }
 }
 
 /// Context, cluster and user that the current context means.
@@ -170,60 +152,52 @@ fn select(given: &Kubeconfig) -> Result<(kube::config::Context, Cluster, AuthInf
     let Some(current) = given.current_context.as_ref().filter(|name| !name.is_empty()) else {
         return refuse("current-context", "must name a context");
     };
-    let context = the_one(
-        given.contexts.iter().filter(|context| &context.name == current),
-        "contexts[]",
-    )?
-    .and_then(|context| context.context.clone());
+    let context = the_one(given.contexts.iter().filter(|context| &context.name == current), "contexts[]")?
+        .and_then(|context| context.context.clone());
     let Some(context) = context else {
         return refuse("current-context", "names a context that is not there");
     };
-    let cluster = the_one(
-        given
-            .clusters
-            .iter()
-            .filter(|cluster| cluster.name == context.cluster),
-        "clusters[]",
-    )?
-    .and_then(|cluster| cluster.cluster.clone());
+    let cluster =
+        the_one(given.clusters.iter().filter(|cluster| cluster.name == context.cluster), "clusters[]")?
+            .and_then(|cluster| cluster.cluster.clone());
     let Some(cluster) = cluster else {
         return refuse("contexts[].context.cluster", "names a cluster that is not there");
     };
     let Some(name) = context.user.clone().filter(|name| !name.is_empty()) else {
         return Ok((context, cluster, AuthInfo::default()));
     };
-    let user = the_one(
-        given.auth_infos.iter().filter(|user| user.name == name),
-        "users[]",
-    )?
-    .and_then(|user| user.auth_info.clone());
+    let user = the_one(given.auth_infos.iter().filter(|user| user.name == name), "users[]")?
+        .and_then(|user| user.auth_info.clone());
     let Some(user) = user else {
         return refuse("contexts[].context.user", "names a user that is not there");
     };
     Ok((context, cluster, user))
 }
 
-fn check_cluster(cluster: &Cluster, allowed: &Allowed) -> Result<Option<ProxyUrl>, Refusal> {
-    let server = cluster.server.as_deref().unwrap_or_default();
+fn check_server(server: &str, allowed: &Allowed) -> Result<(), Refusal> {
+    let path = "clusters[].cluster.server";
     let rule = "must be the https:// URL of an API server";
-    match server
-        .parse::<http::Uri>()
-        .ok()
-        .filter(|uri| uri.host().is_some())
-        .and_then(|uri| uri.scheme().cloned())
-    {
-        Some(scheme) if scheme == http::uri::Scheme::HTTPS => {}
-        Some(scheme) if scheme == http::uri::Scheme::HTTP && allowed.insecure => {}
-        _ => return refuse("clusters[].cluster.server", rule),
+    let uri: http::Uri = server.parse().map_err(|_| Refusal::Field { path, rule })?;
+    let has_scheme = match uri.scheme_str() {
+        Some("https") => true,
+        Some("http") => allowed.insecure,
+        _ => false,
+    };
+    match uri.authority() {
+        Some(authority) if has_scheme && !authority.host().is_empty() => {
+            let has_user = authority.as_str().contains('@');
+            if has_user { refuse(path, "must not hold a user name or password") } else { Ok(()) }
+        }
+        _ => refuse(path, rule),
     }
+}
+
+fn check_cluster(cluster: &Cluster, allowed: &Allowed) -> Result<Option<ProxyUrl>, Refusal> {
+    check_server(cluster.server.as_deref().unwrap_or_default(), allowed)?;
     if cluster.insecure_skip_tls_verify == Some(true) && !allowed.insecure {
         return refuse("clusters[].cluster.insecure-skip-tls-verify", "is not allowed");
     }
-    check_file(
-        cluster.certificate_authority.as_ref(),
-        "clusters[].cluster.certificate-authority",
-        allowed,
-    )?;
+    check_file(cluster.certificate_authority.as_ref(), "clusters[].cluster.certificate-authority", allowed)?;
     let Some(proxy) = cluster.proxy_url.as_deref().filter(|url| !url.is_empty()) else {
         return Ok(None);
     };
@@ -231,25 +205,15 @@ fn check_cluster(cluster: &Cluster, allowed: &Allowed) -> Result<Option<ProxyUrl
     if !allowed.proxy {
         return refuse(path, "is not allowed");
     }
-    ProxyUrl::new(proxy).map(Some).map_err(|invalid| Refusal::Field {
-        path,
-        rule: invalid.rule,
-    })
+    ProxyUrl::new(proxy).map(Some).map_err(|invalid| Refusal::Field { path, rule: invalid.rule })
 }
 
 fn check_user(mut user: AuthInfo, allowed: &Allowed) -> Result<AuthInfo, Refusal> {
-    check_file(
-        user.client_certificate.as_ref(),
-        "users[].user.client-certificate",
-        allowed,
-    )?;
+    check_file(user.client_certificate.as_ref(), "users[].user.client-certificate", allowed)?;
     check_file(user.client_key.as_ref(), "users[].user.client-key", allowed)?;
     check_file(user.token_file.as_ref(), "users[].user.tokenFile", allowed)?;
     if user.auth_provider.is_some() && allowed.exec_commands != Commands::Any {
-        return refuse(
-            "users[].user.auth-provider",
-            "may run a program, which is not allowed",
-        );
+        return refuse("users[].user.auth-provider", "may run a program, which is not allowed");
     }
     if let Some(exec) = &mut user.exec {
         check_exec(exec, &allowed.exec_commands)?;
@@ -258,29 +222,18 @@ fn check_user(mut user: AuthInfo, allowed: &Allowed) -> Result<AuthInfo, Refusal
 }
 
 fn check_file(file: Option<&String>, path: &'static str, allowed: &Allowed) -> Result<(), Refusal> {
-    if file.is_some() && !allowed.files {
-        refuse(path, "names a file, which is not allowed")
-    } else {
-        Ok(())
-    }
+    if file.is_some() && !allowed.files { refuse(path, "names a file, which is not allowed") } else { Ok(()) }
 }
 
 fn check_exec(exec: &mut ExecConfig, commands: &Commands) -> Result<(), Refusal> {
     let Commands::Named(names) = commands else {
         return Ok(());
     };
-    if !exec
-        .command
-        .as_ref()
-        .is_some_and(|command| names.contains(command))
-    {
+    if !exec.command.as_ref().is_some_and(|command| names.contains(command)) {
         return refuse("users[].user.exec", "runs a program that is not allowed");
     }
     if exec.env.as_ref().is_some_and(|env| !env.is_empty()) {
-        return refuse(
-            "users[].user.exec.env",
-            "is not allowed for a program that is allowed by name",
-        );
+        return refuse("users[].user.exec.env", "is not allowed for a program that is allowed by name");
     }
     exec.interactive_mode = Some(ExecInteractiveMode::Never);
     Ok(())
@@ -307,11 +260,7 @@ fn single(context: &kube::config::Context, cluster: Cluster, user: AuthInfo) -> 
             cluster: Some(cluster),
             ..Default::default()
         }],
-        auth_infos: vec![kube::config::NamedAuthInfo {
-            name,
-            auth_info: Some(user),
-            ..Default::default()
-        }],
+        auth_infos: vec![kube::config::NamedAuthInfo { name, auth_info: Some(user), ..Default::default() }],
         ..Default::default()
     }
 }

@@ -17,6 +17,7 @@ mod failure;
 mod fields;
 mod issue;
 pub mod kubeconfig;
+mod list;
 mod object;
 mod options;
 mod preferred;

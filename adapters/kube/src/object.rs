@@ -12,55 +12,29 @@ use serde_json::Value;
 /// [`Error::Server`] when name, UID or resource version is missing.
 pub(crate) fn read(kind: &GroupVersionKind, mut body: Value) -> Result<Object, Error> {
     let metadata = &body["metadata"];
-    let text = |name: &str| {
-        metadata[name]
-            .as_str()
-            .filter(|text| !text.is_empty())
-            .map(Arc::<str>::from)
-    };
+    let text = |name: &str| metadata[name].as_str().filter(|text| !text.is_empty()).map(Arc::<str>::from);
     let (Some(name), Some(uid), Some(resource_version)) =
         (text("name"), text("uid"), text("resourceVersion"))
     else {
         let message = format!("it told a {} without name, UID or resource version", kind.kind);
         return Err(Error::Server { code: 200, message });
     };
-    let key = ObjectKey {
-        group: kind.group.clone(),
-        kind: kind.kind.clone(),
-        namespace: text("namespace"),
-        name,
-    };
+    let key =
+        ObjectKey { group: kind.group.clone(), kind: kind.kind.clone(), namespace: text("namespace"), name };
     let marks = Marks::read(&body);
     let deleting = (!metadata["deletionTimestamp"].is_null()).then(|| finalizers(&body));
     if let Value::Object(members) = &mut body {
-        members
-            .entry("apiVersion")
-            .or_insert_with(|| kind.api_version().into());
+        members.entry("apiVersion").or_insert_with(|| kind.api_version().into());
         members.entry("kind").or_insert_with(|| (&*kind.kind).into());
     }
-    Ok(Object {
-        kind: kind.clone(),
-        key,
-        uid,
-        resource_version,
-        marks,
-        deleting,
-        body: Arc::new(body),
-    })
+    Ok(Object { kind: kind.clone(), key, uid, resource_version, marks, deleting, body: Arc::new(body) })
 }
 
 /// What holds an object back. A namespace has finalizers of its own in its specification, for its contents.
 fn finalizers(body: &Value) -> Vec<Arc<str>> {
     let own = body["metadata"]["finalizers"].as_array();
-    let of_contents = body["spec"]["finalizers"]
-        .as_array()
-        .filter(|_| body["kind"] == "Namespace");
-    own.into_iter()
-        .chain(of_contents)
-        .flatten()
-        .filter_map(Value::as_str)
-        .map(Into::into)
-        .collect()
+    let of_contents = body["spec"]["finalizers"].as_array().filter(|_| body["kind"] == "Namespace");
+    own.into_iter().chain(of_contents).flatten().filter_map(Value::as_str).map(Into::into).collect()
 }
 
 #[cfg(test)]
@@ -94,15 +68,8 @@ mod tests {
     #[test]
     fn an_object_without_identity_is_an_error() {
         let kind = GroupVersionKind::new("", "v1", "ConfigMap");
-        for metadata in [
-            json!({}),
-            json!({"name": "c", "uid": "", "resourceVersion": "7"}),
-            json!(null),
-        ] {
-            assert!(matches!(
-                read(&kind, json!({"metadata": metadata})),
-                Err(Error::Server { .. })
-            ));
+        for metadata in [json!({}), json!({"name": "c", "uid": "", "resourceVersion": "7"}), json!(null)] {
+            assert!(matches!(read(&kind, json!({"metadata": metadata})), Err(Error::Server { .. })));
         }
     }
 }

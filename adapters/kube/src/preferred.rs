@@ -62,9 +62,7 @@ struct Form {
 }
 
 async fn roots(transport: &Transport, call: &Call, path: &str) -> Result<Root, Error> {
-    let answer = transport
-        .send(call, Request::get(path.to_owned()).accepting(AGGREGATED))
-        .await?;
+    let answer = transport.send(call, Request::get(path.to_owned()).accepting(AGGREGATED)).await?;
     Ok(match answer.read::<Form>()?.kind.as_str() {
         "APIGroupDiscoveryList" => Root::Aggregated(answer.read()?),
         "APIVersions" => Root::Plain(core_versions(answer.read()?)),
@@ -73,11 +71,7 @@ async fn roots(transport: &Transport, call: &Call, path: &str) -> Result<Root, E
 }
 
 fn core_versions(versions: APIVersions) -> Vec<GroupVersion> {
-    versions
-        .versions
-        .into_iter()
-        .map(|version| (String::new(), version))
-        .collect()
+    versions.versions.into_iter().map(|version| (String::new(), version)).collect()
 }
 
 fn group_versions(list: APIGroupList) -> Vec<GroupVersion> {
@@ -100,9 +94,7 @@ async fn one_by_one(
     versions: Vec<GroupVersion>,
 ) -> Result<Vec<Listable>, Error> {
     let lists = versions.into_iter().map(|(group, version)| async move {
-        let answer = transport
-            .send(call, Request::get(group_version_path(&group, &version)))
-            .await?;
+        let answer = transport.send(call, Request::get(group_version_path(&group, &version))).await?;
         let list: APIResourceList = answer.read()?;
         Ok::<_, Error>(from_plain(&group, &version, list.resources))
     });
@@ -115,20 +107,14 @@ fn from_plain(group: &str, version: &str, resources: Vec<APIResource>) -> Vec<Li
         resource.namespaced && !resource.name.contains('/') && can_be_content(&resource.verbs)
     };
     let resources = resources.into_iter().filter(wanted);
-    resources
-        .map(|resource| listable_of(group, version, &resource.name, &resource.kind))
-        .collect()
+    resources.map(|resource| listable_of(group, version, &resource.name, &resource.kind)).collect()
 }
 
 /// A group whose server is down is told without its resources: what it has in the namespace can't be known.
 fn from_aggregated(list: &APIGroupDiscoveryList) -> Result<Vec<Listable>, Error> {
     let mut found = Vec::new();
     for item in &list.items {
-        let group = item
-            .metadata
-            .as_ref()
-            .and_then(|metadata| metadata.name.as_deref())
-            .unwrap_or_default();
+        let group = item.metadata.as_ref().and_then(|metadata| metadata.name.as_deref()).unwrap_or_default();
         for version in &item.versions {
             let name = version.version.as_deref().unwrap_or_default();
             if version.freshness.as_deref() == Some("Stale") {
@@ -136,10 +122,8 @@ fn from_aggregated(list: &APIGroupDiscoveryList) -> Result<Vec<Listable>, Error>
                     format!("the server of {group}/{name} does not answer, so its objects are not known");
                 return Err(Error::Server { code: 503, message });
             }
-            let resources = version
-                .resources
-                .iter()
-                .filter_map(|resource| from_resource(group, name, resource));
+            let resources =
+                version.resources.iter().filter_map(|resource| from_resource(group, name, resource));
             found.extend(resources);
         }
     }
@@ -159,16 +143,9 @@ fn can_be_content(verbs: &[String]) -> bool {
 }
 
 fn listable_of(group: &str, version: &str, plural: &str, kind: &str) -> Listable {
-    let resource = Resource {
-        group: group.into(),
-        version: version.into(),
-        plural: plural.into(),
-        namespaced: true,
-    };
-    Listable {
-        resource,
-        kind: kind.into(),
-    }
+    let resource =
+        Resource { group: group.into(), version: version.into(), plural: plural.into(), namespaced: true };
+    Listable { resource, kind: kind.into() }
 }
 
 /// Each resource in the first version that has it, and no events.
@@ -193,10 +170,7 @@ mod tests {
     fn names(found: &[Listable]) -> Vec<String> {
         let name = |found: &Listable| {
             let resource = &found.resource;
-            format!(
-                "{}/{} {} {}",
-                resource.group, resource.version, resource.plural, found.kind
-            )
+            format!("{}/{} {} {}", resource.group, resource.version, resource.plural, found.kind)
         };
         found.iter().map(name).collect()
     }
@@ -226,10 +200,7 @@ mod tests {
     #[test]
     fn each_resource_that_can_be_content_is_found_once() {
         let found = first_versions(from_aggregated(&aggregated("Current")).unwrap());
-        assert_eq!(
-            names(&found),
-            ["/v1 configmaps ConfigMap", "a/v2 bs B", "a/v1 cs C"]
-        );
+        assert_eq!(names(&found), ["/v1 configmaps ConfigMap", "a/v2 bs B", "a/v1 cs C"]);
     }
 
     #[test]
@@ -243,13 +214,7 @@ mod tests {
         let groups = json!({"groups": [{"name": "a", "preferredVersion": {"groupVersion": "a/v2", "version": "v2"},
             "versions": [{"groupVersion": "a/v1", "version": "v1"}, {"groupVersion": "a/v2", "version": "v2"}]}]});
         let versions = group_versions(serde_json::from_value(groups).unwrap());
-        assert_eq!(
-            versions,
-            [
-                ("a".to_owned(), "v2".to_owned()),
-                ("a".to_owned(), "v1".to_owned())
-            ]
-        );
+        assert_eq!(versions, [("a".to_owned(), "v2".to_owned()), ("a".to_owned(), "v1".to_owned())]);
         let resources = json!([
             {"name": "bs", "kind": "B", "namespaced": true, "singularName": "", "verbs": ["list", "delete"]},
             {"name": "bs/status", "kind": "B", "namespaced": true, "singularName": "", "verbs": ["list", "delete"]},

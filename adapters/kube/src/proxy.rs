@@ -25,13 +25,8 @@ impl ProxyUrl {
         if !matches!(uri.scheme_str(), Some("http" | "socks5")) || uri.host().is_none_or(str::is_empty) {
             return Err(InvalidProxyUrl { rule });
         }
-        if uri
-            .authority()
-            .is_some_and(|authority| authority.as_str().contains('@'))
-        {
-            return Err(InvalidProxyUrl {
-                rule: "must not hold a user name or password",
-            });
+        if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+            return Err(InvalidProxyUrl { rule: "must not hold a user name or password" });
         }
         Ok(Self(uri))
     }
@@ -56,15 +51,9 @@ mod tests {
         for good in ["http://proxy:3128", "http://127.0.0.1:80/", "socks5://[::1]:1080"] {
             assert!(ProxyUrl::new(good).is_ok(), "{good}");
         }
-        for bad in [
-            "",
-            "proxy:3128",
-            "https://proxy",
-            "socks4://p:1",
-            "http://",
-            "http://u:p@proxy:1",
-            "http://a b",
-        ] {
+        for bad in
+            ["", "proxy:3128", "https://proxy", "socks4://p:1", "http://", "http://u:p@proxy:1", "http://a b"]
+        {
             assert!(ProxyUrl::new(bad).is_err(), "{bad}");
         }
         assert!(ProxyUrl::new("socks5://p:1").unwrap().is_socks());

@@ -23,9 +23,7 @@ pub(crate) fn patch(live: &Value) -> Value {
 /// A merge patch of a map: null for each key that is to go.
 fn without_marks(map: &Value) -> Map<String, Value> {
     let keys = map.as_object().into_iter().flatten().map(|(key, _)| key);
-    keys.filter(|key| key.starts_with(MARK_PREFIX))
-        .map(|key| (key.clone(), Value::Null))
-        .collect()
+    keys.filter(|key| key.starts_with(MARK_PREFIX)).map(|key| (key.clone(), Value::Null)).collect()
 }
 
 #[cfg(test)]

@@ -9,11 +9,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// What stays as it is in a path segment or a query value: RFC 3986's unreserved characters. A name may have a colon
 /// (roles of the system do), which is escaped and arrives the same.
-const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// A resource: the plural under which a cluster serves a kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,20 +31,8 @@ const BUILT_IN: [(&str, &str, &str, &str, bool); 12] = [
     ("", "v1", "ResourceQuota", "resourcequotas", true),
     ("", "v1", "ServiceAccount", "serviceaccounts", true),
     ("apps", "v1", "Deployment", "deployments", true),
-    (
-        "certificates.k8s.io",
-        "v1",
-        "CertificateSigningRequest",
-        "certificatesigningrequests",
-        false,
-    ),
-    (
-        "networking.k8s.io",
-        "v1",
-        "NetworkPolicy",
-        "networkpolicies",
-        true,
-    ),
+    ("certificates.k8s.io", "v1", "CertificateSigningRequest", "certificatesigningrequests", false),
+    ("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", true),
     (RBAC, "v1", "ClusterRole", "clusterroles", false),
     (RBAC, "v1", "ClusterRoleBinding", "clusterrolebindings", false),
     (RBAC, "v1", "Role", "roles", true),
@@ -59,9 +43,7 @@ impl Resource {
     /// The resource of a kind that needs no discovery.
     pub(crate) fn built_in(kind: &GroupVersionKind) -> Option<Self> {
         let wanted = (&*kind.group, &*kind.version, &*kind.kind);
-        let found = BUILT_IN
-            .iter()
-            .find(|(group, version, kind, ..)| (*group, *version, *kind) == wanted)?;
+        let found = BUILT_IN.iter().find(|(group, version, kind, ..)| (*group, *version, *kind) == wanted)?;
         let (_, _, _, plural, namespaced) = *found;
         Some(Self {
             group: kind.group.clone(),
@@ -95,9 +77,7 @@ impl Resource {
     pub(crate) fn object(&self, key: &ObjectKey) -> Result<String, Error> {
         // The API refuses these names, too. As a path they would mean something else.
         if matches!(&*key.name, "." | "..") || key.name.contains('/') {
-            return Err(Error::Invalid {
-                message: format!("{key}: no object can have this name"),
-            });
+            return Err(Error::Invalid { message: format!("{key}: no object can have this name") });
         }
         Ok(format!("{}/{}", self.parent_of(key)?, escape(&key.name)))
     }
@@ -135,17 +115,9 @@ mod tests {
         let resource =
             |group: &str, kind: &str| Resource::built_in(&GroupVersionKind::new(group, "v1", kind)).unwrap();
         let table = [
-            (
-                resource("", "ConfigMap"),
-                key(Some("n"), "c"),
-                "/api/v1/namespaces/n/configmaps/c",
-            ),
+            (resource("", "ConfigMap"), key(Some("n"), "c"), "/api/v1/namespaces/n/configmaps/c"),
             (resource("", "Namespace"), key(None, "n"), "/api/v1/namespaces/n"),
-            (
-                resource("apps", "Deployment"),
-                key(Some("n"), "d"),
-                "/apis/apps/v1/namespaces/n/deployments/d",
-            ),
+            (resource("apps", "Deployment"), key(Some("n"), "d"), "/apis/apps/v1/namespaces/n/deployments/d"),
             (
                 resource(RBAC, "ClusterRole"),
                 key(None, "system:a b?#%"),
@@ -167,10 +139,7 @@ mod tests {
             ("ConfigMap", key(Some("n"), "../secrets/c")),
             ("ConfigMap", key(Some("n"), "..")),
         ] {
-            assert!(
-                matches!(resource(kind).object(&key), Err(Error::Invalid { .. })),
-                "{key}"
-            );
+            assert!(matches!(resource(kind).object(&key), Err(Error::Invalid { .. })), "{key}");
         }
         let sly = resource("ConfigMap").object(&key(Some("../x"), "c")).unwrap();
         assert_eq!(sly, "/api/v1/namespaces/..%2Fx/configmaps/c");
@@ -178,13 +147,7 @@ mod tests {
 
     #[test]
     fn another_version_of_a_built_in_kind_is_not_built_in() {
-        assert_eq!(
-            Resource::built_in(&GroupVersionKind::new("apps", "v1beta1", "Deployment")),
-            None
-        );
-        assert_eq!(
-            Resource::built_in(&GroupVersionKind::new("", "v1", "Deployment")),
-            None
-        );
+        assert_eq!(Resource::built_in(&GroupVersionKind::new("apps", "v1beta1", "Deployment")), None);
+        assert_eq!(Resource::built_in(&GroupVersionKind::new("", "v1", "Deployment")), None);
     }
 }

@@ -29,18 +29,13 @@ pub(crate) async fn review(
     call: &Call,
     accesses: &[Access],
 ) -> Result<Vec<bool>, Error> {
-    let requests: Vec<Request> = accesses
-        .iter()
-        .map(|access| Request::post(REVIEWS.to_owned(), question(access)))
-        .collect();
+    let requests: Vec<Request> =
+        accesses.iter().map(|access| Request::post(REVIEWS.to_owned(), question(access))).collect();
     let answers = requests.into_iter().map(|request| async move {
         let answered: Answered = transport.send(call, request).await?.read()?;
         Ok(answered.status.allowed)
     });
-    stream::iter(answers)
-        .buffered(REVIEWS_AT_ONCE)
-        .try_collect()
-        .await
+    stream::iter(answers).buffered(REVIEWS_AT_ONCE).try_collect().await
 }
 
 fn question(access: &Access) -> Value {

@@ -30,12 +30,8 @@ struct Version {
 
 /// The UID of the system's namespace.
 pub(crate) async fn uid(transport: &Transport, call: &Call) -> Result<ClusterUid, Error> {
-    let namespaces = Resource {
-        group: "".into(),
-        version: "v1".into(),
-        plural: "namespaces".into(),
-        namespaced: false,
-    };
+    let namespaces =
+        Resource { group: "".into(), version: "v1".into(), plural: "namespaces".into(), namespaced: false };
     let uri = format!("{}/{SYSTEM_NAMESPACE}", namespaces.collection(None));
     let named: Named = transport.send(call, Request::get(uri)).await?.read()?;
     Ok(ClusterUid(named.metadata.uid))
@@ -45,17 +41,12 @@ pub(crate) async fn uid(transport: &Transport, call: &Call) -> Result<ClusterUid
 pub(crate) async fn info(transport: &Transport, call: &Call) -> Result<ServerInfo, Error> {
     let answer = transport.send(call, Request::get("/version".to_owned())).await?;
     let version: Version = answer.read()?;
-    Ok(ServerInfo {
-        version: version.git_version,
-        time: answer.date().and_then(http_date),
-    })
+    Ok(ServerInfo { version: version.git_version, time: answer.date().and_then(http_date) })
 }
 
 /// Reads a `Date` header.
 fn http_date(text: &str) -> Option<Timestamp> {
-    jiff::fmt::rfc2822::DateTimeParser::new()
-        .parse_timestamp(text)
-        .ok()
+    jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text).ok()
 }
 
 #[cfg(test)]

@@ -33,48 +33,23 @@ pub(crate) struct Request {
 
 impl Request {
     pub(crate) fn get(uri: String) -> Self {
-        Self {
-            method: Method::GET,
-            uri,
-            accept: JSON,
-            content: None,
-        }
+        Self { method: Method::GET, uri, accept: JSON, content: None }
     }
 
     pub(crate) fn post(uri: String, body: Value) -> Self {
-        Self {
-            method: Method::POST,
-            uri,
-            accept: JSON,
-            content: Some((JSON, body)),
-        }
+        Self { method: Method::POST, uri, accept: JSON, content: Some((JSON, body)) }
     }
 
     pub(crate) fn put(uri: String, body: Value) -> Self {
-        Self {
-            method: Method::PUT,
-            uri,
-            accept: JSON,
-            content: Some((JSON, body)),
-        }
+        Self { method: Method::PUT, uri, accept: JSON, content: Some((JSON, body)) }
     }
 
     pub(crate) fn patch(uri: String, form: &'static str, body: Value) -> Self {
-        Self {
-            method: Method::PATCH,
-            uri,
-            accept: JSON,
-            content: Some((form, body)),
-        }
+        Self { method: Method::PATCH, uri, accept: JSON, content: Some((form, body)) }
     }
 
     pub(crate) fn delete(uri: String, body: Value) -> Self {
-        Self {
-            method: Method::DELETE,
-            uri,
-            accept: JSON,
-            content: Some((JSON, body)),
-        }
+        Self { method: Method::DELETE, uri, accept: JSON, content: Some((JSON, body)) }
     }
 
     /// Asks for another form of answer.
@@ -99,9 +74,7 @@ impl Request {
 
 /// A request that can't even be put into words.
 fn invalid(error: &dyn std::fmt::Display) -> Error {
-    Error::Invalid {
-        message: format!("no request can be made of this: {error}"),
-    }
+    Error::Invalid { message: format!("no request can be made of this: {error}") }
 }
 
 /// An answer of success.
@@ -139,10 +112,7 @@ impl Transport {
         self.within_limit(async {
             let (head, body) = self.open(request).await?.into_parts();
             let body = collect(body).await?;
-            Ok(Answer {
-                headers: head.headers,
-                body,
-            })
+            Ok(Answer { headers: head.headers, body })
         })
         .await
     }
@@ -163,20 +133,14 @@ impl Transport {
         }
         let (head, body) = answer.into_parts();
         let body = collect(body).await?;
-        let retry_after = head
-            .headers
-            .get(RETRY_AFTER)
-            .and_then(|value| value.to_str().ok());
+        let retry_after = head.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok());
         Err(Refused::read(head.status.as_u16(), retry_after, &body).into())
     }
 
     async fn within_limit<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
         match tokio::time::timeout(self.time_limit, work).await {
             Ok(outcome) => outcome,
-            Err(_) => Err(Error::TimedOut {
-                limit: self.time_limit,
-            }
-            .into()),
+            Err(_) => Err(Error::TimedOut { limit: self.time_limit }.into()),
         }
     }
 }
@@ -184,10 +148,10 @@ impl Transport {
 async fn collect(body: Body) -> Result<Bytes, Failure> {
     match Limited::new(body, ANSWER_BYTES_MAX).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(Error::Unsupported {
-            what: format!("an answer of more than {ANSWER_BYTES_MAX} bytes"),
+        Err(error) if error.is::<LengthLimitError>() => {
+            Err(Error::Unsupported { what: format!("an answer of more than {ANSWER_BYTES_MAX} bytes") }
+                .into())
         }
-        .into()),
         Err(error) => Err(error_of_client(kube::Error::Service(error))),
     }
 }

@@ -8,7 +8,7 @@
 //!
 //! Either way the write carries the observed `resourceVersion`, so what is decided here holds when it arrives. That is
 //! also why a conflict with others may be looked for here, where the API server would name one that is none: with our
-//! own `Update` entry, and with its [`UNRECORDED`] one for what nobody holds. An apply over those is forced.
+//! own `Update` entry, and with its [`UNRECORDED`](crate::fields::UNRECORDED) one for what nobody holds. An apply over those is forced.
 //!
 //! An entry of another API version is read as if it were of this one: versions that are served side by side mostly name
 //! their fields the same.
@@ -16,7 +16,7 @@
 use dcm_core::port::cluster::Error;
 use serde_json::{Value, json};
 
-use crate::fields::{FieldSet, Ownership, Step, UNRECORDED, entries, has_key, is_key_value, is_ours};
+use crate::fields::{FieldSet, Ownership, Step, entries, has_key, is_key_value, is_ours};
 
 /// How to write.
 #[derive(Debug, PartialEq)]
@@ -36,13 +36,15 @@ pub(crate) enum Way {
 /// [`Error::FieldConflict`] when another manager holds a field that the manifest would change, without `force`.
 pub(crate) fn choose(live: &Value, manifest: &Value, force: bool) -> Result<Way, Error> {
     let ownership = Ownership::read(live);
-    if ownership.updated.is_empty() && !ownership.is_unrecorded() {
+    if ownership.updated.is_empty() && !ownership.unrecorded {
         return Ok(Way::Apply { force });
     }
     if !force {
         refuse_conflicts(live, manifest, &ownership)?;
     }
-    if leaves_behind(&ownership.updated, live, manifest) {
+    // What nobody is recorded for would hold a field of ours, too.
+    let left = if ownership.unrecorded { &ownership.ours } else { &ownership.updated };
+    if leaves_behind(left, live, manifest) {
         Ok(Way::Replace(replacement(live, manifest, &ownership)))
     } else {
         Ok(Way::Apply { force: true })
@@ -63,23 +65,15 @@ fn leaves_behind(set: &FieldSet, live: &Value, manifest: &Value) -> bool {
             return false;
         };
         let Some(live) = step.find(live) else { return false };
-        step.find(manifest)
-            .is_none_or(|manifest| leaves_behind(below, live, manifest))
+        step.find(manifest).is_none_or(|manifest| leaves_behind(below, live, manifest))
     })
 }
 
 fn refuse_conflicts(live: &Value, manifest: &Value, ownership: &Ownership) -> Result<(), Error> {
-    for (manager, fields) in ownership
-        .others
-        .iter()
-        .filter(|(manager, _)| manager != UNRECORDED)
-    {
+    for (manager, fields) in &ownership.others {
         let found = conflict(fields, &ownership.shape, live, manifest);
         if let Some(field) = found {
-            return Err(Error::FieldConflict {
-                manager: manager.clone(),
-                field,
-            });
+            return Err(Error::FieldConflict { manager: manager.clone(), field });
         }
     }
     Ok(())
@@ -105,12 +99,7 @@ fn conflict(set: &FieldSet, shape: &FieldSet, live: &Value, manifest: &Value) ->
 
 fn replacement(live: &Value, manifest: &Value, ownership: &Ownership) -> Value {
     let mut body = live.clone();
-    remove(
-        &mut body,
-        &ownership.ours,
-        &ownership.others_together(),
-        Some(manifest),
-    );
+    remove(&mut body, &ownership.ours, &ownership.others_together(), Some(manifest));
     merge(&mut body, manifest, Some(&ownership.shape));
     body["metadata"]["managedFields"] = managed_fields(live, manifest, &ownership.ours);
     body
@@ -152,11 +141,7 @@ fn merge(value: &mut Value, manifest: &Value, shape: Option<&FieldSet>) {
     match (value, manifest) {
         (Value::Object(members), Value::Object(wanted)) if !one_value => {
             for (name, wanted) in wanted {
-                merge(
-                    members.entry(name.as_str()).or_insert(Value::Null),
-                    wanted,
-                    below(name),
-                );
+                merge(members.entry(name.as_str()).or_insert(Value::Null), wanted, below(name));
             }
         }
         (Value::Array(items), Value::Array(wanted)) if !one_value => {
@@ -206,22 +191,19 @@ impl Identity {
     fn is_same(&self, live: &Value, wanted: &Value) -> bool {
         match self {
             Self::Value => live == wanted,
-            Self::Fields(names) => names
-                .iter()
-                .all(|name| is_key_value(name, live.get(name), wanted.get(name))),
+            Self::Fields(names) => {
+                names.iter().all(|name| is_key_value(name, live.get(name), wanted.get(name)))
+            }
         }
     }
 }
 
 /// The part of the set that is about this item of a list with keys.
 fn shape_of_item<'a>(shape: &'a FieldSet, item: &Value) -> Option<&'a FieldSet> {
-    shape
-        .children
-        .iter()
-        .find_map(|(name, below)| match Step::parse(name)? {
-            Step::Key(key) => has_key(item, &key).then_some(below),
-            _ => None,
-        })
+    shape.children.iter().find_map(|(name, below)| match Step::parse(name)? {
+        Step::Key(key) => has_key(item, &key).then_some(below),
+        _ => None,
+    })
 }
 
 /// The entries of others as they are, and one of ours that says *apply* for what the manifest has kept. What the
@@ -230,10 +212,8 @@ fn managed_fields(live: &Value, manifest: &Value, ours: &FieldSet) -> Value {
     let mut kept: Vec<Value> = entries(live).filter(|entry| !is_ours(entry)).cloned().collect();
     let fields = ours.within(manifest);
     if !fields.is_empty() {
-        let time = entries(live)
-            .filter(|entry| is_ours(entry))
-            .filter_map(|entry| entry["time"].as_str())
-            .max();
+        let time =
+            entries(live).filter(|entry| is_ours(entry)).filter_map(|entry| entry["time"].as_str()).max();
         let mut entry = json!({
             "manager": dcm_core::port::cluster::FIELD_MANAGER,
             "operation": "Apply",
@@ -252,11 +232,7 @@ fn managed_fields(live: &Value, manifest: &Value, ours: &FieldSet) -> Value {
 /// The API server takes a missing or empty list for one that the sender does not understand, and keeps what it has;
 /// one empty entry means that there are none.
 pub(crate) fn entries_or_reset(entries: Vec<Value>) -> Value {
-    if entries.is_empty() {
-        json!([{}])
-    } else {
-        Value::Array(entries)
-    }
+    if entries.is_empty() { json!([{}]) } else { Value::Array(entries) }
 }
 
 #[cfg(test)]

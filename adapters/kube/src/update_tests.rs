@@ -45,15 +45,14 @@ fn an_object_is_applied_unless_something_of_ours_would_stay_behind() {
         ("applied, removed, force", applied, "a1", true, Some(true)),
         ("by nobody", &[], "a2", false, Some(true)),
         ("by nobody, adopted", unrecorded, "a2 b2", false, Some(true)),
+        ("by nobody, removed", unrecorded, "a1", false, None),
         ("adopted", adopted, "a2", false, Some(false)),
         ("both, applied is removed", both, "a1", false, Some(true)),
         ("both, created is removed", both, "b1", false, None),
     ];
     for (what, managers, said, force, expected) in table {
-        let said: serde_json::Map<String, Value> = said
-            .split(' ')
-            .map(|field| (field[..1].to_owned(), field[1..].into()))
-            .collect();
+        let said: serde_json::Map<String, Value> =
+            said.split(' ').map(|field| (field[..1].to_owned(), field[1..].into())).collect();
         let live = live(&json!({"a": "1", "b": "1"}), managers);
         let way = choose(&live, &manifest(&said.into()), force).unwrap();
         match (way, expected) {
@@ -67,20 +66,14 @@ fn an_object_is_applied_unless_something_of_ours_would_stay_behind() {
 #[test]
 fn what_is_gone_already_is_not_left_behind() {
     let live = live(&json!({"a": "1"}), &[("dcm", "Update", &["a", "b"])]);
-    assert_eq!(
-        choose(&live, &manifest(&json!({"a": "1"})), true).unwrap(),
-        Way::Apply { force: true }
-    );
+    assert_eq!(choose(&live, &manifest(&json!({"a": "1"})), true).unwrap(), Way::Apply { force: true });
 }
 
 #[test]
 fn a_replacement_has_what_the_manifest_says_and_what_others_wrote_and_nothing_more_of_ours() {
     let live = live(
         &json!({"mine": "1", "gone": "1", "shared": "1", "theirs": "1", "nobodys": "1"}),
-        &[
-            ("dcm", "Update", &["mine", "gone", "shared"]),
-            ("kubectl", "Update", &["theirs", "shared"]),
-        ],
+        &[("dcm", "Update", &["mine", "gone", "shared"]), ("kubectl", "Update", &["theirs", "shared"])],
     );
     let body = replaced(choose(&live, &manifest(&json!({"mine": "2", "new": "1"})), false).unwrap());
     let expected = json!({"mine": "2", "new": "1", "shared": "1", "theirs": "1", "nobodys": "1"});
@@ -93,10 +86,7 @@ fn a_replacement_has_what_the_manifest_says_and_what_others_wrote_and_nothing_mo
 fn a_replacement_turns_our_entry_into_one_of_apply() {
     let live = live(
         &json!({"mine": "1", "gone": "1", "theirs": "1"}),
-        &[
-            ("dcm", "Update", &["mine", "gone"]),
-            ("kubectl", "Update", &["theirs"]),
-        ],
+        &[("dcm", "Update", &["mine", "gone"]), ("kubectl", "Update", &["theirs"])],
     );
     let body = replaced(choose(&live, &manifest(&json!({"mine": "2"})), false).unwrap());
     let expected = json!([
@@ -169,10 +159,7 @@ fn lists_with_keys_merge_by_key() {
 
 #[test]
 fn a_key_field_with_a_default_need_not_be_spelled() {
-    let (tcp, udp) = (
-        r#"k:{"port":80,"protocol":"TCP"}"#,
-        r#"k:{"port":80,"protocol":"UDP"}"#,
-    );
+    let (tcp, udp) = (r#"k:{"port":80,"protocol":"TCP"}"#, r#"k:{"port":80,"protocol":"UDP"}"#);
     let item = || json!({".": {}, "f:port": {}, "f:protocol": {}, "f:name": {}});
     let ours = json!({"f:p": {(tcp): item(), (udp): item()}});
     let live = json!({"p": [

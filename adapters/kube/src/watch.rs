@@ -11,18 +11,15 @@ use dcm_core::manifest::GroupVersionKind;
 use dcm_core::port::cluster::{Call, Error, LABEL_OWNER, Object, Selection, Watch, WatchEvent};
 use futures::stream::{self, StreamExt as _};
 use kube::core::WatchEvent as Told;
-use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::events::Events;
 use crate::failure::{Failure, Refused};
+use crate::list;
 use crate::object;
 use crate::resource::{Resource, escape};
-use crate::transport::{Request, Transport};
-
-/// Objects on one page of a list.
-const PAGE_OBJECTS: u32 = 500;
+use crate::transport::{JSON, Request, Transport};
 
 /// Most beginnings in a row that bring nothing.
 const ATTEMPTS_MAX: u32 = 3;
@@ -50,15 +47,11 @@ pub(crate) async fn follow(
     selection: &Selection,
 ) -> Result<Watch, Failure> {
     let selector = format!("{LABEL_OWNER}={}", selection.owner);
-    let collection = format!(
-        "{}?labelSelector={}",
-        resource.collection(None),
-        escape(&selector)
-    );
     let mut follower = Follower {
         transport,
         call,
-        collection,
+        path: resource.collection(None),
+        query: format!("&labelSelector={}", escape(&selector)),
         kind: selection.kind.clone(),
         state: State::List,
         version: String::new(),
@@ -77,7 +70,8 @@ pub(crate) async fn follow(
 struct Follower {
     transport: Arc<Transport>,
     call: Call,
-    collection: String,
+    path: String,
+    query: String,
     kind: GroupVersionKind,
     state: State,
     /// The resource version that was reached.
@@ -133,9 +127,10 @@ impl Follower {
 
     async fn open(&mut self) -> Result<Option<WatchEvent>, Failure> {
         let uri = format!(
-            "{}&watch=true&allowWatchBookmarks=true&timeoutSeconds={}&resourceVersion={}",
-            self.collection,
+            "{}?watch=true&allowWatchBookmarks=true&timeoutSeconds={}{}&resourceVersion={}",
+            self.path,
             WATCH_TIME.as_secs(),
+            self.query,
             escape(&self.version)
         );
         let events = self.transport.events(&self.call, Request::get(uri)).await?;
@@ -192,47 +187,14 @@ impl Follower {
         Ok(())
     }
 
-    /// All objects, page by page, and the resource version that they are of.
     async fn list(&mut self) -> Result<Vec<Object>, Failure> {
-        let mut objects = Vec::new();
-        let mut page_after = String::new();
-        loop {
-            let mut uri = format!("{}&limit={PAGE_OBJECTS}", self.collection);
-            if !page_after.is_empty() {
-                uri = format!("{uri}&continue={}", escape(&page_after));
-            }
-            let page: Page = self.transport.send(&self.call, Request::get(uri)).await?.read()?;
-            for body in page.items.into_iter().flatten() {
-                objects.push(object::read(&self.kind, body)?);
-            }
-            page_after = page.metadata.page_after;
-            if page_after.is_empty() {
-                self.version = page.metadata.resource_version;
-                return Ok(objects);
-            }
-        }
+        let listed = list::all(&self.transport, &self.call, &self.path, &self.query, JSON).await?;
+        self.version = listed.version;
+        let read = |body| object::read(&self.kind, body).map_err(Failure::from);
+        listed.items.into_iter().map(read).collect()
     }
 }
 
 fn broken(what: &'static str) -> Failure {
-    Error::Unreachable {
-        source: Arc::new(Broken(what)),
-    }
-    .into()
-}
-
-/// One page of a list.
-#[derive(Deserialize)]
-struct Page {
-    metadata: PageMetadata,
-    /// Null for none, in some answers.
-    items: Option<Vec<Value>>,
-}
-
-#[derive(Deserialize)]
-struct PageMetadata {
-    #[serde(rename = "resourceVersion", default)]
-    resource_version: String,
-    #[serde(rename = "continue", default)]
-    page_after: String,
+    Error::Unreachable { source: Arc::new(Broken(what)) }.into()
 }

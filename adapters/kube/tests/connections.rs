@@ -47,20 +47,13 @@ async fn a_burst_of_requests_shares_one_connection() {
     let server = &environment.clusters()[0];
     let direct = server.url_by(Route::Direct);
     let (address, count) = counting_proxy(direct.trim_start_matches("https://").to_owned()).await;
-    let kubeconfig = server
-        .admin_kubeconfig(Route::Direct)
-        .replace(&direct, &format!("https://{address}"));
+    let kubeconfig = server.admin_kubeconfig(Route::Direct).replace(&direct, &format!("https://{address}"));
     let (cluster, call) = (connect(&kubeconfig, &Options::default()).await, call("burst"));
     namespace(&cluster, &call, "burst").await;
-    let maps: Vec<_> = (0..BURST)
-        .map(|n| data(&call, "burst", &format!("c{n}"), &json!({"n": "1"})))
-        .collect();
+    let maps: Vec<_> =
+        (0..BURST).map(|n| data(&call, "burst", &format!("c{n}"), &json!({"n": "1"}))).collect();
     let made = futures::future::join_all(maps.iter().map(|map| cluster.create(&call, map))).await;
-    assert!(
-        made.iter().all(Result::is_ok),
-        "{:?}",
-        made.iter().find(|made| made.is_err())
-    );
+    assert!(made.iter().all(Result::is_ok), "{:?}", made.iter().find(|made| made.is_err()));
     assert_eq!(count.load(Ordering::Relaxed), 1);
 }
 
@@ -73,14 +66,7 @@ fn plain(server: &str, more: &str) -> String {
 }
 
 fn insecure() -> Options {
-    Options {
-        allowed: Allowed {
-            insecure: true,
-            proxy: true,
-            ..Allowed::default()
-        },
-        ..Options::default()
-    }
+    Options { allowed: Allowed { insecure: true, proxy: true, ..Allowed::default() }, ..Options::default() }
 }
 
 /// Answers each connection's first bytes with this text, and tells their first line.
@@ -101,10 +87,7 @@ async fn answering(text: String) -> (String, tokio::sync::mpsc::UnboundedReceive
 }
 
 fn answer(code: u16, body: &str) -> String {
-    format!(
-        "HTTP/1.1 {code} X\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-        body.len()
-    )
+    format!("HTTP/1.1 {code} X\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
 }
 
 /// Set for the process that [`proxies_of_the_environment_are_not_used`] starts.
@@ -115,34 +98,18 @@ async fn proxies_of_the_environment_are_not_used() {
     if std::env::var_os(CHILD).is_none() {
         // The environment of a process can't be changed safely, so the test runs again in one of its own.
         let mut command = std::process::Command::new(std::env::current_exe().unwrap());
-        command
-            .args(["--exact", "proxies_of_the_environment_are_not_used"])
-            .env(CHILD, "1");
-        for name in [
-            "HTTP_PROXY",
-            "http_proxy",
-            "HTTPS_PROXY",
-            "https_proxy",
-            "ALL_PROXY",
-            "all_proxy",
-        ] {
+        command.args(["--exact", "proxies_of_the_environment_are_not_used"]).env(CHILD, "1");
+        for name in ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"] {
             command.env(name, "http://127.0.0.1:9");
         }
         let output = command.output().unwrap();
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stdout)
-        );
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
         return;
     }
     let (address, mut seen) = answering(answer(200, r#"{"metadata": {"uid": "u"}}"#)).await;
     let cluster = connect(&plain(&format!("http://{address}"), ""), &insecure()).await;
     assert_eq!(&*cluster.uid(&call("c")).await.unwrap().0, "u");
-    assert_eq!(
-        seen.recv().await.unwrap(),
-        "GET /api/v1/namespaces/kube-system HTTP/1.1"
-    );
+    assert_eq!(seen.recv().await.unwrap(), "GET /api/v1/namespaces/kube-system HTTP/1.1");
 }
 
 #[tokio::test]
@@ -150,21 +117,12 @@ async fn a_proxy_that_is_named_is_used() {
     let server = "https://cluster.invalid:6443";
     let (address, mut seen) = answering(answer(502, "")).await;
     let by_kubeconfig = plain(server, &format!(", proxy-url: 'http://{address}'"));
-    let of_options = Options {
-        proxy: Some(ProxyUrl::new(&format!("http://{address}")).unwrap()),
-        ..Options::default()
-    };
+    let of_options =
+        Options { proxy: Some(ProxyUrl::new(&format!("http://{address}")).unwrap()), ..Options::default() };
     for (kubeconfig, options) in [(by_kubeconfig, insecure()), (plain(server, ""), of_options)] {
-        let error = connect(&kubeconfig, &options)
-            .await
-            .uid(&call("c"))
-            .await
-            .unwrap_err();
+        let error = connect(&kubeconfig, &options).await.uid(&call("c")).await.unwrap_err();
         assert!(matches!(error, Error::Unreachable { .. }), "{error}");
-        assert_eq!(
-            seen.recv().await.unwrap(),
-            "CONNECT cluster.invalid:6443 HTTP/1.1"
-        );
+        assert_eq!(seen.recv().await.unwrap(), "CONNECT cluster.invalid:6443 HTTP/1.1");
     }
 }
 
@@ -173,10 +131,7 @@ async fn a_failure_is_told_once_and_not_tried_again() {
     let (address, mut seen) = answering(answer(503, "busy")).await;
     let cluster = connect(&plain(&format!("http://{address}"), ""), &insecure()).await;
     let error = cluster.uid(&call("c")).await.unwrap_err();
-    assert!(
-        matches!(&error, Error::Server { code: 503, message } if message == "busy"),
-        "{error}"
-    );
+    assert!(matches!(&error, Error::Server { code: 503, message } if message == "busy"), "{error}");
     seen.recv().await.unwrap();
     assert!(seen.try_recv().is_err(), "it was tried again");
 }
@@ -207,11 +162,7 @@ fn running(server: &str, command: &str, arguments: &[&str]) -> String {
 fn running_only(command: &str) -> Options {
     let exec_commands = Commands::Named([command.to_owned()].into());
     Options {
-        allowed: Allowed {
-            exec_commands,
-            insecure: true,
-            ..Allowed::default()
-        },
+        allowed: Allowed { exec_commands, insecure: true, ..Allowed::default() },
         request_time_limit: std::time::Duration::from_secs(2),
         ..Options::default()
     }
@@ -230,19 +181,12 @@ async fn a_program_that_is_allowed_gives_the_credential() {
 
 #[tokio::test]
 async fn a_program_that_fails_or_hangs_is_told_without_what_it_said() {
-    let failing = running(
-        "http://127.0.0.1:1",
-        "sh",
-        &["-c", "echo hunter2; echo hunter2 >&2; exit 1"],
-    );
+    let failing = running("http://127.0.0.1:1", "sh", &["-c", "echo hunter2; echo hunter2 >&2; exit 1"]);
     let hanging = running("http://127.0.0.1:1", "sleep", &["3"]);
     for (kubeconfig, command) in [(failing, "sh"), (hanging, "sleep")] {
         let connected = KubeCluster::connect(&Secret::new(kubeconfig), &running_only(command)).await;
         let error = connected.err().unwrap();
-        assert!(
-            matches!(error, Error::Kubeconfig { .. } | Error::TimedOut { .. }),
-            "{error}"
-        );
+        assert!(matches!(error, Error::Kubeconfig { .. } | Error::TimedOut { .. }), "{error}");
         assert!(!format!("{error:?} {error}").contains("hunter2"));
     }
 }
@@ -250,24 +194,15 @@ async fn a_program_that_fails_or_hangs_is_told_without_what_it_said() {
 #[tokio::test]
 async fn what_can_not_be_decoded_is_refused_by_place() {
     for (user, expected) in [
-        (
-            "client-certificate-data: hunter2!, client-key-data: aGk=",
-            "users[].user.client-certificate",
-        ),
-        (
-            "client-certificate-data: aGk=, client-key-data: aGk=",
-            "its certificates or its key",
-        ),
+        ("client-certificate-data: hunter2!, client-key-data: aGk=", "users[].user.client-certificate"),
+        ("client-certificate-data: aGk=, client-key-data: aGk=", "its certificates or its key"),
         ("client-key-data: aGk=", "users[].user.client-certificate"),
     ] {
         let kubeconfig = format!(
             "current-context: c\ncontexts: [{{name: c, context: {{cluster: c, user: u}}}}]\n\
              clusters: [{{name: c, cluster: {{server: 'https://127.0.0.1:1'}}}}]\nusers: [{{name: u, user: {{{user}}}}}]\n"
         );
-        let error = KubeCluster::connect(&Secret::new(kubeconfig), &Options::default())
-            .await
-            .err()
-            .unwrap();
+        let error = KubeCluster::connect(&Secret::new(kubeconfig), &Options::default()).await.err().unwrap();
         assert!(error.to_string().contains(expected), "{error}");
         assert!(!format!("{error:?}").contains("hunter2"));
     }
@@ -283,9 +218,7 @@ impl Kubeconfigs for Counting {
         if cluster.to_string() == "p/known" {
             Ok(Secret::new(plain("https://127.0.0.1:1", "")))
         } else {
-            Err(Error::Kubeconfig {
-                reason: "there is none".into(),
-            })
+            Err(Error::Kubeconfig { reason: "there is none".into() })
         }
     }
 }

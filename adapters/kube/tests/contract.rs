@@ -39,19 +39,13 @@ impl Other for Somebody {
         let object: DynamicObject = serde_json::from_value(body.clone())?;
         let kind = dcm_core::manifest::kind_of(body)?;
         let api = self.api(&kind, object.metadata.namespace.as_deref());
-        let parameters = PostParams {
-            field_manager: Some(OTHER_MANAGER.into()),
-            ..PostParams::default()
-        };
+        let parameters = PostParams { field_manager: Some(OTHER_MANAGER.into()), ..PostParams::default() };
         api.create(&parameters, &object).await?;
         Ok(())
     }
 
     async fn edit(&self, kind: &GroupVersionKind, key: &ObjectKey, patch: &Value) -> Result<(), OtherError> {
-        let parameters = PatchParams {
-            field_manager: Some(OTHER_MANAGER.into()),
-            ..PatchParams::default()
-        };
+        let parameters = PatchParams { field_manager: Some(OTHER_MANAGER.into()), ..PatchParams::default() };
         let api = self.api(kind, key.namespace.as_deref());
         api.patch(&key.name, &parameters, &Patch::Merge(patch)).await?;
         Ok(())

@@ -34,39 +34,23 @@ async fn a_cluster_that_goes_away_is_told_and_found_again() {
     let cluster = connect(&server.admin_kubeconfig(Route::Proxy), &options).await;
     let call = call("faults");
     namespace(&cluster, &call, "faults").await;
-    let made = cluster
-        .create(&call, &data(&call, "faults", "c", &json!({})))
-        .await
-        .unwrap();
-    let faulty = Faulty {
-        server,
-        cluster,
-        call,
-        made,
-    };
+    let made = cluster.create(&call, &data(&call, "faults", "c", &json!({}))).await.unwrap();
+    let faulty = Faulty { server, cluster, call, made };
     faulty.a_watch_survives_a_dropped_connection().await;
     faulty.a_cut_is_told_at_once_and_ends_a_watch().await;
-    faulty
-        .a_hang_ends_calls_at_their_limit_and_a_watch_after_silence()
-        .await;
+    faulty.a_hang_ends_calls_at_their_limit_and_a_watch_after_silence().await;
     faulty.a_restarted_server_is_found_again().await;
 }
 
 impl Faulty<'_> {
     async fn watch(&self) -> Watch {
-        let mut watch = self
-            .cluster
-            .watch(&self.call, &selection(&self.call, &config_map()))
-            .await
-            .unwrap();
+        let mut watch = self.cluster.watch(&self.call, &selection(&self.call, &config_map())).await.unwrap();
         assert!(matches!(watch.next().await, Some(Ok(WatchEvent::Listed(_)))));
         watch
     }
 
     async fn get(&self) -> Result<Option<Object>, Error> {
-        self.cluster
-            .get(&self.call, &self.made.kind, &self.made.key)
-            .await
+        self.cluster.get(&self.call, &self.made.kind, &self.made.key).await
     }
 
     async fn a_watch_survives_a_dropped_connection(&self) {
@@ -111,13 +95,16 @@ impl Faulty<'_> {
         assert!(self.get().await.unwrap().is_some());
     }
 
+    /// Writes the object anew, which a watch is told.
+    async fn touch(&self, value: &str) -> Object {
+        let wanted = data(&self.call, "faults", "c", &json!({"a": value}));
+        let live = self.get().await.unwrap().unwrap();
+        self.cluster.update(&self.call, &wanted, &observed(&live), false).await.unwrap()
+    }
+
     async fn a_hang_ends_calls_at_their_limit_and_a_watch_after_silence(&self) {
         let mut watch = self.watch().await;
-        let changed = data(&self.call, "faults", "c", &json!({"a": "1"}));
-        self.cluster
-            .update(&self.call, &changed, &observed(&self.made), false)
-            .await
-            .unwrap();
+        self.touch("1").await;
         assert!(matches!(watch.next().await, Some(Ok(WatchEvent::Applied(_)))));
         self.server.proxy().hang().await.unwrap();
         let error = self.get().await.unwrap_err();
@@ -130,17 +117,27 @@ impl Faulty<'_> {
 
     async fn a_restarted_server_is_found_again(&self) {
         let mut watch = self.watch().await;
+        self.touch("2").await;
+        assert!(matches!(watch.next().await, Some(Ok(WatchEvent::Applied(_)))));
         self.server.kill();
         self.server.restart().await.unwrap();
-        // The watch goes on, or has ended because it took longer than it tries.
-        let gone_on = async {
-            while let Some(Ok(_)) = watch.next().await {
-                if self.get().await.is_ok() {
-                    return;
+        let changed = self.touch("3").await;
+        // Nobody asked the watch for anything meanwhile, so it has all its attempts.
+        let told = async {
+            loop {
+                match watch.next().await.expect("the watch goes on").unwrap() {
+                    WatchEvent::Applied(object) if object.resource_version == changed.resource_version => {
+                        return;
+                    }
+                    WatchEvent::Listed(objects)
+                        if objects.iter().any(|object| object.body == changed.body) =>
+                    {
+                        return;
+                    }
+                    _ => {}
                 }
             }
         };
-        within(LIMIT, gone_on).await;
-        assert!(self.get().await.unwrap().is_some());
+        within(LIMIT, told).await;
     }
 }

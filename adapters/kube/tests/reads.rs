@@ -19,9 +19,7 @@ const LIMIT: Duration = Duration::from_secs(20);
 fn paths(server: &Server, owner: &str) -> Vec<String> {
     let filter = AuditFilter::new().stage(Stage::ResponseComplete);
     let events = server.audit_log().matching(&filter).unwrap();
-    let of_owner = events
-        .into_iter()
-        .filter(|event| event.user_agent.contains(&format!(" owner={owner} ")));
+    let of_owner = events.into_iter().filter(|event| event.user_agent.contains(&format!(" owner={owner} ")));
     of_owner.map(|event| event.request_uri).collect()
 }
 
@@ -62,50 +60,23 @@ async fn a_custom_kind_is_discovered_once_and_again_when_it_is_not_known() {
     let key = key(&kind, Some("custom"), "w0");
     let missing = cluster.get(&call, &kind, &key).await.unwrap_err();
     assert!(matches!(missing, Error::UnknownKind { .. }), "{missing}");
-    let missing = cluster
-        .watch(&call, &selection(&call, &kind))
-        .await
-        .err()
-        .unwrap();
+    let missing = cluster.watch(&call, &selection(&call, &kind)).await.err().unwrap();
     assert!(matches!(missing, Error::UnknownKind { .. }), "{missing}");
 
     kubectl(server, &["apply", "-f", "-"], &definition(group));
-    kubectl(
-        server,
-        &[
-            "wait",
-            "--for=condition=established",
-            "crd",
-            &format!("widgets.{group}"),
-        ],
-        "",
-    );
+    kubectl(server, &["wait", "--for=condition=established", "crd", &format!("widgets.{group}")], "");
     let count = paths(server, "custom").len();
     let widgets: Vec<_> = (0..5)
-        .map(|n| {
-            widget(
-                &call,
-                group,
-                "custom",
-                &format!("w{n}"),
-                &json!({"n": n, "old": 1}),
-            )
-        })
+        .map(|n| widget(&call, group, "custom", &format!("w{n}"), &json!({"n": n, "old": 1})))
         .collect();
     let made = futures::future::join_all(widgets.iter().map(|widget| cluster.create(&call, widget))).await;
     let made: Vec<Object> = made.into_iter().map(Result::unwrap).collect();
     let asked = paths(server, "custom").split_off(count);
-    let discoveries = asked
-        .iter()
-        .filter(|path| *path == &format!("/apis/{group}/v1"))
-        .count();
+    let discoveries = asked.iter().filter(|path| *path == &format!("/apis/{group}/v1")).count();
     assert_eq!((discoveries, asked.len()), (1, 6), "{asked:?}");
 
     let wanted = widget(&call, group, "custom", "w1", &json!({"n": 7}));
-    let changed = cluster
-        .update(&call, &wanted, &observed(&made[1]), false)
-        .await
-        .unwrap();
+    let changed = cluster.update(&call, &wanted, &observed(&made[1]), false).await.unwrap();
     assert_eq!(changed.body["spec"], json!({"n": 7}));
 
     // A kind of a known group that is not there, and a known kind that goes.
@@ -139,10 +110,7 @@ async fn built_in_kinds_need_no_discovery() {
         ("apps", "Deployment", Some("default")),
     ] {
         let kind = kind(group, "v1", name);
-        let found = cluster
-            .get(&call, &kind, &key(&kind, namespace, "no-such-thing"))
-            .await
-            .unwrap();
+        let found = cluster.get(&call, &kind, &key(&kind, namespace, "no-such-thing")).await.unwrap();
         assert!(found.is_none(), "{kind}");
     }
     let asked = paths(server, "built-in");
@@ -151,10 +119,7 @@ async fn built_in_kinds_need_no_discovery() {
 
 /// The next event, which must come.
 async fn next(watch: &mut Watch) -> WatchEvent {
-    within(LIMIT, watch.next())
-        .await
-        .expect("the watch ended")
-        .unwrap()
+    within(LIMIT, watch.next()).await.expect("the watch ended").unwrap()
 }
 
 fn listed(event: WatchEvent) -> Vec<String> {
@@ -170,33 +135,15 @@ async fn a_watch_tells_what_there_is_and_then_what_changes() {
     let server = &environment.clusters()[0];
     let (cluster, call) = (administrator(server).await, call("watches"));
     namespace(&cluster, &call, "watches").await;
-    let first = cluster
-        .create(&call, &data(&call, "watches", "first", &json!({"a": "1"})))
-        .await
-        .unwrap();
-    let mut watch = cluster
-        .watch(&call, &selection(&call, &config_map()))
-        .await
-        .unwrap();
+    let first = cluster.create(&call, &data(&call, "watches", "first", &json!({"a": "1"}))).await.unwrap();
+    let mut watch = cluster.watch(&call, &selection(&call, &config_map())).await.unwrap();
     assert_eq!(listed(next(&mut watch).await), ["first"]);
 
     let changed = data(&call, "watches", "first", &json!({"a": "2"}));
-    let changed = cluster
-        .update(&call, &changed, &observed(&first), false)
-        .await
-        .unwrap();
-    let second = cluster
-        .create(&call, &data(&call, "watches", "second", &json!({})))
-        .await
-        .unwrap();
-    cluster
-        .delete(&call, &second.kind, &second.key, &observed(&second))
-        .await
-        .unwrap();
-    cluster
-        .release(&call, &changed.kind, &changed.key, &observed(&changed))
-        .await
-        .unwrap();
+    let changed = cluster.update(&call, &changed, &observed(&first), false).await.unwrap();
+    let second = cluster.create(&call, &data(&call, "watches", "second", &json!({}))).await.unwrap();
+    cluster.delete(&call, &second.kind, &second.key, &observed(&second)).await.unwrap();
+    cluster.release(&call, &changed.kind, &changed.key, &observed(&changed)).await.unwrap();
     match next(&mut watch).await {
         WatchEvent::Applied(object) => {
             assert_eq!(object.body["data"], json!({"a": "2"}));
@@ -217,37 +164,21 @@ async fn a_long_list_comes_in_pages() {
     let server = &environment.clusters()[0];
     let (cluster, call) = (administrator(server).await, call("pages"));
     namespace(&cluster, &call, "pages").await;
-    let maps: Vec<_> = (0..620)
-        .map(|n| data(&call, "pages", &format!("c{n}"), &json!({})))
-        .collect();
+    let maps: Vec<_> = (0..620).map(|n| data(&call, "pages", &format!("c{n}"), &json!({}))).collect();
     for chunk in maps.chunks(100) {
         let made = futures::future::join_all(chunk.iter().map(|map| cluster.create(&call, map))).await;
         assert!(made.iter().all(Result::is_ok));
     }
-    let mut watch = cluster
-        .watch(&call, &selection(&call, &config_map()))
-        .await
-        .unwrap();
+    let mut watch = cluster.watch(&call, &selection(&call, &config_map())).await.unwrap();
     assert_eq!(listed(next(&mut watch).await).len(), 620);
-    let pages = paths(server, "pages")
-        .into_iter()
-        .filter(|path| path.contains("limit=500"))
-        .count();
+    let pages = paths(server, "pages").into_iter().filter(|path| path.contains("limit=500")).count();
     assert_eq!(pages, 2);
 }
 
 /// A Deployment and a Service, and what the controllers of a whole Kubernetes make of them.
 fn deployment_and_service(server: &Server) {
-    let web = [
-        "create",
-        "-n",
-        "contents",
-        "deployment",
-        "web",
-        "--image=x",
-        "-o",
-        "jsonpath={.metadata.uid}",
-    ];
+    let web =
+        ["create", "-n", "contents", "deployment", "web", "--image=x", "-o", "jsonpath={.metadata.uid}"];
     let uid = kubectl(server, &web, "");
     let service = [
         "create",
@@ -286,42 +217,21 @@ async fn contents_are_what_people_put_into_a_namespace() {
     let server = &environment.clusters()[0];
     let (cluster, call) = (administrator(server).await, call("contents"));
     namespace(&cluster, &call, "contents").await;
-    cluster
-        .create(&call, &data(&call, "contents", "ours", &json!({})))
-        .await
-        .unwrap();
-    let of_other_context = Call {
-        context: Some(dcm_core::name::ContextId::new("lc-2").unwrap()),
-        ..call.clone()
-    };
-    cluster
-        .create(
-            &call,
-            &data(&of_other_context, "contents", "other-context", &json!({})),
-        )
-        .await
-        .unwrap();
+    cluster.create(&call, &data(&call, "contents", "ours", &json!({}))).await.unwrap();
+    let of_other_context =
+        Call { context: Some(dcm_core::name::ContextId::new("lc-2").unwrap()), ..call.clone() };
+    cluster.create(&call, &data(&of_other_context, "contents", "other-context", &json!({}))).await.unwrap();
     deployment_and_service(server);
     for kind in ["serviceaccounts", "configmaps/kube-root-ca.crt"] {
-        eventually(
-            server,
-            &["get", "-n", "contents", kind, "-o", "name", "--ignore-not-found"],
-        )
-        .await;
+        eventually(server, &["get", "-n", "contents", kind, "-o", "name", "--ignore-not-found"]).await;
     }
     let contents = cluster.contents(&call, "contents").await.unwrap();
     let sample: Vec<String> = contents.sample.iter().map(ToString::to_string).collect();
-    let expected = [
-        "ConfigMap contents/other-context",
-        "Service contents/web",
-        "Deployment.apps contents/web",
-    ];
+    let expected =
+        ["ConfigMap contents/other-context", "Service contents/web", "Deployment.apps contents/web"];
     assert_eq!(sample, expected);
     assert_eq!(contents.count, 3);
-    assert_eq!(
-        cluster.contents(&call, "no-such-namespace").await.unwrap().count,
-        0
-    );
+    assert_eq!(cluster.contents(&call, "no-such-namespace").await.unwrap().count, 0);
 }
 
 /// Waits until kubectl prints something.
@@ -341,21 +251,9 @@ async fn what_may_not_be_listed_is_an_error_and_rights_can_be_asked_for() {
     let server = &environment.clusters()[0];
     let call = call("rights");
     kubectl(server, &["create", "namespace", "rights"], "");
-    let rule = [
-        "create",
-        "clusterrole",
-        "rights",
-        "--verb=list,create",
-        "--resource=configmaps",
-    ];
+    let rule = ["create", "clusterrole", "rights", "--verb=list,create", "--resource=configmaps"];
     kubectl(server, &rule, "");
-    let binding = [
-        "create",
-        "clusterrolebinding",
-        "rights",
-        "--clusterrole=rights",
-        "--user=rights-user",
-    ];
+    let binding = ["create", "clusterrolebinding", "rights", "--clusterrole=rights", "--user=rights-user"];
     kubectl(server, &binding, "");
     let user = server.issue("rights-user", &[]).unwrap();
     let cluster = connect(&server.kubeconfig(&user, Route::Direct), &Options::default()).await;
@@ -367,11 +265,8 @@ async fn what_may_not_be_listed_is_an_error_and_rights_can_be_asked_for() {
         name: "".into(),
         namespace: Some("rights".into()),
     };
-    let asked = [
-        access("create", "configmaps"),
-        access("delete", "configmaps"),
-        access("list", "configmaps"),
-    ];
+    let asked =
+        [access("create", "configmaps"), access("delete", "configmaps"), access("list", "configmaps")];
     within(LIMIT, async {
         while cluster.review(&call, &asked).await.unwrap() != [true, false, true] {
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -383,24 +278,12 @@ async fn what_may_not_be_listed_is_an_error_and_rights_can_be_asked_for() {
         matches!(&refused, Error::Forbidden { message } if message.contains("can't be listed")),
         "{refused}"
     );
-    let made = cluster
-        .create(&call, &data(&call, "rights", "c", &json!({})))
-        .await
-        .unwrap();
-    let refused = cluster
-        .delete(&call, &made.kind, &made.key, &observed(&made))
-        .await
-        .unwrap_err();
+    let made = cluster.create(&call, &data(&call, "rights", "c", &json!({}))).await.unwrap();
+    let refused = cluster.delete(&call, &made.kind, &made.key, &observed(&made)).await.unwrap_err();
     assert!(matches!(refused, Error::Forbidden { .. }), "{refused}");
     let stranger = "https://127.0.0.1:1";
-    let kubeconfig = server
-        .kubeconfig(&user, Route::Direct)
-        .replace(&server.url_by(Route::Direct), stranger);
-    let unreachable = connect(&kubeconfig, &Options::default())
-        .await
-        .uid(&call)
-        .await
-        .unwrap_err();
+    let kubeconfig = server.kubeconfig(&user, Route::Direct).replace(&server.url_by(Route::Direct), stranger);
+    let unreachable = connect(&kubeconfig, &Options::default()).await.uid(&call).await.unwrap_err();
     assert!(matches!(unreachable, Error::Unreachable { .. }), "{unreachable}");
 }
 
@@ -420,11 +303,7 @@ async fn a_credential_of_elsewhere_is_not_accepted() {
             None => format!("{line}\n"),
         })
         .collect();
-    let refused = connect(&with_token, &Options::default())
-        .await
-        .uid(&call)
-        .await
-        .unwrap_err();
+    let refused = connect(&with_token, &Options::default()).await.uid(&call).await.unwrap_err();
     assert!(matches!(refused, Error::Unauthorized { .. }), "{refused}");
     assert!(!format!("{refused:?}").contains("hunter2"));
 }
@@ -434,25 +313,12 @@ async fn a_cluster_says_who_it_is_and_what_time_it_is() {
     let environment = Environment::shared(1).await.unwrap();
     let server = &environment.clusters()[0];
     let (cluster, call) = (administrator(server).await, call("says"));
-    let uid = kubectl(
-        server,
-        &[
-            "get",
-            "namespace",
-            "kube-system",
-            "-o",
-            "jsonpath={.metadata.uid}",
-        ],
-        "",
-    );
+    let uid = kubectl(server, &["get", "namespace", "kube-system", "-o", "jsonpath={.metadata.uid}"], "");
     assert_eq!(&*cluster.uid(&call).await.unwrap().0, uid);
     let info = cluster.server_info(&call).await.unwrap();
     assert!(info.version.starts_with("v1."), "{info:?}");
     let difference = jiff::Timestamp::now().duration_since(info.time.unwrap());
-    assert!(
-        difference.abs() < jiff::SignedDuration::from_secs(10),
-        "{difference}"
-    );
+    assert!(difference.abs() < jiff::SignedDuration::from_secs(10), "{difference}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -481,13 +347,8 @@ async fn certificates_and_tokens_are_issued() {
     })
     .await;
     assert!(!issued.is_empty());
-    let approvals = AuditFilter::new()
-        .resource("certificatesigningrequests")
-        .subresource("approval");
-    let approvals = server
-        .audit_log()
-        .matching(&approvals.stage(Stage::ResponseComplete))
-        .unwrap();
+    let approvals = AuditFilter::new().resource("certificatesigningrequests").subresource("approval");
+    let approvals = server.audit_log().matching(&approvals.stage(Stage::ResponseComplete)).unwrap();
     let codes: Vec<u16> = approvals.iter().filter_map(|event| event.code).collect();
     assert_eq!(codes, [200, 409]);
 
@@ -501,10 +362,7 @@ async fn certificates_and_tokens_are_issued() {
     assert!(issued.token.expose().len() > 100);
     let left = issued.expires.duration_since(jiff::Timestamp::now());
     assert!(left > jiff::SignedDuration::from_secs(500), "{left}");
-    let missing = TokenRequest {
-        service_account: "missing".into(),
-        ..request
-    };
+    let missing = TokenRequest { service_account: "missing".into(), ..request };
     let missing = cluster.issue_token(&call, &missing).await.unwrap_err();
     assert!(matches!(missing, Error::NotFound), "{missing}");
 }
@@ -514,9 +372,7 @@ fn signing_request() -> String {
     use base64::Engine as _;
     let key = rcgen::KeyPair::generate().unwrap();
     let mut parameters = rcgen::CertificateParams::default();
-    parameters
-        .distinguished_name
-        .push(rcgen::DnType::CommonName, "issues-user");
+    parameters.distinguished_name.push(rcgen::DnType::CommonName, "issues-user");
     let request = parameters.serialize_request(&key).unwrap().pem().unwrap();
     base64::engine::general_purpose::STANDARD.encode(request)
 }

@@ -63,22 +63,13 @@ async fn scripted(answers: Vec<(u16, String)>) -> (KubeCluster, UnboundedReceive
         "current-context: c\ncontexts: [{{name: c, context: {{cluster: c}}}}]\n\
          clusters: [{{name: c, cluster: {{server: '{server}'}}}}]\n"
     );
-    let options = Options {
-        allowed: Allowed {
-            insecure: true,
-            ..Allowed::default()
-        },
-        ..Options::default()
-    };
+    let options = Options { allowed: Allowed { insecure: true, ..Allowed::default() }, ..Options::default() };
     (connect(&kubeconfig, &options).await, receiver)
 }
 
 async fn watch(cluster: &KubeCluster) -> Watch {
     let call = call("watching");
-    cluster
-        .watch(&call, &selection(&call, &config_map()))
-        .await
-        .unwrap()
+    cluster.watch(&call, &selection(&call, &config_map())).await.unwrap()
 }
 
 /// What is told, in short: `=a,b` for a list, `+a` and `-a` for changes, `!` with an error, `.` for the end.
@@ -103,15 +94,8 @@ async fn told(watch: &mut Watch, count: usize) -> String {
 fn begun(paths: &mut UnboundedReceiver<String>) -> Vec<String> {
     let mut begun = Vec::new();
     while let Ok(path) = paths.try_recv() {
-        assert!(
-            path.starts_with("/api/v1/configmaps?labelSelector=dcm.internal%2Fowner%3Dwatching&"),
-            "{path}"
-        );
-        begun.push(
-            path.split_once("&resourceVersion=")
-                .map_or("list", |(_, version)| version)
-                .to_owned(),
-        );
+        assert!(path.contains("&labelSelector=dcm.internal%2Fowner%3Dwatching"), "{path}");
+        begun.push(path.split_once("&resourceVersion=").map_or("list", |(_, version)| version).to_owned());
     }
     begun
 }
@@ -132,21 +116,12 @@ async fn a_watch_that_ends_goes_on_where_it_was() {
 
 #[tokio::test]
 async fn a_list_in_pages_is_told_whole() {
-    let (cluster, mut paths) = scripted(vec![
-        (200, list(5, &["a"], "more/=")),
-        (200, list(5, &["b"], "")),
-        (200, bookmark(6)),
-    ])
-    .await;
+    let (cluster, mut paths) =
+        scripted(vec![(200, list(5, &["a"], "more/=")), (200, list(5, &["b"], "")), (200, bookmark(6))])
+            .await;
     assert_eq!(told(&mut watch(&cluster).await, 1).await, "=a,b");
     paths.recv().await.unwrap();
-    assert!(
-        paths
-            .recv()
-            .await
-            .unwrap()
-            .ends_with("&limit=500&continue=more%2F%3D")
-    );
+    assert!(paths.recv().await.unwrap().ends_with("&continue=more%2F%3D"));
 }
 
 #[tokio::test]
@@ -168,17 +143,10 @@ async fn a_past_that_is_not_kept_is_listed_again() {
 
 #[tokio::test]
 async fn a_server_that_never_tells_anything_is_told_as_such() {
-    let (cluster, mut paths) = scripted(vec![
-        (200, list(5, &[], "")),
-        (200, String::new()),
-        (503, "busy".to_owned()),
-    ])
-    .await;
+    let (cluster, mut paths) =
+        scripted(vec![(200, list(5, &[], "")), (200, String::new()), (503, "busy".to_owned())]).await;
     let mut watch = watch(&cluster).await;
-    assert_eq!(
-        told(&mut watch, 3).await,
-        "= !the cluster failed with 503: busy ."
-    );
+    assert_eq!(told(&mut watch, 3).await, "= !the cluster failed with 503: busy .");
     assert_eq!(begun(&mut paths), ["list", "5", "5", "list", "list"]);
 }
 
@@ -190,10 +158,6 @@ async fn what_we_may_not_watch_is_told_at_once() {
     assert_eq!(begun(&mut paths), ["list", "5"]);
     let (cluster, _paths) = scripted(vec![(403, "no".to_owned())]).await;
     let call = call("watching");
-    let refused = cluster
-        .watch(&call, &selection(&call, &config_map()))
-        .await
-        .err()
-        .unwrap();
+    let refused = cluster.watch(&call, &selection(&call, &config_map())).await.err().unwrap();
     assert!(matches!(refused, Error::Forbidden { .. }), "{refused}");
 }

@@ -31,9 +31,7 @@ pub(crate) async fn administrator(server: &Server) -> KubeCluster {
 }
 
 pub(crate) async fn connect(kubeconfig: &str, options: &Options) -> KubeCluster {
-    KubeCluster::connect(&Secret::new(kubeconfig), options)
-        .await
-        .unwrap()
+    KubeCluster::connect(&Secret::new(kubeconfig), options).await.unwrap()
 }
 
 pub(crate) fn kind(group: &str, version: &str, kind: &str) -> GroupVersionKind {
@@ -62,19 +60,12 @@ pub(crate) fn stamped(call: &Call, body: Value) -> Stamped {
         manifest: Some(manifest.hash()),
     };
     let labels = BTreeMap::from([("dcm.internal/project".to_owned(), "p".to_owned())]);
-    Stamped {
-        manifest,
-        marks,
-        labels: Arc::new(labels),
-    }
+    Stamped { manifest, marks, labels: Arc::new(labels) }
 }
 
 pub(crate) fn data(call: &Call, namespace: &str, name: &str, data: &Value) -> Stamped {
     let metadata = json!({"name": name, "namespace": namespace});
-    stamped(
-        call,
-        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}),
-    )
+    stamped(call, json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}))
 }
 
 /// Makes a namespace.
@@ -84,17 +75,11 @@ pub(crate) async fn namespace(cluster: &dyn Cluster, call: &Call, name: &str) ->
 }
 
 pub(crate) fn observed(object: &Object) -> Precondition {
-    Precondition {
-        uid: object.uid.clone(),
-        resource_version: object.resource_version.clone(),
-    }
+    Precondition { uid: object.uid.clone(), resource_version: object.resource_version.clone() }
 }
 
 pub(crate) fn selection(call: &Call, kind: &GroupVersionKind) -> Selection {
-    Selection {
-        kind: kind.clone(),
-        owner: call.owner.clone(),
-    }
+    Selection { kind: kind.clone(), owner: call.owner.clone() }
 }
 
 /// Runs kubectl, which must succeed, with a text on its standard input.
@@ -102,11 +87,7 @@ pub(crate) fn kubectl(server: &Server, arguments: &[&str], input: &str) -> Strin
     use std::io::Write as _;
     use std::process::Stdio;
     let mut command = server.kubectl();
-    command
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
@@ -131,7 +112,5 @@ pub(crate) fn is_marked(object: &Object) -> bool {
 
 /// Waits for something at most this long.
 pub(crate) async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> T {
-    tokio::time::timeout(limit, work)
-        .await
-        .unwrap_or_else(|_| panic!("nothing within {limit:?}"))
+    tokio::time::timeout(limit, work).await.unwrap_or_else(|_| panic!("nothing within {limit:?}"))
 }
