@@ -3,6 +3,10 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use dcm_core::kubeconfig::MergeError;
+use dcm_core::refusal::Refusals;
+use dcm_core::service::Error;
+
 /// How the command ends. The codes are part of its interface, documented in `dcm --help`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -62,7 +66,33 @@ pub(crate) fn code_of(error: &anyhow::Error) -> Exit {
 }
 
 fn known(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
-    cause.downcast_ref::<Ended>().map(|ended| ended.exit)
+    if let Some(ended) = cause.downcast_ref::<Ended>() {
+        return Some(ended.exit);
+    }
+    if cause.is::<Refusals>() || cause.is::<MergeError>() {
+        return Some(Exit::Refused);
+    }
+    cause.downcast_ref::<Error>().and_then(code_of_service)
+}
+
+/// None for what its own cause decides.
+fn code_of_service(error: &Error) -> Option<Exit> {
+    match error {
+        Error::NotFound { .. } => Some(Exit::NotFound),
+        Error::Refused(_) | Error::UserNotNamed { .. } | Error::Kubeconfig { .. } => Some(Exit::Refused),
+        Error::AlreadyThere { .. }
+        | Error::WrongState(_)
+        | Error::NotApplied { .. }
+        | Error::NotHandedOver { .. }
+        | Error::TerminatedMeanwhile { .. }
+        | Error::NotEmpty { .. }
+        | Error::ClusterInUse { .. }
+        | Error::NamespaceTaken { .. }
+        | Error::NotIssued { .. }
+        | Error::Certificate { .. }
+        | Error::Contended { .. } => Some(Exit::Stuck),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -75,6 +105,14 @@ mod tests {
         let ended: anyhow::Result<()> = Err(Ended::new(Exit::TimedOut, "work is left").into());
         assert_eq!(code_of(&ended.context("while applying").unwrap_err()), Exit::TimedOut);
         assert_eq!(code_of(&anyhow::anyhow!("anything")), Exit::Failed);
+    }
+
+    #[test]
+    fn what_a_service_says_has_a_code_of_its_kind() {
+        let missing = Error::NotFound { kind: dcm_core::service::Kind::LogicalCloud, name: "c".into() };
+        assert_eq!(code_of(&missing.into()), Exit::NotFound);
+        let there = Error::AlreadyThere { kind: dcm_core::service::Kind::Cluster, name: "p/c".into() };
+        assert_eq!(code_of(&anyhow::Error::new(there).context("while adding")), Exit::Stuck);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use dcm_core::status::{
     Cause, LaneState, LaneStatus, ObjectState, ObjectStatus, Reason, RequestState, RequestStatus,
 };
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::age;
 use crate::drawing::Node;
@@ -25,7 +25,8 @@ pub(crate) enum Detail {
 /// The lane's objects, requests and causes, below a line that says how far it is.
 pub(crate) fn lane(title: &str, lane: &LaneStatus, detail: Detail, now: Timestamp) -> Node {
     let mut text = format!("{title}  {}", state_of(lane.state));
-    if lane.since > Timestamp::UNIX_EPOCH {
+    // Before it was worked on there is no time, and what is new needs none.
+    if lane.since > Timestamp::UNIX_EPOCH && now.duration_since(lane.since) >= SignedDuration::from_secs(1) {
         text.push_str(&format!(" for {}", age::between(lane.since, now)));
     }
     let mut children = objects(&lane.objects, detail, now);
@@ -158,7 +159,6 @@ mod tests {
     use super::*;
     use dcm_core::app_context::Generation;
     use dcm_core::manifest::ObjectKey;
-    use jiff::SignedDuration;
 
     fn object(kind: &str, name: &str, cause: Option<Cause>) -> ObjectStatus {
         let key =

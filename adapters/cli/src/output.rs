@@ -79,17 +79,27 @@ pub(crate) fn print_either<T: Serialize>(
 }
 
 /// Columns of texts, each as wide as it needs, ending in a line break.
-pub(crate) fn columns<const N: usize>(head: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
+pub(crate) fn columns<const N: usize>(
+    head: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+) -> String {
+    table(head.into_iter().map(str::to_owned), rows)
+}
+
+/// The same where the number of columns is known only when it is asked for.
+pub(crate) fn table<R: IntoIterator<Item = String>>(
+    head: impl IntoIterator<Item = String>,
+    rows: impl IntoIterator<Item = R>,
+) -> String {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_header(head);
+    table.load_style(presets::NOTHING).set_header(head);
     for row in rows {
         table.add_row(row);
     }
     for column in table.column_iter_mut() {
         column.set_padding((0, 2));
     }
-    let lines = table.lines().map(|line| format!("{}\n", line.trim_end()));
-    lines.collect()
+    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
 /// Says something on standard error, beside the result.
