@@ -14,8 +14,6 @@ pub(crate) enum Exit {
     Done = 0,
     /// Something failed: a store, a cluster, a file.
     Failed = 1,
-    /// The command line is wrong.
-    Usage = 2,
     /// An input breaks a rule; nothing was changed.
     Refused = 3,
     /// The time is over and work is left; it goes on, or doesn't, as the message says.
@@ -120,14 +118,17 @@ mod tests {
         for exit in [
             Exit::Done,
             Exit::Failed,
-            Exit::Usage,
             Exit::Refused,
             Exit::TimedOut,
             Exit::Stuck,
             Exit::NotFound,
             Exit::Interrupted,
         ] {
-            assert!(HELP.lines().any(|line| line.trim().starts_with(&format!("{} ", exit as u8))), "{exit:?}");
+            // 2 is that of the parser of arguments.
+            assert!(
+                HELP.lines().any(|line| line.trim().starts_with(&format!("{} ", exit as u8))),
+                "{exit:?}"
+            );
         }
     }
 }

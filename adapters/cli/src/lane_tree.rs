@@ -168,18 +168,19 @@ mod tests {
     }
 
     fn status(objects: Vec<ObjectStatus>, cause: Option<Cause>) -> LaneStatus {
-        let request = |name: &str| RequestStatus {
-            name: name.into(),
-            state: RequestState::Issued,
-            cause: None,
-        };
+        let request =
+            |name: &str| RequestStatus { name: name.into(), state: RequestState::Issued, cause: None };
         LaneStatus {
             observed_generation: Generation(1),
             state: LaneState::Working,
             since: Timestamp::from_second(1000).unwrap(),
             cause,
             objects,
-            requests: vec![request("certificate/ann/1/1"), request("certificate/bob/1/1"), request("token/ci/1/1")],
+            requests: vec![
+                request("certificate/ann/1/1"),
+                request("certificate/bob/1/1"),
+                request("token/ci/1/1"),
+            ],
         }
     }
 

@@ -14,6 +14,7 @@ mod folders;
 mod lane_tree;
 mod log;
 mod output;
+mod own_kubeconfig;
 mod private_file;
 mod progress;
 mod session;

@@ -11,7 +11,8 @@ pub(crate) fn begin(verbose: u8) {
         _ => "trace",
     };
     let filter = EnvFilter::try_from_env("DCM_LOG").unwrap_or_else(|_| EnvFilter::new(level));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    let log =
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
     // There is one already only where the command runs inside a test.
     let _ = log.try_init();
 }

@@ -44,7 +44,9 @@ impl Notation {
     /// A value as text, ending in a line break.
     pub(crate) fn write<T: Serialize>(self, value: &T) -> anyhow::Result<String> {
         let mut text = match self {
-            Self::Json => serde_json::to_string_pretty(value).context("the result can't be written as JSON")?,
+            Self::Json => {
+                serde_json::to_string_pretty(value).context("the result can't be written as JSON")?
+            }
             Self::Yaml => serde_saphyr::to_string(value).context("the result can't be written as YAML")?,
         };
         if !text.ends_with('\n') {

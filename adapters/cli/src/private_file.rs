@@ -21,10 +21,10 @@ pub(crate) fn read(file: &Path) -> anyhow::Result<Option<Secret>> {
 /// reads a part. Where the name is a link, what it leads to is replaced.
 pub(crate) fn write(file: &Path, text: &Secret) -> anyhow::Result<()> {
     let target = fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).map_or_else(
-        || PathBuf::from("."),
-        Path::to_path_buf,
-    );
+    let folder = target
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .map_or_else(|| PathBuf::from("."), Path::to_path_buf);
     let failed = || format!("{} can't be written", file.display());
     fs::create_dir_all(&folder).with_context(failed)?;
     // Its mode is 0600 from the start.

@@ -27,7 +27,6 @@ pub(crate) struct Progress {
 enum Shown {
     Bars { all: MultiProgress, bars: BTreeMap<ClusterId, ProgressBar>, others: Option<ProgressBar> },
     Lines,
-    Nothing,
 }
 
 impl Progress {
@@ -39,11 +38,6 @@ impl Progress {
             Shown::Lines
         };
         Self { shown, said: BTreeMap::new() }
-    }
-
-    /// Shows nothing.
-    pub(crate) fn silent() -> Self {
-        Self { shown: Shown::Nothing, said: BTreeMap::new() }
     }
 
     /// Shows a status.
@@ -65,7 +59,6 @@ impl Progress {
 
     fn show_lane(&mut self, cluster: &ClusterId, lane: &LaneStatus, now: Timestamp) {
         match &mut self.shown {
-            Shown::Nothing => {}
             Shown::Lines => {
                 let line = line_of(lane);
                 if self.said.get(cluster) != Some(&line) {

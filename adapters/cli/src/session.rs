@@ -2,7 +2,7 @@
 
 use dcm_core::name::{LogicalCloudName, ProjectName};
 use dcm_core::render::naming::Identity;
-use dcm_core::service::{Caller, Error, Kind};
+use dcm_core::service::{Caller, Error, Kind, RegisteredCluster};
 use dcm_kube::kubeconfig::Allowed;
 use dcm_server::{Configuration, Deployment};
 use jiff::Timestamp;
@@ -58,6 +58,19 @@ impl Session {
         let found = self.deployment.clouds().get(&self.project, cloud).await?.cloud;
         let context = Identity::of(&found).context_id();
         Ok(Worked { project: self.project.clone(), cloud: cloud.clone(), context })
+    }
+
+    /// All registered clusters, in order.
+    pub(crate) async fn clusters(&self) -> anyhow::Result<Vec<RegisteredCluster>> {
+        let (mut clusters, mut after) = (Vec::new(), None);
+        loop {
+            let page = self.deployment.registered().list(after.as_ref(), None).await?;
+            clusters.extend(page.clusters);
+            match page.next {
+                Some(next) => after = Some(next),
+                None => return Ok(clusters),
+            }
+        }
     }
 
     /// The names of all logical clouds of the session's project, in order. A project that nothing was put into yet has

@@ -53,7 +53,8 @@ fn cluster_node(id: &str, cluster: &ClusterInCloud, detail: Detail, now: Timesta
 
 fn credentials(status: &CloudStatus, detail: Detail, now: Timestamp) -> Vec<Node> {
     let node = |(user, credential): (_, &CredentialStatus)| {
-        let issued = credential.clusters.values().filter(|one| matches!(one, Issuance::Issued { .. })).count();
+        let issued =
+            credential.clusters.values().filter(|one| matches!(one, Issuance::Issued { .. })).count();
         let mut text =
             format!("{} of {user}  issued by {issued} of {}", credential.kind, credential.clusters.len());
         if let Some(end) = first_end(credential) {

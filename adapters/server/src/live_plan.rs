@@ -114,9 +114,8 @@ impl View for Looked<'_> {
     }
 
     fn marked(&self) -> Vec<(&GroupVersionKind, &ObjectKey, &Sighting)> {
-        let ours = |sighting: &Sighting| {
-            sighting.marks.as_ref().is_some_and(|marks| marks.context == *self.context)
-        };
+        let ours =
+            |sighting: &Sighting| sighting.marks.as_ref().is_some_and(|marks| marks.context == *self.context);
         let present = self.objects.iter().filter_map(|(key, found)| {
             let (kind, sighting) = found.as_ref()?;
             Some((kind, key, sighting))

@@ -64,7 +64,11 @@ async fn check_registered(session: &Session, document: &Document) -> anyhow::Res
         match session.deployment.registered().get(&reference.cluster).await {
             Ok(_) => {}
             Err(service::Error::NotFound { .. }) => {
-                let index = position(document, reference.cluster.provider.as_str(), reference.cluster.cluster.as_str());
+                let index = position(
+                    document,
+                    reference.cluster.provider.as_str(),
+                    reference.cluster.cluster.as_str(),
+                );
                 let path = Path::root().field("spec").field("clusters").item(index).field("cluster");
                 checks.refuse(&path, &reference.cluster.to_string(), "is not registered (dcm cluster add)");
             }

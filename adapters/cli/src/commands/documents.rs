@@ -42,7 +42,10 @@ pub(crate) fn read(files: &[PathBuf], project: &ProjectName) -> anyhow::Result<V
     }
     for (source, document) in &documents {
         let name = &document.draft.metadata.name;
-        document.warnings.iter().for_each(|warning| output::note(format_args!("{source}: {name}: {warning}")));
+        document
+            .warnings
+            .iter()
+            .for_each(|warning| output::note(format_args!("{source}: {name}: {warning}")));
     }
     Ok(documents.into_iter().map(|(_, document)| document).collect())
 }
@@ -90,7 +93,10 @@ mod tests {
         assert_eq!(code_of(&error), Exit::Refused);
         let text = format!("{error:#}");
         assert!(text.contains("0.yaml: document 1, line 4") && text.contains("2.yaml"), "{text}");
-        assert!(text.contains("spec.level") && text.contains("spec.color") && !text.contains("1.yaml"), "{text}");
+        assert!(
+            text.contains("spec.level") && text.contains("spec.color") && !text.contains("1.yaml"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -11,6 +11,7 @@ use dcm_core::service::UserAccess;
 use crate::arguments::Global;
 use crate::exit::Exit;
 use crate::output::{self, Notation};
+use crate::own_kubeconfig;
 use crate::private_file;
 use crate::session::{Named, Session};
 
@@ -56,14 +57,12 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
     Ok(Exit::Done)
 }
 
-fn write(
-    access: &Access,
-    reference: Option<&ReferenceName>,
-    notation: Notation,
-) -> anyhow::Result<Secret> {
+fn write(access: &Access, reference: Option<&ReferenceName>, notation: Notation) -> anyhow::Result<Secret> {
     let kubeconfig = match reference {
         // The service gives nothing only with the reason, as an error.
-        Some(reference) => access.for_cluster(reference).context("there is no credential for this reference")?,
+        Some(reference) => {
+            access.for_cluster(reference).context("there is no credential for this reference")?
+        }
         None => access.for_all_clusters(),
     };
     Ok(match notation {
@@ -75,28 +74,20 @@ fn write(
 fn note_keyless(access: &Access) {
     if access.clusters.values().any(|cluster| cluster.credential.is_keyless()) {
         let user = &access.user;
-        output::note(format_args!("{user} keeps the private key: add it with kubectl config set-credentials"));
+        output::note(format_args!(
+            "{user} keeps the private key: add it with kubectl config set-credentials"
+        ));
     }
 }
 
 fn merge_into(file: Option<PathBuf>, access: &Access) -> anyhow::Result<()> {
     let file = match file {
         Some(file) => file,
-        None => default_file()?,
+        None => own_kubeconfig::default_file()?,
     };
     let existing = private_file::read(&file)?.unwrap_or_else(|| Secret::new(""));
     let merged = merge(&existing, access).with_context(|| format!("{} was not changed", file.display()))?;
     private_file::write(&file, &merged)?;
     output::note(format_args!("merged into {}", file.display()));
     Ok(())
-}
-
-/// The file that kubectl writes to.
-fn default_file() -> anyhow::Result<PathBuf> {
-    let listed = std::env::var_os("KUBECONFIG").unwrap_or_default();
-    let first = std::env::split_paths(&listed).find(|path| !path.as_os_str().is_empty());
-    match first {
-        Some(file) => Ok(file),
-        None => Ok(etcetera::home_dir().context("the user has no home folder; name a file")?.join(".kube/config")),
-    }
 }

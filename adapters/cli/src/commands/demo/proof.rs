@@ -71,9 +71,10 @@ async fn credentials(world: &World, status: &CloudStatus) -> anyhow::Result<BTre
     for user in status.credentials.keys() {
         let clouds = world.session.deployment.clouds();
         let found = clouds.kubeconfigs(&status.project, &status.name, Some(user), None).await?;
-        let credentials = found.access.clusters.into_iter().filter_map(|(reference, access)| {
-            Some((references.get(&reference)?.clone(), access.credential))
-        });
+        let credentials =
+            found.access.clusters.into_iter().filter_map(|(reference, access)| {
+                Some((references.get(&reference)?.clone(), access.credential))
+            });
         users.insert(user.clone(), credentials.collect());
     }
     Ok(users)
