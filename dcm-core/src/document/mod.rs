@@ -68,9 +68,8 @@ pub const DEPTH_MAX: usize = 64;
 /// fill the memory with ten lines.
 pub const ALIASED_NODES_MAX: usize = 10_000;
 
-/// Most lists, mappings and scalars in one document. The largest legal cloud of a reasonable shape, with 10,000 cluster
-/// references, has about 100,000.
-pub const NODES_MAX: usize = 500_000;
+/// Most lists, mappings and scalars in one document. A cloud with 10,000 cluster references has about 100,000.
+pub const NODES_MAX: usize = 250_000;
 
 /// Most refusals that one answer names: nobody reads more.
 pub const REFUSALS_MAX: usize = 100;
@@ -115,6 +114,19 @@ pub struct Document {
 /// # Errors
 /// [`RefusedText`] with the refusals of the text, at most [`REFUSALS_MAX`], each with its document, line and column.
 /// Nothing of a text with a refusal is used.
+///
+/// ```
+/// use dcm_core::document::{Limits, parse};
+/// use dcm_core::name::ProjectName;
+///
+/// let text = b"{apiVersion: dcm.internal/v1, kind: LogicalCloud, metadata: {name: payments}, spec: {level: high}}";
+/// let refused = parse(text, &ProjectName::new("shop")?, &Limits::default()).unwrap_err();
+/// assert_eq!(
+///     refused.to_string(),
+///     "document 1, line 1, column 86: spec.level: must be standard, privileged or admin (or EMCO's 1 or 0) (found \"high\")"
+/// );
+/// # Ok::<(), dcm_core::name::InvalidName>(())
+/// ```
 pub fn parse(
     text: &[u8],
     default_project: &ProjectName,
@@ -123,7 +135,7 @@ pub fn parse(
     let text = read::utf8(text, limits)?;
     let mut wrong = Vec::new();
     let mut accepted = Vec::new();
-    for (stream, read) in read::documents(text, limits).into_iter().enumerate() {
+    for (stream, read) in read::documents(text, limits)?.into_iter().enumerate() {
         match read {
             Err(unreadable) => wrong.push(((stream, 0), Wrong::Unreadable(unreadable))),
             Ok(values) => {
@@ -138,7 +150,7 @@ pub fn parse(
     }
     wrong.extend(same_names(&accepted));
     if wrong.is_empty() && accepted.is_empty() {
-        return Err(RefusedText::of_text(Place::START, "holds no document"));
+        return Err(RefusedText::of_text(Place::START, "the text holds no document"));
     }
     if wrong.is_empty() {
         return Ok(accepted.into_iter().map(|(_, document)| document).collect());

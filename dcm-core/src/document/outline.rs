@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_saphyr::granit_parser::{self, Event, Parser, ScalarStyle, Span};
+use serde_saphyr::granit_parser::{self, Event, Marker, Parser, ScalarStyle};
 
 use super::refused::Place;
 use super::shape::Cursor;
@@ -18,8 +18,8 @@ pub(super) const EVENTS_MAX: usize = 2 * NODES_MAX;
 pub(super) struct Outline {
     /// The documents, in the same order and under the same positions as the reader's.
     documents: BTreeMap<Position, DocumentOutline>,
-    /// Why the text can't be read to its end.
-    syntax_error: Option<String>,
+    /// Where and why the text can't be read to its end.
+    syntax_error: Option<(Place, String)>,
 }
 
 #[derive(Default)]
@@ -38,10 +38,9 @@ impl Outline {
         let mut walk = Walk::default();
         for event in Parser::new_from_str_with_options(text, options).take(EVENTS_MAX) {
             match event {
-                Ok((event, span)) if walk.event(&event, span) => {}
-                Ok(_) => break,
+                Ok((event, span)) => walk.event(&event, place_of(&span.start)),
                 Err(error) => {
-                    walk.outline.syntax_error = Some(error.info());
+                    walk.outline.syntax_error = Some((place_of(error.marker()), error.info()));
                     break;
                 }
             }
@@ -49,9 +48,9 @@ impl Outline {
         walk.outline
     }
 
-    /// What the parser says about the syntax error at which the text ends.
-    pub(super) fn syntax_error(&self) -> Option<&str> {
-        self.syntax_error.as_deref()
+    /// What the parser says about a syntax error on the line of this place.
+    pub(super) fn syntax_error(&self, place: Place) -> Option<&str> {
+        self.syntax_error.as_ref().filter(|(at, _)| at.line == place.line).map(|(_, reason)| reason.as_str())
     }
 
     /// The number of a document, from 1.
@@ -122,16 +121,14 @@ enum Open {
 }
 
 impl Walk {
-    /// Takes one event; false when there is no sense in more: the reader refuses keys that are no texts.
-    fn event(&mut self, event: &Event<'_>, span: Span) -> bool {
-        let place = Place { line: span.start.line() as u64, column: span.start.col() as u64 + 1 };
+    /// Takes one event.
+    fn event(&mut self, event: &Event<'_>, place: Place) {
         let is_key = matches!(self.open.last(), Some(Open::Mapping(_, _, None)));
         match event {
             Event::SequenceEnd | Event::MappingEnd => {
                 self.open.pop();
             }
             Event::Scalar(text, ..) if is_key => self.key(text, place),
-            Event::Alias(_) | Event::SequenceStart(..) | Event::MappingStart(..) if is_key => return false,
             Event::Scalar(text, style, ..) if self.open.is_empty() && is_empty(text, *style) => {}
             Event::SequenceStart(..) if self.open.is_empty() => {
                 self.streams += 1;
@@ -150,7 +147,6 @@ impl Walk {
             }
             _ => {}
         }
-        true
     }
 
     /// A key of the innermost mapping.
@@ -167,7 +163,7 @@ impl Walk {
         }
     }
 
-    /// A node that is no key; tells where in its document it is.
+    /// Any other node; tells where in its document it is.
     fn value(&mut self, place: Place) -> Cursor {
         let (cursor, has_key) = match self.open.last_mut() {
             None => {
@@ -184,7 +180,14 @@ impl Walk {
                 *begun += 1;
                 (cursor.item(*begun - 1), false)
             }
-            Some(Open::Mapping(cursor, _, next)) => (cursor.member(&next.take().unwrap_or_default()), true),
+            Some(Open::Mapping(cursor, _, next)) => match next.take() {
+                Some(key) => (cursor.member(&key), true),
+                None => {
+                    // A key that is no text: the reader refuses it, so only that its value is next matters.
+                    *next = Some(String::new());
+                    (cursor.member(""), true)
+                }
+            },
         };
         // What has a key is where its key is.
         if !has_key && cursor.is_known() {
@@ -193,6 +196,10 @@ impl Walk {
         }
         cursor
     }
+}
+
+fn place_of(marker: &Marker) -> Place {
+    Place { line: marker.line() as u64, column: marker.col() as u64 + 1 }
 }
 
 /// True for a document that the reader passes over.

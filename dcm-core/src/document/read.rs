@@ -11,21 +11,23 @@ use super::{Limits, NODES_MAX};
 /// Takes a text that is not too large, in UTF-8.
 pub(super) fn utf8<'a>(text: &'a [u8], limits: &Limits) -> Result<&'a str, RefusedText> {
     if text.len() > limits.text_bytes_max {
-        let rule =
-            format!("must be at most {} bytes long, with all others of its text", limits.text_bytes_max);
+        let rule = format!("the text must be at most {} bytes long", limits.text_bytes_max);
         return Err(RefusedText::of_text(Place::START, &rule));
     }
     std::str::from_utf8(text).map_err(|error| {
         let before = String::from_utf8_lossy(&text[..error.valid_up_to()]);
         let line = 1 + before.matches('\n').count() as u64;
         let column = 1 + before.chars().rev().take_while(|character| *character != '\n').count() as u64;
-        RefusedText::of_text(Place { line, column }, "must be UTF-8")
+        RefusedText::of_text(Place { line, column }, "the text must be UTF-8")
     })
 }
 
 /// Reads the documents of a text, each as its items when it is a list and as one value when not. Empty ones are passed
 /// over. After one that breaks the syntax there is none.
-pub(super) fn documents(text: &str, limits: &Limits) -> Vec<Result<Vec<Value>, Unreadable>> {
+pub(super) fn documents(
+    text: &str,
+    limits: &Limits,
+) -> Result<Vec<Result<Vec<Value>, Unreadable>>, RefusedText> {
     let mut reader = text.as_bytes();
     let mut documents = Vec::new();
     let mut count = 0;
@@ -35,18 +37,13 @@ pub(super) fn documents(text: &str, limits: &Limits) -> Vec<Result<Vec<Value>, U
             value => vec![value],
         });
         count += read.as_ref().map_or(1, Vec::len);
-        let read = if count > limits.documents_max {
-            let rule = format!("is one too many: a text has at most {}", limits.documents_max);
-            Err(Unreadable { place: Place::START, rule: Some(rule) })
-        } else {
-            read
-        };
-        documents.push(read);
         if count > limits.documents_max {
-            break;
+            let rule = format!("the text must hold at most {} documents", limits.documents_max);
+            return Err(RefusedText::of_text(Place::START, &rule));
         }
+        documents.push(read);
     }
-    documents
+    Ok(documents)
 }
 
 fn options(limits: &Limits) -> Options {
@@ -86,7 +83,6 @@ fn unreadable(error: &Error, limits: &Limits) -> Unreadable {
         Error::UnsupportedTag { .. } => "must not have tags (!…)".to_owned(),
         Error::NonFiniteFloat { .. } => "must be a finite number, or a text in quotes".to_owned(),
         Error::UnknownAnchor { .. } => "names an anchor (&…) that isn't there".to_owned(),
-        Error::NullIntoString { .. } => "must have texts as keys".to_owned(),
         Error::AliasReplayLimitExceeded { .. }
         | Error::AliasExpansionLimitExceeded { .. }
         | Error::AliasReplayStackDepthExceeded { .. }

@@ -30,8 +30,8 @@ impl fmt::Display for Place {
 /// One refusal of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
-    /// The number of the document in the text, from 1; empty ones aren't counted.
-    pub document: usize,
+    /// The number of the document in the text, from 1; empty ones aren't counted. None for the text as a whole.
+    pub document: Option<usize>,
     /// Where the field is: its key, or the item of a list. When it is missing, or is part of what an alias stands for,
     /// where what it should be in is.
     pub place: Place,
@@ -41,12 +41,11 @@ pub struct Refused {
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "document {}, {}: ", self.document, self.place)?;
-        if self.refusal.path.is_empty() {
-            write!(f, "the document {}", self.refusal.rule)
-        } else {
-            self.refusal.fmt(f)
+        if let Some(document) = self.document {
+            write!(f, "document {document}, ")?;
         }
+        write!(f, "{}: ", self.place)?;
+        if self.refusal.path.is_empty() { f.write_str(&self.refusal.rule) } else { self.refusal.fmt(f) }
     }
 }
 
@@ -59,7 +58,7 @@ impl RefusedText {
     /// The one refusal of a text that isn't looked into.
     pub(super) fn of_text(place: Place, rule: &str) -> Self {
         let refusal = Refusal { path: String::new(), value: String::new(), rule: rule.to_owned() };
-        Self(vec![Refused { document: 1, place, refusal }])
+        Self(vec![Refused { document: None, place, refusal }])
     }
 
     /// All of them, by document, line and column.
@@ -95,7 +94,7 @@ pub(super) struct Unreadable {
 pub(super) fn locate(wrong: Vec<(Position, Wrong)>, outline: &Outline) -> RefusedText {
     let mut refused = Vec::new();
     for (position, wrong) in wrong {
-        let document = outline.number(position);
+        let document = Some(outline.number(position));
         match wrong {
             Wrong::Fields(refusals) => refused.extend(refusals.into_iter().map(|refusal| {
                 let place = outline.place(position, &refusal.path);
@@ -123,16 +122,17 @@ fn of_unreadable(position: Position, unreadable: Unreadable, outline: &Outline) 
     let repeated = outline.repeated(position.0);
     if repeated.is_empty() {
         let (document, path) = outline.field_at(position, unreadable.place);
-        let rule = unreadable.rule.unwrap_or_else(|| {
-            let reason = outline.syntax_error().unwrap_or("it can't be read");
-            format!("must be well-formed YAML or JSON: {reason}")
+        let rule = unreadable.rule.unwrap_or_else(|| match outline.syntax_error(unreadable.place) {
+            Some(reason) => format!("must be well-formed YAML or JSON: {reason}"),
+            None => "must be well-formed, with texts as keys and nothing that is part of itself".to_owned(),
         });
+        let rule = if path.is_empty() { format!("the document {rule}") } else { rule };
         let refusal = Refusal { path, value: String::new(), rule };
-        return vec![Refused { document, place: unreadable.place, refusal }];
+        return vec![Refused { document: Some(document), place: unreadable.place, refusal }];
     }
     let refuse = |(item, path, place): (usize, String, Place)| {
         let refusal = Refusal { path, value: String::new(), rule: "is there twice".to_owned() };
-        Refused { document: outline.number((position.0, item)), place, refusal }
+        Refused { document: Some(outline.number((position.0, item))), place, refusal }
     };
     repeated.into_iter().map(refuse).collect()
 }

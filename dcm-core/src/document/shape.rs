@@ -65,7 +65,10 @@ pub(super) fn refusal(at: &Path, rule: &str) -> Refusals {
 /// Checks a document's shape.
 pub(super) fn check(document: &Value) -> Result<(), Refusals> {
     let Value::Object(members) = document else {
-        return Err(refusal(&Path::root(), "must be a mapping, with apiVersion, kind, metadata and spec"));
+        return Err(refusal(
+            &Path::root(),
+            "a document must be a mapping, with apiVersion, kind, metadata and spec",
+        ));
     };
     let mut checks = Checks::default();
     header(members, "apiVersion", API_VERSION, &mut checks);
@@ -80,9 +83,14 @@ pub(super) fn check(document: &Value) -> Result<(), Refusals> {
 fn header(members: &Map<String, Value>, field: &str, wanted: &str, checks: &mut Checks) {
     let found = members.get(field);
     if found.and_then(Value::as_str) != Some(wanted) {
-        let shown = found.map(|found| found.as_str().map_or_else(|| found.to_string(), str::to_owned));
+        let shown = found.and_then(|found| found.as_str().map(str::to_owned).or_else(|| shown(found)));
         checks.refuse(&Path::root().field(field), &shown.unwrap_or_default(), format!("must be {wanted}"));
     }
+}
+
+/// A value in a place where it doesn't belong, as far as it may be shown: a text may be anything.
+fn shown(value: &Value) -> Option<String> {
+    (value.is_number() || value.is_boolean()).then(|| value.to_string())
 }
 
 fn walk(at: &Cursor, value: &Value, checks: &mut Checks) {
@@ -91,8 +99,7 @@ fn walk(at: &Cursor, value: &Value, checks: &mut Checks) {
         return;
     }
     if let Some(rule) = broken_type(schema, value) {
-        let shown = if value.is_number() || value.is_boolean() { value.to_string() } else { String::new() };
-        checks.refuse(&at.path, &shown, rule);
+        checks.refuse(&at.path, &shown(value).unwrap_or_default(), rule);
         return;
     }
     match value {

@@ -29,6 +29,22 @@ pub fn to_yaml(cloud: &LogicalCloud) -> Result<String, WriteError> {
 /// # Errors
 /// [`WriteError`] when the writer fails, which no valid cloud makes it do.
 pub fn to_json(cloud: &LogicalCloud) -> Result<String, WriteError> {
-    serde_json::to_string_pretty(&Written::from(cloud))
-        .map_err(|error| WriteError { form: "JSON", source: error.into() })
+    let text = serde_json::to_string_pretty(&Written::from(cloud))
+        .map_err(|error| WriteError { form: "JSON", source: error.into() })?;
+    Ok(escaped(&text))
+}
+
+/// Writes characters that JSON takes as they are, but many readers of YAML don't, as escapes. Outside of texts JSON has
+/// none of them.
+fn escaped(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
+    for character in json.chars() {
+        match character {
+            '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => {
+                escaped.push_str(&format!("\\u{:04x}", u32::from(character)));
+            }
+            _ => escaped.push(character),
+        }
+    }
+    escaped
 }

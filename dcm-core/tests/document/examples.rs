@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use dcm_core::document::Document;
+use dcm_core::document::{Document, Limits, REFUSALS_MAX, parse};
 use dcm_core::logical_cloud::{Level, LogicalCloud, LogicalCloudUid, UserType};
-use dcm_core::name::ClusterId;
+use dcm_core::name::{ClusterId, ProjectName};
 
 use super::read;
 
@@ -126,4 +126,28 @@ fn the_project_is_the_documents_or_the_default() {
     };
     assert_eq!(of("{name: a}"), "default");
     assert_eq!(of("{name: a, project: shop}"), "shop");
+}
+
+#[test]
+fn limits_are_the_callers_to_choose() {
+    let text = "{apiVersion: dcm.internal/v1, kind: LogicalCloud, metadata: {name: a}, spec: {clusters: [], labels: {}}}";
+    let project = ProjectName::new("default").unwrap();
+    let within = Limits { text_bytes_max: text.len(), documents_max: 1, depth_max: 3, aliased_nodes_max: 0 };
+    assert!(parse(text.as_bytes(), &project, &within).is_ok());
+    for below in [
+        Limits { text_bytes_max: text.len() - 1, ..within },
+        Limits { documents_max: 0, ..within },
+        Limits { depth_max: 2, ..within },
+    ] {
+        assert!(parse(text.as_bytes(), &project, &below).is_err(), "{below:?}");
+    }
+}
+
+#[test]
+fn one_answer_names_so_many_refusals_and_no_more() {
+    let users = "{nam: a},".repeat(5 * REFUSALS_MAX);
+    let spec = format!("{{users: [{users}]}}");
+    let text =
+        format!("{{apiVersion: dcm.internal/v1, kind: LogicalCloud, metadata: {{name: a}}, spec: {spec}}}");
+    assert_eq!(read(text).unwrap_err().as_slice().len(), REFUSALS_MAX);
 }

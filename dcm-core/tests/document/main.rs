@@ -1,7 +1,9 @@
 //! The document: what is read, what is refused and how, what is written, and the published schema.
 #![cfg(feature = "logical-cloud")]
+#![allow(clippy::unwrap_used, reason = "a test that can't go on is to panic, in its helpers, too")]
 
 mod bad;
+mod bad_documents;
 mod examples;
 mod round_trip;
 mod schema;
