@@ -31,7 +31,8 @@ impl Registered {
     fn add(&self, cluster: &Cluster, kubeconfig: &str) -> common::Ran {
         let file = self.user.write(&format!("{}.yaml", cluster.name()), kubeconfig);
         let name = format!("real/{}", cluster.name());
-        let ran = self.user.run(["cluster", "add", &name, "--label", "site=test", "--kubeconfig", text(&file)]);
+        let ran =
+            self.user.run(["cluster", "add", &name, "--label", "site=test", "--kubeconfig", text(&file)]);
         std::fs::remove_file(file).unwrap();
         ran
     }
@@ -124,7 +125,8 @@ async fn one_document_becomes_working_credentials_on_three_clusters_and_then_not
     let status = user.run(["status", "shop"]).done();
     assert!(status.starts_with("shop (project default)  instantiated, namespace shop"), "{status}");
     assert_eq!(status.matches("Namespace shop  applied").count(), CLUSTERS, "{status}");
-    let json: serde_json::Value = serde_json::from_str(&user.run(["status", "shop", "-o", "json"]).done()).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&user.run(["status", "shop", "-o", "json"]).done()).unwrap();
     assert_eq!(json["clusters"]["real/cluster-2"]["lane"]["state"], "done");
 
     let (ann, ci) = (kubeconfig(&registered, "shop", "ann"), kubeconfig(&registered, "shop", "ci"));
@@ -194,7 +196,13 @@ async fn rights_that_are_missing_are_printed_as_a_role_that_mends_it() {
 
     let role = user.write("role.yaml", role);
     output(cluster.kubectl().args(["apply", "-f", text(&role)]));
-    let bind = ["create", "clusterrolebinding", "dcm-missing", "--clusterrole=dcm-missing", "--user=engine-of-the-check"];
+    let bind = [
+        "create",
+        "clusterrolebinding",
+        "dcm-missing",
+        "--clusterrole=dcm-missing",
+        "--user=engine-of-the-check",
+    ];
     output(cluster.kubectl().args(bind));
     // The API server's authorizer learns of it a moment later.
     let mut ran = user.run(arguments);
@@ -210,6 +218,7 @@ async fn rights_that_are_missing_are_printed_as_a_role_that_mends_it() {
     let applied = user.run_with_input(&["apply", "--timeout", "60s", "-f", "-"], document);
     assert!(applied.done().contains("1/1"));
     user.run(["terminate", "least", "--timeout", "60s"]).done();
-    let left = output(cluster.kubectl().args(["get", "namespaces", "least", "--ignore-not-found", "-o", "name"]));
+    let left =
+        output(cluster.kubectl().args(["get", "namespaces", "least", "--ignore-not-found", "-o", "name"]));
     assert_eq!(left, "");
 }
