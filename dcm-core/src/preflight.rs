@@ -213,29 +213,35 @@ pub fn cluster_role(name: &str, rules: Vec<PolicyRule>) -> ClusterRole {
     }
 }
 
-/// What rules have in common: group, name and verbs.
-type Alike = (Arc<str>, Arc<str>, BTreeSet<Arc<str>>);
+/// Verbs, in order.
+type Verbs = BTreeSet<Arc<str>>;
+
+/// What a rule is about: group, name (empty for all) and resource.
+type Subject = (Arc<str>, Arc<str>, String);
+
+/// What the resources of one rule have in common: group, name and verbs.
+type Common = (Arc<str>, Arc<str>, Verbs);
 
 /// The least rules that give these accesses, and the fewest: resources of one group with equal verbs share one.
 #[must_use]
 pub fn rules<'a>(accesses: impl IntoIterator<Item = &'a Access>) -> Vec<PolicyRule> {
-    let mut verbs: BTreeMap<(Arc<str>, Arc<str>, String), BTreeSet<Arc<str>>> = BTreeMap::new();
+    let mut subjects: BTreeMap<Subject, Verbs> = BTreeMap::new();
     for access in accesses {
-        let key = (access.group.clone(), access.name.clone(), resource(access));
-        verbs.entry(key).or_default().insert(access.verb.clone());
+        let subject = (access.group.clone(), access.name.clone(), resource(access));
+        subjects.entry(subject).or_default().insert(access.verb.clone());
     }
-    let mut resources: BTreeMap<Alike, Vec<String>> = BTreeMap::new();
-    for ((group, name, resource), verbs) in verbs {
-        resources.entry((group, name, verbs)).or_default().push(resource);
+    let mut rules: BTreeMap<Common, Vec<String>> = BTreeMap::new();
+    for ((group, name, resource), verbs) in subjects {
+        rules.entry((group, name, verbs)).or_default().push(resource);
     }
-    let rule = |((group, name, verbs), resources): (Alike, Vec<String>)| PolicyRule {
+    let rule = |((group, name, verbs), resources): (Common, Vec<String>)| PolicyRule {
         api_groups: Some(vec![group.to_string()]),
         resources: Some(resources),
         resource_names: (!name.is_empty()).then(|| vec![name.to_string()]),
         verbs: verbs.iter().map(ToString::to_string).collect(),
         non_resource_urls: None,
     };
-    resources.into_iter().map(rule).collect()
+    rules.into_iter().map(rule).collect()
 }
 
 fn resource(access: &Access) -> String {

@@ -1,4 +1,5 @@
 //! Every example runs, ends by itself, and shows what its page says.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,8 +1,9 @@
 //! The command line, and what is refused before anything happens.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod common;
 
-use common::User;
+use common::{UNREACHABLE, User};
 
 #[test]
 fn the_help_names_subcommands_and_exit_codes() {
@@ -61,7 +62,7 @@ fn a_refused_document_ends_with_code_3_names_all_fields_and_makes_no_store() {
 fn an_unknown_cluster_is_refused_and_nothing_is_stored() {
     let user = User::new();
     let document = "{apiVersion: dcm.internal/v1, kind: LogicalCloud, metadata: {name: c}, spec: {clusters: [{provider: p, cluster: known}, {provider: p, cluster: a}]}}";
-    let kubeconfig = user.write("config", KUBECONFIG);
+    let kubeconfig = user.write("config", UNREACHABLE);
     let added = ["cluster", "add", "p/known", "--unchecked", "--kubeconfig", kubeconfig.to_str().unwrap()];
     user.run(added).done();
     let said = user.run_with_input(&["apply", "-f", "-"], document).ended_with(3);
@@ -105,19 +106,10 @@ fn the_store_and_its_keys_are_for_their_owner_only() {
     }
 }
 
-const KUBECONFIG: &str = "
-apiVersion: v1
-kind: Config
-current-context: main
-contexts: [{name: main, context: {cluster: main, user: main}}]
-clusters: [{name: main, cluster: {server: 'https://127.0.0.1:1'}}]
-users: [{name: main, user: {token: hunter2}}]
-";
-
 #[test]
 fn a_kubeconfig_is_never_shown_and_its_token_is_nowhere_in_clear() {
     let user = User::new();
-    let file = user.write("config", KUBECONFIG);
+    let file = user.write("config", UNREACHABLE);
     let added = ["cluster", "add", "p/c", "--unchecked", "--label", "tier=edge", "-vvv", "--kubeconfig"];
     let mut added = added.to_vec();
     added.push(file.to_str().unwrap());
@@ -136,7 +128,7 @@ fn a_kubeconfig_is_never_shown_and_its_token_is_nowhere_in_clear() {
 #[test]
 fn a_cluster_that_does_not_answer_is_not_registered() {
     let user = User::new();
-    let file = user.write("config", KUBECONFIG);
+    let file = user.write("config", UNREACHABLE);
     let said = user.run(["cluster", "add", "p/c", "--kubeconfig", file.to_str().unwrap()]).ended_with(1);
     assert!(said.starts_with("dcm: p/c was not registered: "), "{said}");
     assert!(!said.contains("hunter2"));
@@ -156,7 +148,7 @@ fn a_kubeconfig_that_can_not_be_handed_on_is_refused() {
         ),
         ("apiVersion: v1", "apiVersion: [", "well-formed"),
     ] {
-        let file = user.write("config", &KUBECONFIG.replace(from, to));
+        let file = user.write("config", &UNREACHABLE.replace(from, to));
         let arguments = ["cluster", "add", "p/c", "--unchecked", "--kubeconfig", file.to_str().unwrap()];
         let said = user.run(arguments).ended_with(3);
         assert!(said.contains(rule) && !said.contains("hunter2"), "{said}");
@@ -194,4 +186,41 @@ fn the_least_role_can_be_printed_for_a_cluster_to_come() {
     let role = user.run(["cluster", "role", "--level", "privileged"]).done();
     assert!(role.contains("clusterrolebindings") && role.contains("escalate"), "{role}");
     assert!(!user.run(["cluster", "role"]).done().contains("clusterrolebindings"));
+}
+
+#[test]
+fn a_users_own_request_must_have_the_subject_that_is_told() {
+    let user = User::new();
+    let file = user.write("config", UNREACHABLE);
+    user.run(["cluster", "add", "p/c", "--unchecked", "--kubeconfig", file.to_str().unwrap()]).done();
+    let apply = |csr: Option<&str>| {
+        let csr =
+            csr.map_or_else(String::new, |csr| format!(", \"csr\": {}", serde_json::to_string(csr).unwrap()));
+        let document = format!(
+            "{{\"apiVersion\": \"dcm.internal/v1\", \"kind\": \"LogicalCloud\", \"metadata\": {{\"name\": \"c\"}}, \"spec\": \
+             {{\"users\": [{{\"name\": \"ann\"{csr}}}], \"clusters\": [{{\"provider\": \"p\", \"cluster\": \"c\"}}]}}}}"
+        );
+        user.run_with_input(&["apply", "--no-wait", "-f", "-"], &document)
+    };
+    let key = rcgen::KeyPair::generate().unwrap();
+    let request = |subject: &serde_json::Value| {
+        let mut parameters = rcgen::CertificateParams::default();
+        parameters.distinguished_name = rcgen::DistinguishedName::new();
+        let name = &mut parameters.distinguished_name;
+        name.push(rcgen::DnType::OrganizationName, subject["organization"].as_str().unwrap());
+        name.push(rcgen::DnType::CommonName, subject["commonName"].as_str().unwrap());
+        parameters.serialize_request(&key).unwrap().pem().unwrap()
+    };
+    let wrong = serde_json::json!({"organization": "o", "commonName": "ann"});
+    let said = apply(Some(&request(&wrong))).ended_with(3);
+    assert!(said.contains("spec.users[0].csr: its subject holds the UID"), "{said}");
+
+    apply(None).done();
+    let said = apply(Some(&request(&wrong))).ended_with(3);
+    assert!(said.contains("spec.users[0].csr: "), "{said}");
+    let subject = user.run(["subject", "c", "ann", "-o", "json"]).done();
+    let subject: serde_json::Value = serde_json::from_str(&subject).unwrap();
+    apply(Some(&request(&subject))).done();
+    let text = user.run(["subject", "c", "ann"]).done();
+    assert_eq!(text, format!("O=dcm:default:c, CN={}\n", subject["commonName"].as_str().unwrap()));
 }

@@ -1,4 +1,5 @@
 //! Every bad document is refused by the command with all that is wrong in it, and changes nothing.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 #[path = "../../../dcm-core/tests/document/bad_documents.rs"]
 #[allow(dead_code, reason = "who else sees it is a matter of the documents' own tests")]

@@ -1,4 +1,5 @@
 //! The demonstration, from outside.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! The main job with the command, on real API servers.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod common;
 

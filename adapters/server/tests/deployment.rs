@@ -1,4 +1,5 @@
 //! Opening, planning and serving.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod common;
 

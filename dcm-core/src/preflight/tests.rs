@@ -8,7 +8,7 @@ use crate::name::{ProjectName, UserName};
 use crate::render;
 use crate::{app_context, plan};
 
-fn cloud(spec: serde_json::Value) -> LogicalCloud {
+fn cloud(spec: &serde_json::Value) -> LogicalCloud {
     let draft: Draft = serde_json::from_value(json!({"metadata": {"name": "c"}, "spec": spec})).unwrap();
     let project = ProjectName::new("p").unwrap();
     LogicalCloud::new(project, LogicalCloudUid::from_random(1), draft).unwrap().0
@@ -18,7 +18,7 @@ fn everything() -> LogicalCloud {
     let rule = |name: &str| json!({"name": name, "apiGroups": [""], "resources": ["pods"], "verbs": ["get"]});
     let mut wide = rule("wide");
     wide["clusterWide"] = true.into();
-    cloud(json!({
+    cloud(&json!({
         "level": "privileged",
         "users": [{"name": "ann"}, {"name": "ci", "type": "token"}],
         "permissions": [rule("look"), wide],
@@ -68,7 +68,7 @@ fn only_a_cloud_with_rights_in_the_whole_cluster_needs_cluster_roles() {
     let roles = |needs: &Needs| has(needs, "create", RBAC, "clusterroles");
     assert!(roles(&Needs::of_cloud(&everything())) && roles(&Needs::of_level(Level::Privileged)));
     assert!(!roles(&Needs::of_level(Level::Standard)));
-    assert!(!roles(&Needs::of_cloud(&cloud(json!({"level": "privileged"})))));
+    assert!(!roles(&Needs::of_cloud(&cloud(&json!({"level": "privileged"})))));
     let admin = Needs::of_level(Level::Admin);
     assert_eq!(admin.accesses().count(), 1);
     assert!(has(&admin, "get", "", "namespaces"));

@@ -6,6 +6,16 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+/// A kubeconfig of a cluster that is not there, with a token.
+pub(crate) const UNREACHABLE: &str = "
+apiVersion: v1
+kind: Config
+current-context: main
+contexts: [{name: main, context: {cluster: main, user: main}}]
+clusters: [{name: main, cluster: {server: 'https://127.0.0.1:1'}}]
+users: [{name: main, user: {token: hunter2}}]
+";
+
 /// A user with a home folder of their own.
 pub(crate) struct User {
     home: tempfile::TempDir,
@@ -55,7 +65,7 @@ impl User {
 }
 
 impl Ran {
-    fn of(output: Output) -> Self {
+    pub(crate) fn of(output: Output) -> Self {
         Self {
             code: output.status.code().unwrap_or(-1),
             out: String::from_utf8(output.stdout).unwrap(),

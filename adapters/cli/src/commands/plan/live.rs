@@ -170,24 +170,21 @@ impl ClusterPlan {
 }
 
 fn table(plans: &[CloudPlan]) -> String {
-    let mut rows = Vec::new();
-    for plan in plans {
-        for (cluster, found) in &plan.clusters {
-            let mut row = |action: &str, object: &str, why: &str| {
-                rows.push(
-                    [&plan.name.to_string(), &cluster.to_string(), action, object, why].map(str::to_owned),
-                );
+    let rows = plans.iter().flat_map(|plan| {
+        plan.clusters.iter().flat_map(|(cluster, found)| {
+            let row = |[action, object, why]: [&str; 3]| {
+                [plan.name.as_str(), &cluster.to_string(), action, object, why].map(str::to_owned)
             };
             match found {
-                ClusterPlan::Unknown(why) => row("unknown", "-", why),
+                ClusterPlan::Unknown(why) => vec![row(["unknown", "-", why])],
                 ClusterPlan::Steps(steps) if steps.is_empty() => {
-                    row("nothing", "-", "everything is as desired")
+                    vec![row(["nothing", "-", "everything is as desired"])]
                 }
                 ClusterPlan::Steps(steps) => {
-                    steps.iter().for_each(|step| row(step.action, &step.object, &step.why));
+                    steps.iter().map(|step| row([step.action, &step.object, &step.why])).collect()
                 }
             }
-        }
-    }
+        })
+    });
     output::columns(["LOGICAL CLOUD", "CLUSTER", "ACTION", "OBJECT", "WHY"], rows)
 }
