@@ -13,6 +13,8 @@ pub mod pki;
 pub mod plan;
 pub mod port;
 pub mod refusal;
+#[cfg(feature = "logical-cloud")]
+pub mod render;
 pub mod secret;
 pub mod status;
 pub mod subject;

@@ -33,10 +33,7 @@ struct Subscriptions {
 impl Hub {
     /// A hub whose watches keep at most so many paths.
     pub(crate) fn new(pending_max: usize) -> Self {
-        Self {
-            subscriptions: Arc::default(),
-            pending_max,
-        }
+        Self { subscriptions: Arc::default(), pending_max }
     }
 
     /// True when nobody watches.
@@ -52,17 +49,8 @@ impl Hub {
         let mut subscriptions = lock(&self.subscriptions);
         subscriptions.numbered += 1;
         let number = subscriptions.numbered;
-        subscriptions
-            .by_prefix
-            .entry(prefix.clone())
-            .or_default()
-            .insert(number, queue.clone());
-        Box::pin(Subscription {
-            queue,
-            hub: Arc::downgrade(&self.subscriptions),
-            prefix,
-            number,
-        })
+        subscriptions.by_prefix.entry(prefix.clone()).or_default().insert(number, queue.clone());
+        Box::pin(Subscription { queue, hub: Arc::downgrade(&self.subscriptions), prefix, number })
     }
 
     /// Tells all watches that follow these paths. The caller keeps the order: later calls tell later states.
@@ -79,12 +67,7 @@ impl Hub {
                 Change::Lost => continue,
             };
             for folder in folders(path) {
-                for queue in subscriptions
-                    .by_prefix
-                    .get(folder)
-                    .into_iter()
-                    .flat_map(BTreeMap::values)
-                {
+                for queue in subscriptions.by_prefix.get(folder).into_iter().flat_map(BTreeMap::values) {
                     wakers.extend(lock(queue).push(path, change));
                 }
             }
@@ -124,10 +107,7 @@ struct Queue {
 
 enum State {
     /// The latest change of each path, and the paths in the order of their first untold change.
-    Following {
-        latest: BTreeMap<Path, Change>,
-        order: VecDeque<Path>,
-    },
+    Following { latest: BTreeMap<Path, Change>, order: VecDeque<Path> },
     /// To be told that it lost something.
     Lost,
     /// Told so; nothing comes any more.
@@ -136,15 +116,8 @@ enum State {
 
 impl Queue {
     fn new(pending_max: usize) -> Self {
-        let state = State::Following {
-            latest: BTreeMap::new(),
-            order: VecDeque::new(),
-        };
-        Self {
-            state,
-            pending_max,
-            waker: None,
-        }
+        let state = State::Following { latest: BTreeMap::new(), order: VecDeque::new() };
+        Self { state, pending_max, waker: None }
     }
 
     fn push(&mut self, path: &Path, change: &Change) -> Option<Waker> {
@@ -232,11 +205,7 @@ mod tests {
 
     fn put(path: &str, version: u64) -> Change {
         let document = Document::from_stored("{}");
-        Change::Put(Entry {
-            path: Path::new(path).unwrap(),
-            version: Version(version),
-            document,
-        })
+        Change::Put(Entry { path: Path::new(path).unwrap(), version: Version(version), document })
     }
 
     fn told(watch: &mut Watch) -> Vec<Change> {
@@ -259,13 +228,7 @@ mod tests {
     fn a_reader_that_is_too_slow_is_told_that_it_lost_something() {
         let hub = Hub::new(2);
         let mut watch = hub.subscribe(&below("x"));
-        hub.publish(&[
-            put("x/a", 1),
-            put("x/b", 2),
-            put("y", 3),
-            put("x/c", 4),
-            put("x/a", 5),
-        ]);
+        hub.publish(&[put("x/a", 1), put("x/b", 2), put("y", 3), put("x/c", 4), put("x/a", 5)]);
         assert_eq!(told(&mut watch), [Change::Lost]);
         assert_eq!(watch.next().now_or_never(), Some(None));
     }

@@ -56,12 +56,7 @@ pub(crate) fn rewrite<E>(
     replace: impl FnMut(Found<'_>) -> Result<Option<String>, E>,
 ) -> Result<String, Halt<E>> {
     let raw: &RawValue = parse(text)?;
-    let mut walk = Walk {
-        names,
-        replace,
-        pointer: String::new(),
-        text: String::with_capacity(text.len()),
-    };
+    let mut walk = Walk { names, replace, pointer: String::new(), text: String::with_capacity(text.len()) };
     walk.value(raw, 0)?;
     Ok(walk.text)
 }
@@ -94,15 +89,8 @@ impl<E, F: FnMut(Found<'_>) -> Result<Option<String>, E>> Walk<'_, F> {
     }
 
     fn object(&mut self, members: &Members<'_>, depth: usize) -> Result<(), Halt<E>> {
-        if members
-            .0
-            .iter()
-            .any(|(name, _)| self.names.contains(&name.as_str()))
-        {
-            let found = Found {
-                pointer: &self.pointer,
-                members,
-            };
+        if members.0.iter().any(|(name, _)| self.names.contains(&name.as_str())) {
+            let found = Found { pointer: &self.pointer, members };
             if let Some(replacement) = (self.replace)(found).map_err(Halt::Refused)? {
                 self.text.push_str(&replacement);
                 return Ok(());
@@ -113,8 +101,7 @@ impl<E, F: FnMut(Found<'_>) -> Result<Option<String>, E>> Walk<'_, F> {
             if index > 0 {
                 self.text.push(',');
             }
-            self.text
-                .push_str(&serde_json::Value::from(name.as_str()).to_string());
+            self.text.push_str(&serde_json::Value::from(name.as_str()).to_string());
             self.text.push(':');
             self.below(&name.replace('~', "~0").replace('/', "~1"), value, depth)?;
         }
@@ -145,10 +132,7 @@ impl<E, F: FnMut(Found<'_>) -> Result<Option<String>, E>> Walk<'_, F> {
 }
 
 fn parse<'a, T: Deserialize<'a>, E>(text: &'a str) -> Result<T, Halt<E>> {
-    serde_json::from_str(text).map_err(|error| Halt::NotJson {
-        line: error.line(),
-        column: error.column(),
-    })
+    serde_json::from_str(text).map_err(|error| Halt::NotJson { line: error.line(), column: error.column() })
 }
 
 impl<'de> Deserialize<'de> for Members<'de> {
@@ -198,9 +182,6 @@ mod tests {
             seen += 1;
             Ok::<_, Infallible>(None)
         });
-        assert_eq!(
-            (rewritten.unwrap().as_str(), seen),
-            (r#"{"mark":{"mark":"mark"}}"#, 2)
-        );
+        assert_eq!((rewritten.unwrap().as_str(), seen), (r#"{"mark":{"mark":"mark"}}"#, 2));
     }
 }

@@ -14,7 +14,7 @@
 #![cfg_attr(not(feature = "memory"), doc = "```ignore")]
 //! use dcm_core::port::store::{Document, Path, Prefix, StoreExt, Write};
 //!
-//! # tokio::runtime::Runtime::new()?.block_on(async {
+//! # tokio::runtime::Runtime::new().unwrap().block_on(async {
 //! let store = dcm_store::open("memory:").await?;
 //! let path = Path::new("projects/p1")?;
 //! let document = Document::from_value(&serde_json::json!({ "description": "ours" }))?;

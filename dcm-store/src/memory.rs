@@ -57,31 +57,21 @@ impl Builder {
     /// Whether a batch is applied as a whole or not at all; the default is that it is.
     #[must_use]
     pub fn atomic_batches(self, atomic_batches: bool) -> Self {
-        Self {
-            atomic_batches,
-            ..self
-        }
+        Self { atomic_batches, ..self }
     }
 
     /// Paths whose change a slow reader of a watch has not taken yet, at most, before it gets [`Change::Lost`]; the
     /// default is 100,000.
     #[must_use]
     pub fn watch_pending_max(self, watch_pending_max: usize) -> Self {
-        Self {
-            watch_pending_max,
-            ..self
-        }
+        Self { watch_pending_max, ..self }
     }
 
     /// An empty store.
     #[must_use]
     pub fn build(self) -> MemoryStore {
         let hub = Hub::new(self.watch_pending_max);
-        MemoryStore {
-            state: Mutex::default(),
-            hub,
-            atomic_batches: self.atomic_batches,
-        }
+        MemoryStore { state: Mutex::default(), hub, atomic_batches: self.atomic_batches }
     }
 }
 
@@ -101,10 +91,7 @@ impl MemoryStore {
     /// An empty store with options.
     #[must_use]
     pub fn builder() -> Builder {
-        Builder {
-            atomic_batches: true,
-            watch_pending_max: PENDING_MAX,
-        }
+        Builder { atomic_batches: true, watch_pending_max: PENDING_MAX }
     }
 
     /// Lets the next `writes` writes pass and the one after them fail, once. Writes of a batch count one by one; with
@@ -129,14 +116,7 @@ impl State {
             Write::Create { .. } => None,
             Write::Update { version, .. } | Write::Delete { version, .. } => Some(*version),
         };
-        if found == expected {
-            Ok(())
-        } else {
-            Err(Error::Conflict {
-                path: write.path().clone(),
-                found,
-            })
-        }
+        if found == expected { Ok(()) } else { Err(Error::Conflict { path: write.path().clone(), found }) }
     }
 
     fn apply(&mut self, write: &Write) -> (Version, Change) {
@@ -172,10 +152,7 @@ impl State {
         changes: &mut Vec<Change>,
     ) -> Result<Vec<Version>, BatchError> {
         let refused = |source| BatchError { applied: 0, source };
-        batch
-            .iter()
-            .try_for_each(|write| self.check(write))
-            .map_err(refused)?;
+        batch.iter().try_for_each(|write| self.check(write)).map_err(refused)?;
         let fault = batch.iter().filter_map(|_| self.fault()).last();
         if fault == Some(Fault::NotWritten) {
             return Err(refused(made_to_fail()));
@@ -186,11 +163,7 @@ impl State {
             versions.push(version);
             changes.push(change);
         }
-        if fault.is_some() {
-            Err(refused(made_to_fail()))
-        } else {
-            Ok(versions)
-        }
+        if fault.is_some() { Err(refused(made_to_fail())) } else { Ok(versions) }
     }
 
     fn write_one_by_one(
@@ -200,8 +173,7 @@ impl State {
     ) -> Result<Vec<Version>, BatchError> {
         let mut versions = Vec::with_capacity(batch.len());
         for (applied, write) in batch.iter().enumerate() {
-            self.check(write)
-                .map_err(|source| BatchError { applied, source })?;
+            self.check(write).map_err(|source| BatchError { applied, source })?;
             let fault = self.fault();
             if fault != Some(Fault::NotWritten) {
                 let (version, change) = self.apply(write);
@@ -209,10 +181,7 @@ impl State {
                 changes.push(change);
             }
             if fault.is_some() {
-                return Err(BatchError {
-                    applied,
-                    source: made_to_fail(),
-                });
+                return Err(BatchError { applied, source: made_to_fail() });
             }
         }
         Ok(versions)
@@ -220,17 +189,11 @@ impl State {
 }
 
 fn made_to_fail() -> Error {
-    Error::Unavailable {
-        source: Arc::new(MadeToFail),
-    }
+    Error::Unavailable { source: Arc::new(MadeToFail) }
 }
 
 fn entry(path: &Path, version: Version, document: &Document) -> Entry {
-    Entry {
-        path: path.clone(),
-        version,
-        document: document.clone(),
-    }
+    Entry { path: path.clone(), version, document: document.clone() }
 }
 
 #[async_trait]
@@ -246,10 +209,7 @@ impl Store for MemoryStore {
 
     async fn get(&self, path: &Path) -> Result<Option<Entry>, Error> {
         let state = lock(&self.state);
-        Ok(state
-            .documents
-            .get(path)
-            .map(|(version, document)| entry(path, *version, document)))
+        Ok(state.documents.get(path).map(|(version, document)| entry(path, *version, document)))
     }
 
     async fn list(&self, prefix: &Prefix, page: &PageRequest) -> Result<Page, Error> {
@@ -266,11 +226,7 @@ impl Store for MemoryStore {
             .collect();
         let more = entries.len() > limit;
         entries.truncate(limit);
-        let next = if more {
-            entries.last().map(|last| last.path.clone())
-        } else {
-            None
-        };
+        let next = if more { entries.last().map(|last| last.path.clone()) } else { None };
         Ok(Page { entries, next })
     }
 

@@ -5,10 +5,8 @@ use std::sync::Arc;
 use dcm_core::port::store::{Error, Store};
 
 /// What can be opened, by scheme; none when its feature is off.
-const SCHEMES: [(&str, &str, bool); 2] = [
-    ("memory", "memory", cfg!(feature = "memory")),
-    ("sqlite", "sqlite", cfg!(feature = "sqlite")),
-];
+const SCHEMES: [(&str, &str, bool); 2] =
+    [("memory", "memory", cfg!(feature = "memory")), ("sqlite", "sqlite", cfg!(feature = "sqlite"))];
 
 /// Why a store could not be opened. The URL is not in it but for its scheme: it may hold a password.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -20,10 +18,7 @@ pub enum OpenError {
         scheme: String,
     },
     /// There is one, but this build is without it.
-    #[error(
-        "this build has no {scheme} store (feature `{feature}` is off); it has: {}",
-        supported()
-    )]
+    #[error("this build has no {scheme} store (feature `{feature}` is off); it has: {}", supported())]
     FeatureOff {
         /// The scheme.
         scheme: String,
@@ -42,16 +37,8 @@ pub enum OpenError {
 }
 
 fn supported() -> String {
-    let names: Vec<&str> = SCHEMES
-        .iter()
-        .filter(|(.., on)| *on)
-        .map(|(scheme, ..)| *scheme)
-        .collect();
-    if names.is_empty() {
-        "none".into()
-    } else {
-        names.join(", ")
-    }
+    let names: Vec<&str> = SCHEMES.iter().filter(|(.., on)| *on).map(|(scheme, ..)| *scheme).collect();
+    if names.is_empty() { "none".into() } else { names.join(", ") }
 }
 
 /// Opens the store that a URL names: `memory:` (a new, empty one) or `sqlite:PATH` (made when there is none).
@@ -61,19 +48,15 @@ fn supported() -> String {
 #[cfg_attr(not(feature = "sqlite"), allow(clippy::unused_async))]
 pub async fn open(url: &str) -> Result<Arc<dyn Store>, OpenError> {
     let (scheme, rest) = url.split_once(':').unwrap_or((url, ""));
-    match scheme {
+    match (scheme, rest) {
         #[cfg(feature = "memory")]
-        "memory" if rest.is_empty() => Ok(Arc::new(crate::MemoryStore::new())),
+        ("memory", "") => Ok(Arc::new(crate::MemoryStore::new())),
         #[cfg(feature = "memory")]
-        "memory" => Err(OpenError::Malformed {
-            expected: "nothing follows `memory:`",
-        }),
+        ("memory", _) => Err(OpenError::Malformed { expected: "nothing follows `memory:`" }),
         #[cfg(feature = "sqlite")]
-        "sqlite" if rest.is_empty() => Err(OpenError::Malformed {
-            expected: "a file's path follows `sqlite:`",
-        }),
+        ("sqlite", "") => Err(OpenError::Malformed { expected: "a file's path follows `sqlite:`" }),
         #[cfg(feature = "sqlite")]
-        "sqlite" => Ok(Arc::new(crate::SqliteStore::open(rest).await?)),
+        ("sqlite", file) => Ok(Arc::new(crate::SqliteStore::open(file).await?)),
         _ => Err(unknown(scheme)),
     }
 }

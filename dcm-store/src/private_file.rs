@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// The rights of group and others.
@@ -25,9 +24,7 @@ pub(crate) fn create<E>(file: &Path, fill: impl FnOnce(&Path) -> Result<(), E>) 
         _ => Path::new("."),
     };
     // Closed before it gets its name: to close a file takes the process's locks from it, also those of SQLite.
-    let new = tempfile::NamedTempFile::new_in(folder)
-        .map_err(Failed::File)?
-        .into_temp_path();
+    let new = tempfile::NamedTempFile::new_in(folder).map_err(Failed::File)?.into_temp_path();
     fill(&new).map_err(Failed::Filling)?;
     match new.persist_noclobber(file) {
         Ok(()) => {}
@@ -35,15 +32,15 @@ pub(crate) fn create<E>(file: &Path, fill: impl FnOnce(&Path) -> Result<(), E>) 
         Err(failure) => return Err(Failed::File(failure.error)),
     }
     // The name must outlive a power failure as the content does.
-    fs::File::open(folder)
-        .and_then(|folder| folder.sync_all())
-        .map_err(Failed::File)?;
+    fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(Failed::File)?;
     Ok(true)
 }
 
 /// Takes the rights of group and others from a file, if it is there.
 #[cfg(feature = "sqlite")]
 pub(crate) fn restrict(file: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+
     // By name and never by opening it, for the reason above.
     let mode = match fs::metadata(file) {
         Ok(metadata) => metadata.permissions().mode(),

@@ -17,10 +17,7 @@ use crate::json;
 /// [`DOCUMENT_BYTES_MAX`], or a document with a clear secret where none may be.
 pub fn check_batch(batch: &[Write], holds_secrets: bool) -> Result<(), Error> {
     if batch.len() > BATCH_WRITES_MAX {
-        return refuse(format!(
-            "a batch of {} writes; the most is {BATCH_WRITES_MAX}",
-            batch.len()
-        ));
+        return refuse(format!("a batch of {} writes; the most is {BATCH_WRITES_MAX}", batch.len()));
     }
     if batch.len() > 1 {
         let mut paths = BTreeSet::new();
@@ -34,9 +31,7 @@ pub fn check_batch(batch: &[Write], holds_secrets: bool) -> Result<(), Error> {
         };
         let bytes = document.as_str().len();
         if bytes > DOCUMENT_BYTES_MAX {
-            return refuse(format!(
-                "{path} has {bytes} bytes, more than {DOCUMENT_BYTES_MAX}"
-            ));
+            return refuse(format!("{path} has {bytes} bytes, more than {DOCUMENT_BYTES_MAX}"));
         }
         if !holds_secrets && has_clear_secret(document)? {
             return refuse(format!(
@@ -53,9 +48,7 @@ pub fn check_batch(batch: &[Write], holds_secrets: bool) -> Result<(), Error> {
 /// [`Error::Invalid`] for a page of none: a list in such pages would never end.
 pub fn page_limit(page: &PageRequest) -> Result<usize, Error> {
     match page.limit {
-        Some(0) => Err(Error::Invalid {
-            reason: "a page has at least one document".into(),
-        }),
+        Some(0) => Err(Error::Invalid { reason: "a page has at least one document".into() }),
         Some(limit) => Ok(limit.min(PAGE_MAX)),
         None => Ok(PAGE_MAX),
     }
@@ -98,10 +91,7 @@ mod tests {
         assert!(holds_secret(r#"{"a":[1,{"b":{"$secret":"x"}}]}"#));
         assert!(holds_secret(r#"{"$secret":5,"more":true}"#));
         assert!(holds_secret(r#"{"a":{"\u0024secret":"x"}}"#));
-        assert!(
-            holds_secret(r#"{"a":{"$secret":"x"},"a":1}"#),
-            "also behind a member of the same name"
-        );
+        assert!(holds_secret(r#"{"a":{"$secret":"x"},"a":1}"#), "also behind a member of the same name");
     }
 
     #[test]

@@ -1,4 +1,5 @@
 //! A process that is killed in the middle of its writes leaves a whole store, with all that was acknowledged.
+#![allow(clippy::unwrap_used)]
 #![cfg(feature = "sqlite")]
 
 use std::io::{BufRead, BufReader, Write as _};
@@ -17,9 +18,7 @@ const DOCUMENTS: usize = 10;
 const LIVES: [usize; 6] = [1, 2, 7, 40, 3, 150];
 
 fn paths() -> Vec<Path> {
-    (0..DOCUMENTS)
-        .map(|number| Path::new(format!("d/{number}")).unwrap())
-        .collect()
+    (0..DOCUMENTS).map(|number| Path::new(format!("d/{number}")).unwrap()).collect()
 }
 
 /// Not a test: what the killed process runs. It raises the number in all documents, batch after batch, and says which
@@ -29,9 +28,7 @@ fn paths() -> Vec<Path> {
 async fn write_until_killed() {
     let store = SqliteStore::open(std::env::var(FILE).unwrap()).await.unwrap();
     let entries = store.list_all(&Prefix::everything()).await.unwrap();
-    let mut number = entries
-        .first()
-        .map_or(0, |entry| entry.document.read::<u64>().unwrap());
+    let mut number = entries.first().map_or(0, |entry| entry.document.read::<u64>().unwrap());
     let mut versions: Vec<Option<Version>> = if entries.is_empty() {
         vec![None; DOCUMENTS]
     } else {
@@ -42,15 +39,8 @@ async fn write_until_killed() {
         number += 1;
         let document = Document::from_value(&number).unwrap();
         let write = |(path, version): (Path, &Option<Version>)| match *version {
-            None => Write::Create {
-                path,
-                document: document.clone(),
-            },
-            Some(version) => Write::Update {
-                path,
-                version,
-                document: document.clone(),
-            },
+            None => Write::Create { path, document: document.clone() },
+            Some(version) => Write::Update { path, version, document: document.clone() },
         };
         let batch: Vec<Write> = paths().into_iter().zip(&versions).map(write).collect();
         versions = store.write(&batch).await.unwrap().into_iter().map(Some).collect();
@@ -82,11 +72,7 @@ fn one_life(file: &std::path::Path, batches: usize) -> u64 {
     child.wait().unwrap();
     assert!(acknowledged.len() >= batches, "the writer ended by itself");
     // A torn last line is a shorter number.
-    acknowledged
-        .iter()
-        .map(|number| number.parse().unwrap_or(0))
-        .max()
-        .unwrap()
+    acknowledged.iter().map(|number| number.parse().unwrap_or(0)).max().unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -98,25 +84,13 @@ async fn a_killed_process_leaves_all_that_was_acknowledged_and_no_half_batch() {
     let mut newest = Version(0);
     for batches in LIVES {
         let killed = file.clone();
-        let acknowledged = tokio::task::spawn_blocking(move || one_life(&killed, batches))
-            .await
-            .unwrap();
+        let acknowledged = tokio::task::spawn_blocking(move || one_life(&killed, batches)).await.unwrap();
         for store in [&store, &SqliteStore::open(&file).await.unwrap()] {
             let entries = store.list_all(&Prefix::everything()).await.unwrap();
-            let numbers: Vec<u64> = entries
-                .iter()
-                .map(|entry| entry.document.read().unwrap())
-                .collect();
+            let numbers: Vec<u64> = entries.iter().map(|entry| entry.document.read().unwrap()).collect();
             assert_eq!(numbers, [numbers[0]; DOCUMENTS], "half a batch");
-            assert!(
-                numbers[0] >= acknowledged,
-                "{} is there, {acknowledged} was acknowledged",
-                numbers[0]
-            );
-            assert!(
-                entries.iter().all(|entry| entry.version > newest),
-                "versions were used again"
-            );
+            assert!(numbers[0] >= acknowledged, "{} is there, {acknowledged} was acknowledged", numbers[0]);
+            assert!(entries.iter().all(|entry| entry.version > newest), "versions were used again");
         }
         let entries = store.list_all(&Prefix::everything()).await.unwrap();
         newest = entries.iter().map(|entry| entry.version).max().unwrap();

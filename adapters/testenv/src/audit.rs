@@ -100,17 +100,13 @@ impl AuditLog {
         let mut line = Vec::new();
         loop {
             line.clear();
-            reader
-                .read_until(b'\n', &mut line)
-                .map_err(|source| self.unreadable(source))?;
+            reader.read_until(b'\n', &mut line).map_err(|source| self.unreadable(source))?;
             // A line without its end is still being written.
             if line.pop() != Some(b'\n') {
                 return Ok(events);
             }
-            let event = serde_json::from_slice(&line).map_err(|source| Error::Parse {
-                path: self.path.clone(),
-                source,
-            })?;
+            let event = serde_json::from_slice(&line)
+                .map_err(|source| Error::Parse { path: self.path.clone(), source })?;
             events.push(event);
         }
     }
@@ -130,14 +126,8 @@ impl AuditLog {
         let cut = || -> io::Result<()> {
             let mut bytes = Vec::new();
             File::open(&self.path)?.read_to_end(&mut bytes)?;
-            let end = bytes
-                .iter()
-                .rposition(|byte| *byte == b'\n')
-                .map_or(0, |position| position + 1);
-            OpenOptions::new()
-                .write(true)
-                .open(&self.path)?
-                .set_len(end as u64)
+            let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |position| position + 1);
+            OpenOptions::new().write(true).open(&self.path)?.set_len(end as u64)
         };
         match cut() {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.unreadable(error)),
@@ -159,10 +149,7 @@ impl AuditLog {
     }
 
     fn unreadable(&self, source: io::Error) -> Error {
-        Error::Read {
-            path: self.path.clone(),
-            source,
-        }
+        Error::Read { path: self.path.clone(), source }
     }
 }
 
@@ -208,18 +195,9 @@ mod tests {
     fn an_event_has_what_the_server_wrote() {
         let (_folder, log) = log(&format!("{LINE}\n"));
         let event = log.events().unwrap().remove(0);
-        assert_eq!(
-            (event.user.as_str(), event.user_agent.as_str()),
-            ("alice", "tester/1")
-        );
-        assert_eq!(
-            (event.resource.as_deref(), event.name.as_deref()),
-            (Some("namespaces"), Some("a"))
-        );
-        assert_eq!(
-            (event.code, event.stage, event.dry_run),
-            (Some(201), Stage::ResponseComplete, true)
-        );
+        assert_eq!((event.user.as_str(), event.user_agent.as_str()), ("alice", "tester/1"));
+        assert_eq!((event.resource.as_deref(), event.name.as_deref()), (Some("namespaces"), Some("a")));
+        assert_eq!((event.code, event.stage, event.dry_run), (Some(201), Stage::ResponseComplete, true));
         assert_eq!(event.groups, ["builders"]);
         assert!(event.stage_timestamp > event.request_received);
     }
@@ -233,11 +211,7 @@ mod tests {
             .verb("create")
             .resource("namespaces");
         assert_eq!(log.matching(&filter).unwrap().len(), 1);
-        assert_eq!(
-            log.matching(&filter.clone().stage(Stage::RequestReceived))
-                .unwrap(),
-            []
-        );
+        assert_eq!(log.matching(&filter.clone().stage(Stage::RequestReceived)).unwrap(), []);
         assert_eq!(log.matching(&filter.clone().dry_run(false)).unwrap(), []);
         assert_eq!(log.matching(&filter.name("b")).unwrap(), []);
     }

@@ -60,10 +60,7 @@ pub struct Identity {
 impl Identity {
     /// An identity from a certificate and its key that were made elsewhere, for example from an issued CSR.
     pub fn new(certificate: impl Into<String>, key: impl Into<String>) -> Self {
-        Self {
-            certificate: certificate.into(),
-            key: key.into(),
-        }
+        Self { certificate: certificate.into(), key: key.into() }
     }
 
     /// The certificate as PEM.
@@ -79,10 +76,7 @@ impl Identity {
 
 impl fmt::Debug for Identity {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Identity")
-            .field("certificate", &self.certificate)
-            .finish_non_exhaustive()
+        formatter.debug_struct("Identity").field("certificate", &self.certificate).finish_non_exhaustive()
     }
 }
 
@@ -97,10 +91,7 @@ impl Authority {
         let key = generate_key(common_name)?;
         CertifiedIssuer::self_signed(params, key)
             .map(Self)
-            .map_err(|source| Error::Sign {
-                common_name: common_name.to_owned(),
-                source,
-            })
+            .map_err(|source| Error::Sign { common_name: common_name.to_owned(), source })
     }
 
     pub(crate) fn certificate(&self) -> String {
@@ -117,20 +108,15 @@ impl Authority {
         let key = generate_key(common_name)?;
         let certificate = self.sign(common_name, params, &key)?;
         let certificate = groups::replace_subject(certificate.der(), common_name, groups, self.0.key())
-            .map_err(|source| Error::Groups {
-                common_name: common_name.to_owned(),
-                source,
-            })?;
+            .map_err(|source| Error::Groups { common_name: common_name.to_owned(), source })?;
         Ok(Identity::new(certificate, key.serialize_pem()))
     }
 
     /// Issues a serving certificate; the names may be host names or IP addresses.
     pub(crate) fn issue_server(&self, common_name: &str, names: &[&str]) -> Result<Identity, Error> {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-        let mut params = CertificateParams::new(names).map_err(|source| Error::Sign {
-            common_name: common_name.to_owned(),
-            source,
-        })?;
+        let mut params = CertificateParams::new(names)
+            .map_err(|source| Error::Sign { common_name: common_name.to_owned(), source })?;
         params.distinguished_name = distinguished_name(common_name);
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         let key = generate_key(common_name)?;
@@ -146,10 +132,9 @@ impl Authority {
     ) -> Result<Certificate, Error> {
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.use_authority_key_identifier_extension = true;
-        params.signed_by(key, &self.0).map_err(|source| Error::Sign {
-            common_name: common_name.to_owned(),
-            source,
-        })
+        params
+            .signed_by(key, &self.0)
+            .map_err(|source| Error::Sign { common_name: common_name.to_owned(), source })
     }
 }
 
@@ -160,10 +145,7 @@ impl fmt::Debug for Authority {
 }
 
 pub(crate) fn generate_key(common_name: &str) -> Result<KeyPair, Error> {
-    KeyPair::generate().map_err(|source| Error::GenerateKey {
-        common_name: common_name.to_owned(),
-        source,
-    })
+    KeyPair::generate().map_err(|source| Error::GenerateKey { common_name: common_name.to_owned(), source })
 }
 
 fn subject(common_name: &str) -> CertificateParams {

@@ -92,9 +92,7 @@ impl Cluster {
             .and_then(|listener| Proxy::start(around.runtime, listener, address))
             .map_err(Error::Port)?;
         let audit_log = AuditLog::new(folder.join("audit.jsonl"));
-        let servers = Arc::new(Servers::prepare(
-            &name, &folder, address, &keys, &admin, &audit_log, around,
-        )?);
+        let servers = Arc::new(Servers::prepare(&name, &folder, address, &keys, &admin, &audit_log, around)?);
         let cluster = Self {
             kubectl: around.programs.kubectl.clone(),
             start_timeout: around.start_timeout,
@@ -108,11 +106,7 @@ impl Cluster {
             proxy,
             servers,
         };
-        write(
-            &cluster.folder,
-            ADMIN_KUBECONFIG,
-            &cluster.admin_kubeconfig(Route::Direct),
-        )?;
+        write(&cluster.folder, ADMIN_KUBECONFIG, &cluster.admin_kubeconfig(Route::Direct))?;
         Ok(cluster)
     }
 
@@ -203,10 +197,7 @@ impl Cluster {
     /// The process ids of the servers that were started and not killed.
     pub fn process_ids(&self) -> Vec<u32> {
         let servers = [&self.servers.api_server, &self.servers.controller_manager];
-        servers
-            .into_iter()
-            .filter_map(|server| lock(server).process_id())
-            .collect()
+        servers.into_iter().filter_map(|server| lock(server).process_id()).collect()
     }
 
     /// Kills the API server (`SIGKILL`), as a crash does. Its data, its port and its controllers stay.
@@ -242,25 +233,15 @@ impl Servers {
         audit_log: &AuditLog,
         around: &Surroundings<'_>,
     ) -> Result<Self, Error> {
-        let place = Place {
-            name,
-            folder,
-            address,
-            etcd: around.etcd,
-            audit_log: audit_log.path(),
-        };
+        let place = Place { name, folder, address, etcd: around.etcd, audit_log: audit_log.path() };
         let api_server = api_server::launch(&around.programs.api_server, &place, keys);
         let authority = keys.serving.certificate();
-        let controllers = keys
-            .clients
-            .issue_client(controller_manager::USER, &[ADMINISTRATORS])?;
+        let controllers = keys.clients.issue_client(controller_manager::USER, &[ADMINISTRATORS])?;
         let kubeconfig = kubeconfig::render(&format!("https://{address}"), &authority, &controllers);
         let executable = &around.programs.controller_manager;
         let controller_manager = controller_manager::launch(executable, folder, keys, &kubeconfig)?;
-        let probe = Probe::new(address, &authority, admin).map_err(|source| Error::Probe {
-            server: name.to_owned(),
-            source,
-        })?;
+        let probe = Probe::new(address, &authority, admin)
+            .map_err(|source| Error::Probe { server: name.to_owned(), source })?;
         Ok(Self {
             cluster: name.to_owned(),
             api_server: Mutex::new(Server::new(api_server, around.group)),
@@ -284,13 +265,7 @@ impl Servers {
 
     async fn controllers_ready(&self, deadline: Deadline) -> Result<(), Error> {
         let sign = Sign::Answers(&self.probe, MADE_BY_CONTROLLERS);
-        ready::wait(
-            sign,
-            &self.controller_manager_name(),
-            &self.controller_manager,
-            deadline,
-        )
-        .await
+        ready::wait(sign, &self.controller_manager_name(), &self.controller_manager, deadline).await
     }
 
     fn api_server_name(&self) -> String {
@@ -314,9 +289,7 @@ impl fmt::Debug for Servers {
 
 /// Starts a server of an environment.
 pub(crate) fn start(server: &Mutex<Server>, name: String) -> Result<(), Error> {
-    lock(server)
-        .start()
-        .map_err(|source| Error::Process { server: name, source })
+    lock(server).start().map_err(|source| Error::Process { server: name, source })
 }
 
 fn flag(name: &str, file: &Path) -> OsString {

@@ -122,9 +122,7 @@ impl Environment {
     /// The process ids of all servers that were started and not killed.
     pub fn process_ids(&self) -> Vec<u32> {
         let etcd = lock(&self.etcd).process_id();
-        etcd.into_iter()
-            .chain(self.clusters.iter().flat_map(Cluster::process_ids))
-            .collect()
+        etcd.into_iter().chain(self.clusters.iter().flat_map(Cluster::process_ids)).collect()
     }
 
     /// Keeps the folder when the environment ends, and says on standard error where it is.

@@ -68,13 +68,9 @@ impl Guard {
     pub(crate) fn start(folder: PathBuf) -> Result<Self, Error> {
         let mut anchor = shell(ANCHOR).spawn().map_err(Error::StartAnchor)?;
         match Self::start_beside(&mut anchor, &folder) {
-            Ok((process, group, pipe)) => Ok(Self {
-                folder,
-                group: ProcessGroup(group),
-                anchor,
-                process,
-                pipe: Some(pipe),
-            }),
+            Ok((process, group, pipe)) => {
+                Ok(Self { folder, group: ProcessGroup(group), anchor, process, pipe: Some(pipe) })
+            }
             Err(error) => {
                 end(&mut anchor);
                 Err(error)
@@ -95,9 +91,7 @@ impl Guard {
             return Err(Error::StartGuard(io::Error::other("its pipes are missing")));
         };
         let mut answer = String::new();
-        BufReader::new(answers)
-            .read_line(&mut answer)
-            .map_err(Error::StartGuard)?;
+        BufReader::new(answers).read_line(&mut answer).map_err(Error::StartGuard)?;
         if answer.trim_end() == "ready" {
             return Ok((process, group, pipe));
         }
@@ -115,9 +109,7 @@ impl Guard {
 
     /// Makes the guard leave the folder where it is, whatever happens from now on.
     pub(crate) fn keep(&mut self) -> io::Result<()> {
-        self.pipe
-            .as_mut()
-            .map_or(Ok(()), |pipe| pipe.write_all(b"keep\n"))
+        self.pipe.as_mut().map_or(Ok(()), |pipe| pipe.write_all(b"keep\n"))
     }
 
     /// Lets the guard kill every process of the group and delete the folder; does not wait for it.
@@ -139,10 +131,7 @@ fn shell(script: &str) -> Command {
     let mut command = Command::new("/bin/sh");
     command.arg("-c").arg(script).current_dir("/").process_group(0);
     // Whoever reads the output of the test process must not have to wait for the guard.
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     command
 }
 
@@ -193,9 +182,6 @@ mod tests {
     #[test]
     fn a_folder_that_cannot_be_made_is_an_error_that_names_it() {
         let error = Guard::start(PathBuf::from("/dev/null/inside")).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "the guard could not make the folder /dev/null/inside"
-        );
+        assert_eq!(error.to_string(), "the guard could not make the folder /dev/null/inside");
     }
 }

@@ -77,10 +77,7 @@ impl Probe {
             .with_safe_default_protocol_versions()?
             .with_root_certificates(roots)
             .with_client_auth_cert(vec![certificate], key)?;
-        Ok(Self {
-            address,
-            connector: TlsConnector::from(Arc::new(config)),
-        })
+        Ok(Self { address, connector: TlsConnector::from(Arc::new(config)) })
     }
 
     /// The status code of the answer to a GET.
@@ -95,10 +92,7 @@ impl Probe {
 
     async fn exchange(&self, path: &str) -> io::Result<[u8; STATUS_BYTES]> {
         let stream = TcpStream::connect(self.address).await?;
-        let mut stream = self
-            .connector
-            .connect(ServerName::from(self.address.ip()), stream)
-            .await?;
+        let mut stream = self.connector.connect(ServerName::from(self.address.ip()), stream).await?;
         let request = format!(
             "GET {path} HTTP/1.1\r\nHost: {}\r\nUser-Agent: testenv-probe\r\nConnection: close\r\n\r\n",
             self.address

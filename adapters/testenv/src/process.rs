@@ -87,11 +87,7 @@ pub(crate) struct Server {
 impl Server {
     /// A server that is not started yet.
     pub(crate) fn new(launch: Launch, group: ProcessGroup) -> Self {
-        Self {
-            launch,
-            group,
-            child: None,
-        }
+        Self { launch, group, child: None }
     }
 
     /// Starts the process, with the same arguments as ever, unless it was started and not killed.
@@ -99,26 +95,13 @@ impl Server {
         if self.child.is_some() {
             return Ok(());
         }
-        let Launch {
-            program,
-            executable,
-            arguments,
-            log,
-        } = &self.launch;
+        let Launch { program, executable, arguments, log } = &self.launch;
         let open = || OpenOptions::new().create(true).append(true).open(log);
         let (output, errors) = open()
             .and_then(|file| Ok((file.try_clone()?, file)))
-            .map_err(|source| Error::OpenLog {
-                program,
-                log: log.clone(),
-                source,
-            })?;
+            .map_err(|source| Error::OpenLog { program, log: log.clone(), source })?;
         let mut command = Command::new(executable);
-        command
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stdout(output)
-            .stderr(errors);
+        command.args(arguments).stdin(Stdio::null()).stdout(output).stderr(errors);
         if let Some(folder) = log.parent() {
             command.current_dir(folder);
         }
@@ -139,12 +122,7 @@ impl Server {
         match child.try_wait() {
             Ok(Some(status)) => {
                 let log = self.launch.log.clone();
-                Err(Error::Ended {
-                    program,
-                    status,
-                    tail: log_tail(&log),
-                    log,
-                })
+                Err(Error::Ended { program, status, tail: log_tail(&log), log })
             }
             // An answer that can't be had is no sign of an end; whoever waits for readiness has a limit.
             Ok(None) | Err(_) => Ok(()),
@@ -240,16 +218,8 @@ mod tests {
         let (_guard, mut server) = server(folder.path(), "echo 'bind: address already in use'; exit 3");
         let error = end(&mut server);
         assert!(error.is_retryable());
-        assert!(
-            error
-                .to_string()
-                .starts_with("script ended by itself (exit status: 3)"),
-            "{error}"
-        );
-        assert!(
-            error.to_string().ends_with("bind: address already in use"),
-            "{error}"
-        );
+        assert!(error.to_string().starts_with("script ended by itself (exit status: 3)"), "{error}");
+        assert!(error.to_string().ends_with("bind: address already in use"), "{error}");
     }
 
     #[test]

@@ -40,12 +40,7 @@ pub enum Program {
 
 impl Program {
     /// All of them.
-    pub const ALL: [Self; 4] = [
-        Self::Etcd,
-        Self::ApiServer,
-        Self::ControllerManager,
-        Self::Kubectl,
-    ];
+    pub const ALL: [Self; 4] = [Self::Etcd, Self::ApiServer, Self::ControllerManager, Self::Kubectl];
 
     /// The name of the file.
     pub fn name(self) -> &'static str {
@@ -113,11 +108,7 @@ impl Error {
 }
 
 fn names(programs: &[Program]) -> String {
-    programs
-        .iter()
-        .map(|program| program.name())
-        .collect::<Vec<_>>()
-        .join(", ")
+    programs.iter().map(|program| program.name()).collect::<Vec<_>>().join(", ")
 }
 
 /// The places where programs are looked for.
@@ -132,30 +123,15 @@ impl Lookup {
     /// The places that the environment variables name.
     pub fn from_environment() -> Self {
         let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
-        let user_cache = || {
-            Some(
-                etcetera::choose_base_strategy()
-                    .ok()?
-                    .cache_dir()
-                    .join("dcm-testenv"),
-            )
-        };
+        let user_cache = || Some(etcetera::choose_base_strategy().ok()?.cache_dir().join("dcm-testenv"));
         let cache = set(CACHE_VARIABLE).map(PathBuf::from).or_else(user_cache);
-        Self::new(
-            set(ASSETS_VARIABLE).map(PathBuf::from),
-            set("PATH").unwrap_or_default(),
-            cache,
-        )
+        Self::new(set(ASSETS_VARIABLE).map(PathBuf::from), set("PATH").unwrap_or_default(), cache)
     }
 
     /// Places of one's own: what `KUBEBUILDER_ASSETS`, `PATH` and `DCM_TESTENV_CACHE` would say. `go` is looked for on
     /// that path, too.
     pub fn new(assets: Option<PathBuf>, path: impl Into<OsString>, cache: Option<PathBuf>) -> Self {
-        Self {
-            assets,
-            path: path.into(),
-            cache,
-        }
+        Self { assets, path: path.into(), cache }
     }
 
     /// Finds every program, and builds what is missing. The first build takes minutes and says so on standard error.
@@ -177,24 +153,14 @@ impl Lookup {
         };
         let built = build::build(&module, &go, &self.path, &module.folder(cache)).await;
         if let Err(source) = built {
-            return Err(Error::Build {
-                missing,
-                places,
-                source,
-            });
+            return Err(Error::Build { missing, places, source });
         }
-        self.find_all(&module)
-            .map_err(|missing| Error::Missing { missing, places })
+        self.find_all(&module).map_err(|missing| Error::Missing { missing, places })
     }
 
     fn find_all(&self, module: &Module) -> Result<Programs, Vec<Program>> {
         let find = |program| self.find(program, module);
-        let missing = || {
-            Program::ALL
-                .into_iter()
-                .filter(|program| find(*program).is_none())
-                .collect()
-        };
+        let missing = || Program::ALL.into_iter().filter(|program| find(*program).is_none()).collect();
         let found = || {
             Some(Programs {
                 etcd: find(Program::Etcd)?,
@@ -208,10 +174,7 @@ impl Lookup {
 
     fn find(&self, program: Program, module: &Module) -> Option<PathBuf> {
         let in_assets = self.assets.as_ref().map(|assets| assets.join(program.name()));
-        let in_cache = self
-            .cache
-            .as_ref()
-            .map(|cache| module.binaries(cache).join(program.name()));
+        let in_cache = self.cache.as_ref().map(|cache| module.binaries(cache).join(program.name()));
         in_assets
             .filter(|file| is_executable(file))
             .or_else(|| find_on_path(&self.path, program.name()))
@@ -251,14 +214,11 @@ pub(crate) struct Programs {
 fn find_on_path(path: &OsStr, name: &str) -> Option<PathBuf> {
     // An empty part means the current folder, from which nobody wants to run programs by chance.
     let folders = env::split_paths(path).filter(|folder| folder.is_absolute());
-    folders
-        .map(|folder| folder.join(name))
-        .find(|file| is_executable(file))
+    folders.map(|folder| folder.join(name)).find(|file| is_executable(file))
 }
 
 fn is_executable(file: &Path) -> bool {
-    file.metadata()
-        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+    file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(test)]

@@ -98,10 +98,7 @@ impl Proxy {
         if let Ok(mut place) = shared.accepting.try_lock() {
             *place = Some(accepting);
         }
-        Ok(Self {
-            runtime: runtime.clone(),
-            shared,
-        })
+        Ok(Self { runtime: runtime.clone(), shared })
     }
 
     /// Where the proxy listens; the port stays the same, whatever happens.
@@ -165,8 +162,7 @@ impl Proxy {
 impl Drop for Proxy {
     fn drop(&mut self) {
         let shared = Arc::clone(&self.shared);
-        self.runtime
-            .spawn(async move { shared.cut(&mut *shared.accepting.lock().await).await });
+        self.runtime.spawn(async move { shared.cut(&mut *shared.accepting.lock().await).await });
     }
 }
 
@@ -182,10 +178,7 @@ impl Shared {
         if accepting.is_none() {
             let listener = TcpListener::bind(self.address).await.map_err(|source| {
                 self.fault.send_replace(before);
-                Error::Listen {
-                    address: self.address,
-                    source,
-                }
+                Error::Listen { address: self.address, source }
             })?;
             *accepting = Some(tokio::spawn(accept(listener, Arc::clone(&self))));
         }

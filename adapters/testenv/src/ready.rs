@@ -23,10 +23,7 @@ pub(crate) struct Deadline {
 
 impl Deadline {
     pub(crate) fn after(allowed: Duration) -> Self {
-        Self {
-            at: Instant::now() + allowed,
-            allowed,
-        }
+        Self { at: Instant::now() + allowed, allowed }
     }
 }
 
@@ -43,10 +40,9 @@ impl Sign<'_> {
     /// Looks for the sign; says what there is instead.
     async fn look(self) -> Result<(), String> {
         match self {
-            Self::Listens(address) => TcpStream::connect(address)
-                .await
-                .map(drop)
-                .map_err(|error| error.to_string()),
+            Self::Listens(address) => {
+                TcpStream::connect(address).await.map(drop).map_err(|error| error.to_string())
+            }
             Self::Answers(probe, path) => match probe.status(path).await {
                 Ok(200) => Ok(()),
                 Ok(code) => Err(format!("{code} to {path}")),
@@ -65,23 +61,14 @@ pub(crate) async fn wait(
 ) -> Result<(), Error> {
     loop {
         // First whether it still runs: a stranger may answer on its port.
-        lock(server).check().map_err(|source| Error::Process {
-            server: name.to_owned(),
-            source,
-        })?;
+        lock(server).check().map_err(|source| Error::Process { server: name.to_owned(), source })?;
         let Err(last_answer) = sign.look().await else {
             return Ok(());
         };
         if Instant::now() >= deadline.at {
             let log = lock(server).log().to_owned();
             let (server, waited, tail) = (name.to_owned(), deadline.allowed, log_tail(&log));
-            return Err(Error::NotReady {
-                server,
-                waited,
-                last_answer,
-                log,
-                tail,
-            });
+            return Err(Error::NotReady { server, waited, last_answer, log, tail });
         }
         tokio::time::sleep(POLL_INTERVAL).await;
     }

@@ -18,11 +18,8 @@ pub(crate) fn handle() -> io::Result<&'static Handle> {
     if let Some(runtime) = RUNTIME.get() {
         return Ok(runtime.handle());
     }
-    let runtime = Builder::new_multi_thread()
-        .worker_threads(2)
-        .thread_name("testenv")
-        .enable_all()
-        .build()?;
+    let runtime =
+        Builder::new_multi_thread().worker_threads(2).thread_name("testenv").enable_all().build()?;
     Ok(RUNTIME.get_or_init(|| runtime).handle())
 }
 

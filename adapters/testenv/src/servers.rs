@@ -20,10 +20,7 @@ pub(crate) fn write(folder: &Path, name: &str, content: &str) -> Result<PathBuf,
 
 /// Makes a folder of an environment.
 pub(crate) fn make_folder(path: &Path) -> Result<(), Error> {
-    fs::create_dir_all(path).map_err(|source| Error::Write {
-        path: path.to_owned(),
-        source,
-    })
+    fs::create_dir_all(path).map_err(|source| Error::Write { path: path.to_owned(), source })
 }
 
 /// `--name=value`, for a file.

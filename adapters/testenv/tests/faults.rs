@@ -1,8 +1,5 @@
 //! What a client sees when the way to a server, or the server itself, fails.
-#![allow(
-    clippy::unwrap_used,
-    reason = "the helpers of tests may panic as the tests do"
-)]
+#![allow(clippy::unwrap_used, reason = "the helpers of tests may panic as the tests do")]
 
 mod common;
 
@@ -43,10 +40,7 @@ async fn a_proxy_cuts_hangs_delays_and_passes_again_on_the_same_port() {
     cluster.proxy().hang().await.unwrap();
     // Worded in several ways, depending on what it was waiting for.
     let silence = failure(get_through_proxy(cluster).arg("--request-timeout=1s")).to_lowercase();
-    assert!(
-        silence.contains("timeout") || silence.contains("deadline exceeded"),
-        "{silence}"
-    );
+    assert!(silence.contains("timeout") || silence.contains("deadline exceeded"), "{silence}");
 
     // The handshake and the request are two ways there and back at least.
     let delay = Duration::from_millis(200);

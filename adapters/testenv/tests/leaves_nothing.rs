@@ -1,10 +1,7 @@
 //! Nothing is left of an environment, whatever becomes of the process that owns it.
 //!
 //! The owner is this test program, started again with one test picked and a variable that says what it is to do.
-#![allow(
-    clippy::unwrap_used,
-    reason = "the helpers of tests may panic as the tests do"
-)]
+#![allow(clippy::unwrap_used, reason = "the helpers of tests may panic as the tests do")]
 
 mod common;
 
@@ -44,45 +41,30 @@ impl Owner {
             .spawn()
             .unwrap();
         let mut output = BufReader::new(process.stderr.take().unwrap()).lines();
-        let line = output
-            .find_map(|line| line.unwrap().strip_prefix("owner: ").map(str::to_owned))
-            .unwrap();
+        let line = output.find_map(|line| line.unwrap().strip_prefix("owner: ").map(str::to_owned)).unwrap();
         let (folder, servers) = line.split_once(' ').unwrap();
         let servers: Vec<u32> = servers.split(',').map(|id| id.parse().unwrap()).collect();
         assert_eq!(servers.len(), 3, "etcd, an API server and a controller manager");
         assert!(servers.iter().all(|id| is_running(*id)));
-        Self {
-            process,
-            folder: folder.into(),
-            servers,
-            _output: output,
-        }
+        Self { process, folder: folder.into(), servers, _output: output }
     }
 
     fn assert_servers_are_gone(&self) {
-        eventually(CLEAN_UP, || {
-            self.servers.iter().all(|id| !is_running(*id)).then_some(())
-        });
+        eventually(CLEAN_UP, || self.servers.iter().all(|id| !is_running(*id)).then_some(()));
         eventually(CLEAN_UP, || (!mentioned_by_a_process(&self.folder)).then_some(()));
     }
 }
 
 /// Whether a process exists and is more than the memory of one that nobody has waited for.
 fn is_running(id: u32) -> bool {
-    let output = Command::new("ps")
-        .args(["-o", "stat=", "-p", &id.to_string()])
-        .output()
-        .unwrap();
+    let output = Command::new("ps").args(["-o", "stat=", "-p", &id.to_string()]).output().unwrap();
     let state = String::from_utf8(output.stdout).unwrap();
     !state.trim().is_empty() && !state.trim().starts_with('Z')
 }
 
 /// Every server, and the guard, has the folder among its arguments.
 fn mentioned_by_a_process(folder: &Path) -> bool {
-    let output = Command::new("ps")
-        .args(["-A", "-ww", "-o", "args="])
-        .output()
-        .unwrap();
+    let output = Command::new("ps").args(["-A", "-ww", "-o", "args="]).output().unwrap();
     String::from_utf8_lossy(&output.stdout).contains(folder.to_str().unwrap())
 }
 
@@ -99,13 +81,7 @@ fn a_killed_owner_leaves_no_process_and_no_folder() {
 fn an_interrupt_from_the_terminal_which_goes_to_the_whole_process_group_leaves_no_process_and_no_folder() {
     let mut owner = Owner::start("wait");
     let group = format!("-{}", owner.process.id());
-    assert!(
-        Command::new("kill")
-            .args(["-s", "INT", "--", &group])
-            .status()
-            .unwrap()
-            .success()
-    );
+    assert!(Command::new("kill").args(["-s", "INT", "--", &group]).status().unwrap().success());
     assert!(!owner.process.wait().unwrap().success());
     owner.assert_servers_are_gone();
     assert!(!owner.folder.exists());
@@ -151,11 +127,7 @@ async fn an_owner() {
 }
 
 fn announce(environment: &Environment) {
-    let ids: Vec<String> = environment
-        .process_ids()
-        .iter()
-        .map(ToString::to_string)
-        .collect();
+    let ids: Vec<String> = environment.process_ids().iter().map(ToString::to_string).collect();
     eprintln!("\nowner: {} {}", environment.folder().display(), ids.join(","));
     // Until the test has seen enough, and closes the pipe.
     std::io::stdin().lines().count();

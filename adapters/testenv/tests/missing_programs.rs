@@ -1,8 +1,5 @@
 //! Missing servers are an error that helps, and never a silent pass.
-#![allow(
-    clippy::unwrap_used,
-    reason = "the helpers of tests may panic as the tests do"
-)]
+#![allow(clippy::unwrap_used, reason = "the helpers of tests may panic as the tests do")]
 
 use std::error::Error as _;
 use std::process::Command;
@@ -18,12 +15,7 @@ async fn start_error(lookup: Lookup) -> String {
 async fn without_programs_and_go_the_error_says_what_is_missing_where_it_was_looked_for_and_what_helps() {
     let folder = tempfile::tempdir().unwrap();
     let place = |name: &str| folder.path().join(name);
-    let text = start_error(Lookup::new(
-        Some(place("assets")),
-        place("path"),
-        Some(place("cache")),
-    ))
-    .await;
+    let text = start_error(Lookup::new(Some(place("assets")), place("path"), Some(place("cache")))).await;
     for part in [
         "not found: etcd, kube-apiserver, kube-controller-manager, kubectl.",
         &format!("KUBEBUILDER_ASSETS ({})", place("assets").display()),
@@ -40,10 +32,7 @@ async fn without_programs_and_go_the_error_says_what_is_missing_where_it_was_loo
 async fn without_a_cache_folder_the_error_says_how_to_name_one() {
     let text = start_error(Lookup::new(None, "", None)).await;
     assert!(text.contains("KUBEBUILDER_ASSETS (not set)"), "{text}");
-    assert!(
-        text.contains("neither DCM_TESTENV_CACHE nor HOME is set"),
-        "{text}"
-    );
+    assert!(text.contains("neither DCM_TESTENV_CACHE nor HOME is set"), "{text}");
 }
 
 /// The variables can't be changed within a process that has threads, so this program is started again.
@@ -59,10 +48,7 @@ fn a_test_whose_environment_variables_lead_nowhere_fails() {
         .unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(!output.status.success(), "{text}");
-    assert!(
-        text.contains(&format!("{}/cache/kubernetes-", folder.path().display())),
-        "{text}"
-    );
+    assert!(text.contains(&format!("{}/cache/kubernetes-", folder.path().display())), "{text}");
 }
 
 #[tokio::test]

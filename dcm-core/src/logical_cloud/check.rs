@@ -11,8 +11,9 @@ use super::draft::{Draft, PermissionDraft, SpecDraft};
 use super::level::Level;
 use super::metadata::Metadata;
 use super::permission::{Permission, Scope};
+use super::selector::ClusterSelector;
 use super::uid::LogicalCloudUid;
-use super::{labels, limits, manifests};
+use super::{labels, limits, manifests, reference};
 
 /// Checks a whole draft.
 pub(super) fn whole(
@@ -25,6 +26,8 @@ pub(super) fn whole(
     let at = Path::root().field("spec");
     limit(&mut draft.spec, &at, checks);
     names_are_unique(&draft.spec, &at, checks);
+    clusters_are_unique(&draft.spec, &at, checks);
+    reference::name_unnamed(&mut draft.spec.clusters, &at.field("clusters"), checks);
     holders_are_users(&draft.spec, &at, checks);
     let namespace = namespace(&draft, &at.field("namespace"), checks);
     let level = level(&draft.spec, namespace.as_ref(), &at, checks);
@@ -34,21 +37,17 @@ pub(super) fn whole(
     let metadata = Metadata::check(draft.metadata, &Path::root().field("metadata"), checks);
     let spec = draft.spec;
     let users = parts(&spec.users, &at.field("users"), checks);
-    let mut permissions: Vec<Permission> = parts(&spec.permissions, &at.field("permissions"), checks);
-    for permission in &mut permissions {
-        if matches!((&permission.scope, &namespace), (Scope::Namespace(other), Some(own)) if other == own) {
-            permission.scope = Scope::CloudNamespace;
-        }
-    }
+    let permissions = permissions(&spec.permissions, namespace.as_ref(), &at.field("permissions"), checks);
     let quotas = parts(&spec.quotas, &at.field("quotas"), checks);
     let references = parts(&spec.clusters, &at.field("clusters"), checks);
+    let cluster_selector = spec
+        .cluster_selector
+        .and_then(|draft| ClusterSelector::check(draft, &at.field("clusterSelector"), checks));
     let key_values = parts(&spec.key_values, &at.field("keyValues"), checks);
-    let manifests = match (&namespace, level) {
-        (Some(namespace), Some(level)) => {
-            manifests::check(spec.manifests, namespace, level, &at.field("manifests"), checks)
-        }
-        _ => Vec::new(),
-    };
+    let place = namespace.as_ref().zip(level);
+    let manifests = place.map_or_else(Vec::new, |(namespace, level)| {
+        manifests::check(spec.manifests, namespace, level, &at.field("manifests"), checks)
+    });
     let (metadata, level, existing_namespace) = (metadata?, level?, existing_namespace?);
     let cloud = LogicalCloud {
         project,
@@ -62,6 +61,7 @@ pub(super) fn whole(
         permissions,
         quotas,
         references,
+        cluster_selector,
         key_values,
         manifests,
     };
@@ -88,6 +88,22 @@ fn parts<P: Part>(drafts: &[P::Draft], at: &Path, checks: &mut Checks) -> Vec<P>
     let mut parts: Vec<P> = drafts.iter().enumerate().filter_map(check).collect();
     parts.sort_by_cached_key(|part| part.metadata().name.clone());
     parts
+}
+
+/// Checks the permissions. The cloud's namespace by its name is the cloud's namespace.
+fn permissions(
+    drafts: &[PermissionDraft],
+    own: Option<&Namespace>,
+    at: &Path,
+    checks: &mut Checks,
+) -> Vec<Permission> {
+    let mut permissions: Vec<Permission> = parts(drafts, at, checks);
+    for permission in &mut permissions {
+        if matches!((&permission.scope, own), (Scope::Namespace(other), Some(own)) if other == own) {
+            permission.scope = Scope::CloudNamespace;
+        }
+    }
+    permissions
 }
 
 /// Refuses lists that are too long, and cuts them so that the rest of the check has its limit.
@@ -120,9 +136,12 @@ fn names_are_unique(spec: &SpecDraft, at: &Path, checks: &mut Checks) {
     unique(spec.quotas.iter().map(|quota| &quota.name), &at.field("quotas"), checks);
     unique(spec.clusters.iter().map(|reference| &reference.name), &at.field("clusters"), checks);
     unique(spec.key_values.iter().map(|values| &values.name), &at.field("keyValues"), checks);
+}
+
+fn clusters_are_unique(spec: &SpecDraft, at: &Path, checks: &mut Checks) {
     let mut clusters = BTreeSet::new();
     for (index, reference) in spec.clusters.iter().enumerate() {
-        if !clusters.insert((&reference.provider, &reference.cluster)) {
+        if !clusters.insert((&reference.provider, &reference.cluster)) && !reference.cluster.is_empty() {
             let value = format!("{}/{}", reference.provider, reference.cluster);
             let at = at.field("clusters").item(index).field("cluster");
             checks.refuse(&at, &value, "is in the cloud already, by another reference");

@@ -1,21 +1,22 @@
 //! The logical cloud itself: all of its parts, which hold together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::app_context::Existing;
 use crate::manifest::Manifest;
-use crate::name::{LogicalCloudName, Namespace, ProjectName, UserName};
+use crate::name::{ClusterId, LogicalCloudName, Namespace, ProjectName, UserName};
 use crate::refusal::{Refusals, Warning};
 
-use super::draft::{Draft, MetadataDraft, SpecDraft};
+use super::draft::{Draft, MetadataDraft, ReferenceDraft, SpecDraft};
 use super::key_values::KeyValues;
 use super::level::Level;
 use super::metadata::Metadata;
 use super::permission::Permission;
 use super::quota::Quota;
 use super::reference::ClusterReference;
+use super::selector::ClusterSelector;
 use super::uid::LogicalCloudUid;
 use super::user::User;
 use super::{check, checked, warnings};
@@ -36,6 +37,7 @@ pub struct LogicalCloud {
     pub(super) permissions: Vec<Permission>,
     pub(super) quotas: Vec<Quota>,
     pub(super) references: Vec<ClusterReference>,
+    pub(super) cluster_selector: Option<ClusterSelector>,
     pub(super) key_values: Vec<KeyValues>,
     pub(super) manifests: Vec<Manifest>,
 }
@@ -52,7 +54,7 @@ impl LogicalCloud {
         uid: LogicalCloudUid,
         draft: Draft,
     ) -> Result<(Self, Vec<Warning>), Refusals> {
-        let warnings = warnings::of(&draft.spec);
+        let warnings = warnings::of(&draft);
         let cloud = checked(|checks| check::whole(project, uid, draft, checks))?;
         Ok((cloud, warnings))
     }
@@ -135,6 +137,34 @@ impl LogicalCloud {
         &self.references
     }
 
+    /// Which registered clusters it is in besides the referenced ones.
+    #[must_use]
+    pub fn cluster_selector(&self) -> Option<&ClusterSelector> {
+        self.cluster_selector.as_ref()
+    }
+
+    /// This cloud with a reference to each registered cluster that its selector selects, given with its labels. The
+    /// new references have no load balancer and the default name; those it had stay as they are.
+    ///
+    /// # Errors
+    /// [`Refusals`] when there are too many references, or one's default name is another one's name.
+    pub fn with_selected<'a>(
+        &self,
+        registered: impl IntoIterator<Item = (&'a ClusterId, &'a BTreeMap<String, String>)>,
+    ) -> Result<Self, Refusals> {
+        let mut draft = self.to_draft();
+        let referenced: BTreeSet<&ClusterId> =
+            self.references.iter().map(|reference| &reference.cluster).collect();
+        let selector = self.cluster_selector.as_ref();
+        for (id, labels) in registered {
+            if !referenced.contains(id) && selector.is_some_and(|selector| selector.matches(labels)) {
+                let (provider, cluster) = (id.provider.to_string(), id.cluster.to_string());
+                draft.spec.clusters.push(ReferenceDraft { provider, cluster, ..ReferenceDraft::default() });
+            }
+        }
+        checked(|checks| check::whole(self.project.clone(), self.uid, draft, checks))
+    }
+
     /// Its key-value pairs, by name.
     #[must_use]
     pub fn key_values(&self) -> &[KeyValues] {
@@ -188,9 +218,54 @@ impl From<LogicalCloud> for Stored {
             permissions: cloud.permissions.into_iter().map(Into::into).collect(),
             quotas: cloud.quotas.into_iter().map(Into::into).collect(),
             clusters: cloud.references.into_iter().map(Into::into).collect(),
+            cluster_selector: cloud.cluster_selector.map(Into::into),
             key_values: cloud.key_values.into_iter().map(Into::into).collect(),
             manifests: cloud.manifests.iter().map(|manifest| manifest.body().clone()).collect(),
         };
         Self { project: cloud.project, uid: cloud.uid, metadata: cloud.metadata.into(), spec }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[allow(clippy::needless_pass_by_value, reason = "specifications are written in place")]
+    fn cloud(spec: serde_json::Value) -> LogicalCloud {
+        let draft = serde_json::from_value(json!({"metadata": {"name": "lc"}, "spec": spec})).unwrap();
+        LogicalCloud::new(ProjectName::new("p").unwrap(), LogicalCloudUid::from_random(1), draft).unwrap().0
+    }
+
+    #[test]
+    fn selected_clusters_become_references_beside_those_that_are_there() {
+        let registered: Vec<(ClusterId, BTreeMap<String, String>)> =
+            [("aws/a", "edge"), ("aws/b", "edge"), ("aws/c", "core"), ("gcp/b", "edge")]
+                .map(|(id, site)| (id.parse().unwrap(), BTreeMap::from([("site".into(), site.into())])))
+                .into();
+        let selected = |cloud: &LogicalCloud| -> Vec<String> {
+            let resolved = cloud.with_selected(registered.iter().map(|(id, labels)| (id, labels))).unwrap();
+            assert_eq!(resolved.cluster_selector(), cloud.cluster_selector());
+            let show =
+                |reference: &ClusterReference| format!("{}={}", reference.metadata.name, reference.cluster);
+            resolved.references().iter().map(show).collect()
+        };
+        let clusters = json!([{"name": "first", "provider": "aws", "cluster": "a"}]);
+        let selector = json!({"matchLabels": {"site": "edge"}});
+        let both = cloud(json!({"clusters": clusters, "clusterSelector": selector}));
+        assert_eq!(selected(&both), ["aws-b=aws/b", "first=aws/a", "gcp-b=gcp/b"]);
+        assert_eq!(selected(&cloud(json!({"clusters": clusters}))), ["first=aws/a"]);
+        assert_eq!(selected(&cloud(json!({"clusterSelector": {}}))).len(), registered.len());
+    }
+
+    #[test]
+    fn a_selector_is_stored_and_comes_back() {
+        for selector in
+            [json!({}), json!({"matchExpressions": [{"key": "a", "operator": "In", "values": ["b"]}]})]
+        {
+            let cloud = cloud(json!({"clusterSelector": selector}));
+            let text = serde_json::to_string(&cloud).unwrap();
+            assert_eq!(serde_json::from_str::<LogicalCloud>(&text).unwrap(), cloud, "{text}");
+        }
     }
 }

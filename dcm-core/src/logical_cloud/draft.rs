@@ -49,6 +49,9 @@ pub struct SpecDraft {
     /// Where it is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clusters: Vec<ReferenceDraft>,
+    /// Where else it is: on each registered cluster that is selected when it is applied. `{}` selects every one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster_selector: Option<SelectorDraft>,
     /// Notes that are kept and never rendered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub key_values: Vec<KeyValuesDraft>,
@@ -173,6 +176,31 @@ named_draft! {
         /// The pairs, in order.
         kv: Vec<Map<String, Value>>,
     }
+}
+
+/// A selector of clusters by their labels.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct SelectorDraft {
+    /// Labels that a selected cluster has, with these values.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub match_labels: BTreeMap<String, String>,
+    /// Further terms, all of which hold for a selected cluster.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub match_expressions: Vec<ExpressionDraft>,
+}
+
+/// A term of a cluster selector.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ExpressionDraft {
+    /// A label's key.
+    pub key: String,
+    /// `In`, `NotIn`, `Exists` or `DoesNotExist`.
+    pub operator: String,
+    /// The label's values; for `In` and `NotIn` only.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<String>,
 }
 
 named_draft! {

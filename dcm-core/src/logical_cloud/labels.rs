@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::name::{DNS_LABEL_MAX, is_dns_subdomain, is_label_value};
+use crate::name::{is_dns_subdomain, is_label_value};
 use crate::refusal::{Checks, Path};
 
 use super::limits::LABELS_MAX;
@@ -16,6 +16,10 @@ const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 /// The rule of label keys and ResourceQuota keys.
 pub(super) const QUALIFIED_NAME_RULE: &str = "must be a Kubernetes qualified name: an optional DNS subdomain and '/', then 1 to 63 of letters, digits, '-', \
      '_' and '.', beginning and ending with a letter or digit";
+
+/// The rule of label values.
+pub(super) const LABEL_VALUE_RULE: &str = "a label value is empty, or 1 to 63 of letters, digits, '-', '_' and '.', beginning and ending with a letter or \
+     digit";
 
 /// True for Kubernetes qualified names, such as `tier` and `example.com/tier`.
 pub(super) fn is_qualified_name(text: &str) -> bool {
@@ -40,11 +44,7 @@ pub(super) fn check(labels: &BTreeMap<String, String>, at: &Path, checks: &mut C
             checks.refuse(&at, key, "labels under dcm.internal mark what is ours");
         }
         if !value.is_empty() && !is_label_value(value) {
-            let rule = format!(
-                "a label value is empty, or 1 to {DNS_LABEL_MAX} of letters, digits, '-', '_' and '.', beginning and \
-                 ending with a letter or digit"
-            );
-            checks.refuse(&at, value, rule);
+            checks.refuse(&at, value, LABEL_VALUE_RULE);
         }
     }
 }

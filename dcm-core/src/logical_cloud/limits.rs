@@ -23,6 +23,10 @@ pub const KEY_VALUES_MAX: usize = 100;
 pub const KEY_VALUES_BYTES_MAX: usize = 64 * 1024;
 /// Most cluster references of a logical cloud.
 pub const REFERENCES_MAX: usize = 10_000;
+/// Most terms of a cluster selector, labels and expressions together.
+pub const SELECTOR_TERMS_MAX: usize = 64;
+/// Most values in one expression of a cluster selector.
+pub const SELECTOR_VALUES_MAX: usize = 100;
 /// Most extra manifests of a logical cloud.
 pub const MANIFESTS_MAX: usize = 500;
 /// Largest certificate signing request, in bytes of PEM: an RSA 16384 request with a long subject is below 6 KiB.

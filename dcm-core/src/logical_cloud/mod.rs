@@ -14,6 +14,7 @@ mod draft;
 mod key_values;
 mod labels;
 mod level;
+pub mod life_cycle;
 pub mod limits;
 mod manifests;
 mod metadata;
@@ -21,14 +22,20 @@ mod permission;
 mod quantity;
 mod quota;
 mod reference;
+mod request_pem;
+mod selector;
 mod uid;
 mod user;
 mod warnings;
 
+#[cfg(test)]
+mod tests;
+
 pub use cloud::LogicalCloud;
 pub use credential::{Epoch, Serial};
 pub use draft::{
-    Draft, KeyValuesDraft, MetadataDraft, PermissionDraft, QuotaDraft, ReferenceDraft, SpecDraft, UserDraft,
+    Draft, ExpressionDraft, KeyValuesDraft, MetadataDraft, PermissionDraft, QuotaDraft, ReferenceDraft,
+    SelectorDraft, SpecDraft, UserDraft,
 };
 pub use key_values::KeyValues;
 pub use level::Level;
@@ -37,8 +44,10 @@ pub use permission::{Holders, Permission, Scope};
 pub use quantity::{InvalidQuantity, Quantity};
 pub use quota::Quota;
 pub use reference::{ClusterReference, LoadBalancer};
+pub use request_pem::{InvalidRequestPem, RequestPem};
+pub use selector::ClusterSelector;
 pub use uid::{InvalidUid, LogicalCloudUid};
-pub use user::{LifetimeSeconds, RequestPem, User, UserType};
+pub use user::{LifetimeSeconds, User, UserType};
 
 use crate::refusal::{Checks, Refusals};
 

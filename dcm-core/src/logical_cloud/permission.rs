@@ -110,7 +110,7 @@ fn scope(namespace: Option<&str>, cluster_wide: bool, at: &Path, checks: &mut Ch
     match (namespace, cluster_wide) {
         (None, false) => Some(Scope::CloudNamespace),
         (None, true) => Some(Scope::ClusterWide),
-        (Some(namespace), false) if namespace.is_empty() => {
+        (Some(""), false) => {
             let rule = "must not be empty: leave it out for the cloud's namespace, or say clusterWide";
             checks.refuse(&at.field("namespace"), "", rule);
             None

@@ -3,7 +3,8 @@
 //! A quantity is held exactly, in thousand-millionths, together with the family of its suffix. Its text is the
 //! canonical one that the API server stores: no fraction, the largest suffix of the family, so `1000m` is `1` and
 //! `1024Mi` is `1Gi`. As in Kubernetes, what is finer than a thousand-millionth is rounded up, and a quantity in a
-//! binary suffix below 1024 is written in decimal ones. Unlike there, what is above 2^63−1 is refused, not cut.
+//! binary suffix below 1024 is written in decimal ones. Unlike there, what is above 2^63−1 is refused, not cut, and so is
+//! a suffix alone, which Kubernetes reads as 0.
 
 use std::fmt;
 use std::str::FromStr;
@@ -62,6 +63,18 @@ impl Quantity {
     #[must_use]
     pub fn is_negative(&self) -> bool {
         self.nanos < 0
+    }
+
+    /// True for nothing.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        self.nanos == 0
+    }
+
+    /// The smaller amount of the two, whatever the families of their suffixes.
+    #[must_use]
+    pub fn smaller(self, other: Self) -> Self {
+        if other.nanos < self.nanos { other } else { self }
     }
 
     /// True when it has no fraction.

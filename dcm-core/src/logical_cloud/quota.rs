@@ -117,9 +117,10 @@ fn is_known_without_domain(key: &str) -> bool {
     AMOUNTS.contains(&key) || COUNTS.contains(&key) || plain.starts_with("hugepages-")
 }
 
-/// Objects and extended resources (devices) come in whole numbers; storage of a class does not.
+/// Objects and extended resources (devices) come in whole numbers. This is the API server's own rule for the latter.
 fn is_count(key: &str) -> bool {
-    COUNTS.contains(&key) || (key.contains('/') && !key.ends_with("/requests.storage"))
+    let extended = key.contains('/') && !key.contains("kubernetes.io/") && !key.starts_with("requests.");
+    COUNTS.contains(&key) || extended
 }
 
 impl TryFrom<QuotaDraft> for Quota {
@@ -172,6 +173,8 @@ mod tests {
             json!({"pod": "1"}),
             json!({"pods": "1500m"}),
             json!({"count/jobs.batch": "0.5"}),
+            json!({"gold.storageclass.storage.k8s.io/requests.storage": "1500m"}),
+            json!({"storage": "1Gi"}),
             json!({"cpu": "-1"}),
             json!({"cpu": "much"}),
             json!({"cpu": true}),

@@ -1,8 +1,5 @@
 //! Users: who works in a logical cloud, and how they prove it.
 
-use std::fmt;
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
 
 use crate::name::UserName;
@@ -10,8 +7,9 @@ use crate::refusal::{Checks, Path, Refusals};
 
 use super::check::Part;
 use super::draft::UserDraft;
-use super::limits::{CSR_PEM_BYTES_MAX, LIFETIME_SECONDS_MAX, LIFETIME_SECONDS_MIN};
+use super::limits::{LIFETIME_SECONDS_MAX, LIFETIME_SECONDS_MIN};
 use super::metadata::Metadata;
+use super::request_pem::RequestPem;
 
 /// Somebody who works in a logical cloud.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,25 +59,6 @@ impl LifetimeSeconds {
     }
 }
 
-/// The text of a certificate signing request that a user brought. Only its frame was checked; what it says is read
-/// where keys are dealt with.
-#[derive(Clone, PartialEq, Eq)]
-pub struct RequestPem(Arc<str>);
-
-impl RequestPem {
-    /// The PEM text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for RequestPem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "RequestPem({} bytes)", self.0.len())
-    }
-}
-
 impl Part for User {
     type Draft = UserDraft;
     type Name = UserName;
@@ -103,7 +82,8 @@ fn kind(draft: &UserDraft, at: &Path, checks: &mut Checks) -> Option<UserType> {
         "" | "certificate" => {
             let own_request = match request {
                 None => None,
-                Some(pem) => Some(request_pem(pem, &at.field("csr"), checks)?),
+                // The value is not shown: somebody may have pasted the private key.
+                Some(pem) => Some(checks.accept(&at.field("csr"), "", RequestPem::new(pem))?),
             };
             Some(UserType::Certificate { own_request })
         }
@@ -123,26 +103,6 @@ fn kind(draft: &UserDraft, at: &Path, checks: &mut Checks) -> Option<UserType> {
             None
         }
     }
-}
-
-/// Checks the frame of a request. The value is never shown: somebody may have pasted the private key.
-fn request_pem(pem: &str, at: &Path, checks: &mut Checks) -> Option<RequestPem> {
-    let text = pem.trim();
-    let framed = ["CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST"].iter().any(|label| {
-        text.starts_with(&format!("-----BEGIN {label}-----"))
-            && text.ends_with(&format!("-----END {label}-----"))
-    });
-    let rule = if text.contains("PRIVATE KEY") {
-        "holds a private key: consider it lost, make a new one, and send the certificate signing request alone"
-    } else if pem.len() > CSR_PEM_BYTES_MAX {
-        "must be at most 16 KiB long"
-    } else if !framed || text.matches("-----BEGIN").count() != 1 {
-        "must be one PEM block of type CERTIFICATE REQUEST"
-    } else {
-        return Some(RequestPem(format!("{text}\n").into()));
-    };
-    checks.refuse(at, "", rule);
-    None
 }
 
 /// The outer none is a refusal, the inner one an absent lifetime.

@@ -115,6 +115,15 @@ pub enum Work {
 }
 
 impl Work {
+    /// True when it only waits: for the cluster, for somebody, or for the answer to a request.
+    fn waits(&self) -> bool {
+        matches!(self, Self::Await(_) | Self::Blocked(_) | Self::Request { .. })
+    }
+
+    fn is_update(&self) -> bool {
+        matches!(self, Self::Update { origin: Origin::Created, .. })
+    }
+
     /// True when it changes the cluster.
     #[must_use]
     pub fn is_write(&self) -> bool {
@@ -192,14 +201,20 @@ impl Plan {
         &self.steps
     }
 
-    /// The steps of the first wave: those that may run now, together.
-    #[must_use]
-    pub fn first_wave(&self) -> &[Step] {
-        let Some(first) = self.steps.first() else {
-            return &[];
-        };
-        let end = self.steps.iter().position(|step| step.wave != first.wave).unwrap_or(self.steps.len());
-        &self.steps[..end]
+    /// The steps that may run now, together.
+    ///
+    /// That is the first wave. Where nothing of it can be done but to wait for the cluster or for somebody, and for
+    /// requests, two more may: updates of what is there already, and the first wave of removals. So a silent signer or
+    /// a foreign object does not keep rights alive that were taken away.
+    pub fn runnable(&self) -> impl Iterator<Item = &Step> {
+        let first = self.steps.first().map(|step| step.wave);
+        let front = move |step: &&Step| Some(step.wave) == first;
+        let held_up = self.steps.iter().filter(front).all(|step| step.work.waits());
+        let removal = self.steps.iter().map(|step| step.wave).find(|wave| matches!(wave, Wave::Remove(_)));
+        self.steps.iter().filter(move |step| {
+            let passes = step.work.is_update() || Some(step.wave) == removal;
+            front(step) || (held_up && passes)
+        })
     }
 
     /// True when nothing is left to do.

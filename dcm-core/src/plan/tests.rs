@@ -233,8 +233,8 @@ fn waves_rise_for_what_is_desired_and_fall_for_what_is_not() {
     let rules =
         Rules { owner: &owner, context: &context, removal: Removal::default(), remake_namespaces: false };
     let made = plan(&rules, Some(&wanted), &Records::new(), &Known::default());
-    assert_eq!(made.first_wave().len(), 1);
-    assert_eq!(&*made.first_wave()[0].key.name, "first");
+    let names = |plan: &Plan| plan.runnable().map(|step| step.key.name.to_string()).collect::<Vec<_>>();
+    assert_eq!(names(&made), ["first"]);
     let mut known = Known::default();
     with(&mut known, &first, sighting("f", None));
     with(&mut known, &second, sighting("s", None));
@@ -243,7 +243,32 @@ fn waves_rise_for_what_is_desired_and_fall_for_what_is_not() {
         (second.key().clone(), Recorded { stage: Stage(2), ..record(&second, Some("s")) }),
     ]);
     let removed = plan(&rules, None, &records, &known);
-    assert_eq!(&*removed.first_wave()[0].key.name, "second");
+    assert_eq!(names(&removed), ["second"]);
+}
+
+#[test]
+fn what_was_taken_away_goes_and_what_is_there_is_updated_even_when_something_is_in_the_way() {
+    let (foreign, old, new) = (
+        manifest("ConfigMap", "foreign", "1"),
+        manifest("ConfigMap", "c", "1"),
+        manifest("ConfigMap", "c", "2"),
+    );
+    let (unwanted, later) = (manifest("ConfigMap", "unwanted", "1"), manifest("ConfigMap", "later", "1"));
+    let wanted = bundle(vec![(1, apply(&foreign)), (2, apply(&new)), (2, apply(&later))]);
+    let mut known = Known::default();
+    with(&mut known, &foreign, Sighting { marks: None, ..sighting("f", None) });
+    with(&mut known, &old, sighting("o", Some(old.hash())));
+    with(&mut known, &unwanted, sighting("u", None));
+    let records = Records::from([
+        (old.key().clone(), record(&old, Some("o"))),
+        (unwanted.key().clone(), record(&unwanted, Some("u"))),
+    ]);
+    let (owner, context) = (owner(), context());
+    let rules =
+        Rules { owner: &owner, context: &context, removal: Removal::default(), remake_namespaces: false };
+    let plan = plan(&rules, Some(&wanted), &records, &known);
+    let names: Vec<_> = plan.runnable().map(|step| step.key.name.to_string()).collect();
+    assert_eq!(names, ["foreign", "c", "unwanted"]);
 }
 
 #[test]

@@ -102,16 +102,11 @@ mod tests {
             include_str!("watches.rs"),
             include_str!("writes.rs"),
         ];
-        let names = rules
-            .iter()
-            .flat_map(|text| text.split("\npub async fn ").skip(1));
+        let names = rules.iter().flat_map(|text| text.split("\npub async fn ").skip(1));
         let names: Vec<&str> = names.filter_map(|rest| rest.split('(').next()).collect();
         assert_eq!(names.len(), 32);
         for name in names {
-            assert!(
-                macro_text.contains(&format!("            {name},\n")),
-                "{name} is not in the macro"
-            );
+            assert!(macro_text.contains(&format!("            {name},\n")), "{name} is not in the macro");
         }
     }
 }

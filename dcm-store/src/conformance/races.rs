@@ -34,10 +34,7 @@ async fn race(store: &Arc<dyn Store>, write: impl Fn(u64) -> Write) -> Vec<(u64,
 pub async fn reads_see_what_was_written_before(subject: &Subject) {
     let mut version = subject.create("a", 0).await;
     for round in 1..=ROUNDS {
-        version = subject
-            .write(subject.update("a", version, round))
-            .await
-            .expect("update");
+        version = subject.write(subject.update("a", version, round)).await.expect("update");
         let readers: Vec<_> = (0..WRITERS)
             .map(|_| {
                 let (store, path, prefix) = (subject.store().clone(), subject.path("a"), subject.prefix());
@@ -49,10 +46,7 @@ pub async fn reads_see_what_was_written_before(subject: &Subject) {
             .collect();
         for reader in readers {
             let (got, listed) = reader.await.expect("a reader");
-            assert_eq!(
-                got.as_ref().map(|entry| (entry.version, content(entry))),
-                Some((version, round))
-            );
+            assert_eq!(got.as_ref().map(|entry| (entry.version, content(entry))), Some((version, round)));
             assert_eq!(listed, got.into_iter().collect::<Vec<_>>());
         }
     }
@@ -87,11 +81,7 @@ async fn count(store: Arc<dyn Store>, path: Path, times: u64) {
             let entry = store.get(&path).await.expect("get").expect("the document");
             let document = document(content(&entry) + 1);
             match store
-                .write_one(Write::Update {
-                    path: path.clone(),
-                    version: entry.version,
-                    document,
-                })
+                .write_one(Write::Update { path: path.clone(), version: entry.version, document })
                 .await
             {
                 Ok(_) => break,
@@ -105,16 +95,12 @@ async fn count(store: Arc<dyn Store>, path: Path, times: u64) {
 /// Counters that many raise come out right.
 pub async fn no_update_is_lost(subject: &Subject) {
     subject.create("a", 0).await;
-    let counters: Vec<_> = (0..4)
-        .map(|_| tokio::spawn(count(subject.store().clone(), subject.path("a"), ROUNDS)))
-        .collect();
+    let counters: Vec<_> =
+        (0..4).map(|_| tokio::spawn(count(subject.store().clone(), subject.path("a"), ROUNDS))).collect();
     for counter in counters {
         counter.await.expect("a counter");
     }
-    assert_eq!(
-        content(&subject.get("a").await.expect("the document")),
-        4 * ROUNDS
-    );
+    assert_eq!(content(&subject.get("a").await.expect("the document")), 4 * ROUNDS);
 }
 
 /// A page, which is of one moment, shows all of an atomic batch or nothing. Other stores have nothing to hold here.
@@ -139,11 +125,7 @@ pub async fn batches_of_an_atomic_store_are_never_seen_in_part(subject: &Subject
     });
     loop {
         let done = writer.is_finished();
-        let page = subject
-            .store()
-            .list(&subject.prefix(), &PageRequest::default())
-            .await
-            .expect("list");
+        let page = subject.store().list(&subject.prefix(), &PageRequest::default()).await.expect("list");
         let contents: Vec<u64> = page.entries.iter().map(content).collect();
         assert_eq!(contents, [contents[0]; 3], "a batch was seen in part");
         if done {

@@ -30,20 +30,13 @@ impl Subject {
     pub fn new(store: Arc<dyn Store>) -> Self {
         let number = getrandom::u64().expect("the system gives no random numbers");
         let folder = Path::new(format!("conformance/{number:016x}")).expect("a path");
-        Self {
-            store,
-            folder,
-            _kept: Box::new(()),
-        }
+        Self { store, folder, _kept: Box::new(()) }
     }
 
     /// Keeps something until the rule is through, such as the folder or the server that the store needs.
     #[must_use]
     pub fn keep(self, kept: impl Any + Send + Sync) -> Self {
-        Self {
-            _kept: Box::new((self._kept, kept)),
-            ..self
-        }
+        Self { _kept: Box::new((self._kept, kept)), ..self }
     }
 
     /// The store.
@@ -69,17 +62,13 @@ impl Subject {
     /// Names and versions of all documents.
     pub(super) async fn list(&self) -> BTreeMap<String, Version> {
         let entries = self.store.list_all(&self.prefix()).await.expect("list");
-        entries
-            .into_iter()
-            .map(|entry| (self.name(&entry.path), entry.version))
-            .collect()
+        entries.into_iter().map(|entry| (self.name(&entry.path), entry.version)).collect()
     }
 
     /// The part of a path below the fresh folder.
     pub(super) fn name(&self, path: &Path) -> String {
         let name = path.as_str().strip_prefix(self.prefix().as_str());
-        name.unwrap_or_else(|| panic!("{path} is not below {}", self.folder))
-            .to_owned()
+        name.unwrap_or_else(|| panic!("{path} is not below {}", self.folder)).to_owned()
     }
 
     pub(super) async fn write(&self, write: Write) -> Result<Version, Error> {
@@ -91,25 +80,15 @@ impl Subject {
     }
 
     pub(super) fn creation(&self, name: &str, content: u64) -> Write {
-        Write::Create {
-            path: self.path(name),
-            document: document(content),
-        }
+        Write::Create { path: self.path(name), document: document(content) }
     }
 
     pub(super) fn update(&self, name: &str, version: Version, content: u64) -> Write {
-        Write::Update {
-            path: self.path(name),
-            version,
-            document: document(content),
-        }
+        Write::Update { path: self.path(name), version, document: document(content) }
     }
 
     pub(super) fn deletion(&self, name: &str, version: Version) -> Write {
-        Write::Delete {
-            path: self.path(name),
-            version,
-        }
+        Write::Delete { path: self.path(name), version }
     }
 
     pub(super) async fn create(&self, name: &str, content: u64) -> Version {
@@ -122,11 +101,7 @@ impl Subject {
     pub(super) fn assert_conflict(&self, error: &Error, name: &str, expected: Option<Version>) {
         match error {
             Error::Conflict { path, found } => {
-                assert_eq!(
-                    (path, *found),
-                    (&self.path(name), expected),
-                    "the conflict names what was found"
-                );
+                assert_eq!((path, *found), (&self.path(name), expected), "the conflict names what was found");
             }
             other => panic!("expected a conflict about {name}, got {other:?}"),
         }
@@ -134,10 +109,7 @@ impl Subject {
 
     pub(super) async fn watch(&self) -> Follower {
         let watch = self.store.watch(&self.prefix()).await.expect("watch");
-        Follower {
-            watch,
-            prefix: self.prefix(),
-        }
+        Follower { watch, prefix: self.prefix() }
     }
 }
 
@@ -171,11 +143,7 @@ impl Follower {
         let change = soon(what, self.watch.next()).await.unwrap_or(Change::Lost);
         match &change {
             Change::Put(Entry { path, .. }) | Change::Deleted(path) => {
-                assert!(
-                    self.prefix.contains(path),
-                    "the watch of {} told of {path}",
-                    self.prefix
-                );
+                assert!(self.prefix.contains(path), "the watch of {} told of {path}", self.prefix);
             }
             Change::Lost => panic!("the watch was lost: the suite wants a backend at rest"),
         }

@@ -18,23 +18,15 @@ pub async fn a_watch_sees_every_later_change(subject: &Subject) {
     let path = subject.path("a");
     let created = subject.create("a", 1).await;
     assert_eq!(content(&watch.until_put(&path, created).await), 1);
-    let updated = subject
-        .write(subject.update("a", created, 2))
-        .await
-        .expect("update");
+    let updated = subject.write(subject.update("a", created, 2)).await.expect("update");
     let entry = watch.until_put(&path, updated).await;
     assert_eq!((entry.version, content(&entry)), (updated, 2));
-    subject
-        .write(subject.deletion("a", updated))
-        .await
-        .expect("delete");
+    subject.write(subject.deletion("a", updated)).await.expect("delete");
     watch.until_deleted(&path).await;
     let again = subject.create("a", 3).await;
     assert_eq!(content(&watch.until_put(&path, again).await), 3);
     // And those of a batch, each.
-    let batch: Vec<Write> = (0..20)
-        .map(|number| subject.creation(&format!("b/{number}"), number))
-        .collect();
+    let batch: Vec<Write> = (0..20).map(|number| subject.creation(&format!("b/{number}"), number)).collect();
     subject.batch(&batch).await.expect("batch");
     let mut missing: Vec<Path> = batch.iter().map(|write| write.path().clone()).collect();
     while !missing.is_empty() {
@@ -53,10 +45,7 @@ pub async fn a_watch_sees_its_own_folder_only(subject: &Subject) {
     }
     let last = subject.create("projects/p", 2).await;
     loop {
-        match soon("a change in the folder", watch.next())
-            .await
-            .expect("a change")
-        {
+        match soon("a change in the folder", watch.next()).await.expect("a change") {
             Change::Put(entry) => {
                 assert!(prefix.contains(&entry.path), "told of {}", entry.path);
                 if entry.version == last {
@@ -72,15 +61,9 @@ pub async fn a_watch_sees_its_own_folder_only(subject: &Subject) {
 /// is, never as it was.
 pub async fn a_watch_tells_nothing_older_than_itself(subject: &Subject) {
     let first = subject.create("a", 1).await;
-    let second = subject
-        .write(subject.update("a", first, 2))
-        .await
-        .expect("update");
+    let second = subject.write(subject.update("a", first, 2)).await.expect("update");
     let gone = subject.create("gone", 1).await;
-    subject
-        .write(subject.deletion("gone", gone))
-        .await
-        .expect("delete");
+    subject.write(subject.deletion("gone", gone)).await.expect("delete");
     let mut watch = subject.watch().await;
     let end = subject.create("end", 3).await;
     loop {
@@ -95,11 +78,7 @@ pub async fn a_watch_tells_nothing_older_than_itself(subject: &Subject) {
 
 /// Two readers both see a change, and one that went away takes nothing from the other.
 pub async fn each_watch_is_told_on_its_own(subject: &Subject) {
-    let (mut one, mut other, leaving) = (
-        subject.watch().await,
-        subject.watch().await,
-        subject.watch().await,
-    );
+    let (mut one, mut other, leaving) = (subject.watch().await, subject.watch().await, subject.watch().await);
     let first = subject.create("a", 1).await;
     drop(leaving);
     let second = subject.create("b", 2).await;
@@ -114,25 +93,16 @@ pub async fn each_watch_is_told_on_its_own(subject: &Subject) {
 async fn churn(store: Arc<dyn Store>, path: Path) -> Version {
     let mut version = None;
     for round in 0..ROUNDS {
-        version = match version {
-            None => Some(Write::Create {
-                path: path.clone(),
-                document: document(round),
-            }),
-            Some(version) if round % 7 == 3 => Some(Write::Delete {
-                path: path.clone(),
-                version,
-            }),
-            Some(version) => Some(Write::Update {
-                path: path.clone(),
-                version,
-                document: document(round),
-            }),
+        let path = path.clone();
+        let (write, stays) = match version {
+            None => (Write::Create { path, document: document(round) }, true),
+            Some(version) if round % 7 == 3 => (Write::Delete { path, version }, false),
+            Some(version) => (Write::Update { path, version, document: document(round) }, true),
         };
-        let write = version.expect("a write");
-        let deletes = matches!(write, Write::Delete { .. });
         let written = store.write_one(write).await.expect("the only writer of its path");
-        version = if deletes { None } else { Some(written) };
+        version = stays.then_some(written);
+        // Stores that never wait would be through before anybody has read.
+        tokio::task::yield_now().await;
     }
     version.expect("the last round writes")
 }
@@ -141,10 +111,8 @@ async fn churn(store: Arc<dyn Store>, path: Path) -> Version {
 pub async fn a_watch_never_goes_back_and_ends_at_the_truth(subject: &Subject) {
     let mut watch = subject.watch().await;
     let paths: Vec<Path> = (0..4).map(|number| subject.path(&format!("d{number}"))).collect();
-    let writers: Vec<_> = paths
-        .iter()
-        .map(|path| tokio::spawn(churn(subject.store().clone(), path.clone())))
-        .collect();
+    let writers: Vec<_> =
+        paths.iter().map(|path| tokio::spawn(churn(subject.store().clone(), path.clone()))).collect();
     let reader = async {
         let (mut latest, mut last) = (BTreeMap::<Path, Version>::new(), BTreeMap::new());
         // A document that is written after all others are done ends the reading of each path.
@@ -169,31 +137,21 @@ pub async fn a_watch_never_goes_back_and_ends_at_the_truth(subject: &Subject) {
     };
     let last = reader.await;
     for (path, writer) in paths.iter().zip(writers) {
-        assert_eq!(
-            last.get(path).copied(),
-            Some(writer.await.expect("a writer")),
-            "{path}"
-        );
+        assert_eq!(last.get(path).copied(), Some(writer.await.expect("a writer")), "{path}");
     }
     let listed = subject.store().list_all(&subject.prefix()).await.expect("list");
-    assert_eq!(
-        last,
-        listed
-            .into_iter()
-            .map(|entry| (entry.path, entry.version))
-            .collect()
-    );
+    assert_eq!(last, listed.into_iter().map(|entry| (entry.path, entry.version)).collect());
 }
 
 /// Watch first, list then, apply what is told: this follows the store from a known state, while others write.
 pub async fn a_list_after_a_watch_loses_nothing(subject: &Subject) {
     let store = subject.store().clone();
-    let writes: Vec<Write> = (0..ROUNDS)
-        .map(|number| subject.creation(&format!("{number:03}"), number))
-        .collect();
+    let writes: Vec<Write> =
+        (0..ROUNDS).map(|number| subject.creation(&format!("{number:03}"), number)).collect();
     let writer = tokio::spawn(async move {
         for write in writes {
             store.write_one(write).await.expect("create");
+            tokio::task::yield_now().await;
         }
     });
     // Somewhere in the middle of the writing.

@@ -42,11 +42,7 @@ impl FromStr for KeyId {
     fn from_str(text: &str) -> Result<Self, InvalidKeyId> {
         let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
         let fits = (1..=KEY_ID_BYTES_MAX).contains(&text.len());
-        if fits && text.bytes().all(legal) {
-            Ok(Self(text.into()))
-        } else {
-            Err(InvalidKeyId)
-        }
+        if fits && text.bytes().all(legal) { Ok(Self(text.into())) } else { Err(InvalidKeyId) }
     }
 }
 
@@ -113,13 +109,15 @@ pub enum KeyringError {
 }
 
 /// Keys by their ids. One is current and seals; all open.
+///
+/// A key file is `{"current": "k1", "keys": {"k1": "<base64 of 32 bytes>"}}`. To take a new key into use, add it, name
+/// it as current and open the file again. The old ones stay until each document that they sealed was written anew.
 pub struct Keyring {
     current: KeyId,
     keys: BTreeMap<KeyId, LessSafeKey>,
 }
 
-/// The file: JSON, keys as base64. A new key is taken into use by adding it and naming it as current; the old ones stay
-/// until nothing is sealed with them any more.
+/// The content of a key file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stored {
@@ -182,22 +180,16 @@ impl fmt::Debug for Keyring {
     }
 }
 
+/// The key of so many bytes; none for another number of them.
 fn key_of(bytes: &[u8]) -> Option<LessSafeKey> {
-    UnboundKey::new(&CHACHA20_POLY1305, bytes)
-        .ok()
-        .map(LessSafeKey::new)
+    UnboundKey::new(&CHACHA20_POLY1305, bytes).ok().map(LessSafeKey::new)
 }
 
 fn create(file: &FilePath) -> Result<(), KeyringError> {
     let mut key = [0; KEY_BYTES];
-    SystemRandom::new()
-        .fill(&mut key)
-        .map_err(|_| KeyringError::Random)?;
+    SystemRandom::new().fill(&mut key).map_err(|_| KeyringError::Random)?;
     let id = KeyId("k1".into());
-    let stored = Stored {
-        keys: BTreeMap::from([(id.clone(), BASE64.encode(key))]),
-        current: id,
-    };
+    let stored = Stored { keys: BTreeMap::from([(id.clone(), BASE64.encode(key))]), current: id };
     let made = private_file::create(file, |new| {
         let text = serde_json::to_string_pretty(&stored)?;
         let mut new = File::options().write(true).open(new)?;
@@ -207,37 +199,22 @@ fn create(file: &FilePath) -> Result<(), KeyringError> {
     match made {
         Ok(_) => Ok(()),
         Err(private_file::Failed::File(source) | private_file::Failed::Filling(source)) => {
-            Err(KeyringError::Create {
-                file: file.to_path_buf(),
-                source,
-            })
+            Err(KeyringError::Create { file: file.to_path_buf(), source })
         }
     }
 }
 
 fn read(file: &FilePath) -> Result<Keyring, KeyringError> {
-    let unreadable = |source| KeyringError::Read {
-        file: file.to_path_buf(),
-        source,
-    };
+    let unreadable = |source| KeyringError::Read { file: file.to_path_buf(), source };
     let opened = File::open(file).map_err(unreadable)?;
     // Of the opened file, not of the name, which may mean another one by now.
     let mode = opened.metadata().map_err(unreadable)?.permissions().mode();
     if mode & private_file::OTHERS != 0 {
-        return Err(KeyringError::OpenToOthers {
-            file: file.to_path_buf(),
-            mode: mode & 0o7777,
-        });
+        return Err(KeyringError::OpenToOthers { file: file.to_path_buf(), mode: mode & 0o7777 });
     }
     let mut text = String::new();
-    opened
-        .take(FILE_BYTES_MAX)
-        .read_to_string(&mut text)
-        .map_err(unreadable)?;
-    parse(&text).map_err(|reason| KeyringError::Malformed {
-        file: file.to_path_buf(),
-        reason,
-    })
+    opened.take(FILE_BYTES_MAX).read_to_string(&mut text).map_err(unreadable)?;
+    parse(&text).map_err(|reason| KeyringError::Malformed { file: file.to_path_buf(), reason })
 }
 
 fn parse(text: &str) -> Result<Keyring, String> {
@@ -252,10 +229,7 @@ fn parse(text: &str) -> Result<Keyring, String> {
     if !keys.contains_key(&stored.current) {
         return Err(format!("the current key {} is missing", stored.current));
     }
-    Ok(Keyring {
-        current: stored.current,
-        keys,
-    })
+    Ok(Keyring { current: stored.current, keys })
 }
 
 #[cfg(test)]
@@ -272,10 +246,7 @@ mod tests {
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o7777, 0o600);
         let read = Keyring::open_or_create(&file).unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), text);
-        assert_eq!(
-            (made.current(), fs::read_dir(&folder).unwrap().count()),
-            (read.current(), 1)
-        );
+        assert_eq!((made.current(), fs::read_dir(&folder).unwrap().count()), (read.current(), 1));
     }
 
     #[test]
@@ -320,13 +291,7 @@ mod tests {
     #[test]
     fn keys_are_never_in_debug() {
         let keyring = Keyring::new("new".parse().unwrap(), &[77; KEY_BYTES]);
-        let text = format!(
-            "{:?}",
-            keyring.with_earlier("old".parse().unwrap(), &[78; KEY_BYTES])
-        );
-        assert_eq!(
-            text,
-            r#"Keyring { current: KeyId("new"), keys: [KeyId("new"), KeyId("old")], .. }"#
-        );
+        let text = format!("{:?}", keyring.with_earlier("old".parse().unwrap(), &[78; KEY_BYTES]));
+        assert_eq!(text, r#"Keyring { current: KeyId("new"), keys: [KeyId("new"), KeyId("old")], .. }"#);
     }
 }

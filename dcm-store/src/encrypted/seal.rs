@@ -28,36 +28,26 @@ struct Sealed {
 /// The document with each secret sealed.
 pub(super) fn seal(keyring: &Keyring, path: &Path, document: &Document) -> Result<Document, Error> {
     let markers = [SECRET_MEMBER, SEALED_MEMBER];
-    if !markers
-        .iter()
-        .any(|marker| json::may_have(document.as_str(), marker))
-    {
+    if !markers.iter().any(|marker| json::may_have(document.as_str(), marker)) {
         return Ok(document.clone());
     }
-    let invalid = |what: &str, pointer: &str| Error::Invalid {
-        reason: format!("{path} at {pointer:?}: {what}"),
-    };
+    let invalid =
+        |what: &str, pointer: &str| Error::Invalid { reason: format!("{path} at {pointer:?}: {what}") };
     let replace = |found: Found<'_>| match found.members.0.as_slice() {
         [(name, value)] if name == SECRET_MEMBER => {
             let text: String = serde_json::from_str(value.get())
                 .map_err(|_| invalid("the value of `$secret` must be a text", found.pointer))?;
             seal_text(keyring, path, found.pointer, text).map(Some)
         }
-        members if members.iter().any(|(name, _)| name == SEALED_MEMBER) => Err(invalid(
-            "a document can't bring a `$sealed` member",
-            found.pointer,
-        )),
-        _ => Err(invalid(
-            "`$secret` must be the only member of its object",
-            found.pointer,
-        )),
+        members if members.iter().any(|(name, _)| name == SEALED_MEMBER) => {
+            Err(invalid("a document can't bring a `$sealed` member", found.pointer))
+        }
+        _ => Err(invalid("`$secret` must be the only member of its object", found.pointer)),
     };
     match json::rewrite(document.as_str(), &markers, replace) {
         Ok(text) => Ok(Document::from_stored(text)),
         Err(Halt::Refused(error)) => Err(error),
-        Err(halt) => Err(Error::Invalid {
-            reason: json::reason(&halt),
-        }),
+        Err(halt) => Err(Error::Invalid { reason: json::reason(&halt) }),
     }
 }
 
@@ -68,53 +58,28 @@ pub(super) fn open(keyring: &Keyring, path: &Path, document: &Document) -> Resul
     }
     let replace = |found: Found<'_>| {
         open_text(keyring, path, &found).map(Some).map_err(|why| {
-            let reason = format!(
-                "the secret at {:?} of {path} can't be opened: {why}",
-                found.pointer
-            );
+            let reason = format!("the secret at {:?} of {path} can't be opened: {why}", found.pointer);
             Error::Failed { reason, source: None }
         })
     };
     match json::rewrite(document.as_str(), &[SEALED_MEMBER], replace) {
         Ok(text) => Ok(Document::from_stored(text)),
         Err(Halt::Refused(error)) => Err(error),
-        Err(Halt::NotJson { line, column }) => Err(Error::Corrupt {
-            what: "document".into(),
-            line,
-            column,
-        }),
-        Err(halt) => Err(Error::Failed {
-            reason: json::reason(&halt),
-            source: None,
-        }),
+        Err(Halt::NotJson { line, column }) => Err(Error::Corrupt { what: "document".into(), line, column }),
+        Err(halt) => Err(Error::Failed { reason: json::reason(&halt), source: None }),
     }
 }
 
 fn seal_text(keyring: &Keyring, path: &Path, pointer: &str, text: String) -> Result<String, Error> {
-    let failed = |reason: &str| Error::Failed {
-        reason: reason.into(),
-        source: None,
-    };
+    let failed = |reason: &str| Error::Failed { reason: reason.into(), source: None };
     let id = keyring.current();
-    let key = keyring
-        .key(id)
-        .ok_or_else(|| failed("the current key is missing"))?;
+    let key = keyring.key(id).ok_or_else(|| failed("the current key is missing"))?;
     let mut nonce = [0; NONCE_LEN];
-    SystemRandom::new()
-        .fill(&mut nonce)
-        .map_err(|_| failed("the system gives no random numbers"))?;
+    SystemRandom::new().fill(&mut nonce).map_err(|_| failed("the system gives no random numbers"))?;
     let mut data = text.into_bytes();
-    key.seal_in_place_append_tag(
-        Nonce::assume_unique_for_key(nonce),
-        place(path, pointer),
-        &mut data,
-    )
-    .map_err(|_| failed("the secret can't be sealed"))?;
-    let sealed = Sealed {
-        key: id.clone(),
-        nonce: BASE64.encode(nonce),
-        data: BASE64.encode(data),
-    };
+    key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), place(path, pointer), &mut data)
+        .map_err(|_| failed("the secret can't be sealed"))?;
+    let sealed = Sealed { key: id.clone(), nonce: BASE64.encode(nonce), data: BASE64.encode(data) };
     Ok(serde_json::json!({ SEALED_MEMBER: sealed }).to_string())
 }
 
@@ -124,20 +89,14 @@ fn open_text(keyring: &Keyring, path: &Path, found: &Found<'_>) -> Result<String
         return Err(malformed());
     };
     let sealed: Sealed = serde_json::from_str(sealed.get()).map_err(|_| malformed())?;
-    let key = keyring
-        .key(&sealed.key)
-        .ok_or_else(|| format!("there is no key {:?}", sealed.key.to_string()))?;
+    let key =
+        keyring.key(&sealed.key).ok_or_else(|| format!("there is no key {:?}", sealed.key.to_string()))?;
     let nonce = BASE64.decode(&sealed.nonce).map_err(|_| malformed())?;
     let nonce = Nonce::try_assume_unique_for_key(&nonce).map_err(|_| malformed())?;
     let mut data = BASE64.decode(&sealed.data).map_err(|_| malformed())?;
     let text = key
         .open_in_place(nonce, place(path, found.pointer), &mut data)
-        .map_err(|_| {
-            format!(
-                "key {:?} is not the one that sealed it here",
-                sealed.key.to_string()
-            )
-        })?;
+        .map_err(|_| format!("key {:?} is not the one that sealed it here", sealed.key.to_string()))?;
     let text = std::str::from_utf8(text).map_err(|_| malformed())?;
     Ok(serde_json::json!({ SECRET_MEMBER: text }).to_string())
 }
@@ -186,20 +145,11 @@ mod tests {
     #[test]
     fn a_sealed_value_opens_at_its_own_place_only() {
         let document = sealed(r#"{"a":{"$secret":"1"},"b":{"$secret":"2"}}"#);
-        let swapped = document
-            .as_str()
-            .replace("\"a\"", "\"c\"")
-            .replace("\"b\"", "\"a\"")
-            .replace("\"c\"", "\"b\"");
+        let swapped =
+            document.as_str().replace("\"a\"", "\"c\"").replace("\"b\"", "\"a\"").replace("\"c\"", "\"b\"");
         let swapped = Document::from_stored(swapped);
-        assert!(matches!(
-            open(&keyring(1), &path("p"), &swapped),
-            Err(Error::Failed { .. })
-        ));
-        assert!(matches!(
-            open(&keyring(1), &path("q"), &document),
-            Err(Error::Failed { .. })
-        ));
+        assert!(matches!(open(&keyring(1), &path("p"), &swapped), Err(Error::Failed { .. })));
+        assert!(matches!(open(&keyring(1), &path("q"), &document), Err(Error::Failed { .. })));
         assert!(open(&keyring(1), &path("p"), &document).is_ok());
     }
 

@@ -80,20 +80,13 @@ pub(super) fn prepare(connection: &Connection) -> Result<(), Error> {
     if connection.is_readonly("main").map_err(of_sqlite)? {
         return refused("the store's file can't be written");
     }
-    if schema == 0 {
-        make_tables(connection)
-    } else {
-        Ok(())
-    }
+    if schema == 0 { make_tables(connection) } else { Ok(()) }
 }
 
 /// The schema version of the file; 0 for an empty one.
 fn check_identity(connection: &Connection) -> Result<i32, Error> {
-    let number = |pragma| {
-        connection
-            .pragma_query_value(None, pragma, |row| row.get::<_, i32>(0))
-            .map_err(of_sqlite)
-    };
+    let number =
+        |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0)).map_err(of_sqlite);
     let (application, schema) = (number("application_id")?, number("user_version")?);
     let tables: i32 = connection
         .query_row("SELECT count(*) FROM sqlite_schema", (), |row| row.get(0))
@@ -121,4 +114,22 @@ fn make_tables(connection: &Connection) -> Result<(), Error> {
         transaction.commit()
     };
     make().map_err(of_sqlite)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_can_only_be_read_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("store.db");
+        make_file(&file).unwrap();
+        let connection = Connection::open_with_flags(&file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+        let error = prepare(&connection).unwrap_err();
+        assert!(
+            matches!(&error, Error::Failed { reason, .. } if reason.contains("can't be written")),
+            "{error:?}"
+        );
+    }
 }

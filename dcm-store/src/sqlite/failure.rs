@@ -10,27 +10,19 @@ pub(super) fn failed(
     reason: impl Into<String>,
     source: impl std::error::Error + Send + Sync + 'static,
 ) -> Error {
-    Error::Failed {
-        reason: reason.into(),
-        source: Some(Arc::new(source)),
-    }
+    Error::Failed { reason: reason.into(), source: Some(Arc::new(source)) }
 }
 
 /// A failure without a source below.
 pub(super) fn refused<T>(reason: impl Into<String>) -> Result<T, Error> {
-    Err(Error::Failed {
-        reason: reason.into(),
-        source: None,
-    })
+    Err(Error::Failed { reason: reason.into(), source: None })
 }
 
 /// What a failure of SQLite means: locked files may be free later, all else needs somebody's hand.
 pub(super) fn of_sqlite(error: rusqlite::Error) -> Error {
     let reason = match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed) => {
-            return Error::Unavailable {
-                source: Arc::new(error),
-            };
+            return Error::Unavailable { source: Arc::new(error) };
         }
         Some(ErrorCode::DiskFull) => "the disk is full",
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => "the store's file can't be written",
@@ -48,10 +40,7 @@ mod tests {
     use super::*;
 
     fn error(code: i32) -> Error {
-        of_sqlite(rusqlite::Error::SqliteFailure(
-            rusqlite::ffi::Error::new(code),
-            None,
-        ))
+        of_sqlite(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None))
     }
 
     #[test]

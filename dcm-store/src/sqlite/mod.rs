@@ -13,8 +13,8 @@ mod failure;
 mod reader;
 mod writer;
 
-use std::path::{Path as FilePath, PathBuf};
-use std::sync::{Arc, mpsc};
+use std::path::Path as FilePath;
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -41,10 +41,10 @@ const WAITING_MAX: usize = 1024;
 
 /// Documents in one SQLite file.
 pub struct SqliteStore {
-    writes: Queue<Command>,
+    // Readers go first, so that the writer's connection is the last one: of two that close at the same time neither
+    // would take itself for the last, which moves the log into the file.
     reads: Queue<Read>,
-    // Dropped after the queues, whose end ends the threads.
-    _threads: Threads,
+    writes: Queue<Command>,
 }
 
 /// Something to be read on a reader's connection.
@@ -62,31 +62,23 @@ impl SqliteStore {
         let opener = move || {
             let _ = opened.send(Self::open_blocking(&file));
         };
-        thread::Builder::new()
-            .name("dcm-store-open".into())
-            .spawn(opener)
-            .map_err(no_thread)?;
+        thread::Builder::new().name("dcm-store-open".into()).spawn(opener).map_err(no_thread)?;
         answer.await.unwrap_or_else(|_| Err(ended()))
     }
 
-    fn open_blocking(file: &PathBuf) -> Result<Self, Error> {
+    fn open_blocking(file: &FilePath) -> Result<Self, Error> {
         connection::make_file(file)?;
         let writer = connection::connect(file)?;
         connection::prepare(&writer)?;
-        let mut threads = Threads::default();
-        let (writes, commands) = Queue::new();
-        threads.spawn("dcm-store-write", move || writer::run(writer, &commands))?;
-        let (reads, waiting) = Queue::<Read>::new();
-        let waiting = Arc::new(std::sync::Mutex::new(waiting));
+        let (mut writes, commands) = Queue::new();
+        writes.spawn("dcm-store-write", move || writer::run(writer, &commands))?;
+        let (mut reads, waiting) = Queue::<Read>::new();
+        let waiting = Arc::new(Mutex::new(waiting));
         for _ in 0..READERS {
             let (connection, waiting) = (connection::connect(file)?, waiting.clone());
-            threads.spawn("dcm-store-read", move || reader::run(&connection, &waiting))?;
+            reads.spawn("dcm-store-read", move || reader::run(&connection, &waiting))?;
         }
-        Ok(Self {
-            writes,
-            reads,
-            _threads: threads,
-        })
+        Ok(Self { reads, writes })
     }
 
     async fn read<T: Send + 'static>(
@@ -106,12 +98,7 @@ impl SqliteStore {
 #[async_trait]
 impl Store for SqliteStore {
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            atomic_batches: true,
-            durable: true,
-            shared: true,
-            holds_secrets: false,
-        }
+        Capabilities { atomic_batches: true, durable: true, shared: true, holds_secrets: false }
     }
 
     async fn get(&self, path: &Path) -> Result<Option<Entry>, Error> {
@@ -121,31 +108,20 @@ impl Store for SqliteStore {
 
     async fn list(&self, prefix: &Prefix, page: &PageRequest) -> Result<Page, Error> {
         let (limit, prefix, after) = (rules::page_limit(page)?, prefix.clone(), page.after.clone());
-        self.read(move |connection| reader::list(connection, &prefix, after.as_ref(), limit))
-            .await
+        self.read(move |connection| reader::list(connection, &prefix, after.as_ref(), limit)).await
     }
 
     async fn write(&self, batch: &[Write]) -> Result<Vec<Version>, BatchError> {
         let refused = |source| BatchError { applied: 0, source };
         rules::check_batch(batch, false).map_err(refused)?;
         let batch = batch.to_vec();
-        let command = |answer, permit| Command::Write {
-            batch,
-            answer,
-            permit,
-        };
+        let command = |answer, permit| Command::Write { batch, answer, permit };
         self.writes.ask(command).await.map_err(refused)?.map_err(refused)
     }
 
     async fn watch(&self, prefix: &Prefix) -> Result<Watch, Error> {
         let prefix = prefix.clone();
-        self.writes
-            .ask(|answer, permit| Command::Watch {
-                prefix,
-                answer,
-                permit,
-            })
-            .await?
+        self.writes.ask(|answer, permit| Command::Watch { prefix, answer, permit }).await?
     }
 }
 
@@ -153,18 +129,21 @@ impl Store for SqliteStore {
 struct Queue<T> {
     sender: mpsc::Sender<T>,
     permits: Arc<Semaphore>,
+    // Dropped after the sender, whose end ends them.
+    threads: Threads,
 }
 
 impl<T> Queue<T> {
     fn new() -> (Self, mpsc::Receiver<T>) {
         let (sender, receiver) = mpsc::channel();
-        (
-            Self {
-                sender,
-                permits: Arc::new(Semaphore::new(WAITING_MAX)),
-            },
-            receiver,
-        )
+        let permits = Arc::new(Semaphore::new(WAITING_MAX));
+        (Self { sender, permits, threads: Threads::default() }, receiver)
+    }
+
+    fn spawn(&mut self, name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Error> {
+        let thread = thread::Builder::new().name(name.into()).spawn(work).map_err(no_thread)?;
+        self.threads.0.push(thread);
+        Ok(())
     }
 
     /// Sends work and waits for its answer. The permit goes with the work: also that of callers who went away counts.
@@ -179,21 +158,9 @@ impl<T> Queue<T> {
     }
 }
 
-/// The threads of a store; dropping waits for them, so that a dropped store is a closed one.
+/// Threads that dropping waits for, so that a dropped store is a closed one.
 #[derive(Default)]
 struct Threads(Vec<JoinHandle<()>>);
-
-impl Threads {
-    fn spawn(&mut self, name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Error> {
-        self.0.push(
-            thread::Builder::new()
-                .name(name.into())
-                .spawn(work)
-                .map_err(no_thread)?,
-        );
-        Ok(())
-    }
-}
 
 impl Drop for Threads {
     fn drop(&mut self) {
@@ -211,8 +178,5 @@ fn no_thread(error: std::io::Error) -> Error {
 }
 
 fn ended() -> Error {
-    Error::Failed {
-        reason: "the store's thread has ended".into(),
-        source: None,
-    }
+    Error::Failed { reason: "the store's thread has ended".into(), source: None }
 }

@@ -60,20 +60,12 @@ pub(super) type Columns = (String, i64, Document);
 
 /// The path, the version and the document of a row, in this order.
 pub(super) fn columns(row: &Row<'_>) -> rusqlite::Result<Columns> {
-    Ok((
-        row.get(0)?,
-        row.get(1)?,
-        Document::from_stored(row.get_ref(2)?.as_str()?),
-    ))
+    Ok((row.get(0)?, row.get(1)?, Document::from_stored(row.get_ref(2)?.as_str()?)))
 }
 
 /// A row as an entry.
 pub(super) fn entry((path, version, document): Columns) -> Result<Entry, Error> {
-    Ok(Entry {
-        path: parse_path(&path)?,
-        version: parse_version(version)?,
-        document,
-    })
+    Ok(Entry { path: parse_path(&path)?, version: parse_version(version)?, document })
 }
 
 pub(super) fn parse_path(text: &str) -> Result<Path, Error> {

@@ -43,38 +43,22 @@ pub(super) enum Command {
         permit: OwnedSemaphorePermit,
     },
     /// Follow a prefix.
-    Watch {
-        prefix: Prefix,
-        answer: oneshot::Sender<Result<Watch, Error>>,
-        permit: OwnedSemaphorePermit,
-    },
+    Watch { prefix: Prefix, answer: oneshot::Sender<Result<Watch, Error>>, permit: OwnedSemaphorePermit },
 }
 
 /// Does what is asked until the store is dropped.
 pub(super) fn run(connection: Connection, commands: &mpsc::Receiver<Command>) {
-    let mut writer = Writer {
-        connection,
-        hub: Hub::new(PENDING_MAX),
-        seen: 0,
-    };
+    let mut writer = Writer { connection, hub: Hub::new(PENDING_MAX), seen: 0 };
     while let Some(first) = writer.next(commands) {
         let mut batches = Vec::new();
         let mut callers = Vec::new();
         for command in iter::once(first).chain(commands.try_iter().take(GROUP_MAX - 1)) {
             match command {
-                Command::Write {
-                    batch,
-                    answer,
-                    permit,
-                } => {
+                Command::Write { batch, answer, permit } => {
                     batches.push(batch);
                     callers.push((answer, permit));
                 }
-                Command::Watch {
-                    prefix,
-                    answer,
-                    permit,
-                } => {
+                Command::Watch { prefix, answer, permit } => {
                     let _ = answer.send(writer.watch(&prefix));
                     drop(permit);
                 }
@@ -83,9 +67,7 @@ pub(super) fn run(connection: Connection, commands: &mpsc::Receiver<Command>) {
         if batches.is_empty() {
             continue;
         }
-        let outcomes = writer
-            .commit(&batches)
-            .unwrap_or_else(|error| vec![Err(error); batches.len()]);
+        let outcomes = writer.commit(&batches).unwrap_or_else(|error| vec![Err(error); batches.len()]);
         for ((answer, permit), outcome) in callers.into_iter().zip(outcomes) {
             let _ = answer.send(outcome);
             drop(permit);
@@ -144,9 +126,7 @@ impl Writer {
 
     /// Commits batches together: each is applied as a whole or refused, and none is answered before all are on disk.
     fn commit(&mut self, batches: &[Vec<Write>]) -> Result<Vec<Result<Vec<Version>, Error>>, Error> {
-        self.connection
-            .execute_batch("BEGIN IMMEDIATE")
-            .map_err(of_sqlite)?;
+        self.connection.execute_batch("BEGIN IMMEDIATE").map_err(of_sqlite)?;
         let committed = self.catch_up().and_then(|()| self.apply(batches));
         if committed.is_err() {
             // Fails when SQLite rolled back already, as it does on a full disk.
@@ -156,15 +136,8 @@ impl Writer {
     }
 
     fn apply(&mut self, batches: &[Vec<Write>]) -> Result<Vec<Result<Vec<Version>, Error>>, Error> {
-        let mut group = Group {
-            connection: &self.connection,
-            counter: self.seen,
-            changes: Vec::new(),
-        };
-        let outcomes = batches
-            .iter()
-            .map(|batch| group.apply(batch))
-            .collect::<Result<Vec<_>, _>>()?;
+        let mut group = Group { connection: &self.connection, counter: self.seen, changes: Vec::new() };
+        let outcomes = batches.iter().map(|batch| group.apply(batch)).collect::<Result<Vec<_>, _>>()?;
         let Group { counter, changes, .. } = group;
         if counter == self.seen {
             self.connection.execute_batch("ROLLBACK").map_err(of_sqlite)?;
@@ -193,11 +166,7 @@ impl Group<'_> {
                 return Ok(Err(conflict));
             }
         }
-        batch
-            .iter()
-            .map(|write| self.write(write))
-            .collect::<Result<_, _>>()
-            .map(Ok)
+        batch.iter().map(|write| self.write(write)).collect::<Result<_, _>>().map(Ok)
     }
 
     fn write(&mut self, write: &Write) -> Result<Version, Error> {
@@ -216,17 +185,9 @@ impl Group<'_> {
     }
 
     fn put(&mut self, statement: &str, path: &Path, document: &Document) -> Result<Version, Error> {
-        execute(
-            self.connection,
-            statement,
-            (path.as_str(), self.counter, document.as_str()),
-        )?;
+        execute(self.connection, statement, (path.as_str(), self.counter, document.as_str()))?;
         let version = reader::parse_version(self.counter)?;
-        self.changes.push(Change::Put(Entry {
-            path: path.clone(),
-            version,
-            document: document.clone(),
-        }));
+        self.changes.push(Change::Put(Entry { path: path.clone(), version, document: document.clone() }));
         Ok(version)
     }
 }
@@ -243,37 +204,25 @@ fn check(connection: &Connection, write: &Write) -> Result<Result<(), Error>, Er
         Write::Create { .. } => None,
         Write::Update { version, .. } | Write::Delete { version, .. } => Some(*version),
     };
-    Ok(if found == expected {
-        Ok(())
-    } else {
-        Err(Error::Conflict {
-            path: path.clone(),
-            found,
-        })
-    })
+    Ok(if found == expected { Ok(()) } else { Err(Error::Conflict { path: path.clone(), found }) })
 }
 
 fn execute(connection: &Connection, statement: &str, values: impl Params) -> Result<(), Error> {
-    let executed = connection
-        .prepare_cached(statement)
-        .and_then(|mut statement| statement.execute(values));
+    let executed = connection.prepare_cached(statement).and_then(|mut statement| statement.execute(values));
     executed.map(drop).map_err(of_sqlite)
 }
 
 fn finish(connection: &Connection, before: i64, counter: i64) -> rusqlite::Result<()> {
     connection.prepare_cached(SET_COUNTER)?.execute((counter,))?;
     if counter / PRUNE_EVERY > before / PRUNE_EVERY {
-        connection
-            .prepare_cached(PRUNE)?
-            .execute((counter - CHANGES_KEPT,))?;
+        connection.prepare_cached(PRUNE)?.execute((counter - CHANGES_KEPT,))?;
     }
     connection.execute_batch("COMMIT")
 }
 
 fn counter(connection: &Connection) -> Result<i64, Error> {
-    let counter = connection
-        .prepare_cached(COUNTER)
-        .and_then(|mut counter| counter.query_row((), |row| row.get(0)));
+    let counter =
+        connection.prepare_cached(COUNTER).and_then(|mut counter| counter.query_row((), |row| row.get(0)));
     counter.map_err(of_sqlite)
 }
 
@@ -288,9 +237,7 @@ fn changes_since(connection: &Connection, seen: i64) -> Result<Vec<Change>, Erro
         Ok(columns) => reader::entry(columns).map(Change::Put),
         Err(gone) => reader::parse_path(&gone).map(Change::Deleted),
     };
-    rows.map_err(of_sqlite)?
-        .map(|row| told(row.map_err(of_sqlite)?))
-        .collect()
+    rows.map_err(of_sqlite)?.map(|row| told(row.map_err(of_sqlite)?)).collect()
 }
 
 #[cfg(test)]
@@ -302,25 +249,15 @@ mod tests {
     fn writer(folder: &tempfile::TempDir) -> Writer {
         let file = folder.path().join("store.db");
         connection::make_file(&file).unwrap();
-        Writer {
-            connection: connection::connect(&file).unwrap(),
-            hub: Hub::new(PENDING_MAX),
-            seen: 0,
-        }
+        Writer { connection: connection::connect(&file).unwrap(), hub: Hub::new(PENDING_MAX), seen: 0 }
     }
 
     fn create(path: &str, text: &str) -> Vec<Write> {
-        vec![Write::Create {
-            path: Path::new(path).unwrap(),
-            document: Document::from_stored(text),
-        }]
+        vec![Write::Create { path: Path::new(path).unwrap(), document: Document::from_stored(text) }]
     }
 
     fn delete(path: &str, version: Version) -> Vec<Write> {
-        vec![Write::Delete {
-            path: Path::new(path).unwrap(),
-            version,
-        }]
+        vec![Write::Delete { path: Path::new(path).unwrap(), version }]
     }
 
     fn told(watch: &mut Watch) -> Vec<Change> {
@@ -332,17 +269,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut writer = writer(&folder);
         let torn = [create("b", "{}"), create("a", "{}")].concat();
-        let outcomes = writer
-            .commit(&[create("a", "{}"), torn, create("b", "{}")])
-            .unwrap();
+        let outcomes = writer.commit(&[create("a", "{}"), torn, create("b", "{}")]).unwrap();
         assert_eq!(outcomes[0].as_ref().unwrap(), &[Version(1)]);
-        assert!(matches!(
-            outcomes[1],
-            Err(Error::Conflict {
-                found: Some(Version(1)),
-                ..
-            })
-        ));
+        assert!(matches!(outcomes[1], Err(Error::Conflict { found: Some(Version(1)), .. })));
         assert_eq!(outcomes[2].as_ref().unwrap(), &[Version(2)]);
     }
 
@@ -350,20 +279,11 @@ mod tests {
     fn a_full_disk_fails_with_the_reason_and_leaves_the_store_usable() {
         let folder = tempfile::tempdir().unwrap();
         let mut writer = writer(&folder);
-        writer
-            .connection
-            .pragma_update(None, "max_page_count", 20)
-            .unwrap();
+        writer.connection.pragma_update(None, "max_page_count", 20).unwrap();
         let large = format!("\"{}\"", "x".repeat(200_000));
         let error = writer.commit(&[create("a", &large)]).unwrap_err();
-        assert!(
-            matches!(&error, Error::Failed { reason, .. } if reason == "the disk is full"),
-            "{error:?}"
-        );
-        assert_eq!(
-            writer.commit(&[create("a", "{}")]).unwrap()[0].as_ref().unwrap(),
-            &[Version(1)]
-        );
+        assert!(matches!(&error, Error::Failed { reason, .. } if reason == "the disk is full"), "{error:?}");
+        assert_eq!(writer.commit(&[create("a", "{}")]).unwrap()[0].as_ref().unwrap(), &[Version(1)]);
     }
 
     #[test]
@@ -372,10 +292,7 @@ mod tests {
         let mut writer = writer(&folder);
         writer.connection.pragma_update(None, "query_only", "ON").unwrap();
         let error = writer.commit(&[create("a", "{}")]).unwrap_err();
-        assert!(
-            matches!(&error, Error::Failed { reason, .. } if reason.contains("written")),
-            "{error:?}"
-        );
+        assert!(matches!(&error, Error::Failed { reason, .. } if reason.contains("written")), "{error:?}");
     }
 
     #[test]
@@ -394,13 +311,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (mut writer, mut other) = (writer(&folder), writer(&folder));
         let mut watch = writer.watch(&Prefix::everything()).unwrap();
-        other
-            .commit(&[
-                create("gone", "{}"),
-                create("stays", "{}"),
-                delete("gone", Version(1)),
-            ])
-            .unwrap();
+        other.commit(&[create("gone", "{}"), create("stays", "{}"), delete("gone", Version(1))]).unwrap();
         writer.catch_up().unwrap();
         let changes = told(&mut watch);
         assert_eq!(changes.len(), 2, "{changes:?}");
@@ -409,12 +320,7 @@ mod tests {
         assert!(told(&mut watch).is_empty());
         // Without a look of its own, a write finds them too, and versions go on.
         other.commit(&[create("other", "{}")]).unwrap();
-        assert_eq!(
-            writer.commit(&[create("mine", "{}")]).unwrap()[0]
-                .as_ref()
-                .unwrap(),
-            &[Version(5)]
-        );
+        assert_eq!(writer.commit(&[create("mine", "{}")]).unwrap()[0].as_ref().unwrap(), &[Version(5)]);
         assert_eq!(told(&mut watch).len(), 2);
     }
 
@@ -423,10 +329,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (mut writer, other) = (writer(&folder), writer(&folder));
         let mut watch = writer.watch(&Prefix::everything()).unwrap();
-        other
-            .connection
-            .execute_batch("UPDATE counter SET version = 70000")
-            .unwrap();
+        other.connection.execute_batch("UPDATE counter SET version = 70000").unwrap();
         writer.catch_up().unwrap();
         assert_eq!(told(&mut watch), [Change::Lost]);
     }
@@ -438,18 +341,12 @@ mod tests {
         writer.commit(&[create("a", "{}")]).unwrap();
         writer
             .connection
-            .execute(
-                "UPDATE counter SET version = ?1",
-                (CHANGES_KEPT + PRUNE_EVERY - 1,),
-            )
+            .execute("UPDATE counter SET version = ?1", (CHANGES_KEPT + PRUNE_EVERY - 1,))
             .unwrap();
         writer.commit(&[create("b", "{}")]).unwrap();
         let kept: Vec<i64> = {
             let mut kept = writer.connection.prepare("SELECT version FROM changes").unwrap();
-            kept.query_map((), |row| row.get(0))
-                .unwrap()
-                .map(Result::unwrap)
-                .collect()
+            kept.query_map((), |row| row.get(0)).unwrap().map(Result::unwrap).collect()
         };
         assert_eq!(kept, [CHANGES_KEPT + PRUNE_EVERY]);
     }

@@ -46,7 +46,8 @@ fn progress(root: &Root, lanes: &BTreeMap<ClusterId, Lane>) -> Progress {
         if done {
             continue;
         }
-        let looked_at = lane.filter(|lane| lane.attempt == root.attempt);
+        let looked_at =
+            lane.filter(|lane| lane.attempt == root.attempt && lane.generation == root.generation);
         let needs_somebody = |lane: &Lane| lane.causes.iter().any(|cause| cause.reason.needs_somebody());
         if !looked_at.is_some_and(needs_somebody) {
             return Progress::Working;

@@ -83,9 +83,7 @@ impl AuditFilter {
     /// Whether an event has all that is wanted.
     pub fn matches(&self, event: &AuditEvent) -> bool {
         let same = |wanted: &Option<String>, found: Option<&str>| {
-            wanted
-                .as_deref()
-                .is_none_or(|wanted| wanted == found.unwrap_or_default())
+            wanted.as_deref().is_none_or(|wanted| wanted == found.unwrap_or_default())
         };
         let prefix = self.user_agent_prefix.as_deref();
         same(&self.user, Some(&event.user))

@@ -45,10 +45,8 @@ pub(super) fn replace_subject(
     *signed = Any::encode_from(&parts)?;
     let bytes = issuer.sign(&signed.to_der()?).map_err(Error::Sign)?;
     *signature = Any::encode_from(&BitString::from_bytes(&bytes)?)?;
-    Ok(
-        der::pem::encode_string("CERTIFICATE", LineEnding::LF, &certificate.to_der()?)
-            .map_err(der::Error::from)?,
-    )
+    Ok(der::pem::encode_string("CERTIFICATE", LineEnding::LF, &certificate.to_der()?)
+        .map_err(der::Error::from)?)
 }
 
 fn subject(common_name: &str, groups: &[&str]) -> Result<Any, der::Error> {
@@ -58,9 +56,6 @@ fn subject(common_name: &str, groups: &[&str]) -> Result<Any, der::Error> {
 }
 
 fn attribute(kind: ObjectIdentifier, value: &str) -> Result<SetOfVec<Any>, der::Error> {
-    let pair = vec![
-        Any::encode_from(&kind)?,
-        Any::encode_from(&Utf8StringRef::new(value)?)?,
-    ];
+    let pair = vec![Any::encode_from(&kind)?, Any::encode_from(&Utf8StringRef::new(value)?)?];
     SetOfVec::try_from(vec![Any::encode_from(&pair)?])
 }

@@ -32,10 +32,7 @@ impl Environment {
         let environment = environment.map_err(|error| Error::Shared(Arc::clone(error)))?;
         let started = environment.clusters().len();
         if started < clusters {
-            return Err(Error::TooFewClusters {
-                asked: clusters,
-                started,
-            });
+            return Err(Error::TooFewClusters { asked: clusters, started });
         }
         Ok(SharedEnvironment(environment))
     }

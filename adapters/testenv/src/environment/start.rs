@@ -38,13 +38,7 @@ async fn start_once(builder: &Builder, programs: &Programs, runtime: &Handle) ->
     }
     cluster::start(&environment.etcd, ETCD.to_owned())?;
     environment.clusters = prepare_clusters(builder, programs, runtime, &environment)?;
-    ready::wait(
-        Sign::Listens(environment.etcd_address),
-        ETCD,
-        &environment.etcd,
-        deadline,
-    )
-    .await?;
+    ready::wait(Sign::Listens(environment.etcd_address), ETCD, &environment.etcd, deadline).await?;
     for cluster in &environment.clusters {
         cluster.start_api_server()?;
     }
@@ -94,13 +88,9 @@ fn prepare_clusters(
         runtime,
     };
     // All ports before the first is handed over, so that no two are the same.
-    let ports = (0..builder.clusters)
-        .map(|_| ports::reserve())
-        .collect::<io::Result<Vec<_>>>();
+    let ports = (0..builder.clusters).map(|_| ports::reserve()).collect::<io::Result<Vec<_>>>();
     let named = ports.map_err(Error::Port)?.into_iter().enumerate();
-    named
-        .map(|(index, port)| Cluster::prepare(format!("cluster-{}", index + 1), port, &around))
-        .collect()
+    named.map(|(index, port)| Cluster::prepare(format!("cluster-{}", index + 1), port, &around)).collect()
 }
 
 /// A folder that nobody else has.

@@ -80,20 +80,13 @@ pub enum Error {
 pub(super) async fn build(module: &Module, go: &Path, path: &OsStr, folder: &Path) -> Result<(), Error> {
     let source = folder.join("src");
     let prepare = |path: &Path, result: io::Result<()>| {
-        result.map_err(|source| Error::Prepare {
-            path: path.to_owned(),
-            source,
-        })
+        result.map_err(|source| Error::Prepare { path: path.to_owned(), source })
     };
     prepare(&source, fs::create_dir_all(&source))?;
     // Held until the end of this function; the kernel gives it up for a process that dies.
     let _lock = lock(&folder.join("lock"), folder).await?;
     let binaries = folder.join("bin");
-    if module
-        .programs
-        .iter()
-        .all(|program| binaries.join(program).exists())
-    {
+    if module.programs.iter().all(|program| binaries.join(program).exists()) {
         return Ok(());
     }
     for (name, content) in module.files {
@@ -101,27 +94,15 @@ pub(super) async fn build(module: &Module, go: &Path, path: &OsStr, folder: &Pat
         prepare(&file, fs::write(&file, content))?;
     }
     let built = compile(module, go, path, folder, &source).await?;
-    install(module, &built, &binaries).map_err(|source| Error::Install {
-        path: binaries.clone(),
-        source,
-    })?;
+    install(module, &built, &binaries).map_err(|source| Error::Install { path: binaries.clone(), source })?;
     Ok(())
 }
 
 async fn lock(path: &Path, folder: &Path) -> Result<File, Error> {
-    let failed = |source| Error::Lock {
-        path: path.to_owned(),
-        source,
-    };
-    let file = File::options()
-        .create(true)
-        .append(true)
-        .open(path)
-        .map_err(failed)?;
-    let mut progress = Progress::start(format!(
-        "another process builds {}; waiting for it",
-        folder.display()
-    ));
+    let failed = |source| Error::Lock { path: path.to_owned(), source };
+    let file = File::options().create(true).append(true).open(path).map_err(failed)?;
+    let mut progress =
+        Progress::start(format!("another process builds {}; waiting for it", folder.display()));
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(file),
@@ -141,26 +122,12 @@ async fn compile(
 ) -> Result<PathBuf, Error> {
     let output = folder.join(format!("built-{}", std::process::id()));
     let log = folder.join("build.log");
-    let log_file = File::create(&log).map_err(|source| Error::Prepare {
-        path: log.clone(),
-        source,
-    })?;
-    let failed = |source| Error::RunGo {
-        go: go.to_owned(),
-        source,
-    };
+    let log_file = File::create(&log).map_err(|source| Error::Prepare { path: log.clone(), source })?;
+    let failed = |source| Error::RunGo { go: go.to_owned(), source };
     let mut command = compiler(module, go, source, &output);
-    let child = command
-        .env("PATH", path)
-        .stderr(log_file)
-        .spawn()
-        .map_err(failed)?;
+    let child = command.env("PATH", path).stderr(log_file).spawn().map_err(failed)?;
     let mut child = KillOnDrop(child);
-    let text = format!(
-        "building {}, once, into {}",
-        module.programs.join(", "),
-        folder.display()
-    );
+    let text = format!("building {}, once, into {}", module.programs.join(", "), folder.display());
     let mut progress = Progress::start(format!("{text} (the first time takes {})", module.duration));
     let status = loop {
         match child.0.try_wait().map_err(failed)? {
@@ -172,24 +139,13 @@ async fn compile(
         return Ok(output);
     }
     let _ = fs::remove_file(&output);
-    Err(Error::Compile {
-        folder: source.to_owned(),
-        status,
-        tail: log_tail(&log),
-    })
+    Err(Error::Compile { folder: source.to_owned(), status, tail: log_tail(&log) })
 }
 
 fn compiler(module: &Module, go: &Path, source: &Path, output: &Path) -> Command {
     let mut command = Command::new(go);
     command
-        .args([
-            "build",
-            "-trimpath",
-            "-buildvcs=false",
-            "-ldflags",
-            module.linker_flags,
-            "-o",
-        ])
+        .args(["build", "-trimpath", "-buildvcs=false", "-ldflags", module.linker_flags, "-o"])
         .args([output.as_os_str(), OsStr::new(".")])
         .current_dir(source)
         .env("CGO_ENABLED", "0")
@@ -231,29 +187,18 @@ struct Progress {
 
 impl Progress {
     fn start(text: String) -> Self {
-        Self {
-            text,
-            started: Instant::now(),
-            said: None,
-        }
+        Self { text, started: Instant::now(), said: None }
     }
 
     fn say(&mut self) {
         let elapsed = self.started.elapsed().as_secs();
-        eprintln!(
-            "testenv: {}: {} min {:02} s so far",
-            self.text,
-            elapsed / 60,
-            elapsed % 60
-        );
+        eprintln!("testenv: {}: {} min {:02} s so far", self.text, elapsed / 60, elapsed % 60);
         self.said = Some(Instant::now());
     }
 
     async fn wait(&mut self, folder: &Path) -> Result<(), Error> {
         if self.started.elapsed() > BUILD_TIMEOUT {
-            return Err(Error::Endless {
-                folder: folder.to_owned(),
-            });
+            return Err(Error::Endless { folder: folder.to_owned() });
         }
         if self.said.is_none_or(|said| said.elapsed() >= PROGRESS_INTERVAL) {
             self.say();
@@ -273,16 +218,7 @@ mod tests {
         let go = folder.join("go");
         let text = format!("#!/bin/sh\n{commands}\n");
         let write = "printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
-        assert!(
-            Command::new("sh")
-                .arg("-c")
-                .arg(write)
-                .arg(&go)
-                .arg(text)
-                .status()
-                .unwrap()
-                .success()
-        );
+        assert!(Command::new("sh").arg("-c").arg(write).arg(&go).arg(text).status().unwrap().success());
         go
     }
 
@@ -290,13 +226,9 @@ mod tests {
     async fn a_failed_build_is_an_error_with_the_output_of_the_compiler() {
         let root = tempfile::tempdir().unwrap();
         let go = script(root.path(), "echo 'main.go: something is wrong' >&2; exit 3");
-        let error = build(&KUBERNETES, &go, OsStr::new("/bin"), &root.path().join("cache"))
-            .await
-            .unwrap_err();
-        assert!(
-            error.to_string().ends_with("main.go: something is wrong"),
-            "{error}"
-        );
+        let error =
+            build(&KUBERNETES, &go, OsStr::new("/bin"), &root.path().join("cache")).await.unwrap_err();
+        assert!(error.to_string().ends_with("main.go: something is wrong"), "{error}");
     }
 
     #[tokio::test]
@@ -304,25 +236,17 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         // The seventh argument is the output file.
         let count = root.path().join("count");
-        let commands = format!(
-            "echo once >> {}; sleep 0.5; echo program > \"$7\"",
-            count.display()
-        );
+        let commands = format!("echo once >> {}; sleep 0.5; echo program > \"$7\"", count.display());
         let go = script(root.path(), &commands);
         let cache = root.path().join("cache");
         let path = OsStr::new("/bin:/usr/bin");
-        let (first, second) = tokio::join!(
-            build(&KUBERNETES, &go, path, &cache),
-            build(&KUBERNETES, &go, path, &cache)
-        );
+        let (first, second) =
+            tokio::join!(build(&KUBERNETES, &go, path, &cache), build(&KUBERNETES, &go, path, &cache));
         first.unwrap();
         second.unwrap();
         assert_eq!(fs::read_to_string(count).unwrap(), "once\n");
         for program in KUBERNETES.programs {
-            assert_eq!(
-                fs::read_to_string(cache.join("bin").join(program)).unwrap(),
-                "program\n"
-            );
+            assert_eq!(fs::read_to_string(cache.join("bin").join(program)).unwrap(), "program\n");
         }
     }
 }

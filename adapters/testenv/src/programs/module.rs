@@ -61,10 +61,7 @@ impl Module {
             }
         }
         let hash = hasher.finalize();
-        hash.iter()
-            .take(HASH_BYTES)
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+        hash.iter().take(HASH_BYTES).map(|byte| format!("{byte:02x}")).collect()
     }
 }
 
@@ -75,14 +72,8 @@ mod tests {
     #[test]
     fn the_folder_in_the_cache_changes_with_the_source_and_the_flags() {
         let module = KUBERNETES;
-        let other_files = Module {
-            files: &[("main.go", "package main")],
-            ..module
-        };
-        let other_flags = Module {
-            linker_flags: "-s",
-            ..module
-        };
+        let other_files = Module { files: &[("main.go", "package main")], ..module };
+        let other_flags = Module { linker_flags: "-s", ..module };
         let folders = [module, other_files, other_flags].map(|module| module.folder(Path::new("/c")));
         assert_ne!(folders[0], folders[1]);
         assert_ne!(folders[0], folders[2]);

@@ -68,10 +68,7 @@ async fn one_way(
     fault: watch::Receiver<Fault>,
 ) -> io::Result<()> {
     let (sender, receiver) = mpsc::channel(CHUNKS_UNDER_WAY_MAX);
-    tokio::try_join!(
-        take_in(from, sender, fault.clone()),
-        give_out(receiver, to, fault)
-    )?;
+    tokio::try_join!(take_in(from, sender, fault.clone()), give_out(receiver, to, fault))?;
     Ok(())
 }
 
@@ -88,14 +85,7 @@ async fn take_in(
         }
         let due = Instant::now() + delay(*fault.borrow());
         // Nobody takes it when the other side is closed; that ends this direction.
-        if sender
-            .send(Chunk {
-                due,
-                bytes: buffer[..length].to_vec(),
-            })
-            .await
-            .is_err()
-        {
+        if sender.send(Chunk { due, bytes: buffer[..length].to_vec() }).await.is_err() {
             return Ok(());
         }
     }

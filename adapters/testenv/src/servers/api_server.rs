@@ -10,13 +10,8 @@ use crate::certificates::{self, Authority};
 use crate::process::Launch;
 
 /// What a certificate of the API server must be valid for.
-const SERVING_NAMES: [&str; 5] = [
-    "127.0.0.1",
-    "localhost",
-    "kubernetes",
-    "kubernetes.default",
-    "kubernetes.default.svc",
-];
+const SERVING_NAMES: [&str; 5] =
+    ["127.0.0.1", "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
 
 /// The group that may do everything.
 pub(crate) const ADMINISTRATORS: &str = "system:masters";
@@ -69,13 +64,7 @@ pub(crate) struct Place<'a> {
 }
 
 pub(crate) fn launch(executable: &Path, place: &Place<'_>, keys: &Keys) -> Launch {
-    let Place {
-        name,
-        folder,
-        address,
-        etcd,
-        audit_log,
-    } = place;
+    let Place { name, folder, address, etcd, audit_log } = place;
     let mut arguments = vec![
         format!("--bind-address={}", address.ip()),
         format!("--secure-port={}", address.port()),
@@ -95,12 +84,7 @@ pub(crate) fn launch(executable: &Path, place: &Place<'_>, keys: &Keys) -> Launc
     ]);
     arguments.extend(COMMON.map(str::to_owned));
     let log = folder.join("kube-apiserver.log");
-    Launch {
-        program: "kube-apiserver",
-        executable: executable.to_owned(),
-        arguments,
-        log,
-    }
+    Launch { program: "kube-apiserver", executable: executable.to_owned(), arguments, log }
 }
 
 /// The same for every API server.

@@ -46,10 +46,5 @@ pub(crate) fn launch(
         "--kube-api-burst=1000".to_owned(),
     ];
     let log = folder.join("kube-controller-manager.log");
-    Ok(Launch {
-        program: "kube-controller-manager",
-        executable: executable.to_owned(),
-        arguments,
-        log,
-    })
+    Ok(Launch { program: "kube-controller-manager", executable: executable.to_owned(), arguments, log })
 }

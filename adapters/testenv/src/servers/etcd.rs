@@ -19,10 +19,5 @@ pub(crate) fn launch(executable: &Path, folder: &Path, clients: SocketAddr, peer
         "--unsafe-no-fsync".to_owned(),
         "--log-level=warn".to_owned(),
     ];
-    Launch {
-        program: "etcd",
-        executable: executable.to_owned(),
-        arguments,
-        log: folder.join("etcd.log"),
-    }
+    Launch { program: "etcd", executable: executable.to_owned(), arguments, log: folder.join("etcd.log") }
 }

@@ -22,10 +22,7 @@ pub(crate) fn succeed(command: &mut Command) -> String {
 }
 
 /// Asks again and again until there is an answer.
-#[allow(
-    clippy::disallowed_methods,
-    reason = "tests of real processes wait in real time"
-)]
+#[allow(clippy::disallowed_methods, reason = "tests of real processes wait in real time")]
 pub(crate) fn eventually<T>(limit: Duration, mut ask: impl FnMut() -> Option<T>) -> T {
     let start = std::time::Instant::now();
     loop {

@@ -119,7 +119,7 @@ impl Machine {
     /// Before the first request that may make something, the record says so: without that, nothing of ours can be on
     /// the cluster.
     fn must_touch(&mut self, id: &LaneId, plan: &Plan) -> bool {
-        let writes = plan.first_wave().iter().any(|step| step.work.is_write());
+        let writes = plan.runnable().any(|step| step.work.is_write());
         let Some(lane) = self.lane_mut(id).filter(|lane| writes && !lane.record.touched) else {
             return false;
         };

@@ -133,7 +133,7 @@ impl Machine {
         match alarm {
             Alarm::Session => self.renew_session(),
             Alarm::Peer(worker) => self.check_peer(&worker),
-            Alarm::Claim(cluster) => self.claim(&cluster),
+            Alarm::Claim(cluster) => self.claim_again(&cluster),
             Alarm::Connect(cluster) => self.connect(&cluster),
             Alarm::Watch(cluster, kind) => self.open_watch(&cluster, &kind),
             Alarm::Lane(lane) => drop(self.ready.insert(lane)),

@@ -24,6 +24,8 @@ pub(super) struct Shard {
     pub record: Option<(record::Shard, Version)>,
     /// What our write under way makes of the record.
     pub saving: Option<record::Shard>,
+    /// Our last write lost against somebody else's, whose record is not known yet.
+    pub contested: bool,
     pub link: Link,
     pub epoch: Epoch,
     pub failures: u32,
@@ -67,6 +69,7 @@ impl Shard {
         Self {
             record: None,
             saving: None,
+            contested: false,
             link: Link::Down,
             epoch: Epoch::default(),
             failures: 0,

@@ -46,6 +46,12 @@ impl Machine {
         }
     }
 
+    /// Another try after a while, whatever is known of the record.
+    pub(super) fn claim_again(&mut self, cluster: &ClusterId) {
+        self.shard_mut(cluster).contested = false;
+        self.claim(cluster);
+    }
+
     /// Takes a shard that is wanted and free: never owned, given back, or its owner's session ended.
     pub(super) fn claim(&mut self, cluster: &ClusterId) {
         if !self.listed || self.stopping || !self.session_is_valid() || !self.wants(cluster) {
@@ -53,7 +59,10 @@ impl Machine {
         }
         let Some(shard) = self.shards.get(cluster) else { return };
         let owner = shard.record.as_ref().and_then(|(record, _)| record.owner.as_ref());
-        if shard.saving.is_some() || owner.is_some_and(|owner| self.session.is_alive(owner)) {
+        if shard.saving.is_some()
+            || shard.contested
+            || owner.is_some_and(|owner| self.session.is_alive(owner))
+        {
             return;
         }
         let mut record = shard.record.as_ref().map(|(record, _)| record.clone()).unwrap_or_default();
@@ -81,7 +90,11 @@ impl Machine {
                     shard.record = Some((record, version));
                 }
             }
-            Err(store::Error::Conflict { .. }) => {}
+            // Somebody else changed the record. What it is now comes by the watch; until then another try is in vain.
+            Err(store::Error::Conflict { .. }) => {
+                shard.contested = true;
+                self.timers.set(self.now + self.options.retry_min, Alarm::Claim(cluster.clone()));
+            }
             Err(_) => self.timers.set(self.now + self.options.retry_min, Alarm::Claim(cluster.clone())),
         }
         self.ownership_changed(cluster, owned_before);
@@ -96,6 +109,7 @@ impl Machine {
         };
         if newer {
             shard.record = record;
+            shard.contested = false;
             self.ownership_changed(cluster, owned_before);
         }
     }

@@ -47,7 +47,7 @@ impl Machine {
         let mut causes = Vec::new();
         let mut changed = false;
         let mut starved = false;
-        for step in plan.first_wave() {
+        for step in plan.runnable() {
             let key = step_key(step);
             let busy = self.lane_mut(id).is_none_or(|lane| lane.calls.contains_key(&key));
             if busy {

@@ -1,0 +1,173 @@
+//! Promises about `create` and `get`.
+
+use dcm_core::manifest::{GroupVersionKind, ObjectKey};
+use dcm_core::port::cluster::{Deletion, Error, Selection};
+use futures::StreamExt as _;
+use serde_json::{Value, json};
+
+use super::subject::{Subject, config_map, key, kind, must};
+
+/// The answer to `create`, and what `get` finds then, is the object with our marks.
+pub async fn create_makes_the_object_with_its_marks(subject: &Subject) {
+    let namespace = subject.namespace("create").await;
+    let body = config_map(&namespace, "c", &json!({"color": "red"}));
+    let stamped = subject.stamped(&body);
+    let made = must(subject.cluster.create(&subject.call, &stamped).await, "create");
+    let found = subject.there(&body).await;
+    for object in [&made, &found] {
+        assert_eq!((&object.kind, &object.key), (&kind(&body), &key(&body)));
+        assert_eq!(object.marks.as_ref(), Some(&stamped.marks));
+        assert_eq!(object.body["data"], json!({"color": "red"}));
+        assert_eq!(object.deleting, None);
+    }
+    assert!(!made.uid.is_empty() && !made.resource_version.is_empty());
+    assert_eq!((made.uid, made.resource_version), (found.uid, found.resource_version));
+    subject.clean_up("create").await;
+}
+
+/// A second `create` is `AlreadyExists`, and what is there stays as it was, whoever made it.
+pub async fn create_never_changes_what_is_there(subject: &Subject) {
+    let namespace = subject.namespace("create-twice").await;
+    let ours = config_map(&namespace, "ours", &json!({"color": "red"}));
+    let theirs = config_map(&namespace, "theirs", &json!({"color": "red"}));
+    subject.create(&ours).await;
+    must(subject.other.create(&theirs).await, "a creation by somebody else");
+    for body in [ours, theirs] {
+        let before = subject.there(&body).await;
+        let mut again = body.clone();
+        again["data"]["color"] = "blue".into();
+        let error = subject.cluster.create(&subject.call, &subject.stamped(&again)).await.err();
+        assert!(matches!(error, Some(Error::AlreadyExists)), "{error:?}");
+        let after = subject.there(&body).await;
+        assert_eq!((after.resource_version, &after.body), (before.resource_version, &before.body));
+    }
+    subject.clean_up("create-twice").await;
+}
+
+/// A namespaced object whose namespace is missing is `NotFound`.
+pub async fn create_into_a_missing_namespace_is_not_found(subject: &Subject) {
+    let body = config_map(&subject.name("nowhere"), "c", &json!({}));
+    let error = subject.cluster.create(&subject.call, &subject.stamped(&body)).await.err();
+    assert!(matches!(error, Some(Error::NotFound)), "{error:?}");
+}
+
+/// What breaks a rule of its kind is `Invalid`, and nothing is made.
+pub async fn create_refuses_what_breaks_a_rule(subject: &Subject) {
+    let namespace = subject.namespace("invalid").await;
+    let bad_name = config_map(&namespace, "Not_A_Name", &json!({}));
+    let mut bad_label = config_map(&namespace, "c", &json!({}));
+    bad_label["metadata"]["labels"] = json!({"a": "no label value"});
+    let quota = json!({
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "q", "namespace": namespace},
+        "spec": {"hard": {"limits.cpu": "-1"}},
+    });
+    for body in [bad_name, bad_label, quota] {
+        let error = subject.cluster.create(&subject.call, &subject.stamped(&body)).await.err();
+        assert!(matches!(error, Some(Error::Invalid { .. })), "{}: {error:?}", key(&body));
+        assert!(subject.get(&body).await.is_none(), "{} was made", key(&body));
+    }
+    subject.clean_up("invalid").await;
+}
+
+/// Another UID is another object, whatever its name.
+pub async fn an_object_made_again_has_another_uid(subject: &Subject) {
+    let namespace = subject.namespace("again").await;
+    let body = config_map(&namespace, "c", &json!({}));
+    let first = subject.create(&body).await;
+    assert_eq!(subject.delete(&body).await, Deletion::Gone);
+    let second = subject.create(&body).await;
+    assert_ne!(first.uid, second.uid);
+    assert_ne!(first.resource_version, second.resource_version);
+    subject.clean_up("again").await;
+}
+
+/// `get` of what is not there is `None`, in a namespace that is not there too.
+pub async fn a_missing_object_is_none(subject: &Subject) {
+    let namespace = subject.namespace("missing").await;
+    for namespace in [namespace, subject.name("nowhere")] {
+        let body = config_map(&namespace, "missing", &json!({}));
+        assert!(subject.get(&body).await.is_none());
+    }
+    subject.clean_up("missing").await;
+}
+
+/// A kind that the cluster does not serve is `UnknownKind`, for each method that takes one.
+pub async fn a_kind_that_is_not_served_is_unknown(subject: &Subject) {
+    let namespace = subject.namespace("unknown-kind").await;
+    let unknown = GroupVersionKind::new("contract.dcm.internal", "v1", "Nothing");
+    let body = json!({
+        "apiVersion": unknown.api_version(),
+        "kind": "Nothing",
+        "metadata": {"name": "n", "namespace": namespace},
+    });
+    let (cluster, call) = (&subject.cluster, &subject.call);
+    let key = ObjectKey { ..key(&body) };
+    let selection = Selection { kind: unknown.clone(), owner: call.owner.clone() };
+    let watched = match cluster.watch(call, &selection).await {
+        Err(error) => Some(error),
+        Ok(mut watch) => watch.next().await.and_then(Result::err),
+    };
+    let errors = [
+        cluster.get(call, &unknown, &key).await.err(),
+        cluster.create(call, &subject.stamped(&body)).await.err(),
+        watched,
+    ];
+    for error in errors {
+        assert!(matches!(&error, Some(Error::UnknownKind { kind }) if *kind == unknown), "{error:?}");
+    }
+    subject.clean_up("unknown-kind").await;
+}
+
+fn quota_and_range(namespace: &str) -> [Value; 2] {
+    let metadata = json!({"name": "d", "namespace": namespace});
+    let hard =
+        json!({"limits.cpu": "1000m", "requests.cpu": "0.5", "limits.memory": "1024Mi", "pods": "1000"});
+    let quota =
+        json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": {"hard": hard}});
+    let limit =
+        json!({"type": "Container", "max": {"cpu": "2000m"}, "min": {"cpu": "0.1", "memory": "1024Ki"}});
+    let range =
+        json!({"apiVersion": "v1", "kind": "LimitRange", "metadata": metadata, "spec": {"limits": [limit]}});
+    [quota, range]
+}
+
+/// The API server stores quantities in their canonical form, and limits with those that follow from them: a comparison
+/// with a manifest must know both, and the simulation must agree with the truth.
+pub async fn quantities_and_limits_are_written_as_kubernetes_does(subject: &Subject) {
+    let namespace = subject.namespace("quantities").await;
+    let [quota, range] = quota_and_range(&namespace);
+    let quota = subject.create(&quota).await;
+    let hard = json!({"limits.cpu": "1", "requests.cpu": "500m", "limits.memory": "1Gi", "pods": "1k"});
+    assert_eq!(quota.body["spec"]["hard"], hard);
+    let range = subject.create(&range).await;
+    let filled = json!({
+        "type": "Container",
+        "max": {"cpu": "2"},
+        "min": {"cpu": "100m", "memory": "1Mi"},
+        "default": {"cpu": "2"},
+        "defaultRequest": {"cpu": "2", "memory": "1Mi"},
+    });
+    assert_eq!(range.body["spec"]["limits"], json!([filled]));
+    subject.clean_up("quantities").await;
+}
+
+/// The API server fills in what a manifest leaves out: the group of subjects, the label with a namespace's name.
+pub async fn defaults_are_filled_in_as_kubernetes_does(subject: &Subject) {
+    let namespace = subject.namespace("defaults").await;
+    let binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": "d", "namespace": namespace},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r"},
+        "subjects": [{"kind": "User", "name": "u"}, {"kind": "ServiceAccount", "name": "s", "namespace": namespace}],
+    });
+    let binding = subject.create(&binding).await;
+    let user = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "u"});
+    let account = json!({"kind": "ServiceAccount", "name": "s", "namespace": namespace});
+    assert_eq!(binding.body["subjects"], json!([user, account]));
+    let made = subject.there(&subject.namespace_body("defaults")).await;
+    assert_eq!(made.body["metadata"]["labels"]["kubernetes.io/metadata.name"], namespace.as_str());
+    subject.clean_up("defaults").await;
+}

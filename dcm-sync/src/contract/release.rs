@@ -1,0 +1,74 @@
+//! Promises about `release`.
+
+use dcm_core::port::cluster::{
+    ANNOTATION_GENERATION, ANNOTATION_MANIFEST, Error, LABEL_CONTEXT, LABEL_OWNER, Object,
+};
+use serde_json::{Value, json};
+
+use super::subject::{Subject, config_map, must, of_another_object, precondition};
+
+async fn release(subject: &Subject, object: &Object) -> Object {
+    let (kind, key) = (&object.kind, &object.key);
+    must(subject.cluster.release(&subject.call, kind, key, &precondition(object)).await, "release")
+}
+
+/// Our labels and annotations are gone; all else, ours and others', stays.
+pub async fn release_takes_our_marks_off_and_leaves_the_rest(subject: &Subject) {
+    let namespace = subject.namespace("release").await;
+    let mut body = config_map(&namespace, "c", &json!({"color": "red"}));
+    body["metadata"]["labels"] = json!({"team": "a"});
+    subject.create(&body).await;
+    subject.edit(&body, json!({"metadata": {"annotations": {"theirs": "b"}}, "data": {"theirs": "c"}})).await;
+    let before = subject.there(&body).await;
+    release(subject, &before).await;
+    let after = subject.there(&body).await;
+    assert_eq!((after.uid, after.marks), (before.uid, None));
+    let metadata = &after.body["metadata"];
+    let is_marked = |member: &str, mark: &str| metadata[member].get(mark).is_some();
+    assert!(!is_marked("labels", LABEL_OWNER) && !is_marked("labels", LABEL_CONTEXT));
+    assert!(
+        !is_marked("annotations", ANNOTATION_GENERATION) && !is_marked("annotations", ANNOTATION_MANIFEST)
+    );
+    assert_eq!(after.body["data"], json!({"color": "red", "theirs": "c"}));
+    assert_eq!(metadata["labels"]["team"], "a");
+    assert_eq!(metadata["annotations"]["theirs"], "b");
+    subject.clean_up("release").await;
+}
+
+/// What we wrote is not ours any more: a later manifest that doesn't say it leaves it there.
+pub async fn release_gives_up_what_we_wrote(subject: &Subject) {
+    let namespace = subject.namespace("give-up").await;
+    let first = config_map(&namespace, "c", &json!({"color": "red", "size": "1"}));
+    subject.create(&first).await;
+    must(subject.update(&first, false).await, "update");
+    release(subject, &subject.there(&first).await).await;
+    let adopted =
+        must(subject.update(&config_map(&namespace, "c", &json!({"size": "2"})), false).await, "update");
+    assert_eq!(adopted.body["data"], json!({"color": "red", "size": "2"}));
+    subject.clean_up("give-up").await;
+}
+
+/// With another state than the object's it is a `Conflict`, for another or no object perhaps `NotFound`, and changes
+/// nothing.
+pub async fn release_needs_the_observed_state(subject: &Subject) {
+    let namespace = subject.namespace("release-state").await;
+    let body = config_map(&namespace, "c", &Value::Object(serde_json::Map::new()));
+    let made = subject.create(&body).await;
+    subject.edit(&body, json!({"data": {"color": "blue"}})).await;
+    let before = subject.there(&body).await;
+    for observed in [precondition(&made), of_another_object(&before)] {
+        let result = subject.cluster.release(&subject.call, &made.kind, &made.key, &observed).await;
+        let is_right = match &result {
+            Err(Error::Conflict) => true,
+            Err(Error::NotFound) => observed.uid != before.uid,
+            _ => false,
+        };
+        assert!(is_right, "{result:?}");
+        assert_eq!(subject.there(&body).await.resource_version, before.resource_version);
+    }
+    subject.delete(&body).await;
+    let result = subject.cluster.release(&subject.call, &made.kind, &made.key, &precondition(&before)).await;
+    assert!(matches!(result, Err(Error::NotFound | Error::Conflict)), "{result:?}");
+    assert!(subject.get(&body).await.is_none(), "it was made");
+    subject.clean_up("release-state").await;
+}

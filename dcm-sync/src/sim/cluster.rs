@@ -1,0 +1,223 @@
+//! The `Cluster` port in front of a simulated server: latency, time limits and faults, and nothing else.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use dcm_core::app_context::TokenRequest;
+use dcm_core::manifest::{GroupVersionKind, ObjectKey};
+use dcm_core::port::cluster::{
+    Access, Call, Cluster, ClusterUid, Contents, Deletion, Error, IssuedToken, Object, Precondition,
+    Selection, ServerInfo, Stamped, Watch,
+};
+
+use super::fault::{Fault, Faults, Link, unreachable};
+use super::request::{Operation, Reply, Request};
+use super::server::Server;
+use super::site::{Latency, Site, Trip};
+use super::watch;
+
+/// One simulated cluster. A clone is the same cluster.
+#[derive(Clone)]
+pub struct SimCluster {
+    site: Arc<Site>,
+}
+
+impl std::fmt::Debug for SimCluster {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SimCluster").field("link", &self.site.link()).finish_non_exhaustive()
+    }
+}
+
+impl SimCluster {
+    pub(super) fn new(site: Site) -> Self {
+        Self { site: Arc::new(site) }
+    }
+
+    /// Looks at the server, or changes something there as another person, at the present time. Faults and latency are
+    /// the engine's only.
+    pub fn server<R>(&self, act: impl FnOnce(&mut Server) -> R) -> R {
+        self.site.with(|state| act(&mut state.server))
+    }
+
+    /// Sets how the cluster is reached, at once.
+    pub fn set_link(&self, link: Link) {
+        self.site.with(|state| state.way.link = link);
+    }
+
+    /// Sets the chances of faults.
+    pub fn set_faults(&self, faults: Faults) {
+        self.site.with(|state| state.way.faults = faults);
+    }
+
+    /// Sets how far away the cluster is.
+    pub fn set_latency(&self, latency: Latency) {
+        self.site.with(|state| state.way.latency = latency);
+    }
+
+    async fn ask(&self, call: &Call, operation: Operation) -> Result<Reply, Error> {
+        let (link, trip) = self.site.depart(operation.verb());
+        match link {
+            Link::Cut => return Err(unreachable("connection refused")),
+            Link::Hang => return self.time_out_after(self.site.time_limit).await,
+            Link::Up | Link::Delay(_) | Link::Reset => {}
+        }
+        let request = Request { call: call.clone(), operation };
+        if trip.there > self.site.time_limit {
+            self.site.arrive_late(request, trip.there);
+            return self.time_out_after(self.site.time_limit).await;
+        }
+        self.pause(trip.there).await;
+        match self.site.link() {
+            Link::Cut => return Err(unreachable("the connection broke")),
+            Link::Hang => return self.time_out_after(self.left(&trip)).await,
+            Link::Up | Link::Delay(_) | Link::Reset => {}
+        }
+        match trip.fault {
+            Fault::LostRequest => return Err(unreachable("the request was lost")),
+            Fault::Refused(error) => {
+                self.pause(trip.back).await;
+                return Err(error);
+            }
+            Fault::Duplicated | Fault::LostReply | Fault::Failed(_) | Fault::Delayed(_) | Fault::None => {}
+        }
+        let times = if matches!(trip.fault, Fault::Duplicated) { 2 } else { 1 };
+        let result = self.site.arrive(&request, times);
+        self.bring_back(trip, result).await
+    }
+
+    async fn bring_back(&self, trip: Trip, result: Result<Reply, Error>) -> Result<Reply, Error> {
+        let left = self.left(&trip);
+        if trip.back > left {
+            return self.time_out_after(left).await;
+        }
+        self.pause(trip.back).await;
+        match self.site.link() {
+            Link::Cut | Link::Reset => return Err(unreachable("the connection broke")),
+            Link::Hang => return self.time_out_after(left.saturating_sub(trip.back)).await,
+            Link::Up | Link::Delay(_) => {}
+        }
+        match trip.fault {
+            Fault::LostReply => Err(unreachable("the answer was lost")),
+            Fault::Failed(error) => Err(error),
+            Fault::None | Fault::Duplicated | Fault::Delayed(_) | Fault::LostRequest | Fault::Refused(_) => {
+                result
+            }
+        }
+    }
+
+    /// What is left of the time limit when a request has arrived.
+    fn left(&self, trip: &Trip) -> Duration {
+        self.site.time_limit.saturating_sub(trip.there)
+    }
+
+    async fn time_out_after(&self, left: Duration) -> Result<Reply, Error> {
+        self.pause(left).await;
+        Err(Error::TimedOut { limit: self.site.time_limit })
+    }
+
+    async fn pause(&self, duration: Duration) {
+        if !duration.is_zero() {
+            self.site.clock.sleep(duration).await;
+        }
+    }
+}
+
+/// Takes out of a reply what its operation is answered with.
+macro_rules! reply {
+    ($asked:expr, $pattern:pat => $value:expr) => {
+        match $asked.await? {
+            $pattern => Ok($value),
+            other => unreachable!("the server answers each operation with its own reply, not {other:?}"),
+        }
+    };
+}
+
+#[async_trait]
+impl Cluster for SimCluster {
+    async fn uid(&self, call: &Call) -> Result<ClusterUid, Error> {
+        reply!(self.ask(call, Operation::Uid), Reply::Uid(uid) => uid)
+    }
+
+    async fn server_info(&self, call: &Call) -> Result<ServerInfo, Error> {
+        reply!(self.ask(call, Operation::Info), Reply::Info(info) => info)
+    }
+
+    async fn get(
+        &self,
+        call: &Call,
+        kind: &GroupVersionKind,
+        key: &ObjectKey,
+    ) -> Result<Option<Object>, Error> {
+        let operation = Operation::Get { kind: kind.clone(), key: key.clone() };
+        reply!(self.ask(call, operation), Reply::Found(object) => object)
+    }
+
+    async fn create(&self, call: &Call, object: &Stamped) -> Result<Object, Error> {
+        let (kind, key) = (object.manifest.kind().clone(), object.manifest.key().clone());
+        let operation = Operation::Create { kind, key, body: object.body() };
+        reply!(self.ask(call, operation), Reply::Written(object) => object)
+    }
+
+    async fn update(
+        &self,
+        call: &Call,
+        object: &Stamped,
+        observed: &Precondition,
+        force: bool,
+    ) -> Result<Object, Error> {
+        let (kind, key) = (object.manifest.kind().clone(), object.manifest.key().clone());
+        let operation =
+            Operation::Update { kind, key, body: object.body(), observed: observed.clone(), force };
+        reply!(self.ask(call, operation), Reply::Written(object) => object)
+    }
+
+    async fn release(
+        &self,
+        call: &Call,
+        kind: &GroupVersionKind,
+        key: &ObjectKey,
+        observed: &Precondition,
+    ) -> Result<Object, Error> {
+        let operation =
+            Operation::Release { kind: kind.clone(), key: key.clone(), observed: observed.clone() };
+        reply!(self.ask(call, operation), Reply::Written(object) => object)
+    }
+
+    async fn delete(
+        &self,
+        call: &Call,
+        kind: &GroupVersionKind,
+        key: &ObjectKey,
+        observed: &Precondition,
+    ) -> Result<Deletion, Error> {
+        let operation =
+            Operation::Delete { kind: kind.clone(), key: key.clone(), observed: observed.clone() };
+        reply!(self.ask(call, operation), Reply::Deleted(deletion) => deletion)
+    }
+
+    async fn watch(&self, call: &Call, selection: &Selection) -> Result<Watch, Error> {
+        let asked = self.ask(call, Operation::Watch { selection: selection.clone() });
+        let (listed, revision) = reply!(asked, Reply::Listed { objects, revision } => (objects, revision))?;
+        Ok(watch::watch(self.site.clone(), selection.clone(), listed, revision))
+    }
+
+    async fn approve(&self, call: &Call, key: &ObjectKey, observed: &Precondition) -> Result<Object, Error> {
+        let operation = Operation::Approve { key: key.clone(), observed: observed.clone() };
+        reply!(self.ask(call, operation), Reply::Written(object) => object)
+    }
+
+    async fn issue_token(&self, call: &Call, request: &TokenRequest) -> Result<IssuedToken, Error> {
+        reply!(self.ask(call, Operation::IssueToken(request.clone())), Reply::Issued(token) => token)
+    }
+
+    async fn contents(&self, call: &Call, namespace: &str) -> Result<Contents, Error> {
+        let operation = Operation::Contents { namespace: namespace.into() };
+        reply!(self.ask(call, operation), Reply::Contents(contents) => contents)
+    }
+
+    async fn review(&self, call: &Call, accesses: &[Access]) -> Result<Vec<bool>, Error> {
+        let operation = Operation::Review { accesses: accesses.to_vec() };
+        reply!(self.ask(call, operation), Reply::Reviewed(answers) => answers)
+    }
+}

@@ -1,0 +1,183 @@
+//! What goes wrong between the engine and a simulated cluster: switches for tests that say when, and chances for
+//! tests that only give a seed.
+
+use std::time::Duration;
+
+use dcm_core::port::cluster::Error;
+
+use super::request::Verb;
+use super::seeded::Seeded;
+
+/// How a cluster is reached.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Link {
+    /// As it should be.
+    #[default]
+    Up,
+    /// Connections are refused, and open ones break.
+    Cut,
+    /// Nothing arrives and nothing comes back: calls end with their time limit, watches are silent.
+    Hang,
+    /// Everything takes this much longer, each way.
+    Delay(Duration),
+    /// Requests arrive, but their connections break before the answer; so do watches.
+    Reset,
+}
+
+/// Chances in a thousand that a request, or for [`Faults::watch_broken`] a change, meets this fault. One request meets
+/// at most one; chances beyond a thousand in all never happen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// It never arrives; the caller sees [`Error::Unreachable`].
+    pub lost_request: u16,
+    /// It happens, but the caller sees [`Error::Unreachable`].
+    pub lost_reply: u16,
+    /// It arrives twice; the first answer comes back. Token requests never do: a second token is no second try.
+    pub duplicated: u16,
+    /// It arrives later by up to [`Faults::delay_max`], even when the caller has given up by then.
+    pub delayed: u16,
+    /// The longest delay.
+    pub delay_max: Duration,
+    /// It is answered with 401.
+    pub unauthorized: u16,
+    /// It is answered with 403.
+    pub forbidden: u16,
+    /// A write to an object that is there is answered with 409.
+    pub conflict: u16,
+    /// It is answered with 429.
+    pub too_many_requests: u16,
+    /// It is answered with 500; every second one happened all the same.
+    pub server_error: u16,
+    /// A watch ends instead of telling a change.
+    pub watch_broken: u16,
+}
+
+/// What one request meets.
+#[derive(Debug, Clone)]
+pub(super) enum Fault {
+    None,
+    LostRequest,
+    LostReply,
+    Duplicated,
+    Delayed(Duration),
+    /// Answered so, and not done.
+    Refused(Error),
+    /// Done, and answered so.
+    Failed(Error),
+}
+
+/// What the server says with an error.
+const MESSAGE: &str = "injected fault";
+
+/// How long the server asks to wait with its 429.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+impl Faults {
+    /// No fault at all.
+    pub const NONE: Self = Self {
+        lost_request: 0,
+        lost_reply: 0,
+        duplicated: 0,
+        delayed: 0,
+        delay_max: Duration::ZERO,
+        unauthorized: 0,
+        forbidden: 0,
+        conflict: 0,
+        too_many_requests: 0,
+        server_error: 0,
+        watch_broken: 0,
+    };
+
+    /// What the next request meets.
+    pub(super) fn draw(&self, verb: Verb, random: &Seeded) -> Fault {
+        if *self == Self::NONE {
+            return Fault::None;
+        }
+        let has_precondition = matches!(verb, Verb::Update | Verb::Release | Verb::Delete | Verb::Approve);
+        match self.draw_any(random) {
+            Fault::Duplicated if verb == Verb::IssueToken => Fault::None,
+            Fault::Refused(Error::Conflict) if !has_precondition => Fault::None,
+            fault => fault,
+        }
+    }
+
+    fn draw_any(&self, random: &Seeded) -> Fault {
+        let message = || MESSAGE.to_owned();
+        let failure = Error::Server { code: 500, message: message() };
+        let failed = if random.below(2) == 0 { Fault::Refused } else { Fault::Failed };
+        let table = [
+            (self.lost_request, Fault::LostRequest),
+            (self.lost_reply, Fault::LostReply),
+            (self.duplicated, Fault::Duplicated),
+            (self.delayed, Fault::Delayed(share(self.delay_max, random))),
+            (self.unauthorized, Fault::Refused(Error::Unauthorized { message: message() })),
+            (self.forbidden, Fault::Refused(Error::Forbidden { message: message() })),
+            (self.conflict, Fault::Refused(Error::Conflict)),
+            (
+                self.too_many_requests,
+                Fault::Refused(Error::TooManyRequests { retry_after: Some(RETRY_AFTER) }),
+            ),
+            (self.server_error, failed(failure)),
+        ];
+        let mut number = random.below(1000);
+        for (chance, fault) in table {
+            match number.checked_sub(u64::from(chance)) {
+                Some(rest) => number = rest,
+                None => return fault,
+            }
+        }
+        Fault::None
+    }
+
+    /// True when a watch breaks now.
+    pub(super) fn breaks_watch(&self, random: &Seeded) -> bool {
+        self.watch_broken > 0 && random.below(1000) < u64::from(self.watch_broken)
+    }
+}
+
+/// A part of a duration, in whole microseconds.
+pub(super) fn share(duration: Duration, random: &Seeded) -> Duration {
+    let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+    Duration::from_micros(random.below(micros.saturating_add(1)))
+}
+
+/// Why a call did not come through.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error("simulated: {0}")]
+pub(super) struct Broken(pub(super) &'static str);
+
+/// The error of a call that did not come through.
+pub(super) fn unreachable(what: &'static str) -> Error {
+    Error::Unreachable { source: std::sync::Arc::new(Broken(what)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chance_of_a_thousand_always_hits_and_none_never() {
+        let random = Seeded::new(1);
+        let always = Faults { lost_reply: 1000, ..Faults::NONE };
+        assert!((0..100).all(|_| matches!(always.draw(Verb::Get, &random), Fault::LostReply)));
+        assert!((0..100).all(|_| matches!(Faults::NONE.draw(Verb::Get, &random), Fault::None)));
+    }
+
+    #[test]
+    fn a_seed_repeats_its_faults() {
+        let faults = Faults { lost_request: 300, server_error: 300, ..Faults::NONE };
+        let draw = |seed| {
+            let random = Seeded::new(seed);
+            (0..50).map(|_| format!("{:?}", faults.draw(Verb::Create, &random))).collect::<Vec<_>>()
+        };
+        assert_eq!(draw(7), draw(7));
+        assert_ne!(draw(7), draw(8));
+    }
+
+    #[test]
+    fn what_has_no_precondition_meets_no_conflict() {
+        let faults = Faults { conflict: 1000, ..Faults::NONE };
+        assert!(matches!(faults.draw(Verb::Create, &Seeded::new(1)), Fault::None));
+        assert!(matches!(faults.draw(Verb::Update, &Seeded::new(1)), Fault::Refused(Error::Conflict)));
+    }
+}

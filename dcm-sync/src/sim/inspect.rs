@@ -1,0 +1,130 @@
+//! What can be read of a simulated server, by the engine and by tests.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use dcm_core::manifest::{GroupVersionKind, ObjectKey};
+use dcm_core::port::cluster::{Access, CONTENTS_SAMPLE_MAX, Call, ClusterUid, Contents, Error, Object};
+use serde_json::Value;
+
+use super::kind::Kind;
+use super::object::Stored;
+use super::rbac::{self, Identity, Rights, Roles};
+use super::request::RequestLog;
+use super::server::{Server, key_of, locate};
+
+impl Server {
+    /// The cluster's UID: that of its `kube-system` namespace.
+    #[must_use]
+    pub fn uid(&self) -> ClusterUid {
+        let kind = Kind::named("Namespace");
+        let uid =
+            self.objects.get(&key_of(kind, None, "kube-system")).map(|stored| stored.object.uid.clone());
+        ClusterUid(uid.unwrap_or_default())
+    }
+
+    /// One object, none when there is none.
+    ///
+    /// # Errors
+    /// [`Error::UnknownKind`].
+    pub fn object(&self, kind: &GroupVersionKind, key: &ObjectKey) -> Result<Option<&Object>, Error> {
+        let (_, key) = locate(kind, key)?;
+        Ok(self.objects.get(&key).map(|stored| &stored.object))
+    }
+
+    /// All objects, in the order of their keys.
+    pub fn objects(&self) -> impl Iterator<Item = &Object> {
+        self.objects.values().map(|stored| &stored.object)
+    }
+
+    /// The field managers that own anything of an object.
+    #[must_use]
+    pub fn managers(&self, key: &ObjectKey) -> Vec<Arc<str>> {
+        self.objects.get(key).map_or_else(Vec::new, |stored| stored.owners.managers().cloned().collect())
+    }
+
+    /// What was asked of it.
+    #[must_use]
+    pub fn requests(&self) -> &RequestLog {
+        &self.log
+    }
+
+    /// The same, to clear it.
+    pub fn requests_mut(&mut self) -> &mut RequestLog {
+        &mut self.log
+    }
+
+    /// Sets what the engine may do here. At first it may do all.
+    pub fn set_rights(&mut self, rights: Rights) {
+        self.rights = rights;
+    }
+
+    /// True when the roles and bindings on this cluster give somebody this access.
+    #[must_use]
+    pub fn may(&self, identity: &Identity, access: &Access) -> bool {
+        rbac::may(self, identity, access)
+    }
+
+    /// Whom a certificate stands for; none when this cluster's authority did not sign it or it is not valid now.
+    #[must_use]
+    pub fn identify_certificate(&self, certificate_pem: &str) -> Option<Identity> {
+        self.signer.as_ref()?.identify(certificate_pem, self.now)
+    }
+
+    /// The certificate of the cluster's authority, PEM, for kubeconfigs.
+    #[must_use]
+    pub fn ca_pem(&self) -> Option<String> {
+        self.signer.as_ref()?.ca_pem()
+    }
+
+    /// The `resourceVersion` of the last change.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    pub(super) fn contents(&self, call: &Call, namespace: &str) -> Contents {
+        let inside = || self.objects().filter(|object| object.key.namespace.as_deref() == Some(namespace));
+        let uids: BTreeSet<&str> = inside().map(|object| &*object.uid).collect();
+        let is_owned = |object: &Object| {
+            let owners = object.body["metadata"]["ownerReferences"].as_array();
+            owners
+                .into_iter()
+                .flatten()
+                .any(|owner| owner["uid"].as_str().is_some_and(|uid| uids.contains(uid)))
+        };
+        let is_ours = |object: &Object| {
+            let marks = object.marks.as_ref();
+            marks.is_some_and(|marks| {
+                marks.owner == call.owner && Some(&marks.context) == call.context.as_ref()
+            })
+        };
+        let others = inside()
+            .filter(|object| !is_kubernetes_own(&object.key) && !is_ours(object) && !is_owned(object));
+        let mut contents = Contents::default();
+        for object in others {
+            contents.count += 1;
+            if contents.sample.len() < CONTENTS_SAMPLE_MAX {
+                contents.sample.push(object.key.clone());
+            }
+        }
+        contents
+    }
+}
+
+impl Roles for Server {
+    fn all<'a>(&'a self, kind: &str, namespace: Option<&str>) -> Vec<&'a Value> {
+        let is_meant =
+            |stored: &&Stored| stored.kind.is(kind) && stored.object.key.namespace.as_deref() == namespace;
+        self.objects.values().filter(is_meant).map(Stored::body).collect()
+    }
+
+    fn one<'a>(&'a self, kind: &str, namespace: Option<&str>, name: &str) -> Option<&'a Value> {
+        self.objects.get(&key_of(Kind::named(kind), namespace, name)).map(Stored::body)
+    }
+}
+
+/// What Kubernetes makes in each namespace.
+fn is_kubernetes_own(key: &ObjectKey) -> bool {
+    matches!((&*key.kind, &*key.name), ("ServiceAccount", "default") | ("ConfigMap", "kube-root-ca.crt"))
+}

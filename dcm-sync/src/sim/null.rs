@@ -1,0 +1,208 @@
+//! Clusters that answer at once and keep nothing but counters: for measuring what the engine itself costs.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use dcm_core::app_context::TokenRequest;
+use dcm_core::manifest::{GroupVersionKind, ObjectKey};
+use dcm_core::name::ClusterId;
+use dcm_core::port::clock::Clock;
+use dcm_core::port::cluster::{
+    Access, Call, Cluster, ClusterUid, Clusters, Contents, Deletion, Error, IssuedToken, Marks, Object,
+    Origin, Precondition, Selection, ServerInfo, Stamped, Watch, WatchEvent,
+};
+use dcm_core::secret::Secret;
+use futures::{StreamExt as _, stream};
+use serde_json::json;
+
+use super::object::later;
+
+/// Lifetime of a token that nobody can use.
+const TOKEN_LIFETIME: Duration = Duration::from_secs(3600);
+
+/// What certificates of these clusters are: base64 of `no certificate`.
+const CERTIFICATE: &str = "bm8gY2VydGlmaWNhdGU=";
+
+/// Any number of clusters of any name, with common counters.
+#[derive(Clone)]
+pub struct NullFleet {
+    clock: Arc<dyn Clock>,
+    counters: Arc<Counters>,
+}
+
+#[derive(Debug, Default)]
+struct Counters {
+    reads: AtomicU64,
+    writes: AtomicU64,
+}
+
+impl std::fmt::Debug for NullFleet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NullFleet").field("counters", &self.counters).finish_non_exhaustive()
+    }
+}
+
+impl NullFleet {
+    /// Counts from zero.
+    #[must_use]
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { clock, counters: Arc::default() }
+    }
+
+    /// Calls that only read.
+    #[must_use]
+    pub fn reads(&self) -> u64 {
+        self.counters.reads.load(Ordering::Relaxed)
+    }
+
+    /// Calls that write.
+    #[must_use]
+    pub fn writes(&self) -> u64 {
+        self.counters.writes.load(Ordering::Relaxed)
+    }
+}
+
+#[async_trait]
+impl Clusters for NullFleet {
+    async fn connect(&self, cluster: &ClusterId) -> Result<Arc<dyn Cluster>, Error> {
+        let uid = ClusterUid(format!("null-{cluster}").into());
+        Ok(Arc::new(NullCluster { fleet: self.clone(), uid }))
+    }
+}
+
+/// A cluster that says yes to everything. It has no objects: `get` finds none, lists are empty, and watches are silent
+/// after the first. A request is approved and signed in one step.
+#[derive(Debug, Clone)]
+pub struct NullCluster {
+    fleet: NullFleet,
+    uid: ClusterUid,
+}
+
+impl NullCluster {
+    fn read(&self) {
+        self.fleet.counters.reads.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a write; the count serves as its `resourceVersion`.
+    fn write(&self) -> Arc<str> {
+        (self.fleet.counters.writes.fetch_add(1, Ordering::Relaxed) + 1).to_string().into()
+    }
+}
+
+fn written(object: &Stamped, uid: Arc<str>, resource_version: Arc<str>) -> Object {
+    Object {
+        kind: object.manifest.kind().clone(),
+        key: object.manifest.key().clone(),
+        uid,
+        resource_version,
+        marks: Some(object.marks.clone()),
+        deleting: None,
+        body: Arc::new(object.body()),
+    }
+}
+
+#[async_trait]
+impl Cluster for NullCluster {
+    async fn uid(&self, _: &Call) -> Result<ClusterUid, Error> {
+        self.read();
+        Ok(self.uid.clone())
+    }
+
+    async fn server_info(&self, _: &Call) -> Result<ServerInfo, Error> {
+        self.read();
+        Ok(ServerInfo { version: "v0.0.0-null".into(), time: Some(self.fleet.clock.now()) })
+    }
+
+    async fn get(&self, _: &Call, _: &GroupVersionKind, _: &ObjectKey) -> Result<Option<Object>, Error> {
+        self.read();
+        Ok(None)
+    }
+
+    async fn create(&self, _: &Call, object: &Stamped) -> Result<Object, Error> {
+        let number = self.write();
+        Ok(written(object, number.clone(), number))
+    }
+
+    async fn update(
+        &self,
+        _: &Call,
+        object: &Stamped,
+        observed: &Precondition,
+        _: bool,
+    ) -> Result<Object, Error> {
+        Ok(written(object, observed.uid.clone(), self.write()))
+    }
+
+    async fn release(
+        &self,
+        _: &Call,
+        kind: &GroupVersionKind,
+        key: &ObjectKey,
+        observed: &Precondition,
+    ) -> Result<Object, Error> {
+        let body =
+            json!({"apiVersion": kind.api_version(), "kind": &*kind.kind, "metadata": {"name": &*key.name}});
+        Ok(Object {
+            kind: kind.clone(),
+            key: key.clone(),
+            uid: observed.uid.clone(),
+            resource_version: self.write(),
+            marks: None,
+            deleting: None,
+            body: Arc::new(body),
+        })
+    }
+
+    async fn delete(
+        &self,
+        _: &Call,
+        _: &GroupVersionKind,
+        _: &ObjectKey,
+        _: &Precondition,
+    ) -> Result<Deletion, Error> {
+        self.write();
+        Ok(Deletion::Gone)
+    }
+
+    async fn watch(&self, _: &Call, _: &Selection) -> Result<Watch, Error> {
+        self.read();
+        Ok(stream::iter([Ok(WatchEvent::Listed(Vec::new()))]).chain(stream::pending()).boxed())
+    }
+
+    async fn approve(&self, call: &Call, key: &ObjectKey, observed: &Precondition) -> Result<Object, Error> {
+        let marks = call.context.clone().map(|context| Marks {
+            owner: call.owner.clone(),
+            context,
+            generation: call.generation,
+            manifest: None,
+            origin: Origin::Created,
+        });
+        let conditions = json!([{"type": "Approved", "status": "True"}]);
+        Ok(Object {
+            kind: GroupVersionKind::new(&key.group, "v1", &key.kind),
+            key: key.clone(),
+            uid: observed.uid.clone(),
+            resource_version: self.write(),
+            marks,
+            deleting: None,
+            body: Arc::new(json!({"status": {"conditions": conditions, "certificate": CERTIFICATE}})),
+        })
+    }
+
+    async fn issue_token(&self, _: &Call, _: &TokenRequest) -> Result<IssuedToken, Error> {
+        let token = Secret::new(format!("null-token-{}", self.write()));
+        Ok(IssuedToken { token, expires: later(self.fleet.clock.now(), TOKEN_LIFETIME) })
+    }
+
+    async fn contents(&self, _: &Call, _: &str) -> Result<Contents, Error> {
+        self.read();
+        Ok(Contents::default())
+    }
+
+    async fn review(&self, _: &Call, accesses: &[Access]) -> Result<Vec<bool>, Error> {
+        self.read();
+        Ok(vec![true; accesses.len()])
+    }
+}

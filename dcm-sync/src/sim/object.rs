@@ -1,0 +1,67 @@
+//! Objects as a simulated server keeps them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dcm_core::manifest::ObjectKey;
+use dcm_core::port::cluster::{Marks, Object};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::fields::Owners;
+use super::kind::Kind;
+
+/// An object and who wrote which of its fields.
+#[derive(Debug, Clone)]
+pub(super) struct Stored {
+    pub(super) kind: &'static Kind,
+    pub(super) object: Object,
+    pub(super) owners: Owners,
+}
+
+impl Stored {
+    pub(super) fn body(&self) -> &Value {
+        &self.object.body
+    }
+
+    pub(super) fn is_deleting(&self) -> bool {
+        self.object.deleting.is_some()
+    }
+}
+
+/// The object that a body with its server-written metadata is.
+pub(super) fn object(kind: &Kind, key: &ObjectKey, body: Value) -> Object {
+    let text = |member: &str| Arc::from(body["metadata"][member].as_str().unwrap_or_default());
+    Object {
+        kind: kind.gvk.clone(),
+        key: key.clone(),
+        uid: text("uid"),
+        resource_version: text("resourceVersion"),
+        marks: Marks::read(&body),
+        deleting: body["metadata"]["deletionTimestamp"].is_string().then(|| finalizers(kind, &body)),
+        body: Arc::new(body),
+    }
+}
+
+/// What holds an object back: a namespace has finalizers of its own kind besides.
+pub(super) fn finalizers(kind: &Kind, body: &Value) -> Vec<Arc<str>> {
+    let of_namespace = if kind.gvk.is_namespace() { &body["spec"]["finalizers"] } else { &Value::Null };
+    let lists = [&body["metadata"]["finalizers"], of_namespace];
+    let items = lists.into_iter().filter_map(Value::as_array).flatten();
+    items.filter_map(Value::as_str).map(Arc::from).collect()
+}
+
+/// A time as Kubernetes writes it: whole seconds.
+pub(super) fn time(at: Timestamp) -> Value {
+    Timestamp::from_second(at.as_second()).map_or(Value::Null, |whole| whole.to_string().into())
+}
+
+/// A time as Kubernetes wrote it.
+pub(super) fn read_time(value: &Value) -> Option<Timestamp> {
+    value.as_str()?.parse().ok()
+}
+
+/// A time and some; the end of time when that is beyond it.
+pub(super) fn later(at: Timestamp, duration: Duration) -> Timestamp {
+    at.checked_add(duration).unwrap_or(Timestamp::MAX)
+}

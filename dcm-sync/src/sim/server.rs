@@ -1,0 +1,245 @@
+//! The simulated API server: state and `handle(request, now) -> reply`. No I/O, no clock; its only randomness is its
+//! seed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use dcm_core::manifest::{GroupVersionKind, ObjectKey};
+use dcm_core::port::clock::Random as _;
+use dcm_core::port::cluster::{Error, Object, Precondition, Selection, ServerInfo};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::changes::{self, Changes, Seen};
+use super::fields::Owners;
+use super::kind::Kind;
+use super::object::{self, Stored};
+use super::rbac::{self, Rights};
+use super::request::{Logged, Operation, Reply, Request, RequestLog};
+use super::schedule::Schedule;
+use super::seeded::Seeded;
+use super::signer::Signer;
+use super::token::Tokens;
+
+/// How a simulated server behaves.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The version that it reports. Default `v1.36.0`.
+    pub version: Arc<str>,
+    /// How long a namespace takes to go: its contents go after half of it. Default 5 s, as the real one.
+    pub namespace_deletion: Duration,
+    /// From an approval to the certificate. Default 5 ms.
+    pub issuing: Duration,
+    /// Changes kept for watches; one that is further behind ends with [`Error::Gone`]. Default 1024: more than one
+    /// deployment makes, and little memory.
+    pub changes_max: usize,
+    /// Lines kept of the log of requests; counts are kept for ever. Default 256.
+    pub log_lines_max: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            version: "v1.36.0".into(),
+            namespace_deletion: Duration::from_secs(5),
+            issuing: Duration::from_millis(5),
+            changes_max: 1024,
+            log_lines_max: 256,
+        }
+    }
+}
+
+/// The namespaces that a cluster has from its start, and that can't be deleted.
+pub(super) const SYSTEM_NAMESPACES: [&str; 2] = ["default", "kube-system"];
+
+/// One simulated API server with its controllers.
+pub struct Server {
+    pub(super) settings: Arc<Settings>,
+    pub(super) signer: Option<Arc<dyn Signer>>,
+    pub(super) random: Seeded,
+    /// The latest time that it was told.
+    pub(super) now: Timestamp,
+    /// Counts changes: the `resourceVersion` of the last one.
+    pub(super) revision: u64,
+    pub(super) objects: BTreeMap<ObjectKey, Stored>,
+    pub(super) schedule: Schedule,
+    /// Namespaces that go as soon as they are empty.
+    pub(super) emptying: BTreeSet<ObjectKey>,
+    pub(super) tokens: Tokens,
+    pub(super) changes: Changes,
+    pub(super) rights: Rights,
+    pub(super) log: RequestLog,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server")
+            .field("revision", &self.revision)
+            .field("objects", &self.objects.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// A cluster with its system namespaces. Without a signer, approved requests stay without a certificate.
+    #[must_use]
+    pub fn new(
+        settings: Arc<Settings>,
+        signer: Option<Arc<dyn Signer>>,
+        random: Seeded,
+        now: Timestamp,
+    ) -> Self {
+        let mut server = Self {
+            settings,
+            signer,
+            random,
+            now,
+            revision: 0,
+            objects: BTreeMap::new(),
+            schedule: Schedule::new(now),
+            emptying: BTreeSet::new(),
+            tokens: Tokens::default(),
+            changes: Changes::default(),
+            rights: Rights::default(),
+            log: RequestLog::default(),
+        };
+        for name in SYSTEM_NAMESPACES {
+            server.make("Namespace", None, name, json!({}));
+        }
+        server
+    }
+
+    /// Answers a request that arrives now. What was due before happens before.
+    ///
+    /// # Errors
+    /// What an API server would answer, in the words of the `Cluster` port.
+    pub fn handle(&mut self, request: &Request, now: Timestamp) -> Result<Reply, Error> {
+        self.advance(now);
+        let result = self.check_rights(&request.operation).and_then(|()| self.answer(request));
+        let line = Logged {
+            at: self.now,
+            agent: request.call.user_agent().into(),
+            verb: request.operation.verb(),
+            key: request.operation.key().cloned(),
+            error: result.as_ref().err().cloned(),
+        };
+        self.log.add(line, self.settings.log_lines_max);
+        result
+    }
+
+    fn answer(&mut self, request: &Request) -> Result<Reply, Error> {
+        match &request.operation {
+            Operation::Uid => Ok(Reply::Uid(self.uid())),
+            Operation::Info => {
+                let version = self.settings.version.to_string();
+                Ok(Reply::Info(ServerInfo { version, time: Some(self.now) }))
+            }
+            Operation::Get { kind, key } => Ok(Reply::Found(self.object(kind, key)?.cloned())),
+            Operation::Create { kind, key, body } => self.create(kind, key, body).map(Reply::Written),
+            Operation::Update { kind, key, body, observed, force } => {
+                self.apply(kind, key, body, observed, *force).map(Reply::Written)
+            }
+            Operation::Release { kind, key, observed } => {
+                self.release(kind, key, observed).map(Reply::Written)
+            }
+            Operation::Delete { kind, key, observed } => self.delete(kind, key, observed).map(Reply::Deleted),
+            Operation::Watch { selection } => self.list(selection),
+            Operation::Approve { key, observed } => self.approve(key, observed).map(Reply::Written),
+            Operation::IssueToken(token) => self.issue_token(token).map(Reply::Issued),
+            Operation::Contents { namespace } => Ok(Reply::Contents(self.contents(&request.call, namespace))),
+            Operation::Review { accesses } => {
+                Ok(Reply::Reviewed(accesses.iter().map(|access| self.rights.give(self, access)).collect()))
+            }
+        }
+    }
+
+    fn check_rights(&self, operation: &Operation) -> Result<(), Error> {
+        if self.rights == Rights::All {
+            return Ok(());
+        }
+        let needed = rbac::needed(operation);
+        match needed.iter().find(|access| !self.rights.give(self, access)) {
+            Some(access) => Err(Error::Forbidden {
+                message: format!("cannot {} {}.{}", access.verb, access.resource, access.group),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    fn list(&self, selection: &Selection) -> Result<Reply, Error> {
+        find(&selection.kind)?;
+        let objects = self.objects().filter(|object| changes::selects(selection, object)).cloned().collect();
+        Ok(Reply::Listed { objects, revision: self.revision })
+    }
+
+    pub(super) fn next_change(&self, after: u64, selection: &Selection) -> Result<Seen, Error> {
+        self.changes.next(after, selection)
+    }
+
+    /// The object in the state that was observed.
+    pub(super) fn observed(&self, key: &ObjectKey, observed: &Precondition) -> Result<&Stored, Error> {
+        let stored = self.objects.get(key).ok_or(Error::NotFound)?;
+        let is_as_observed =
+            stored.object.uid == observed.uid && stored.object.resource_version == observed.resource_version;
+        if is_as_observed { Ok(stored) } else { Err(Error::Conflict) }
+    }
+
+    /// Stores a state of an object under the next `resourceVersion`.
+    pub(super) fn put(
+        &mut self,
+        kind: &'static Kind,
+        key: ObjectKey,
+        mut body: Value,
+        owners: Owners,
+    ) -> Object {
+        self.revision += 1;
+        body["metadata"]["resourceVersion"] = self.revision.to_string().into();
+        let object = object::object(kind, &key, body);
+        let stored = Stored { kind, object: object.clone(), owners };
+        let before = self.objects.insert(key, stored).map(|stored| stored.object);
+        debug_assert!(
+            before.as_ref().is_none_or(|before| before.uid == object.uid),
+            "an object keeps its UID"
+        );
+        self.note(before, Some(object.clone()));
+        object
+    }
+
+    /// Removes an object; the last state carries the `resourceVersion` of its end.
+    pub(super) fn take(&mut self, key: &ObjectKey) {
+        let Some(stored) = self.objects.remove(key) else {
+            return;
+        };
+        self.revision += 1;
+        let mut body = Arc::unwrap_or_clone(stored.object.body);
+        body["metadata"]["resourceVersion"] = self.revision.to_string().into();
+        self.note(Some(object::object(stored.kind, key, body)), None);
+    }
+
+    fn note(&mut self, before: Option<Object>, after: Option<Object>) {
+        self.changes.add((self.revision, self.now), before, after, self.settings.changes_max);
+    }
+
+    /// 64 bits of its seed.
+    pub(super) fn draw(&self) -> u64 {
+        self.random.next()
+    }
+}
+
+/// The served kind.
+pub(super) fn find(kind: &GroupVersionKind) -> Result<&'static Kind, Error> {
+    Kind::find(kind).ok_or_else(|| Error::UnknownKind { kind: kind.clone() })
+}
+
+/// The served kind, and the key with the kind's own texts.
+pub(super) fn locate(kind: &GroupVersionKind, key: &ObjectKey) -> Result<(&'static Kind, ObjectKey), Error> {
+    let kind = find(kind)?;
+    let (group, name) = (kind.gvk.group.clone(), kind.gvk.kind.clone());
+    Ok((kind, ObjectKey { group, kind: name, namespace: key.namespace.clone(), name: key.name.clone() }))
+}
+
+pub(super) fn key_of(kind: &Kind, namespace: Option<&str>, name: &str) -> ObjectKey {
+    let (group, kind) = (kind.gvk.group.clone(), kind.gvk.kind.clone());
+    ObjectKey { group, kind, namespace: namespace.map(Into::into), name: name.into() }
+}

@@ -1,0 +1,8 @@
+//! The engine on simulated clusters, in virtual time.
+
+#![allow(unreachable_pub)] // one binary: nothing outside reaches in
+mod fixture;
+mod hindrances;
+mod lifecycle;
+mod ownership;
+mod workers;
