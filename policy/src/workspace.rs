@@ -9,8 +9,10 @@ use cargo_metadata::{CargoOpt, Metadata, MetadataCommand, Package};
 /// The folder of the workspace.
 #[must_use]
 pub fn root() -> PathBuf {
-    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    crate_folder.parent().unwrap_or(crate_folder).to_owned()
+    // Asked at run time: a build folder may serve several checkouts.
+    let folder = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    let folder = PathBuf::from(folder);
+    folder.parent().map_or_else(|| folder.clone(), Path::to_owned)
 }
 
 /// The workspace with everything it depends on, on any platform, with all features.

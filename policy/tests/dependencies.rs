@@ -9,9 +9,10 @@ use cargo_metadata::{Package, PackageId};
 use dcm_policy::{Workspace, root};
 
 /// Licences that ask no more than to be named. A crate that may be had under one of them may be used.
-const LICENCES: [&str; 9] = [
+const LICENCES: [&str; 10] = [
     "Apache-2.0",
     "MIT",
+    "MIT-0",
     "BSD-2-Clause",
     "BSD-3-Clause",
     "ISC",
