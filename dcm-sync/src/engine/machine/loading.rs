@@ -59,12 +59,12 @@ impl Machine {
         for (cluster, (record, version)) in lanes {
             clusters.push(cluster.clone());
             let lanes = &mut self.shard_mut(&cluster).lanes;
-            lanes.entry(id.clone()).or_insert_with(|| Lane::new(record, Some(version)));
+            lanes.entry(id.clone()).or_insert_with(|| Box::new(Lane::new(record, Some(version))));
         }
         let now = self.now;
         for cluster in clusters {
             let lanes = &mut self.shard_mut(&cluster).lanes;
-            let untouched = || Lane::new(record::Lane::untouched(now), None);
+            let untouched = || Box::new(Lane::new(record::Lane::untouched(now), None));
             let lane = lanes.entry(id.clone()).or_insert_with(untouched);
             lane.encourage();
             self.open_watches(&cluster);
@@ -119,7 +119,7 @@ impl Machine {
     }
 
     pub(super) fn lane_mut(&mut self, id: &LaneId) -> Option<&mut Lane> {
-        self.shards.get_mut(&id.cluster)?.lanes.get_mut(&id.context)
+        self.shards.get_mut(&id.cluster)?.lanes.get_mut(&id.context).map(Box::as_mut)
     }
 
     /// True when a lane is not where it is to be.

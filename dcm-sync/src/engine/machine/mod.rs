@@ -52,7 +52,7 @@ pub(crate) struct Machine {
     session: Session,
     contexts: BTreeMap<ContextId, Context>,
     loading: BTreeSet<ContextId>,
-    shards: BTreeMap<ClusterId, Shard>,
+    shards: BTreeMap<ClusterId, Box<Shard>>,
     pending: BTreeMap<Ticket, Pending>,
     /// Requests that count for the global limit: those that began not long ago.
     young: VecDeque<(Timestamp, Ticket)>,

@@ -28,7 +28,7 @@ impl Machine {
         shard.requests = shard.requests.saturating_sub(1);
         let room = shard.requests + 1 == self.options.cluster_requests_max;
         let Some(lane) = self.lane_mut(&id) else { return };
-        lane.calls.remove(&step_key(&step));
+        lane.call_ended(&step_key(&step));
         match reply {
             Ok(reply) => self.succeeded(&id, &step, reply),
             Err(error) => self.failed(&id, &step, &error),

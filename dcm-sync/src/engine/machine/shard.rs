@@ -35,7 +35,8 @@ pub(super) struct Shard {
     pub requests: usize,
     /// The cluster asked for fewer requests until then.
     pub hold_until: Option<Timestamp>,
-    pub lanes: BTreeMap<ContextId, Lane>,
+    /// Boxed, like shards: a map has room for eleven of them even when there is one.
+    pub lanes: BTreeMap<ContextId, Box<Lane>>,
 }
 
 /// How a cluster is reached.
@@ -60,7 +61,8 @@ pub(super) enum WatchState {
     /// It could not be opened; tried again later.
     Broken {
         failures: u32,
-        cause: Cause,
+        /// Boxed: almost every watch is without one.
+        cause: Box<Cause>,
     },
 }
 

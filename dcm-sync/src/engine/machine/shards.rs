@@ -26,7 +26,10 @@ impl Machine {
         let (options, now) = (&self.options, self.now);
         self.shards
             .entry(cluster.clone())
-            .or_insert_with(|| Shard::new(Bucket::new(options.writes_per_second, options.writes_burst, now)))
+            .or_insert_with(|| {
+                let bucket = Bucket::new(options.writes_per_second, options.writes_burst, now);
+                Box::new(Shard::new(bucket))
+            })
     }
 
     /// True when the shard's record says that it is ours and nobody can have taken it.
@@ -353,7 +356,7 @@ impl Machine {
                     object: None,
                     next_try: Some(next_try),
                 };
-                WatchState::Broken { failures, cause }
+                WatchState::Broken { failures, cause: Box::new(cause) }
             }
         };
         shard.watches.insert(kind.clone(), state);
