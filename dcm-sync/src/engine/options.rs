@@ -25,6 +25,9 @@ pub struct Options {
     pub lease: Duration,
     /// How long one request may take. Default 30 s, half of the API server's own limit for a request.
     pub request_limit: Duration,
+    /// How long a request whose answer was lost may still take effect: a removal ends only when that time has passed
+    /// and nothing has appeared. Default 30 s.
+    pub late_request_limit: Duration,
     /// Writes a second to one cluster, over all its lanes. Default 50.
     pub writes_per_second: u32,
     /// Writes to one cluster at once, before the rate counts. Default 300: about 20 logical clouds.
@@ -48,6 +51,7 @@ impl Default for Options {
             acquire: Acquire::All,
             lease: Duration::from_secs(10),
             request_limit: Duration::from_secs(30),
+            late_request_limit: Duration::from_secs(30),
             writes_per_second: 50,
             writes_burst: 300,
             cluster_requests_max: 64,

@@ -5,7 +5,7 @@
 
 pub(crate) mod path;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dcm_core::app_context::{
@@ -200,8 +200,13 @@ pub(crate) struct Lane {
     /// Fence of the worker that wrote this.
     pub fence: Fence,
     pub since: Timestamp,
-    /// A request that may have created something was sent. While false, nothing of ours can be on the cluster.
-    pub touched: bool,
+    /// Kinds of what may have been made on the cluster: written before the first request that may make one. While
+    /// empty, nothing of ours can be there.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub kinds: BTreeSet<GroupVersionKind>,
+    /// Until when a request that was lost may still make something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncertain_until: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<Cause>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", with = "objects")]
@@ -225,7 +230,8 @@ impl Lane {
             attempt: 0,
             fence: Fence::default(),
             since: now,
-            touched: false,
+            kinds: BTreeSet::new(),
+            uncertain_until: None,
             causes: Vec::new(),
             objects: Records::new(),
             issued: Vec::new(),
@@ -237,7 +243,7 @@ impl Lane {
     pub(crate) fn is_at(&self, wanted: Option<ContentHash>) -> bool {
         match wanted {
             Some(hash) => self.state == LaneState::Done && self.bundle == Some(hash),
-            None => self.state == LaneState::Removed || !self.touched,
+            None => self.state == LaneState::Removed || self.kinds.is_empty(),
         }
     }
 }

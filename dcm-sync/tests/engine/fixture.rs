@@ -52,6 +52,17 @@ impl World {
         }
     }
 
+    /// The same store, with clusters of the same names that are other ones.
+    pub fn with_other_clusters(&self) -> Self {
+        let fleet = Fleet::builder(self.clock.clone()).clusters(self.fleet.ids().count()).seed(1).build();
+        Self {
+            clock: self.clock.clone(),
+            store: self.store.clone(),
+            fleet: Arc::new(fleet),
+            random: Counted(std::sync::atomic::AtomicU64::new(500)),
+        }
+    }
+
     pub fn engine(&self) -> Engine {
         self.engine_with(Options::default())
     }

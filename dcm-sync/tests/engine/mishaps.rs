@@ -22,13 +22,23 @@ enum Workflow {
     BringAbout,
     Change,
     Remove,
+    /// Brought about, and given up in the middle.
+    GiveUp,
 }
 
 impl Workflow {
+    /// What is asked for after the mishap.
+    fn then(self) -> Self {
+        match self {
+            Self::GiveUp => Self::Remove,
+            other => other,
+        }
+    }
+
     async fn ask(self, engine: &Engine) {
         let contexts = engine.contexts();
         let ask = async || match self {
-            Self::BringAbout => contexts.apply(&context(steps(), 1..=2)).await,
+            Self::BringAbout | Self::GiveUp => contexts.apply(&context(steps(), 1..=2)).await,
             Self::Change => contexts.apply(&changed()).await,
             Self::Remove => contexts.remove(&context_id(), Removal::default()).await,
         };
@@ -42,7 +52,7 @@ impl Workflow {
         match self {
             Self::BringAbout => 5,
             Self::Change => 4,
-            Self::Remove => 0,
+            Self::Remove | Self::GiveUp => 0,
         }
     }
 }
@@ -59,7 +69,7 @@ fn changed() -> AppContext {
 /// Runs a workflow in which one call goes wrong. False when it had fewer calls.
 async fn go_wrong_at(call: i64, mishap: Mishap, workflow: Workflow) -> bool {
     let world = World::new(3);
-    if !matches!(workflow, Workflow::BringAbout) {
+    if matches!(workflow, Workflow::Change | Workflow::Remove) {
         let first = world.engine();
         Workflow::BringAbout.ask(&first).await;
         done(&first, &context_id()).await;
@@ -86,7 +96,12 @@ async fn go_wrong_at(call: i64, mishap: Mishap, workflow: Workflow) -> bool {
     }
     task.abort();
     let second = world.engine();
-    workflow.ask(&second).await;
+    if matches!(workflow, Workflow::GiveUp)
+        && second.contexts().status(&context_id()).await.unwrap().is_none()
+    {
+        return life.is_over();
+    }
+    workflow.then().ask(&second).await;
     done(&second, &context_id()).await;
     tokio::time::sleep(SOON).await;
     check(&world, workflow, &format!("{workflow:?}, {mishap:?} at call {call}"));
@@ -97,7 +112,7 @@ async fn go_wrong_at(call: i64, mishap: Mishap, workflow: Workflow) -> bool {
 fn check(world: &World, workflow: Workflow, case: &str) {
     let clusters: BTreeSet<usize> = match workflow {
         Workflow::Change => [2, 3].into(),
-        Workflow::BringAbout | Workflow::Remove => [1, 2].into(),
+        Workflow::BringAbout | Workflow::Remove | Workflow::GiveUp => [1, 2].into(),
     };
     for number in 1..=3 {
         let expected = if clusters.contains(&number) { workflow.expected() } else { 0 };
@@ -136,4 +151,9 @@ async fn whatever_goes_wrong_in_a_change_is_made_good() {
 #[tokio::test(start_paused = true)]
 async fn whatever_goes_wrong_in_a_removal_is_made_good() {
     sweep(Workflow::Remove).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_goes_wrong_before_something_is_given_up_leaves_nothing() {
+    sweep(Workflow::GiveUp).await;
 }

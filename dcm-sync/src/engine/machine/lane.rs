@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use dcm_core::app_context::{Action, Bundle, Request};
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
+use dcm_core::name::ContextId;
 use dcm_core::plan::{Seen, Sighting, View};
 use dcm_core::port::cluster::Contents;
 use dcm_core::port::store::Version;
-use dcm_core::status::Cause;
+use dcm_core::status::{Cause, LaneState};
 use jiff::Timestamp;
 
 use super::shard::{Objects, Shard};
@@ -94,6 +95,13 @@ impl Lane {
         self.retry_at = None;
     }
 
+    /// Takes over the work of a worker that died in it.
+    pub(super) fn inherit(&mut self, until: Timestamp) {
+        if self.record.state == LaneState::Working {
+            self.record.uncertain_until = self.record.uncertain_until.max(Some(until));
+        }
+    }
+
     /// Tries again at once, whatever failed before.
     pub(super) fn encourage(&mut self) {
         self.failures = 0;
@@ -101,20 +109,36 @@ impl Lane {
         self.errors.clear();
     }
 
-    /// Visits the kinds whose objects must be known before this lane can be planned.
+    /// Visits the kinds whose objects must be known before this lane can be planned: what is desired, and what may
+    /// have been made before.
     pub(super) fn kinds(&self, bundle: Option<&Bundle>, visit: &mut dyn FnMut(&GroupVersionKind)) {
-        for step in bundle.into_iter().flat_map(Bundle::steps) {
-            match &step.action {
-                Action::Apply { manifest, .. } => visit(manifest.kind()),
-                Action::Request { request: Request::Certificate(_), .. } => visit(&signing_requests()),
-                Action::Request { request: Request::Token(_), .. } => {}
+        visit_kinds(bundle, visit);
+        self.record.kinds.iter().for_each(visit);
+    }
+
+    /// True when the record does not name all kinds yet that the bundle may make.
+    pub(super) fn must_name_kinds(&self, bundle: Option<&Bundle>) -> bool {
+        let mut missing = false;
+        visit_kinds(bundle, &mut |kind| missing |= !self.record.kinds.contains(kind));
+        missing
+    }
+
+    pub(super) fn name_kinds(&mut self, bundle: Option<&Bundle>) {
+        visit_kinds(bundle, &mut |kind| {
+            if !self.record.kinds.contains(kind) {
+                self.record.kinds.insert(kind.clone());
             }
-        }
-        for record in self.record.objects.values() {
-            visit(&record.kind);
-        }
-        if bundle.is_none() && !self.record.issued.is_empty() {
-            visit(&signing_requests());
+        });
+    }
+}
+
+/// Visits the kinds that a bundle makes objects of.
+fn visit_kinds(bundle: Option<&Bundle>, visit: &mut dyn FnMut(&GroupVersionKind)) {
+    for step in bundle.into_iter().flat_map(Bundle::steps) {
+        match &step.action {
+            Action::Apply { manifest, .. } => visit(manifest.kind()),
+            Action::Request { request: Request::Certificate(_), .. } => visit(&signing_requests()),
+            Action::Request { request: Request::Token(_), .. } => {}
         }
     }
 }
@@ -124,6 +148,12 @@ pub(super) fn signing_requests() -> GroupVersionKind {
 }
 
 impl Shard {
+    /// True when nothing of a context can be on the cluster: nothing was ever sent, and nothing is seen.
+    pub(super) fn is_clear_of(&self, context: &ContextId) -> bool {
+        let recorded = self.lanes.get(context).is_some_and(|lane| !lane.record.kinds.is_empty());
+        !recorded && !self.objects.contains_key(context)
+    }
+
     /// True while a lane's record is on its way to the store.
     pub(super) fn is_saving_lanes(&self) -> bool {
         self.lanes.values().any(|lane| lane.saving)

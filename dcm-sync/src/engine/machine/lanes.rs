@@ -53,7 +53,7 @@ impl Machine {
             return Gate::Shut;
         }
         let wanted = context.wanted(&id.cluster);
-        if wanted.is_none() && !lane.record.touched {
+        if wanted.is_none() && shard.is_clear_of(&id.context) {
             return Gate::Open;
         }
         match &shard.link {
@@ -78,7 +78,7 @@ impl Machine {
         let shard = self.shards.get(&id.cluster)?;
         let lane = shard.lanes.get(&id.context)?;
         let context = self.contexts.get(&id.context)?;
-        if context.wanted(&id.cluster).is_none() && !lane.record.touched {
+        if context.wanted(&id.cluster).is_none() && shard.is_clear_of(&id.context) {
             return Some((Plan::default(), None));
         }
         let bundle = context.bundle(&id.cluster);
@@ -102,11 +102,11 @@ impl Machine {
     }
 
     fn follow(&mut self, id: &LaneId, plan: &Plan, wanted: Option<ContentHash>) {
-        if is_only_tidying(plan) {
-            self.finish(id, wanted);
-            // Answered requests are cleared away, but nobody waits for that.
-        } else {
+        // Answered requests are cleared away, but nobody waits for that.
+        if !is_only_tidying(plan) {
             self.begin_work(id, wanted);
+        } else if !(wanted.is_none() && self.must_look_again(id)) {
+            self.finish(id, wanted);
         }
         if !plan.is_empty() && !self.must_touch(id, plan) {
             self.run_wave(id, plan);
@@ -116,15 +116,34 @@ impl Machine {
         }
     }
 
-    /// Before the first request that may make something, the record says so: without that, nothing of ours can be on
-    /// the cluster.
+    /// Before the first request that may make something of a kind, the record names the kind: whoever finds the record
+    /// knows where to look, and that without one nothing of ours can be on the cluster.
     fn must_touch(&mut self, id: &LaneId, plan: &Plan) -> bool {
         let writes = plan.runnable().any(|step| step.work.is_write());
-        let Some(lane) = self.lane_mut(id).filter(|lane| writes && !lane.record.touched) else {
+        let bundle = self.contexts.get(&id.context).and_then(|context| context.bundle(&id.cluster));
+        let bundle = bundle.as_deref();
+        let Some(lane) = self.lane_mut(id).filter(|lane| writes && lane.must_name_kinds(bundle)) else {
             return false;
         };
-        lane.record.touched = true;
+        lane.name_kinds(bundle);
         lane.unsaved = true;
+        true
+    }
+
+    /// A removal is not over while a lost request may still make something: then the cluster is looked at once more.
+    fn must_look_again(&mut self, id: &LaneId) -> bool {
+        let now = self.now;
+        let Some(lane) = self.lane_mut(id) else { return false };
+        let Some(until) = lane.record.uncertain_until.filter(|until| *until > now) else { return false };
+        let cause = Cause {
+            reason: Reason::Waiting,
+            message: "a request without an answer may still take effect; looking once more".into(),
+            object: None,
+            next_try: Some(until),
+        };
+        self.timers.set(until, Alarm::Lane(id.clone()));
+        self.begin_work(id, None);
+        self.set_causes(id, vec![cause]);
         true
     }
 
@@ -165,7 +184,10 @@ impl Machine {
         record.attempt = attempt;
         record.causes.clear();
         record.issued.retain(|name| requests.contains(name));
-        record.touched = wanted.is_some();
+        if wanted.is_none() {
+            record.kinds.clear();
+            record.uncertain_until = None;
+        }
         let changed = record.state != state;
         if changed {
             record.state = state;

@@ -98,6 +98,8 @@ impl Machine {
         loaded: Result<Option<(record::Lane, Version)>, store::Error>,
     ) {
         let now = self.now;
+        let inherited = self.shards.get(&id.cluster).is_some_and(|shard| shard.inherited);
+        let until = now + self.options.late_request_limit;
         let Some(lane) = self.lane_mut(id) else { return };
         lane.loading = false;
         match loaded {
@@ -107,6 +109,9 @@ impl Machine {
                     None => (record::Lane::untouched(now), None),
                 };
                 *lane = Lane::new(record, version);
+                if inherited {
+                    lane.inherit(until);
+                }
                 self.open_watches(&id.cluster);
                 self.ready.insert(id.clone());
             }

@@ -1,7 +1,7 @@
 //! What clusters answer and tell.
 
 use dcm_core::name::ClusterId;
-use dcm_core::plan::{Recorded, Sighting, Step, Work};
+use dcm_core::plan::{Recorded, RequestWork, Sighting, Step, Work};
 use dcm_core::port::cluster::{self, Deletion, IssuedToken, Object, Origin};
 use dcm_core::port::synchronizer::Issued;
 use dcm_core::status::Cause;
@@ -128,6 +128,9 @@ impl Machine {
     }
 
     fn failed(&mut self, id: &LaneId, step: &Step, error: &cluster::Error) {
+        if error.outcome_is_unknown() {
+            self.uncertain(id, step);
+        }
         if error.is_about_cluster() {
             return self.break_link(&id.cluster, error);
         }
@@ -143,6 +146,17 @@ impl Machine {
                 self.timers.set(until, Alarm::Cluster(id.cluster.clone()));
             }
             error => self.step_failed(id, step, error),
+        }
+    }
+
+    /// A request that may make something may do so yet.
+    pub(super) fn uncertain(&mut self, id: &LaneId, step: &Step) {
+        let until = self.now + self.options.late_request_limit;
+        let makes =
+            matches!(step.work, Work::Create { .. } | Work::Request { work: RequestWork::Ask { .. }, .. });
+        if let Some(lane) = self.lane_mut(id).filter(|_| makes) {
+            lane.record.uncertain_until = Some(until);
+            lane.unsaved = true;
         }
     }
 

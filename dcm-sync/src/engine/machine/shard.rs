@@ -26,6 +26,8 @@ pub(super) struct Shard {
     pub saving: Option<record::Shard>,
     /// Our last write lost against somebody else's, whose record is not known yet.
     pub contested: bool,
+    /// It was taken from a worker that gave no sign of life: what that one sent may still take effect.
+    pub inherited: bool,
     pub link: Link,
     pub epoch: Epoch,
     pub failures: u32,
@@ -72,6 +74,7 @@ impl Shard {
             record: None,
             saving: None,
             contested: false,
+            inherited: false,
             link: Link::Down,
             epoch: Epoch::default(),
             failures: 0,
@@ -111,7 +114,12 @@ impl Shard {
 
     /// Forgets an object, and says whether it was on its way out.
     pub(super) fn forget(&mut self, context: &ContextId, key: &ObjectKey) -> Option<Sighting> {
-        self.objects.get_mut(context)?.remove(key).map(|(_, sighting)| sighting)
+        let known = self.objects.get_mut(context)?;
+        let forgotten = known.remove(key).map(|(_, sighting)| sighting);
+        if known.is_empty() {
+            self.objects.remove(context);
+        }
+        forgotten
     }
 
     /// Replaces all that is known of a kind.

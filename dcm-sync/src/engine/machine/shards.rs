@@ -1,5 +1,6 @@
 //! Taking, reaching, losing and giving back shards.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use dcm_core::manifest::GroupVersionKind;
@@ -69,9 +70,11 @@ impl Machine {
             return;
         }
         let mut record = shard.record.as_ref().map(|(record, _)| record.clone()).unwrap_or_default();
+        let inherited = owner.is_some();
         record.schema = SCHEMA;
         record.owner = Some(self.session.worker.clone());
         record.fence = Fence(record.fence.0 + 1);
+        self.shard_mut(cluster).inherited = inherited;
         self.save_shard(cluster, record);
     }
 
@@ -129,7 +132,11 @@ impl Machine {
 
     fn acquired(&mut self, cluster: &ClusterId) {
         self.publish(cluster, None, What::Acquired);
+        let until = self.now + self.options.late_request_limit;
         let shard = self.shard_mut(cluster);
+        if shard.inherited {
+            shard.lanes.values_mut().for_each(|lane| lane.inherit(until));
+        }
         let stale = shard.lanes.iter().filter(|(_, lane)| lane.stale).map(|(context, _)| context.clone());
         let stale: Vec<_> = stale.collect();
         for context in stale {
@@ -271,7 +278,13 @@ impl Machine {
         for lane in shard.lanes.values_mut() {
             lane.interrupt();
         }
-        self.pending.retain(|_, pending| pending.lane.cluster != *cluster);
+        let under_way = std::mem::take(&mut self.pending);
+        let (dropped, kept): (BTreeMap<_, _>, _) =
+            under_way.into_iter().partition(|(_, pending)| pending.lane.cluster == *cluster);
+        self.pending = kept;
+        for pending in dropped.into_values() {
+            self.uncertain(&pending.lane, &pending.step);
+        }
         self.effects.push(Effect::Disconnect(cluster.clone()));
     }
 

@@ -145,7 +145,9 @@ impl Machine {
         if !self.may_send(&id.cluster, step.work.is_write()) {
             return Run::Starved;
         }
-        let Some((call, request)) = self.request(id, &step) else { return Run::Changed };
+        let Some((call, request)) = self.request(id, &step) else {
+            return Run::Waits(cause(Reason::Invalid, "it can't be put into a request", &step));
+        };
         self.send_request(id, step, call, request);
         Run::Sent
     }
