@@ -17,7 +17,12 @@ fn main() -> Result<()> {
         for kind in [scale::Kind::Null, scale::Kind::Simulated] {
             for lanes in [100, 1000, 10_000] {
                 let cost = scale::measure(kind, lanes).await?;
-                println!("{kind:?} {lanes}: {:.0} us, {:.0} bytes a lane, wall {:.0} ms", cost.cpu_us_a_lane(), cost.bytes_a_lane(), cost.wall_us / 1e3);
+                println!(
+                    "{kind:?} {lanes}: {:.0} us, {:.0} bytes a lane, wall {:.0} ms",
+                    cost.cpu_us_a_lane(),
+                    cost.bytes_a_lane(),
+                    cost.wall_us / 1e3
+                );
                 all.push(cost);
             }
         }

@@ -13,8 +13,12 @@ pub(crate) fn cpu() -> Result<Duration> {
 
 /// Resident memory now, in bytes.
 pub(crate) fn resident_bytes() -> Result<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").context("the memory of a process is read from /proc")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS in /proc/self/status")?;
+    let status =
+        std::fs::read_to_string("/proc/self/status").context("the memory of a process is read from /proc")?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .context("no VmRSS in /proc/self/status")?;
     let kibibytes: u64 = line.trim().trim_end_matches("kB").trim().parse()?;
     Ok(kibibytes * 1024)
 }

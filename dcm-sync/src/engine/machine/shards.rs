@@ -25,12 +25,10 @@ const CHANGED_CLUSTER_WAIT: Duration = Duration::from_secs(60);
 impl Machine {
     pub(super) fn shard_mut(&mut self, cluster: &ClusterId) -> &mut Shard {
         let (options, now) = (&self.options, self.now);
-        self.shards
-            .entry(cluster.clone())
-            .or_insert_with(|| {
-                let bucket = Bucket::new(options.writes_per_second, options.writes_burst, now);
-                Box::new(Shard::new(bucket))
-            })
+        self.shards.entry(cluster.clone()).or_insert_with(|| {
+            let bucket = Bucket::new(options.writes_per_second, options.writes_burst, now);
+            Box::new(Shard::new(bucket))
+        })
     }
 
     /// True when the shard's record says that it is ours and nobody can have taken it.
