@@ -67,7 +67,7 @@ impl Machine {
             let untouched = || Box::new(Lane::new(record::Lane::untouched(now), None));
             let lane = lanes.entry(id.clone()).or_insert_with(untouched);
             lane.encourage();
-            self.open_watches(&cluster);
+            self.open_watches(&cluster, Some(&id));
             self.claim(&cluster);
             self.ready.insert(LaneId { cluster, context: id.clone() });
         }
@@ -112,7 +112,7 @@ impl Machine {
                 if inherited {
                     lane.inherit(until);
                 }
-                self.open_watches(&id.cluster);
+                self.open_watches(&id.cluster, Some(&id.context));
                 self.ready.insert(id.clone());
             }
             Err(error) => {
@@ -152,10 +152,14 @@ impl Machine {
 
     /// A worker that only waits for its own changes gives a shard back when they are done.
     pub(super) fn release_if_idle(&mut self, cluster: &ClusterId) {
+        // Asked first, as it is soon answered.
+        if self.wants(cluster) {
+            return;
+        }
         let idle = self.shards.get(cluster).is_some_and(|shard| {
             shard.requests == 0 && !shard.lanes.values().any(|lane| !lane.calls.is_empty() || lane.saving)
         });
-        if idle && !self.wants(cluster) {
+        if idle {
             self.give_back(cluster);
         }
     }

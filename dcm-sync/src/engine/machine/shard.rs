@@ -91,6 +91,16 @@ impl Shard {
         matches!(self.link, Link::Up)
     }
 
+    /// True when this state of an object, or a later one, is known already.
+    pub(super) fn knows(&self, object: &Object) -> bool {
+        let known =
+            object.marks.as_ref().and_then(|marks| self.objects.get(&marks.context)?.get(&object.key));
+        known.is_some_and(|(_, sighting)| {
+            let (told, known) = (&object.resource_version, &sighting.resource_version);
+            sighting.uid == object.uid && (told == known || is_older(told, known))
+        })
+    }
+
     /// Remembers an object that carries our marks, unless a later state of it is known.
     pub(super) fn remember(&mut self, owner: &OwnerId, object: &Object) -> Option<ContextId> {
         let marks = object.marks.as_ref().filter(|marks| marks.owner == *owner)?;
