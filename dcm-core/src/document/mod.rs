@@ -47,7 +47,7 @@ use written::Written;
 
 pub use refused::{Place, Refused, RefusedText};
 pub use schema::json_schema;
-pub use write::{to_json, to_yaml};
+pub use write::{WriteError, to_json, to_yaml};
 
 /// `apiVersion` of the documents.
 pub const API_VERSION: &str = "dcm.internal/v1";
