@@ -35,22 +35,14 @@ fn request(subject: &Subject, name: &str) -> Value {
 
 fn conditions(object: &Object) -> Vec<&str> {
     let conditions = object.body["status"]["conditions"].as_array();
-    conditions
-        .into_iter()
-        .flatten()
-        .filter_map(|condition| condition["type"].as_str())
-        .collect()
+    conditions.into_iter().flatten().filter_map(|condition| condition["type"].as_str()).collect()
 }
 
 /// Approves what is there, again when a controller wrote in between.
 async fn approve(subject: &Subject, body: &Value) -> Object {
     subject
         .until("an approval without a conflict", || async {
-            match subject
-                .cluster
-                .approve(&subject.call, &subject.there(body).await)
-                .await
-            {
+            match subject.cluster.approve(&subject.call, &subject.there(body).await).await {
                 Err(Error::Conflict) => None,
                 result => Some(must(result, "approve")),
             }
@@ -65,10 +57,7 @@ pub async fn an_approved_request_gets_its_certificate(subject: &Subject) {
     let made = subject.create(&body).await;
     assert_eq!(conditions(&made), Vec::<&str>::new());
     let approved = approve(subject, &body).await;
-    assert_eq!(
-        (&approved.uid, conditions(&approved)),
-        (&made.uid, vec!["Approved"])
-    );
+    assert_eq!((&approved.uid, conditions(&approved)), (&made.uid, vec!["Approved"]));
     follower
         .until("the certificate", |known| {
             let object = known.get(&key(&body));
@@ -78,10 +67,7 @@ pub async fn an_approved_request_gets_its_certificate(subject: &Subject) {
     let signed = subject.there(&body).await;
     let certificate = STANDARD.decode(signed.body["status"]["certificate"].as_str().unwrap_or_default());
     let certificate = must(certificate, "the certificate is base64");
-    assert!(
-        certificate.starts_with(b"-----BEGIN CERTIFICATE-----"),
-        "it is no PEM"
-    );
+    assert!(certificate.starts_with(b"-----BEGIN CERTIFICATE-----"), "it is no PEM");
     subject.delete(&body).await;
 }
 
@@ -101,17 +87,12 @@ pub async fn approving_again_changes_nothing(subject: &Subject) {
 pub async fn approval_needs_the_observed_state(subject: &Subject) {
     let body = request(subject, "csr-state");
     let made = subject.create(&body).await;
-    subject
-        .edit(&body, json!({"metadata": {"labels": {"theirs": "a"}}}))
-        .await;
+    subject.edit(&body, json!({"metadata": {"labels": {"theirs": "a"}}})).await;
     let error = subject.cluster.approve(&subject.call, &made).await.err();
     assert!(matches!(error, Some(Error::Conflict)), "{error:?}");
     let there = subject.there(&body).await;
     assert_eq!(conditions(&there), Vec::<&str>::new());
     subject.delete(&body).await;
     let error = subject.cluster.approve(&subject.call, &there).await.err();
-    assert!(
-        matches!(error, Some(Error::NotFound | Error::Conflict)),
-        "{error:?}"
-    );
+    assert!(matches!(error, Some(Error::NotFound | Error::Conflict)), "{error:?}");
 }

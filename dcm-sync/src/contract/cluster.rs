@@ -38,22 +38,10 @@ pub async fn a_review_answers_each_access_in_order(subject: &Subject) {
     let accesses = [
         access("create", "", "namespaces", "", None),
         access("bind", "rbac.authorization.k8s.io", "roles", "", Some("default")),
-        access(
-            "update",
-            "certificates.k8s.io",
-            "certificatesigningrequests",
-            "approval",
-            None,
-        ),
+        access("update", "certificates.k8s.io", "certificatesigningrequests", "approval", None),
     ];
-    assert_eq!(
-        must(subject.cluster.review(&subject.call, &accesses).await, "review"),
-        [true; 3]
-    );
-    assert_eq!(
-        must(subject.cluster.review(&subject.call, &[]).await, "review"),
-        [false; 0]
-    );
+    assert_eq!(must(subject.cluster.review(&subject.call, &accesses).await, "review"), [true; 3]);
+    assert_eq!(must(subject.cluster.review(&subject.call, &[]).await, "review"), [false; 0]);
 }
 
 /// Waits until Kubernetes has made what it makes in each namespace.
@@ -73,17 +61,11 @@ pub async fn contents_leave_out_what_kubernetes_made_and_what_is_ours(subject: &
     let namespace = subject.namespace("contents").await;
     furnished(subject, &namespace).await;
     subject.create(&config_map(&namespace, "ours", &json!({}))).await;
-    let contents = must(
-        subject.cluster.contents(&subject.call, &namespace).await,
-        "contents",
-    );
+    let contents = must(subject.cluster.contents(&subject.call, &namespace).await, "contents");
     assert_eq!((contents.count, contents.sample), (0, Vec::new()));
     let theirs = config_map(&namespace, "theirs", &json!({}));
     must(subject.other.create(&theirs).await, "a creation by somebody else");
-    let contents = must(
-        subject.cluster.contents(&subject.call, &namespace).await,
-        "contents",
-    );
+    let contents = must(subject.cluster.contents(&subject.call, &namespace).await, "contents");
     assert_eq!((contents.count, contents.sample), (1, vec![key(&theirs)]));
     subject.clean_up("contents").await;
 }
@@ -98,10 +80,7 @@ pub async fn contents_leave_out_what_another_object_owns(subject: &Subject) {
     owned["metadata"]["ownerReferences"] =
         json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": &*uid}]);
     must(subject.other.create(&owned).await, "a creation by somebody else");
-    let contents = must(
-        subject.cluster.contents(&subject.call, &namespace).await,
-        "contents",
-    );
+    let contents = must(subject.cluster.contents(&subject.call, &namespace).await, "contents");
     assert_eq!((contents.count, contents.sample), (1, vec![key(&owner)]));
     subject.clean_up("contents-owned").await;
 }
@@ -116,17 +95,11 @@ pub async fn a_token_is_issued_for_a_service_account(subject: &Subject) {
         service_account: "user".into(),
         lifetime_seconds: Some(600),
     };
-    let token = must(
-        subject.cluster.issue_token(&subject.call, &request).await,
-        "issue_token",
-    );
+    let token = must(subject.cluster.issue_token(&subject.call, &request).await, "issue_token");
     assert!(!token.token.expose().is_empty());
     if let Some(now) = must(subject.cluster.server_info(&subject.call).await, "server_info").time {
         let left = token.expires.duration_since(now);
-        assert!(
-            left.is_positive() && left.unsigned_abs() <= lifetime + Duration::from_secs(1),
-            "{left:?}"
-        );
+        assert!(left.is_positive() && left.unsigned_abs() <= lifetime + Duration::from_secs(1), "{left:?}");
     }
     subject.clean_up("token").await;
 }

@@ -21,10 +21,7 @@ pub async fn create_makes_the_object_with_its_marks(subject: &Subject) {
         assert_eq!(object.deleting, None);
     }
     assert!(!made.uid.is_empty() && !made.resource_version.is_empty());
-    assert_eq!(
-        (made.uid, made.resource_version),
-        (found.uid, found.resource_version)
-    );
+    assert_eq!((made.uid, made.resource_version), (found.uid, found.resource_version));
     subject.clean_up("create").await;
 }
 
@@ -39,17 +36,10 @@ pub async fn create_never_changes_what_is_there(subject: &Subject) {
         let before = subject.there(&body).await;
         let mut again = body.clone();
         again["data"]["color"] = "blue".into();
-        let error = subject
-            .cluster
-            .create(&subject.call, &subject.stamped(&again))
-            .await
-            .err();
+        let error = subject.cluster.create(&subject.call, &subject.stamped(&again)).await.err();
         assert!(matches!(error, Some(Error::AlreadyExists)), "{error:?}");
         let after = subject.there(&body).await;
-        assert_eq!(
-            (after.resource_version, &after.body),
-            (before.resource_version, &before.body)
-        );
+        assert_eq!((after.resource_version, &after.body), (before.resource_version, &before.body));
     }
     subject.clean_up("create-twice").await;
 }
@@ -57,11 +47,7 @@ pub async fn create_never_changes_what_is_there(subject: &Subject) {
 /// A namespaced object whose namespace is missing is `NotFound`.
 pub async fn create_into_a_missing_namespace_is_not_found(subject: &Subject) {
     let body = config_map(&subject.name("nowhere"), "c", &json!({}));
-    let error = subject
-        .cluster
-        .create(&subject.call, &subject.stamped(&body))
-        .await
-        .err();
+    let error = subject.cluster.create(&subject.call, &subject.stamped(&body)).await.err();
     assert!(matches!(error, Some(Error::NotFound)), "{error:?}");
 }
 
@@ -78,16 +64,8 @@ pub async fn create_refuses_what_breaks_a_rule(subject: &Subject) {
         "spec": {"hard": {"limits.cpu": "-1"}},
     });
     for body in [bad_name, bad_label, quota] {
-        let error = subject
-            .cluster
-            .create(&subject.call, &subject.stamped(&body))
-            .await
-            .err();
-        assert!(
-            matches!(error, Some(Error::Invalid { .. })),
-            "{}: {error:?}",
-            key(&body)
-        );
+        let error = subject.cluster.create(&subject.call, &subject.stamped(&body)).await.err();
+        assert!(matches!(error, Some(Error::Invalid { .. })), "{}: {error:?}", key(&body));
         assert!(subject.get(&body).await.is_none(), "{} was made", key(&body));
     }
     subject.clean_up("invalid").await;
@@ -126,10 +104,7 @@ pub async fn a_kind_that_is_not_served_is_unknown(subject: &Subject) {
     });
     let (cluster, call) = (&subject.cluster, &subject.call);
     let key = ObjectKey { ..key(&body) };
-    let selection = Selection {
-        kind: unknown.clone(),
-        owner: call.owner.clone(),
-    };
+    let selection = Selection { kind: unknown.clone(), owner: call.owner.clone() };
     let watched = match cluster.watch(call, &selection).await {
         Err(error) => Some(error),
         Ok(mut watch) => watch.next().await.and_then(Result::err),
@@ -140,10 +115,7 @@ pub async fn a_kind_that_is_not_served_is_unknown(subject: &Subject) {
         watched,
     ];
     for error in errors {
-        assert!(
-            matches!(&error, Some(Error::UnknownKind { kind }) if *kind == unknown),
-            "{error:?}"
-        );
+        assert!(matches!(&error, Some(Error::UnknownKind { kind }) if *kind == unknown), "{error:?}");
     }
     subject.clean_up("unknown-kind").await;
 }
@@ -196,9 +168,6 @@ pub async fn defaults_are_filled_in_as_kubernetes_does(subject: &Subject) {
     let account = json!({"kind": "ServiceAccount", "name": "s", "namespace": namespace});
     assert_eq!(binding.body["subjects"], json!([user, account]));
     let made = subject.there(&subject.namespace_body("defaults")).await;
-    assert_eq!(
-        made.body["metadata"]["labels"]["kubernetes.io/metadata.name"],
-        namespace.as_str()
-    );
+    assert_eq!(made.body["metadata"]["labels"]["kubernetes.io/metadata.name"], namespace.as_str());
     subject.clean_up("defaults").await;
 }

@@ -15,10 +15,7 @@ pub async fn delete_removes_the_object(subject: &Subject) {
     let made = subject.create(&body).await;
     assert_eq!(subject.delete(&body).await, Deletion::Gone);
     assert!(subject.get(&body).await.is_none());
-    let again = subject
-        .cluster
-        .delete(&subject.call, &made.kind, &made.key, &precondition(&made))
-        .await;
+    let again = subject.cluster.delete(&subject.call, &made.kind, &made.key, &precondition(&made)).await;
     assert!(matches!(again, Err(Error::NotFound)), "{again:?}");
     subject.clean_up("delete").await;
 }
@@ -31,10 +28,7 @@ pub async fn delete_needs_the_observed_state(subject: &Subject) {
     subject.edit(&body, json!({"data": {"color": "blue"}})).await;
     let before = subject.there(&body).await;
     for observed in [precondition(&made), of_another_object(&before)] {
-        let result = subject
-            .cluster
-            .delete(&subject.call, &made.kind, &made.key, &observed)
-            .await;
+        let result = subject.cluster.delete(&subject.call, &made.kind, &made.key, &observed).await;
         let is_right = match &result {
             Err(Error::Conflict) => true,
             Err(Error::NotFound) => observed.uid != before.uid,
@@ -42,10 +36,7 @@ pub async fn delete_needs_the_observed_state(subject: &Subject) {
         };
         assert!(is_right, "{result:?}");
         let after = subject.there(&body).await;
-        assert_eq!(
-            (after.resource_version, after.deleting),
-            (before.resource_version.clone(), None)
-        );
+        assert_eq!((after.resource_version, after.deleting), (before.resource_version.clone(), None));
     }
     subject.clean_up("delete-state").await;
 }
@@ -59,16 +50,10 @@ pub async fn delete_waits_for_finalizers(subject: &Subject) {
     assert_eq!(subject.delete(&body).await, Deletion::Pending);
     let held = subject.there(&body).await;
     assert_eq!(held.deleting, Some(vec![FINALIZER.into()]));
-    subject
-        .edit(&body, json!({"metadata": {"finalizers": null}}))
-        .await;
+    subject.edit(&body, json!({"metadata": {"finalizers": null}})).await;
     subject
         .until("the object to go", || async {
-            if subject.get(&body).await.is_none() {
-                Some(())
-            } else {
-                None
-            }
+            if subject.get(&body).await.is_none() { Some(()) } else { None }
         })
         .await;
     subject.clean_up("finalizer").await;

@@ -80,6 +80,8 @@ macro_rules! contract_tests {
             update_removes_a_label_that_an_earlier_manifest_said,
             update_removes_a_verb_that_an_earlier_manifest_said,
             update_keeps_what_others_wrote,
+            update_leaves_what_another_changed,
+            update_leaves_what_was_shared_with_another,
             update_without_force_reports_the_other_manager,
             update_with_force_takes_over,
             update_refuses_what_can_not_be_changed,

@@ -15,20 +15,14 @@ pub async fn a_deleted_namespace_is_pending_and_then_gone(subject: &Subject) {
     let inside = config_map(&namespace, "c", &json!({"color": "red"}));
     subject.create(&inside).await;
     let mut follower = Follower::new(subject, kind(&body)).await;
-    follower
-        .until("the namespace", |known| known.contains_key(&key(&body)))
-        .await;
+    follower.until("the namespace", |known| known.contains_key(&key(&body))).await;
     assert_eq!(subject.delete(&body).await, Deletion::Pending);
     follower
         .until("the namespace to say that it goes", |known| {
-            known
-                .get(&key(&body))
-                .is_none_or(|object| object.deleting.is_some())
+            known.get(&key(&body)).is_none_or(|object| object.deleting.is_some())
         })
         .await;
-    follower
-        .until("the namespace to go", |known| !known.contains_key(&key(&body)))
-        .await;
+    follower.until("the namespace to go", |known| !known.contains_key(&key(&body))).await;
     assert!(subject.get(&body).await.is_none());
     assert!(subject.get(&inside).await.is_none());
 }
@@ -42,22 +36,12 @@ pub async fn nothing_is_made_in_a_namespace_that_goes(subject: &Subject) {
     subject.create(&held).await;
     assert_eq!(subject.delete(&body).await, Deletion::Pending);
     let late = config_map(&namespace, "late", &json!({}));
-    let error = subject
-        .cluster
-        .create(&subject.call, &subject.stamped(&late))
-        .await
-        .err();
+    let error = subject.cluster.create(&subject.call, &subject.stamped(&late)).await.err();
     assert!(matches!(error, Some(Error::Forbidden { .. })), "{error:?}");
-    subject
-        .edit(&held, json!({"metadata": {"finalizers": null}}))
-        .await;
+    subject.edit(&held, json!({"metadata": {"finalizers": null}})).await;
     subject
         .until("the namespace to go", || async {
-            if subject.get(&body).await.is_none() {
-                Some(())
-            } else {
-                None
-            }
+            if subject.get(&body).await.is_none() { Some(()) } else { None }
         })
         .await;
 }

@@ -9,13 +9,7 @@ use super::subject::{Subject, config_map, must, of_another_object, precondition}
 
 async fn release(subject: &Subject, object: &Object) -> Object {
     let (kind, key) = (&object.kind, &object.key);
-    must(
-        subject
-            .cluster
-            .release(&subject.call, kind, key, &precondition(object))
-            .await,
-        "release",
-    )
+    must(subject.cluster.release(&subject.call, kind, key, &precondition(object)).await, "release")
 }
 
 /// Our labels and annotations are gone; all else, ours and others', stays.
@@ -24,12 +18,7 @@ pub async fn release_takes_our_marks_off_and_leaves_the_rest(subject: &Subject) 
     let mut body = config_map(&namespace, "c", &json!({"color": "red"}));
     body["metadata"]["labels"] = json!({"team": "a"});
     subject.create(&body).await;
-    subject
-        .edit(
-            &body,
-            json!({"metadata": {"annotations": {"theirs": "b"}}, "data": {"theirs": "c"}}),
-        )
-        .await;
+    subject.edit(&body, json!({"metadata": {"annotations": {"theirs": "b"}}, "data": {"theirs": "c"}})).await;
     let before = subject.there(&body).await;
     release(subject, &before).await;
     let after = subject.there(&body).await;
@@ -53,12 +42,8 @@ pub async fn release_gives_up_what_we_wrote(subject: &Subject) {
     subject.create(&first).await;
     must(subject.update(&first, false).await, "update");
     release(subject, &subject.there(&first).await).await;
-    let adopted = must(
-        subject
-            .update(&config_map(&namespace, "c", &json!({"size": "2"})), false)
-            .await,
-        "update",
-    );
+    let adopted =
+        must(subject.update(&config_map(&namespace, "c", &json!({"size": "2"})), false).await, "update");
     assert_eq!(adopted.body["data"], json!({"color": "red", "size": "2"}));
     subject.clean_up("give-up").await;
 }
@@ -72,30 +57,18 @@ pub async fn release_needs_the_observed_state(subject: &Subject) {
     subject.edit(&body, json!({"data": {"color": "blue"}})).await;
     let before = subject.there(&body).await;
     for observed in [precondition(&made), of_another_object(&before)] {
-        let result = subject
-            .cluster
-            .release(&subject.call, &made.kind, &made.key, &observed)
-            .await;
+        let result = subject.cluster.release(&subject.call, &made.kind, &made.key, &observed).await;
         let is_right = match &result {
             Err(Error::Conflict) => true,
             Err(Error::NotFound) => observed.uid != before.uid,
             _ => false,
         };
         assert!(is_right, "{result:?}");
-        assert_eq!(
-            subject.there(&body).await.resource_version,
-            before.resource_version
-        );
+        assert_eq!(subject.there(&body).await.resource_version, before.resource_version);
     }
     subject.delete(&body).await;
-    let result = subject
-        .cluster
-        .release(&subject.call, &made.kind, &made.key, &precondition(&before))
-        .await;
-    assert!(
-        matches!(result, Err(Error::NotFound | Error::Conflict)),
-        "{result:?}"
-    );
+    let result = subject.cluster.release(&subject.call, &made.kind, &made.key, &precondition(&before)).await;
+    assert!(matches!(result, Err(Error::NotFound | Error::Conflict)), "{result:?}");
     assert!(subject.get(&body).await.is_none(), "it was made");
     subject.clean_up("release-state").await;
 }

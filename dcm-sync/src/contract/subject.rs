@@ -66,18 +66,12 @@ pub(super) fn must<T, E: std::fmt::Debug>(result: Result<T, E>, what: &str) -> T
 }
 
 pub(super) fn precondition(object: &Object) -> Precondition {
-    Precondition {
-        uid: object.uid.clone(),
-        resource_version: object.resource_version.clone(),
-    }
+    Precondition { uid: object.uid.clone(), resource_version: object.resource_version.clone() }
 }
 
 /// A precondition on an object of another UID.
 pub(super) fn of_another_object(object: &Object) -> Precondition {
-    Precondition {
-        uid: "00000000-0000-4000-8000-000000000000".into(),
-        ..precondition(object)
-    }
+    Precondition { uid: "00000000-0000-4000-8000-000000000000".into(), ..precondition(object) }
 }
 
 /// A ConfigMap.
@@ -100,9 +94,7 @@ pub(super) fn kind(body: &Value) -> GroupVersionKind {
 }
 
 pub(super) fn key(body: &Value) -> ObjectKey {
-    must(Manifest::new(body.clone()), "a body of the suite is a manifest")
-        .key()
-        .clone()
+    must(Manifest::new(body.clone()), "a body of the suite is a manifest").key().clone()
 }
 
 impl Subject {
@@ -113,28 +105,15 @@ impl Subject {
 
     pub(super) fn stamped_in(&self, generation: u64, body: &Value) -> Stamped {
         let manifest = must(Manifest::new(body.clone()), "a body of the suite is a manifest");
-        let Some(context) = self.call.context.clone() else {
-            panic!("the suite's calls need a context")
-        };
+        let Some(context) = self.call.context.clone() else { panic!("the suite's calls need a context") };
         let generation = Generation(generation);
-        let marks = Marks {
-            owner: self.call.owner.clone(),
-            context,
-            generation,
-            manifest: Some(manifest.hash()),
-        };
-        Stamped {
-            manifest,
-            marks,
-            labels: Arc::new(BTreeMap::new()),
-        }
+        let marks =
+            Marks { owner: self.call.owner.clone(), context, generation, manifest: Some(manifest.hash()) };
+        Stamped { manifest, marks, labels: Arc::new(BTreeMap::new()) }
     }
 
     pub(super) async fn create(&self, body: &Value) -> Object {
-        must(
-            self.cluster.create(&self.call, &self.stamped(body)).await,
-            "create",
-        )
+        must(self.cluster.create(&self.call, &self.stamped(body)).await, "create")
     }
 
     /// What is there under the kind and key of a body.
@@ -143,9 +122,7 @@ impl Subject {
     }
 
     pub(super) async fn there(&self, body: &Value) -> Object {
-        let Some(object) = self.get(body).await else {
-            panic!("{} is not there", key(body))
-        };
+        let Some(object) = self.get(body).await else { panic!("{} is not there", key(body)) };
         object
     }
 
@@ -154,11 +131,7 @@ impl Subject {
         let stamped = self.stamped(body);
         self.until("an update without a conflict", || async {
             let there = self.there(body).await;
-            match self
-                .cluster
-                .update(&self.call, &stamped, &precondition(&there), force)
-                .await
-            {
+            match self.cluster.update(&self.call, &stamped, &precondition(&there), force).await {
                 Err(Error::Conflict) => None,
                 result => Some(result),
             }
@@ -170,11 +143,7 @@ impl Subject {
     pub(super) async fn delete(&self, body: &Value) -> dcm_core::port::cluster::Deletion {
         self.until("a deletion without a conflict", || async {
             let there = self.there(body).await;
-            match self
-                .cluster
-                .delete(&self.call, &there.kind, &there.key, &precondition(&there))
-                .await
-            {
+            match self.cluster.delete(&self.call, &there.kind, &there.key, &precondition(&there)).await {
                 Err(Error::Conflict) => None,
                 result => Some(must(result, "delete")),
             }
@@ -183,10 +152,7 @@ impl Subject {
     }
 
     pub(super) async fn edit(&self, body: &Value, patch: Value) {
-        must(
-            self.other.edit(&kind(body), &key(body), &patch).await,
-            "an edit by somebody else",
-        );
+        must(self.other.edit(&kind(body), &key(body), &patch).await, "an edit by somebody else");
     }
 
     /// Makes a namespace of this suite.
@@ -197,10 +163,7 @@ impl Subject {
     }
 
     pub(super) fn namespace_body(&self, name: &str) -> Value {
-        assert!(
-            self.prefix.len() <= PREFIX_MAX,
-            "the prefix is at most {PREFIX_MAX} characters long"
-        );
+        assert!(self.prefix.len() <= PREFIX_MAX, "the prefix is at most {PREFIX_MAX} characters long");
         json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.name(name)}})
     }
 
@@ -226,10 +189,7 @@ impl Subject {
                 return seen;
             }
             let waited = self.clock.now().duration_since(began);
-            assert!(
-                waited.unsigned_abs() < self.patience,
-                "waited {waited:?} for {what}"
-            );
+            assert!(waited.unsigned_abs() < self.patience, "waited {waited:?} for {what}");
             self.clock.sleep(LOOK_INTERVAL).await;
         }
     }

@@ -20,14 +20,12 @@ struct Somebody(SimCluster);
 #[async_trait]
 impl Other for Somebody {
     async fn create(&self, body: &Value) -> Result<(), OtherError> {
-        self.0
-            .server(|server| server.create_as(OTHER_MANAGER, &kind(body), &key(body), body))?;
+        self.0.server(|server| server.create_as(OTHER_MANAGER, &kind(body), &key(body), body))?;
         Ok(())
     }
 
     async fn edit(&self, kind: &GroupVersionKind, key: &ObjectKey, patch: &Value) -> Result<(), OtherError> {
-        self.0
-            .server(|server| server.edit_as(OTHER_MANAGER, kind, key, patch))?;
+        self.0.server(|server| server.edit_as(OTHER_MANAGER, kind, key, patch))?;
         Ok(())
     }
 }
@@ -63,10 +61,7 @@ mod far_away {
     use super::{Duration, Latency};
 
     async fn subject() -> super::Subject {
-        let latency = Latency {
-            min: Duration::from_millis(50),
-            max: Duration::from_millis(300),
-        };
+        let latency = Latency { min: Duration::from_millis(50), max: Duration::from_millis(300) };
         super::subject(|fleet| fleet.seed(7).latency(latency))
     }
 
@@ -78,10 +73,7 @@ mod in_real_time {
 
     async fn subject() -> super::Subject {
         // Nobody wants to wait 5 s for each namespace.
-        let settings = Settings {
-            namespace_deletion: Duration::from_millis(100),
-            ..Settings::default()
-        };
+        let settings = Settings { namespace_deletion: Duration::from_millis(100), ..Settings::default() };
         super::subject(|fleet| fleet.settings(settings))
     }
 
@@ -101,15 +93,10 @@ fn every_promise_is_in_the_macro() {
         include_str!("watching.rs"),
     ];
     let listed = include_str!("mod.rs");
-    let promises = files
-        .iter()
-        .flat_map(|file| file.lines())
-        .filter_map(|line| line.strip_prefix("pub async fn "));
+    let promises =
+        files.iter().flat_map(|file| file.lines()).filter_map(|line| line.strip_prefix("pub async fn "));
     for promise in promises {
         let name = promise.split('(').next().unwrap();
-        assert!(
-            listed.contains(&format!("{name},\n")),
-            "{name} is not in `contract_tests!`"
-        );
+        assert!(listed.contains(&format!("{name},\n")), "{name} is not in `contract_tests!`");
     }
 }

@@ -8,19 +8,11 @@ use super::subject::{OTHER_MANAGER, Subject, config_map, must, of_another_object
 /// The object is then as the manifest says, with the marks of its generation; it is the same object in another state.
 pub async fn update_brings_the_object_to_the_manifest(subject: &Subject) {
     let namespace = subject.namespace("update").await;
-    let made = subject
-        .create(&config_map(&namespace, "c", &json!({"color": "red"})))
-        .await;
+    let made = subject.create(&config_map(&namespace, "c", &json!({"color": "red"}))).await;
     let body = config_map(&namespace, "c", &json!({"color": "blue", "size": "2"}));
     let stamped = subject.stamped_in(2, &body);
     let observed = precondition(&made);
-    let updated = must(
-        subject
-            .cluster
-            .update(&subject.call, &stamped, &observed, false)
-            .await,
-        "update",
-    );
+    let updated = must(subject.cluster.update(&subject.call, &stamped, &observed, false).await, "update");
     assert_eq!(updated.body["data"], json!({"color": "blue", "size": "2"}));
     assert_eq!(updated.marks, Some(stamped.marks));
     assert_eq!(updated.uid, made.uid);
@@ -43,19 +35,12 @@ pub async fn update_needs_the_observed_state(subject: &Subject) {
     let before = subject.there(&body).await;
     for (observed, force) in [(precondition(&made), true), (of_another_object(&before), true)] {
         let wanted = subject.stamped(&config_map(&namespace, "c", &json!({"color": "green"})));
-        let error = subject
-            .cluster
-            .update(&subject.call, &wanted, &observed, force)
-            .await
-            .err();
+        let error = subject.cluster.update(&subject.call, &wanted, &observed, force).await.err();
         let other_uid = observed.uid != before.uid;
         let is_right =
             matches!(&error, Some(Error::Conflict)) || other_uid && matches!(&error, Some(Error::NotFound));
         assert!(is_right, "{error:?}");
-        assert_eq!(
-            subject.there(&body).await.resource_version,
-            before.resource_version
-        );
+        assert_eq!(subject.there(&body).await.resource_version, before.resource_version);
     }
     subject.clean_up("update-state").await;
 }
@@ -66,14 +51,9 @@ pub async fn update_makes_nothing(subject: &Subject) {
     let body = config_map(&namespace, "c", &json!({"color": "red"}));
     let made = subject.create(&body).await;
     subject.delete(&body).await;
-    let result = subject
-        .cluster
-        .update(&subject.call, &subject.stamped(&body), &precondition(&made), true)
-        .await;
-    assert!(
-        matches!(result, Err(Error::NotFound | Error::Conflict)),
-        "{result:?}"
-    );
+    let result =
+        subject.cluster.update(&subject.call, &subject.stamped(&body), &precondition(&made), true).await;
+    assert!(matches!(result, Err(Error::NotFound | Error::Conflict)), "{result:?}");
     assert!(subject.get(&body).await.is_none(), "it was made");
     subject.clean_up("update-gone").await;
 }
@@ -98,10 +78,7 @@ pub async fn update_removes_a_quota_key_that_an_earlier_manifest_said(subject: &
             "spec": {"hard": hard},
         })
     };
-    let (first, second) = (
-        quota(json!({"pods": "5", "secrets": "3"})),
-        quota(json!({"pods": "6"})),
-    );
+    let (first, second) = (quota(json!({"pods": "5", "secrets": "3"})), quota(json!({"pods": "6"})));
     let body = first_then_second(subject, &first, &second).await;
     assert_eq!(body["spec"]["hard"], json!({"pods": "6"}));
     subject.clean_up("quota").await;
@@ -144,19 +121,38 @@ pub async fn update_keeps_what_others_wrote(subject: &Subject) {
     let body = config_map(&namespace, "c", &json!({"color": "red", "size": "1"}));
     subject.create(&body).await;
     let metadata = json!({"labels": {"theirs": "a"}, "annotations": {"theirs": "b"}});
-    subject
-        .edit(&body, json!({"metadata": metadata, "data": {"theirs": "c"}}))
-        .await;
-    let updated = must(
-        subject
-            .update(&config_map(&namespace, "c", &json!({"color": "blue"})), false)
-            .await,
-        "update",
-    );
+    subject.edit(&body, json!({"metadata": metadata, "data": {"theirs": "c"}})).await;
+    let updated =
+        must(subject.update(&config_map(&namespace, "c", &json!({"color": "blue"})), false).await, "update");
     assert_eq!(updated.body["data"], json!({"color": "blue", "theirs": "c"}));
     assert_eq!(updated.body["metadata"]["labels"]["theirs"], "a");
     assert_eq!(updated.body["metadata"]["annotations"]["theirs"], "b");
     subject.clean_up("others").await;
+}
+
+/// What another changed since is theirs, and stays when the manifest doesn't say it any more.
+pub async fn update_leaves_what_another_changed(subject: &Subject) {
+    let namespace = subject.namespace("changed").await;
+    let body = config_map(&namespace, "c", &json!({"color": "red", "size": "1"}));
+    subject.create(&body).await;
+    subject.edit(&body, json!({"data": {"color": "blue"}})).await;
+    let without = config_map(&namespace, "c", &json!({"size": "2"}));
+    let updated = must(subject.update(&without, false).await, "update");
+    assert_eq!(updated.body["data"], json!({"color": "blue", "size": "2"}));
+    subject.clean_up("changed").await;
+}
+
+/// What another wrote and the manifest said too, with the same value, stays when the manifest doesn't say it any more.
+pub async fn update_leaves_what_was_shared_with_another(subject: &Subject) {
+    let namespace = subject.namespace("shared").await;
+    let body = config_map(&namespace, "c", &json!({"size": "1"}));
+    subject.create(&body).await;
+    subject.edit(&body, json!({"data": {"color": "blue"}})).await;
+    let both = config_map(&namespace, "c", &json!({"color": "blue", "size": "1"}));
+    must(subject.update(&both, false).await, "an update to what the other wrote");
+    let updated = must(subject.update(&body, false).await, "update");
+    assert_eq!(updated.body["data"], json!({"color": "blue", "size": "1"}));
+    subject.clean_up("shared").await;
 }
 
 /// A field that another manager holds with another value is a `FieldConflict` that names both, and nothing changes;
@@ -175,10 +171,7 @@ pub async fn update_without_force_reports_the_other_manager(subject: &Subject) {
     }
     assert_eq!(subject.there(&body).await.body["data"]["color"], "blue");
     let same = config_map(&namespace, "c", &json!({"color": "blue"}));
-    must(
-        subject.update(&same, false).await,
-        "an update to what the other wrote",
-    );
+    must(subject.update(&same, false).await, "an update to what the other wrote");
     subject.clean_up("held").await;
 }
 
@@ -211,9 +204,6 @@ pub async fn update_refuses_what_can_not_be_changed(subject: &Subject) {
     subject.create(&binding("one")).await;
     let result = subject.update(&binding("two"), true).await;
     assert!(matches!(result, Err(Error::Invalid { .. })), "{result:?}");
-    assert_eq!(
-        subject.there(&binding("one")).await.body["roleRef"]["name"],
-        "one"
-    );
+    assert_eq!(subject.there(&binding("one")).await.body["roleRef"]["name"], "one");
     subject.clean_up("immutable").await;
 }

@@ -21,17 +21,9 @@ pub(super) struct Follower<'a> {
 
 impl<'a> Follower<'a> {
     pub(super) async fn new(subject: &'a Subject, kind: GroupVersionKind) -> Self {
-        let selection = Selection {
-            kind,
-            owner: subject.call.owner.clone(),
-        };
+        let selection = Selection { kind, owner: subject.call.owner.clone() };
         let watch = must(subject.cluster.watch(&subject.call, &selection).await, "watch");
-        Self {
-            subject,
-            selection,
-            watch,
-            known: BTreeMap::new(),
-        }
+        Self { subject, selection, watch, known: BTreeMap::new() }
     }
 
     /// The next thing told, within the subject's patience.
@@ -52,11 +44,7 @@ impl<'a> Follower<'a> {
             match self.next(what).await {
                 Some(Ok(event)) => self.take(event),
                 Some(Err(_)) | None => {
-                    let watch = self
-                        .subject
-                        .cluster
-                        .watch(&self.subject.call, &self.selection)
-                        .await;
+                    let watch = self.subject.cluster.watch(&self.subject.call, &self.selection).await;
                     self.watch = must(watch, "watch again");
                 }
             }
@@ -66,10 +54,7 @@ impl<'a> Follower<'a> {
     fn take(&mut self, event: WatchEvent) {
         match event {
             WatchEvent::Listed(objects) => {
-                self.known = objects
-                    .into_iter()
-                    .map(|object| (object.key.clone(), object))
-                    .collect();
+                self.known = objects.into_iter().map(|object| (object.key.clone(), object)).collect();
             }
             WatchEvent::Applied(object) => {
                 self.known.insert(object.key.clone(), object);
@@ -92,10 +77,8 @@ pub async fn a_watch_begins_with_what_is_there(subject: &Subject) {
     let Some(Ok(WatchEvent::Listed(objects))) = follower.next("the list").await else {
         panic!("the first event is no list");
     };
-    let listed: Vec<&Object> = objects
-        .iter()
-        .filter(|object| object.key.namespace.as_deref() == Some(&namespace))
-        .collect();
+    let listed: Vec<&Object> =
+        objects.iter().filter(|object| object.key.namespace.as_deref() == Some(&namespace)).collect();
     assert_eq!(listed.len(), 1, "{listed:?}");
     assert_eq!((&listed[0].key, &listed[0].uid), (&made.key, &made.uid));
     assert_eq!(listed[0].marks, made.marks);
@@ -109,27 +92,16 @@ pub async fn a_watch_tells_later_changes(subject: &Subject) {
     let body = config_map(&namespace, "c", &json!({"color": "red"}));
     let mut follower = Follower::new(subject, kind(&body)).await;
     let color = |known: &BTreeMap<ObjectKey, Object>| {
-        known.get(&key(&body)).map(|object| {
-            object.body["data"]["color"]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned()
-        })
+        known
+            .get(&key(&body))
+            .map(|object| object.body["data"]["color"].as_str().unwrap_or_default().to_owned())
     };
     subject.create(&body).await;
-    follower
-        .until("what was made", |known| color(known).as_deref() == Some("red"))
-        .await;
+    follower.until("what was made", |known| color(known).as_deref() == Some("red")).await;
     subject.edit(&body, json!({"data": {"color": "blue"}})).await;
-    follower
-        .until("what somebody else changed", |known| {
-            color(known).as_deref() == Some("blue")
-        })
-        .await;
+    follower.until("what somebody else changed", |known| color(known).as_deref() == Some("blue")).await;
     subject.delete(&body).await;
-    follower
-        .until("what was deleted to go", |known| color(known).is_none())
-        .await;
+    follower.until("what was deleted to go", |known| color(known).is_none()).await;
     subject.clean_up("watch").await;
 }
 
@@ -142,29 +114,14 @@ pub async fn a_watch_sees_its_owner_only(subject: &Subject) {
     let mut follower = Follower::new(subject, kind(&ours)).await;
     must(subject.other.create(&theirs).await, "a creation by somebody else");
     must(
-        subject
-            .other
-            .create(&config_map(&namespace, "nobodys", &json!({})))
-            .await,
+        subject.other.create(&config_map(&namespace, "nobodys", &json!({}))).await,
         "a creation by somebody else",
     );
     subject.create(&ours).await;
-    follower
-        .until("what is ours", |known| known.contains_key(&key(&ours)))
-        .await;
-    let inside = follower
-        .known
-        .keys()
-        .filter(|key| key.namespace.as_deref() == Some(&namespace))
-        .count();
+    follower.until("what is ours", |known| known.contains_key(&key(&ours))).await;
+    let inside = follower.known.keys().filter(|key| key.namespace.as_deref() == Some(&namespace)).count();
     assert_eq!(inside, 1, "{:?}", follower.known.keys());
-    subject
-        .edit(&ours, json!({"metadata": {"labels": {LABEL_OWNER: null}}}))
-        .await;
-    follower
-        .until("what is not ours any more to go", |known| {
-            !known.contains_key(&key(&ours))
-        })
-        .await;
+    subject.edit(&ours, json!({"metadata": {"labels": {LABEL_OWNER: null}}})).await;
+    follower.until("what is not ours any more to go", |known| !known.contains_key(&key(&ours))).await;
     subject.clean_up("watch-owner").await;
 }

@@ -30,41 +30,29 @@ pub struct Authority {
 
 impl std::fmt::Debug for Authority {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Authority")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
+        f.debug_struct("Authority").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
 fn refused(error: impl std::fmt::Display) -> Refusal {
-    Refusal {
-        message: error.to_string(),
-    }
+    Refusal { message: error.to_string() }
 }
 
 impl Authority {
     /// An authority of this name.
     #[must_use]
     pub fn new(name: &str) -> Self {
-        Self {
-            name: name.into(),
-            made: OnceLock::new(),
-        }
+        Self { name: name.into(), made: OnceLock::new() }
     }
 
     fn issuer(&self) -> Result<&CertifiedIssuer<'static, KeyPair>, Refusal> {
-        self.made
-            .get_or_init(|| make(&self.name).map_err(refused))
-            .as_ref()
-            .map_err(Clone::clone)
+        self.made.get_or_init(|| make(&self.name).map_err(refused)).as_ref().map_err(Clone::clone)
     }
 }
 
 fn make(name: &str) -> Result<CertifiedIssuer<'static, KeyPair>, rcgen::Error> {
     let mut params = CertificateParams::default();
-    params
-        .distinguished_name
-        .push(DnType::CommonName, format!("simulated {name}"));
+    params.distinguished_name.push(DnType::CommonName, format!("simulated {name}"));
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
     params.not_before = date_time_ymd(AUTHORITY_YEARS.0, 1, 1);
@@ -75,26 +63,17 @@ fn make(name: &str) -> Result<CertifiedIssuer<'static, KeyPair>, rcgen::Error> {
 impl Signer for Authority {
     fn sign(&self, request: &SigningRequest<'_>) -> Result<String, Refusal> {
         let mut csr = CertificateSigningRequestParams::from_pem(request.csr_pem).map_err(refused)?;
-        let lifetime = request.lifetime.map_or(CERTIFICATE_LIFETIME_MAX, |asked| {
-            asked.min(CERTIFICATE_LIFETIME_MAX)
-        });
+        let lifetime =
+            request.lifetime.map_or(CERTIFICATE_LIFETIME_MAX, |asked| asked.min(CERTIFICATE_LIFETIME_MAX));
         let now = u64::try_from(request.now.as_second()).map_err(refused)?;
         let not_before = Duration::from_secs(now.saturating_sub(BACKDATE.as_secs()));
-        let not_after = lifetime
-            + if lifetime < SHORT {
-                Duration::from_secs(now)
-            } else {
-                not_before
-            };
+        let not_after = lifetime + if lifetime < SHORT { Duration::from_secs(now) } else { not_before };
         let epoch = date_time_ymd(1970, 1, 1);
         csr.params.not_before = epoch + not_before;
         csr.params.not_after = epoch + not_after;
         csr.params.is_ca = IsCa::ExplicitNoCa;
         csr.params.subject_alt_names.clear();
-        csr.params.key_usages = vec![
-            KeyUsagePurpose::DigitalSignature,
-            KeyUsagePurpose::KeyEncipherment,
-        ];
+        csr.params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment];
         csr.params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
         // A serial number is positive: the first bit stays clear.
         csr.params.serial_number = Some(SerialNumber::from(request.serial >> 1));
@@ -111,12 +90,7 @@ impl Signer for Authority {
         let is_valid =
             (validity.not_before.timestamp()..=validity.not_after.timestamp()).contains(&now.as_second());
         let subject = certificate.subject();
-        let user = subject
-            .iter_common_name()
-            .next()?
-            .as_str()
-            .ok()
-            .filter(|_| is_valid)?;
+        let user = subject.iter_common_name().next()?.as_str().ok().filter(|_| is_valid)?;
         let groups = subject.iter_organization().filter_map(|name| name.as_str().ok());
         Some(groups.fold(Identity::user(user), Identity::in_group))
     }

@@ -25,9 +25,7 @@ pub struct SimCluster {
 
 impl std::fmt::Debug for SimCluster {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SimCluster")
-            .field("link", &self.site.link())
-            .finish_non_exhaustive()
+        f.debug_struct("SimCluster").field("link", &self.site.link()).finish_non_exhaustive()
     }
 }
 
@@ -64,10 +62,7 @@ impl SimCluster {
             Link::Hang => return self.time_out_after(self.site.time_limit).await,
             Link::Up | Link::Delay(_) | Link::Reset => {}
         }
-        let request = Request {
-            call: call.clone(),
-            operation,
-        };
+        let request = Request { call: call.clone(), operation };
         if trip.there > self.site.time_limit {
             self.site.arrive_late(request, trip.there);
             return self.time_out_after(self.site.time_limit).await;
@@ -86,11 +81,7 @@ impl SimCluster {
             }
             Fault::Duplicated | Fault::LostReply | Fault::Failed(_) | Fault::Delayed(_) | Fault::None => {}
         }
-        let times = if matches!(trip.fault, Fault::Duplicated) {
-            2
-        } else {
-            1
-        };
+        let times = if matches!(trip.fault, Fault::Duplicated) { 2 } else { 1 };
         let result = self.site.arrive(&request, times);
         self.bring_back(trip, result).await
     }
@@ -122,9 +113,7 @@ impl SimCluster {
 
     async fn time_out_after(&self, left: Duration) -> Result<Reply, Error> {
         self.pause(left).await;
-        Err(Error::TimedOut {
-            limit: self.site.time_limit,
-        })
+        Err(Error::TimedOut { limit: self.site.time_limit })
     }
 
     async fn pause(&self, duration: Duration) {
@@ -160,20 +149,13 @@ impl Cluster for SimCluster {
         kind: &GroupVersionKind,
         key: &ObjectKey,
     ) -> Result<Option<Object>, Error> {
-        let operation = Operation::Get {
-            kind: kind.clone(),
-            key: key.clone(),
-        };
+        let operation = Operation::Get { kind: kind.clone(), key: key.clone() };
         reply!(self.ask(call, operation), Reply::Found(object) => object)
     }
 
     async fn create(&self, call: &Call, object: &Stamped) -> Result<Object, Error> {
         let (kind, key) = (object.manifest.kind().clone(), object.manifest.key().clone());
-        let operation = Operation::Create {
-            kind,
-            key,
-            body: object.body(),
-        };
+        let operation = Operation::Create { kind, key, body: object.body() };
         reply!(self.ask(call, operation), Reply::Written(object) => object)
     }
 
@@ -185,13 +167,8 @@ impl Cluster for SimCluster {
         force: bool,
     ) -> Result<Object, Error> {
         let (kind, key) = (object.manifest.kind().clone(), object.manifest.key().clone());
-        let operation = Operation::Update {
-            kind,
-            key,
-            body: object.body(),
-            observed: observed.clone(),
-            force,
-        };
+        let operation =
+            Operation::Update { kind, key, body: object.body(), observed: observed.clone(), force };
         reply!(self.ask(call, operation), Reply::Written(object) => object)
     }
 
@@ -202,11 +179,8 @@ impl Cluster for SimCluster {
         key: &ObjectKey,
         observed: &Precondition,
     ) -> Result<Object, Error> {
-        let operation = Operation::Release {
-            kind: kind.clone(),
-            key: key.clone(),
-            observed: observed.clone(),
-        };
+        let operation =
+            Operation::Release { kind: kind.clone(), key: key.clone(), observed: observed.clone() };
         reply!(self.ask(call, operation), Reply::Written(object) => object)
     }
 
@@ -217,39 +191,21 @@ impl Cluster for SimCluster {
         key: &ObjectKey,
         observed: &Precondition,
     ) -> Result<Deletion, Error> {
-        let operation = Operation::Delete {
-            kind: kind.clone(),
-            key: key.clone(),
-            observed: observed.clone(),
-        };
+        let operation =
+            Operation::Delete { kind: kind.clone(), key: key.clone(), observed: observed.clone() };
         reply!(self.ask(call, operation), Reply::Deleted(deletion) => deletion)
     }
 
     async fn watch(&self, call: &Call, selection: &Selection) -> Result<Watch, Error> {
-        let asked = self.ask(
-            call,
-            Operation::Watch {
-                selection: selection.clone(),
-            },
-        );
+        let asked = self.ask(call, Operation::Watch { selection: selection.clone() });
         let (listed, revision) = reply!(asked, Reply::Listed { objects, revision } => (objects, revision))?;
-        Ok(watch::watch(
-            self.site.clone(),
-            selection.clone(),
-            listed,
-            revision,
-        ))
+        Ok(watch::watch(self.site.clone(), selection.clone(), listed, revision))
     }
 
     async fn approve(&self, call: &Call, observed: &Object) -> Result<Object, Error> {
-        let state = Precondition {
-            uid: observed.uid.clone(),
-            resource_version: observed.resource_version.clone(),
-        };
-        let operation = Operation::Approve {
-            key: observed.key.clone(),
-            observed: state,
-        };
+        let state =
+            Precondition { uid: observed.uid.clone(), resource_version: observed.resource_version.clone() };
+        let operation = Operation::Approve { key: observed.key.clone(), observed: state };
         reply!(self.ask(call, operation), Reply::Written(object) => object)
     }
 
@@ -258,16 +214,12 @@ impl Cluster for SimCluster {
     }
 
     async fn contents(&self, call: &Call, namespace: &str) -> Result<Contents, Error> {
-        let operation = Operation::Contents {
-            namespace: namespace.into(),
-        };
+        let operation = Operation::Contents { namespace: namespace.into() };
         reply!(self.ask(call, operation), Reply::Contents(contents) => contents)
     }
 
     async fn review(&self, call: &Call, accesses: &[Access]) -> Result<Vec<bool>, Error> {
-        let operation = Operation::Review {
-            accesses: accesses.to_vec(),
-        };
+        let operation = Operation::Review { accesses: accesses.to_vec() };
         reply!(self.ask(call, operation), Reply::Reviewed(answers) => answers)
     }
 }

@@ -57,10 +57,7 @@ fn or_insert(object: &mut Value, members: &Value) {
 
 fn namespace(body: &mut Value) {
     let name = body["metadata"]["name"].clone();
-    *member(
-        member(member(body, "metadata"), "labels"),
-        "kubernetes.io/metadata.name",
-    ) = name;
+    *member(member(member(body, "metadata"), "labels"), "kubernetes.io/metadata.name") = name;
     or_insert(member(body, "spec"), &json!({"finalizers": ["kubernetes"]}));
     or_insert(member(body, "status"), &json!({"phase": "Active"}));
 }
@@ -108,10 +105,7 @@ fn network_policy(body: &mut Value) {
 fn deployment(body: &mut Value) -> Result<(), NoQuantity> {
     let spec = member(body, "spec");
     let rolling = json!({"maxSurge": "25%", "maxUnavailable": "25%"});
-    or_insert(
-        spec,
-        &json!({"replicas": 1, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600}),
-    );
+    or_insert(spec, &json!({"replicas": 1, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600}));
     or_insert(member(spec, "strategy"), &json!({"type": "RollingUpdate"}));
     if spec["strategy"]["type"] == "RollingUpdate" {
         or_insert(member(member(spec, "strategy"), "rollingUpdate"), &rolling);
@@ -158,19 +152,11 @@ fn container(container: &mut Value) -> Result<(), NoQuantity> {
 
 /// Items of a list; none of anything else.
 fn items(value: &mut Value) -> impl Iterator<Item = &mut Value> {
-    value
-        .as_array_mut()
-        .into_iter()
-        .flatten()
-        .filter(|item| item.is_object())
+    value.as_array_mut().into_iter().flatten().filter(|item| item.is_object())
 }
 
 fn quantities(resources: &mut Value) -> Result<(), NoQuantity> {
-    for value in resources
-        .as_object_mut()
-        .into_iter()
-        .flat_map(|members| members.values_mut())
-    {
+    for value in resources.as_object_mut().into_iter().flat_map(|members| members.values_mut()) {
         let text = match &*value {
             Value::String(text) => text.clone(),
             other => other.to_string(),
@@ -194,10 +180,7 @@ mod tests {
         let container = json!({"name": "c", "image": "web:1", "resources": {"limits": {"cpu": "1000m"}}});
         let body = json!({"spec": {"template": {"spec": {"containers": [container]}}}});
         let once = filled("Deployment", body);
-        assert_eq!(
-            once["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]["cpu"],
-            "1"
-        );
+        assert_eq!(once["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]["cpu"], "1");
         assert_eq!(filled("Deployment", once.clone()), once);
     }
 

@@ -103,34 +103,19 @@ impl Faults {
 
     fn draw_any(&self, random: &Seeded) -> Fault {
         let message = || MESSAGE.to_owned();
-        let failure = Error::Server {
-            code: 500,
-            message: message(),
-        };
-        let failed = if random.below(2) == 0 {
-            Fault::Refused
-        } else {
-            Fault::Failed
-        };
+        let failure = Error::Server { code: 500, message: message() };
+        let failed = if random.below(2) == 0 { Fault::Refused } else { Fault::Failed };
         let table = [
             (self.lost_request, Fault::LostRequest),
             (self.lost_reply, Fault::LostReply),
             (self.duplicated, Fault::Duplicated),
             (self.delayed, Fault::Delayed(share(self.delay_max, random))),
-            (
-                self.unauthorized,
-                Fault::Refused(Error::Unauthorized { message: message() }),
-            ),
-            (
-                self.forbidden,
-                Fault::Refused(Error::Forbidden { message: message() }),
-            ),
+            (self.unauthorized, Fault::Refused(Error::Unauthorized { message: message() })),
+            (self.forbidden, Fault::Refused(Error::Forbidden { message: message() })),
             (self.conflict, Fault::Refused(Error::Conflict)),
             (
                 self.too_many_requests,
-                Fault::Refused(Error::TooManyRequests {
-                    retry_after: Some(RETRY_AFTER),
-                }),
+                Fault::Refused(Error::TooManyRequests { retry_after: Some(RETRY_AFTER) }),
             ),
             (self.server_error, failed(failure)),
         ];
@@ -163,9 +148,7 @@ pub(super) struct Broken(pub(super) &'static str);
 
 /// The error of a call that did not come through.
 pub(super) fn unreachable(what: &'static str) -> Error {
-    Error::Unreachable {
-        source: std::sync::Arc::new(Broken(what)),
-    }
+    Error::Unreachable { source: std::sync::Arc::new(Broken(what)) }
 }
 
 #[cfg(test)]
@@ -175,26 +158,17 @@ mod tests {
     #[test]
     fn a_chance_of_a_thousand_always_hits_and_none_never() {
         let random = Seeded::new(1);
-        let always = Faults {
-            lost_reply: 1000,
-            ..Faults::NONE
-        };
+        let always = Faults { lost_reply: 1000, ..Faults::NONE };
         assert!((0..100).all(|_| matches!(always.draw(Verb::Get, &random), Fault::LostReply)));
         assert!((0..100).all(|_| matches!(Faults::NONE.draw(Verb::Get, &random), Fault::None)));
     }
 
     #[test]
     fn a_seed_repeats_its_faults() {
-        let faults = Faults {
-            lost_request: 300,
-            server_error: 300,
-            ..Faults::NONE
-        };
+        let faults = Faults { lost_request: 300, server_error: 300, ..Faults::NONE };
         let draw = |seed| {
             let random = Seeded::new(seed);
-            (0..50)
-                .map(|_| format!("{:?}", faults.draw(Verb::Create, &random)))
-                .collect::<Vec<_>>()
+            (0..50).map(|_| format!("{:?}", faults.draw(Verb::Create, &random))).collect::<Vec<_>>()
         };
         assert_eq!(draw(7), draw(7));
         assert_ne!(draw(7), draw(8));
@@ -202,14 +176,8 @@ mod tests {
 
     #[test]
     fn what_has_no_precondition_meets_no_conflict() {
-        let faults = Faults {
-            conflict: 1000,
-            ..Faults::NONE
-        };
+        let faults = Faults { conflict: 1000, ..Faults::NONE };
         assert!(matches!(faults.draw(Verb::Create, &Seeded::new(1)), Fault::None));
-        assert!(matches!(
-            faults.draw(Verb::Update, &Seeded::new(1)),
-            Fault::Refused(Error::Conflict)
-        ));
+        assert!(matches!(faults.draw(Verb::Update, &Seeded::new(1)), Fault::Refused(Error::Conflict)));
     }
 }

@@ -34,11 +34,7 @@ impl Fields {
         let mut fields = Vec::new();
         for (name, value) in body.as_object().into_iter().flatten() {
             if !OBJECT_UNOWNED.contains(&name.as_str()) {
-                let unowned = if name == "metadata" {
-                    &METADATA_UNOWNED[..]
-                } else {
-                    &[]
-                };
+                let unowned = if name == "metadata" { &METADATA_UNOWNED[..] } else { &[] };
                 collect(value, &mut format!("/{}", escaped(name)), unowned, &mut fields);
             }
         }
@@ -88,11 +84,8 @@ fn unescaped(segment: &str) -> String {
 
 /// True when one path is the other, or lies inside it.
 fn overlap(one: &str, other: &str) -> bool {
-    let inside = |inner: &str, outer: &str| {
-        inner
-            .strip_prefix(outer)
-            .is_some_and(|rest| rest.starts_with('/'))
-    };
+    let inside =
+        |inner: &str, outer: &str| inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('/'));
     one == other || inside(one, other) || inside(other, one)
 }
 
@@ -115,17 +108,11 @@ impl Owners {
 
     /// The managers that own anything.
     pub(super) fn managers(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.0
-            .iter()
-            .filter(|(_, fields)| !fields.0.is_empty())
-            .map(|(manager, _)| manager)
+        self.0.iter().filter(|(_, fields)| !fields.0.is_empty()).map(|(manager, _)| manager)
     }
 
     fn of(&self, manager: &str) -> Option<&Fields> {
-        self.0
-            .iter()
-            .find(|(name, _)| **name == *manager)
-            .map(|(_, fields)| fields)
+        self.0.iter().find(|(name, _)| **name == *manager).map(|(_, fields)| fields)
     }
 
     fn others<'a>(&'a self, manager: &'a str) -> impl Iterator<Item = &'a (Arc<str>, Fields)> {
@@ -154,15 +141,10 @@ impl Owners {
     /// A field of `desired` that another manager holds and that would change from `live` to `merged`.
     pub(super) fn held(&self, manager: &str, desired: &Value, live: &Value, merged: &Value) -> Option<Held> {
         let wanted = Fields::of(desired);
-        let changed = wanted
-            .iter()
-            .filter(|path| live.pointer(path) != merged.pointer(path));
+        let changed = wanted.iter().filter(|path| live.pointer(path) != merged.pointer(path));
         changed.into_iter().find_map(|path| {
             let (holder, _) = self.others(manager).find(|(_, fields)| fields.touches(path))?;
-            Some(Held {
-                manager: holder.to_string(),
-                field: unescaped(&path.replace('/', ".")),
-            })
+            Some(Held { manager: holder.to_string(), field: unescaped(&path.replace('/', ".")) })
         })
     }
 
@@ -193,17 +175,11 @@ impl Owners {
     fn unchanged(&self, before: &Value, after: &Value) -> Self {
         let still = |path: &str| after.pointer(path).is_some() && before.pointer(path) == after.pointer(path);
         let fields = |fields: &Fields| Fields(fields.0.iter().filter(|path| still(path)).cloned().collect());
-        Self(
-            self.0
-                .iter()
-                .map(|(manager, own)| (manager.clone(), fields(own)))
-                .collect(),
-        )
+        Self(self.0.iter().map(|(manager, own)| (manager.clone(), fields(own))).collect())
     }
 
     fn replace(&mut self, manager: &str, fields: Fields) {
-        self.0
-            .retain(|(name, own)| **name != *manager && !own.0.is_empty());
+        self.0.retain(|(name, own)| **name != *manager && !own.0.is_empty());
         if !fields.0.is_empty() {
             self.0.push((manager.into(), fields));
         }
@@ -287,13 +263,7 @@ mod tests {
         let live = data(&json!({"a.b": "1"}));
         let owners = Owners::sole("other", &live);
         let held = apply(&owners, &live, "dcm", &data(&json!({"a.b": "2"}))).unwrap_err();
-        assert_eq!(
-            held,
-            Held {
-                manager: "other".into(),
-                field: ".data.a.b".into()
-            }
-        );
+        assert_eq!(held, Held { manager: "other".into(), field: ".data.a.b".into() });
         let (_, owners) = apply(&owners, &live, "dcm", &data(&json!({"a.b": "1"}))).unwrap();
         let managers: Vec<_> = owners.managers().map(|name| &**name).collect();
         assert_eq!(managers, ["dcm", "other"]);
@@ -315,10 +285,7 @@ mod tests {
         let body =
             json!({"metadata": {"labels": {"a.io/b~c": "x"}, "uid": "u"}, "rules": [{"verbs": ["get"]}]});
         let paths: Vec<_> = Fields::of(&body).0;
-        assert_eq!(
-            paths,
-            ["/metadata/labels/a.io~1b~0c".into(), Box::<str>::from("/rules")]
-        );
+        assert_eq!(paths, ["/metadata/labels/a.io~1b~0c".into(), Box::<str>::from("/rules")]);
         let owners = Owners::sole("dcm", &body);
         assert_eq!(owners.merged("dcm", &body, &body), body);
     }

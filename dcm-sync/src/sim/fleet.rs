@@ -98,16 +98,8 @@ impl FleetBuilder {
     /// The fleet.
     #[must_use]
     pub fn build(self) -> Fleet {
-        let clusters = self
-            .clusters
-            .iter()
-            .map(|id| (id.clone(), OnceLock::new()))
-            .collect();
-        Fleet {
-            clusters,
-            settings: Arc::new(self.settings.clone()),
-            plan: self,
-        }
+        let clusters = self.clusters.iter().map(|id| (id.clone(), OnceLock::new())).collect();
+        Fleet { clusters, settings: Arc::new(self.settings.clone()), plan: self }
     }
 }
 
@@ -130,9 +122,7 @@ pub struct Fleet {
 
 impl std::fmt::Debug for Fleet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Fleet")
-            .field("clusters", &self.clusters.len())
-            .finish_non_exhaustive()
+        f.debug_struct("Fleet").field("clusters", &self.clusters.len()).finish_non_exhaustive()
     }
 }
 
@@ -158,9 +148,7 @@ impl Fleet {
     /// A cluster, to look at and to disturb; none when there is none of the name.
     #[must_use]
     pub fn cluster(&self, id: &ClusterId) -> Option<&SimCluster> {
-        self.clusters
-            .get(id)
-            .map(|cluster| cluster.get_or_init(|| self.make(id)))
+        self.clusters.get(id).map(|cluster| cluster.get_or_init(|| self.make(id)))
     }
 
     fn make(&self, id: &ClusterId) -> SimCluster {
@@ -179,9 +167,7 @@ impl Clusters for Fleet {
     async fn connect(&self, cluster: &ClusterId) -> Result<Arc<dyn Cluster>, Error> {
         match self.cluster(cluster) {
             Some(cluster) => Ok(Arc::new(cluster.clone())),
-            None => Err(Error::Kubeconfig {
-                reason: format!("there is no simulated cluster {cluster}"),
-            }),
+            None => Err(Error::Kubeconfig { reason: format!("there is no simulated cluster {cluster}") }),
         }
     }
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::kind::Kind;
-use super::object::{finalizers, later};
+use super::object::{State, finalizers, later};
 use super::schedule::{Due, Task};
 use super::server::{Server, key_of};
 
@@ -31,11 +31,7 @@ impl Server {
     }
 
     fn perform(&mut self, due: &Due) {
-        if self
-            .objects
-            .get(&due.key)
-            .is_none_or(|stored| stored.object.uid != due.uid)
-        {
+        if self.objects.get(&due.key).is_none_or(|stored| stored.state.uid != due.uid) {
             return;
         }
         match due.task {
@@ -49,23 +45,13 @@ impl Server {
     /// Begins the end of a namespace.
     pub(super) fn terminate(&mut self, namespace: &Object) {
         let delay = self.settings.namespace_deletion;
-        let due = |task| Due {
-            task,
-            key: namespace.key.clone(),
-            uid: namespace.uid.clone(),
-        };
-        self.schedule
-            .add(later(self.now, delay / 2), due(Task::EmptyNamespace));
-        self.schedule
-            .add(later(self.now, delay), due(Task::FinishNamespace));
+        let due = |task| Due { task, key: namespace.key.clone(), uid: namespace.uid.clone() };
+        self.schedule.add(later(self.now, delay / 2), due(Task::EmptyNamespace));
+        self.schedule.add(later(self.now, delay), due(Task::FinishNamespace));
     }
 
     fn keys_in(&self, namespace: &str) -> Vec<ObjectKey> {
-        self.objects
-            .keys()
-            .filter(|key| key.namespace.as_deref() == Some(namespace))
-            .cloned()
-            .collect()
+        self.objects.keys().filter(|key| key.namespace.as_deref() == Some(namespace)).cloned().collect()
     }
 
     fn empty(&mut self, namespace: &ObjectKey) {
@@ -80,7 +66,7 @@ impl Server {
         let Some(stored) = self.objects.get(namespace) else {
             return;
         };
-        let (kind, mut body, owners) = (stored.kind, stored.body().clone(), stored.owners.clone());
+        let (kind, mut body, owners) = (stored.state.kind, stored.state.body(), stored.owners.clone());
         if remaining > 0 {
             self.emptying.insert(namespace.clone());
             let message = format!("{remaining} objects remain");
@@ -109,12 +95,8 @@ impl Server {
 
     /// Removes an object that is being deleted and that nothing holds back any more.
     pub(super) fn finish_if_free(&mut self, key: &ObjectKey) {
-        let is_free = |deleting: &Option<Vec<_>>| deleting.as_ref().is_some_and(Vec::is_empty);
-        if self
-            .objects
-            .get(key)
-            .is_some_and(|stored| is_free(&stored.object.deleting))
-        {
+        let is_free = |state: &State| state.is_deleting && finalizers(state.kind, &state.body()).is_empty();
+        if self.objects.get(key).is_some_and(|stored| is_free(&stored.state)) {
             self.remove(key);
         }
     }
@@ -122,8 +104,5 @@ impl Server {
 
 /// The condition of a type in an object's status.
 pub(super) fn condition<'a>(body: &'a Value, name: &str) -> Option<&'a Value> {
-    body["status"]["conditions"]
-        .as_array()?
-        .iter()
-        .find(|condition| condition["type"] == name)
+    body["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == name)
 }

@@ -40,9 +40,7 @@ struct Counters {
 
 impl std::fmt::Debug for NullFleet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("NullFleet")
-            .field("counters", &self.counters)
-            .finish_non_exhaustive()
+        f.debug_struct("NullFleet").field("counters", &self.counters).finish_non_exhaustive()
     }
 }
 
@@ -50,10 +48,7 @@ impl NullFleet {
     /// Counts from zero.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self {
-            clock,
-            counters: Arc::default(),
-        }
+        Self { clock, counters: Arc::default() }
     }
 
     /// Calls that only read.
@@ -73,10 +68,7 @@ impl NullFleet {
 impl Clusters for NullFleet {
     async fn connect(&self, cluster: &ClusterId) -> Result<Arc<dyn Cluster>, Error> {
         let uid = ClusterUid(format!("null-{cluster}").into());
-        Ok(Arc::new(NullCluster {
-            fleet: self.clone(),
-            uid,
-        }))
+        Ok(Arc::new(NullCluster { fleet: self.clone(), uid }))
     }
 }
 
@@ -95,9 +87,7 @@ impl NullCluster {
 
     /// Counts a write; the count serves as its `resourceVersion`.
     fn write(&self) -> Arc<str> {
-        (self.fleet.counters.writes.fetch_add(1, Ordering::Relaxed) + 1)
-            .to_string()
-            .into()
+        (self.fleet.counters.writes.fetch_add(1, Ordering::Relaxed) + 1).to_string().into()
     }
 }
 
@@ -122,10 +112,7 @@ impl Cluster for NullCluster {
 
     async fn server_info(&self, _: &Call) -> Result<ServerInfo, Error> {
         self.read();
-        Ok(ServerInfo {
-            version: "v0.0.0-null".into(),
-            time: Some(self.fleet.clock.now()),
-        })
+        Ok(ServerInfo { version: "v0.0.0-null".into(), time: Some(self.fleet.clock.now()) })
     }
 
     async fn get(&self, _: &Call, _: &GroupVersionKind, _: &ObjectKey) -> Result<Option<Object>, Error> {
@@ -181,28 +168,19 @@ impl Cluster for NullCluster {
 
     async fn watch(&self, _: &Call, _: &Selection) -> Result<Watch, Error> {
         self.read();
-        Ok(stream::iter([Ok(WatchEvent::Listed(Vec::new()))])
-            .chain(stream::pending())
-            .boxed())
+        Ok(stream::iter([Ok(WatchEvent::Listed(Vec::new()))]).chain(stream::pending()).boxed())
     }
 
     async fn approve(&self, _: &Call, observed: &Object) -> Result<Object, Error> {
         let mut body = (*observed.body).clone();
         let conditions = json!([{"type": "Approved", "status": "True"}]);
         body["status"] = json!({"conditions": conditions, "certificate": CERTIFICATE});
-        Ok(Object {
-            resource_version: self.write(),
-            body: Arc::new(body),
-            ..observed.clone()
-        })
+        Ok(Object { resource_version: self.write(), body: Arc::new(body), ..observed.clone() })
     }
 
     async fn issue_token(&self, _: &Call, _: &TokenRequest) -> Result<IssuedToken, Error> {
         let token = Secret::new(format!("null-token-{}", self.write()));
-        Ok(IssuedToken {
-            token,
-            expires: later(self.fleet.clock.now(), TOKEN_LIFETIME),
-        })
+        Ok(IssuedToken { token, expires: later(self.fleet.clock.now(), TOKEN_LIFETIME) })
     }
 
     async fn contents(&self, _: &Call, _: &str) -> Result<Contents, Error> {

@@ -16,9 +16,8 @@ enum Format {
 /// The canonical text of a quantity, or none when it is no quantity.
 pub(super) fn canonical(text: &str) -> Option<String> {
     let text = text.trim();
-    let digits_end = text
-        .find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '+' | '-'))
-        .unwrap_or(text.len());
+    let digits_end =
+        text.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '+' | '-')).unwrap_or(text.len());
     let (number, suffix) = text.split_at(digits_end);
     let (format, base, power) = scale(suffix)?;
     let thousandths = thousandths(number, base, power)?;
@@ -65,10 +64,7 @@ fn thousandths(number: &str, base: i128, power: i32) -> Option<i128> {
     if whole.len() + fraction.len() == 0 || whole.len() > 19 || fraction.len() > 18 {
         return None;
     }
-    let digits: i128 = format!("{whole}{fraction}")
-        .parse()
-        .ok()
-        .filter(|digits: &i128| *digits >= 0)?;
+    let digits: i128 = format!("{whole}{fraction}").parse().ok().filter(|digits: &i128| *digits >= 0)?;
     let mut divisor = 10_i128.pow(u32::try_from(fraction.len()).ok()?);
     let mut value = digits;
     let factor = base.checked_pow(power.unsigned_abs())?;
@@ -76,10 +72,7 @@ fn thousandths(number: &str, base: i128, power: i32) -> Option<i128> {
         divisor = divisor.checked_mul(factor)?;
         value = value.checked_mul(MILLI)?;
     } else {
-        value = value
-            .checked_mul(MILLI)
-            .and_then(|value| value.checked_mul(factor))
-            .unwrap_or(i128::MAX / 2);
+        value = value.checked_mul(MILLI).and_then(|value| value.checked_mul(factor)).unwrap_or(i128::MAX / 2);
     }
     let rounded = value / divisor + i128::from(value % divisor != 0);
     Some(sign * rounded.min(UNITS_MAX * MILLI))
@@ -92,10 +85,10 @@ fn written(thousandths: i128, format: Format) -> String {
     }
     let whole = thousandths / MILLI + (thousandths % MILLI).signum();
     match format {
-        Format::Binary if whole.abs() >= 1024 => {
+        Format::Binary if whole != 0 && whole % 1024 == 0 => {
             in_units(whole, 1024, &["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"])
         }
-        // Binary below 1024 is written as decimal, as Kubernetes does.
+        // Without a binary unit it reads as decimal, and is written so when it is read again.
         Format::Binary => written(thousandths, Format::Decimal),
         Format::Decimal => in_units(whole, 1000, &["", "k", "M", "G", "T", "P", "E"]),
         Format::Exponent => in_units(whole, 1000, &["", "e3", "e6", "e9", "e12", "e15", "e18"]),
@@ -129,6 +122,8 @@ mod tests {
             ("1500Mi", "1500Mi"),
             ("1.5Gi", "1536Mi"),
             ("0.5Ki", "512"),
+            ("1953.125Ki", "2M"),
+            ("2.5Ki", "2560"),
             ("1n", "1m"),
             ("0", "0"),
             ("0Gi", "0"),

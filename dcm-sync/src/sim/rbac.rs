@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use dcm_core::app_context::TokenRequest;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::port::cluster::Access;
 use serde_json::Value;
@@ -29,10 +30,7 @@ impl Identity {
     /// A user by name, in the group of everybody who is known.
     #[must_use]
     pub fn user(name: &str) -> Self {
-        Self {
-            user: name.into(),
-            groups: BTreeSet::from([AUTHENTICATED.into()]),
-        }
+        Self { user: name.into(), groups: BTreeSet::from([AUTHENTICATED.into()]) }
     }
 
     /// The same in one more group.
@@ -67,10 +65,10 @@ impl Identity {
 /// The RBAC objects of a cluster, by kind, namespace and name.
 pub(super) trait Roles {
     /// Bodies of all objects of a kind in a namespace; of a cluster-scoped kind in none.
-    fn all<'a>(&'a self, kind: &str, namespace: Option<&str>) -> Vec<&'a Value>;
+    fn all(&self, kind: &str, namespace: Option<&str>) -> Vec<Value>;
 
     /// One body.
-    fn one<'a>(&'a self, kind: &str, namespace: Option<&str>, name: &str) -> Option<&'a Value>;
+    fn one(&self, kind: &str, namespace: Option<&str>, name: &str) -> Option<Value>;
 }
 
 /// True when the bindings give the identity this access.
@@ -80,25 +78,16 @@ pub(super) fn may(roles: &impl Roles, identity: &Identity, access: &Access) -> b
     }
     let grants = |binding: &Value, namespace: Option<&str>| {
         let subjects = binding["subjects"].as_array();
-        subjects
-            .into_iter()
-            .flatten()
-            .any(|subject| identity.is_subject(subject, namespace))
-            && role_of(roles, binding, namespace).is_some_and(|role| role_gives(role, access))
+        subjects.into_iter().flatten().any(|subject| identity.is_subject(subject, namespace))
+            && role_of(roles, binding, namespace).is_some_and(|role| role_gives(&role, access))
     };
     let namespace = access.namespace.as_deref();
-    roles
-        .all("ClusterRoleBinding", None)
-        .into_iter()
-        .any(|binding| grants(binding, None))
+    roles.all("ClusterRoleBinding", None).iter().any(|binding| grants(binding, None))
         || namespace.is_some()
-            && roles
-                .all("RoleBinding", namespace)
-                .into_iter()
-                .any(|binding| grants(binding, namespace))
+            && roles.all("RoleBinding", namespace).iter().any(|binding| grants(binding, namespace))
 }
 
-fn role_of<'a>(roles: &'a impl Roles, binding: &Value, namespace: Option<&str>) -> Option<&'a Value> {
+fn role_of(roles: &impl Roles, binding: &Value, namespace: Option<&str>) -> Option<Value> {
     let reference = &binding["roleRef"];
     let name = reference["name"].as_str()?;
     match reference["kind"].as_str()? {
@@ -109,11 +98,7 @@ fn role_of<'a>(roles: &'a impl Roles, binding: &Value, namespace: Option<&str>) 
 }
 
 fn role_gives(role: &Value, access: &Access) -> bool {
-    role["rules"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .any(|rule| rule_gives(rule, access))
+    role["rules"].as_array().into_iter().flatten().any(|rule| rule_gives(rule, access))
 }
 
 fn rule_gives(rule: &Value, access: &Access) -> bool {
@@ -133,12 +118,7 @@ fn rule_gives(rule: &Value, access: &Access) -> bool {
 }
 
 fn texts<'a>(rule: &'a Value, member: &str) -> Vec<&'a str> {
-    rule[member]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect()
+    rule[member].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 fn has(values: &[&str], wanted: &str) -> bool {
@@ -169,12 +149,7 @@ impl Rights {
 
 fn covers(refused: &Access, access: &Access) -> bool {
     let what = |access: &Access| {
-        (
-            access.verb.clone(),
-            access.group.clone(),
-            access.resource.clone(),
-            access.subresource.clone(),
-        )
+        (access.verb.clone(), access.group.clone(), access.resource.clone(), access.subresource.clone())
     };
     what(refused) == what(access)
         && (refused.name.is_empty() || refused.name == access.name)
@@ -206,59 +181,37 @@ pub(super) fn needed(operation: &Operation) -> Vec<Access> {
         Operation::Uid => vec![access("get", "", "namespaces", "", (None, "kube-system"))],
         Operation::Get { kind, key } => vec![on("get", kind, key)],
         // The name of what is not there yet is not checked.
-        Operation::Create { kind, key, .. } => {
-            vec![on(
-                "create",
-                kind,
-                &ObjectKey {
-                    name: "".into(),
-                    ..key.clone()
-                },
-            )]
-        }
+        Operation::Create { kind, key, .. } => vec![on_all("create", kind, key.namespace.as_ref())],
         Operation::Update { kind, key, .. } | Operation::Release { kind, key, .. } => {
             vec![on("patch", kind, key)]
         }
         Operation::Delete { kind, key, .. } => vec![on("delete", kind, key)],
-        Operation::Watch { selection } => ["list", "watch"]
-            .map(|verb| on_all(verb, &selection.kind, None))
-            .into(),
+        Operation::Watch { selection } => {
+            ["list", "watch"].map(|verb| on_all(verb, &selection.kind, None)).into()
+        }
         Operation::Approve { key, .. } => {
-            let resource = "certificatesigningrequests";
             vec![access(
                 "update",
                 CERTIFICATES_GROUP,
-                resource,
+                "certificatesigningrequests",
                 "approval",
                 (None, &key.name),
             )]
         }
-        Operation::IssueToken(token) => {
-            let at = (Some(&token.namespace), &*token.service_account);
-            vec![access("create", "", "serviceaccounts", "token", at)]
+        Operation::IssueToken(TokenRequest { namespace, service_account, .. }) => {
+            vec![access("create", "", "serviceaccounts", "token", (Some(namespace), service_account))]
         }
         Operation::Contents { namespace } => {
             let namespaced = Kind::all().iter().filter(|kind| kind.namespaced);
-            namespaced
-                .map(|kind| on_all("list", &kind.gvk, Some(namespace)))
-                .collect()
+            namespaced.map(|kind| on_all("list", &kind.gvk, Some(namespace))).collect()
         }
     }
 }
 
 fn on(verb: &str, kind: &GroupVersionKind, key: &ObjectKey) -> Access {
-    Access {
-        name: key.name.clone(),
-        ..on_all(verb, kind, key.namespace.as_ref())
-    }
+    Access { name: key.name.clone(), ..on_all(verb, kind, key.namespace.as_ref()) }
 }
 
 fn on_all(verb: &str, kind: &GroupVersionKind, namespace: Option<&Arc<str>>) -> Access {
-    access(
-        verb,
-        &kind.group,
-        Kind::find(kind).map_or("", |kind| kind.plural),
-        "",
-        (namespace, ""),
-    )
+    access(verb, &kind.group, Kind::find(kind).map_or("", |kind| kind.plural), "", (namespace, ""))
 }

@@ -234,8 +234,12 @@ pub struct RequestLog {
 }
 
 impl RequestLog {
-    pub(super) fn add(&mut self, line: Logged, lines_max: usize) {
+    pub(super) fn add(&mut self, mut line: Logged, lines_max: usize) {
         *self.counts.entry(line.verb).or_default() += 1;
+        if let Some(last) = self.lines.back().filter(|last| last.agent == line.agent) {
+            // The same caller asks many times: one text is enough.
+            line.agent = last.agent.clone();
+        }
         self.lines.push_back(line);
         if self.lines.len() > lines_max {
             self.lines.pop_front();
@@ -251,21 +255,13 @@ impl RequestLog {
     /// How many requests arrived that write.
     #[must_use]
     pub fn writes(&self) -> u64 {
-        self.counts
-            .iter()
-            .filter(|(verb, _)| verb.is_write())
-            .map(|(_, count)| count)
-            .sum()
+        self.counts.iter().filter(|(verb, _)| verb.is_write()).map(|(_, count)| count).sum()
     }
 
     /// How many requests arrived that only read.
     #[must_use]
     pub fn reads(&self) -> u64 {
-        self.counts
-            .iter()
-            .filter(|(verb, _)| !verb.is_write())
-            .map(|(_, count)| count)
-            .sum()
+        self.counts.iter().filter(|(verb, _)| !verb.is_write()).map(|(_, count)| count).sum()
     }
 
     /// The last lines, oldest first.

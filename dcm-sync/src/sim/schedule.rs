@@ -43,11 +43,7 @@ pub(super) struct Schedule {
 
 impl Schedule {
     pub(super) fn new(started: Timestamp) -> Self {
-        Self {
-            started,
-            count: 0,
-            due: BTreeMap::new(),
-        }
+        Self { started, count: 0, due: BTreeMap::new() }
     }
 
     pub(super) fn add(&mut self, at: Timestamp, due: Due) {
@@ -70,9 +66,6 @@ impl Schedule {
     pub(super) fn cleaning_after(&self, deadline: Timestamp) -> Timestamp {
         let elapsed = deadline.duration_since(self.started).max(SignedDuration::ZERO);
         let looks = elapsed.as_secs().unsigned_abs() / CLEANING_INTERVAL.as_secs() + 1;
-        later(
-            self.started,
-            Duration::from_secs(looks * CLEANING_INTERVAL.as_secs()),
-        )
+        later(self.started, Duration::from_secs(looks * CLEANING_INTERVAL.as_secs()))
     }
 }

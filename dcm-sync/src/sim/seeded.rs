@@ -21,10 +21,7 @@ impl Seeded {
     /// Begins at a seed of its own for a name, so that what one cluster draws does not depend on the others.
     #[must_use]
     pub fn named(seed: u64, name: &str) -> Self {
-        Self::new(
-            name.bytes()
-                .fold(seed, |state, byte| mixed(state ^ u64::from(byte))),
-        )
+        Self::new(name.bytes().fold(seed, |state, byte| mixed(state ^ u64::from(byte))))
     }
 
     /// A number below `bound`; 0 when the bound is 0.
@@ -36,12 +33,7 @@ impl Seeded {
     /// A text in the form of a UUID.
     pub(super) fn uid(&self) -> String {
         let (high, low) = (self.next(), self.next());
-        let head = format!(
-            "{:08x}-{:04x}-{:04x}",
-            high >> 32,
-            (high >> 16) & 0xffff,
-            high & 0xffff
-        );
+        let head = format!("{:08x}-{:04x}-{:04x}", high >> 32, (high >> 16) & 0xffff, high & 0xffff);
         format!("{head}-{:04x}-{:012x}", low >> 48, low & 0xffff_ffff_ffff)
     }
 }

@@ -57,14 +57,8 @@ pub struct FakeSigner;
 
 impl Signer for FakeSigner {
     fn sign(&self, request: &SigningRequest<'_>) -> Result<String, Refusal> {
-        let text = format!(
-            "simulated, no certificate: serial {} at {}",
-            request.serial, request.now
-        );
-        Ok(format!(
-            "-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n",
-            STANDARD.encode(text)
-        ))
+        let text = format!("simulated, no certificate: serial {} at {}", request.serial, request.now);
+        Ok(format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", STANDARD.encode(text)))
     }
 
     fn identify(&self, _: &str, _: Timestamp) -> Option<Identity> {

@@ -29,10 +29,7 @@ impl Latency {
     /// The same for each round trip.
     #[must_use]
     pub fn fixed(round_trip: Duration) -> Self {
-        Self {
-            min: round_trip,
-            max: round_trip,
-        }
+        Self { min: round_trip, max: round_trip }
     }
 
     fn one_way(self, random: &Seeded) -> Duration {
@@ -59,26 +56,14 @@ pub(super) struct Trip {
 
 impl Way {
     fn link_delay(&self) -> Duration {
-        if let Link::Delay(delay) = self.link {
-            delay
-        } else {
-            Duration::ZERO
-        }
+        if let Link::Delay(delay) = self.link { delay } else { Duration::ZERO }
     }
 
     fn trip(&self, verb: Verb) -> Trip {
         let fault = self.faults.draw(verb, &self.random);
         let travel = self.latency.one_way(&self.random) + self.link_delay();
-        let late = if let Fault::Delayed(delay) = fault {
-            delay
-        } else {
-            Duration::ZERO
-        };
-        Trip {
-            fault,
-            there: travel + late,
-            back: travel,
-        }
+        let late = if let Fault::Delayed(delay) = fault { delay } else { Duration::ZERO };
+        Trip { fault, there: travel + late, back: travel }
     }
 }
 
@@ -118,9 +103,7 @@ impl State {
 
     fn stir(&mut self) {
         self.stirred += 1;
-        std::mem::take(&mut self.watchers)
-            .into_values()
-            .for_each(Waker::wake);
+        std::mem::take(&mut self.watchers).into_values().for_each(Waker::wake);
     }
 
     fn next_due(&self) -> Option<Timestamp> {
@@ -155,27 +138,10 @@ impl Site {
         latency: Latency,
         random: Seeded,
     ) -> Self {
-        let way = Way {
-            link: Link::Up,
-            faults: Faults::NONE,
-            latency,
-            random,
-        };
+        let way = Way { link: Link::Up, faults: Faults::NONE, latency, random };
         let (late, watchers) = (BTreeMap::new(), BTreeMap::new());
-        let state = State {
-            server,
-            way,
-            late,
-            late_count: 0,
-            watchers,
-            watchers_count: 0,
-            stirred: 0,
-        };
-        Self {
-            clock,
-            time_limit,
-            state: Mutex::new(state),
-        }
+        let state = State { server, way, late, late_count: 0, watchers, watchers_count: 0, stirred: 0 };
+        Self { clock, time_limit, state: Mutex::new(state) }
     }
 
     /// A panic elsewhere leaves a state that is whole: each change of it is.
@@ -242,10 +208,7 @@ impl Site {
         let now = self.clock.now();
         let mut state = self.lock();
         state.advance(now);
-        let later_at = |at: Option<Timestamp>| Look::Later {
-            stirred: state.stirred,
-            at,
-        };
+        let later_at = |at: Option<Timestamp>| Look::Later { stirred: state.stirred, at };
         match state.way.link {
             Link::Cut | Link::Reset => {
                 return Look::Broken(Some(super::fault::unreachable("the connection broke")));

@@ -16,9 +16,7 @@ pub(crate) struct TestClock {
 
 impl TestClock {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self {
-            began: Instant::now(),
-        })
+        Arc::new(Self { began: Instant::now() })
     }
 
     /// The time at which it begins.

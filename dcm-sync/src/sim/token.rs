@@ -35,12 +35,8 @@ pub(super) struct Tokens(BTreeMap<String, Known>);
 
 impl Server {
     pub(super) fn issue_token(&mut self, request: &TokenRequest) -> Result<IssuedToken, Error> {
-        let key = key_of(
-            Kind::named("ServiceAccount"),
-            Some(&request.namespace),
-            &request.service_account,
-        );
-        let uid = self.objects.get(&key).ok_or(Error::NotFound)?.object.uid.clone();
+        let key = key_of(Kind::named("ServiceAccount"), Some(&request.namespace), &request.service_account);
+        let uid = self.objects.get(&key).ok_or(Error::NotFound)?.state.uid.clone();
         let seconds = request.lifetime_seconds.unwrap_or(LIFETIME_SECONDS_DEFAULT);
         if !(LIFETIME_SECONDS_MIN..=LIFETIME_SECONDS_MAX).contains(&seconds) {
             return Err(invalid("spec.expirationSeconds: from 10 minutes to 2^32 seconds"));
@@ -50,33 +46,16 @@ impl Server {
         let expires = later(now, Duration::from_secs(seconds.unsigned_abs()));
         let text = format!("simulated-token.{:016x}{:016x}", self.draw(), self.draw());
         let (namespace, name) = (request.namespace.clone(), request.service_account.clone());
-        self.tokens.0.insert(
-            text.clone(),
-            Known {
-                namespace,
-                name,
-                uid,
-                expires,
-            },
-        );
-        Ok(IssuedToken {
-            token: Secret::new(text),
-            expires,
-        })
+        self.tokens.0.insert(text.clone(), Known { namespace, name, uid, expires });
+        Ok(IssuedToken { token: Secret::new(text), expires })
     }
 
     /// Whom a token stands for; none when this cluster did not issue it, it has ended, or its ServiceAccount is gone.
     #[must_use]
     pub fn identify_token(&self, token: &Secret) -> Option<Identity> {
-        let known = self
-            .tokens
-            .0
-            .get(token.expose())
-            .filter(|known| known.expires > self.now)?;
+        let known = self.tokens.0.get(token.expose()).filter(|known| known.expires > self.now)?;
         let key = key_of(Kind::named("ServiceAccount"), Some(&known.namespace), &known.name);
-        self.objects
-            .get(&key)
-            .filter(|stored| stored.object.uid == known.uid)?;
+        self.objects.get(&key).filter(|stored| stored.state.uid == known.uid)?;
         Some(Identity::service_account(&known.namespace, &known.name))
     }
 }

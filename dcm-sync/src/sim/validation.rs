@@ -13,9 +13,7 @@ use super::kind::{Kind, NameRule, RBAC_GROUP};
 pub(super) const LIFETIME_SECONDS_MIN: i64 = 600;
 
 pub(super) fn invalid(message: impl Into<String>) -> Error {
-    Error::Invalid {
-        message: message.into(),
-    }
+    Error::Invalid { message: message.into() }
 }
 
 /// Checks the name and whether there is a namespace where there must be one.
@@ -29,21 +27,12 @@ pub(super) fn key(kind: &Kind, key: &ObjectKey) -> Result<(), Error> {
         }
     };
     if !is_good {
-        return Err(invalid(format!(
-            "metadata.name: {name:?} is no name of a {}",
-            kind.gvk.kind
-        )));
+        return Err(invalid(format!("metadata.name: {name:?} is no name of a {}", kind.gvk.kind)));
     }
     match (&key.namespace, kind.namespaced) {
         (Some(_), true) | (None, false) => Ok(()),
-        (None, true) => Err(invalid(format!(
-            "metadata.namespace: a {} needs one",
-            kind.gvk.kind
-        ))),
-        (Some(_), false) => Err(invalid(format!(
-            "metadata.namespace: a {} has none",
-            kind.gvk.kind
-        ))),
+        (None, true) => Err(invalid(format!("metadata.namespace: a {} needs one", kind.gvk.kind))),
+        (Some(_), false) => Err(invalid(format!("metadata.namespace: a {} has none", kind.gvk.kind))),
     }
 }
 
@@ -58,18 +47,12 @@ pub(super) fn shape(body: &Value) -> Result<(), Error> {
         "/data",
         "/roleRef",
     ];
-    let lists = [
-        "/metadata/finalizers",
-        "/rules",
-        "/subjects",
-        "/spec/limits",
-        "/spec/usages",
-    ];
+    let lists = ["/metadata/finalizers", "/rules", "/subjects", "/spec/limits", "/spec/usages"];
     let wrong = |paths: &[&'static str], is: fn(&Value) -> bool| {
-        paths.iter().copied().find(|path| {
-            body.pointer(path)
-                .is_some_and(|value| !value.is_null() && !is(value))
-        })
+        paths
+            .iter()
+            .copied()
+            .find(|path| body.pointer(path).is_some_and(|value| !value.is_null() && !is(value)))
     };
     match wrong(&maps, Value::is_object).or(wrong(&lists, Value::is_array)) {
         Some(path) => Err(invalid(format!("{path}: is of another type"))),
@@ -98,10 +81,7 @@ pub(super) fn change(kind: &Kind, before: &Value, after: &Value) -> Result<(), E
         "Deployment" => &["/spec/selector"],
         _ => &[],
     };
-    match immutable
-        .iter()
-        .find(|path| before.pointer(path) != after.pointer(path))
-    {
+    match immutable.iter().find(|path| before.pointer(path) != after.pointer(path)) {
         Some(path) => Err(invalid(format!("{path}: can't be changed"))),
         None => Ok(()),
     }
@@ -112,10 +92,7 @@ fn metadata(metadata: &Value) -> Result<(), Error> {
         if !is_qualified(key) {
             return Err(invalid(format!("metadata.labels: {key:?} is no label key")));
         }
-        if !value
-            .as_str()
-            .is_some_and(|text| text.is_empty() || name::is_label_value(text))
-        {
+        if !value.as_str().is_some_and(|text| text.is_empty() || name::is_label_value(text)) {
             return Err(invalid(format!("metadata.labels: {value} is no label value")));
         }
     }
@@ -136,9 +113,7 @@ fn is_qualified(key: &str) -> bool {
 }
 
 fn texts(value: &Value) -> usize {
-    value
-        .as_array()
-        .map_or(0, |items| items.iter().filter(|item| item.is_string()).count())
+    value.as_array().map_or(0, |items| items.iter().filter(|item| item.is_string()).count())
 }
 
 fn rules(rules: &Value) -> Result<(), Error> {
@@ -161,9 +136,7 @@ fn binding(body: &Value) -> Result<(), Error> {
         return Err(invalid("roleRef: must name a Role or ClusterRole"));
     }
     if reference["kind"] == "Role" && body["kind"] == "ClusterRoleBinding" {
-        return Err(invalid(
-            "roleRef.kind: a ClusterRoleBinding refers to a ClusterRole",
-        ));
+        return Err(invalid("roleRef.kind: a ClusterRoleBinding refers to a ClusterRole"));
     }
     for subject in body["subjects"].as_array().into_iter().flatten() {
         let is_good = match subject["kind"].as_str() {
@@ -172,9 +145,7 @@ fn binding(body: &Value) -> Result<(), Error> {
             _ => false,
         };
         if !is_good || !is_text(&subject["name"]) {
-            return Err(invalid(
-                "subjects: must be a User, Group or ServiceAccount with its name",
-            ));
+            return Err(invalid("subjects: must be a User, Group or ServiceAccount with its name"));
         }
     }
     Ok(())
@@ -188,9 +159,7 @@ fn certificate_request(spec: &Value) -> Result<(), Error> {
     if csr_pem(spec).is_none() {
         return Err(invalid("spec.request: must be a PKCS #10 request in PEM"));
     }
-    let signer = spec["signerName"]
-        .as_str()
-        .and_then(|signer| signer.split_once('/'));
+    let signer = spec["signerName"].as_str().and_then(|signer| signer.split_once('/'));
     if signer.is_none_or(|(domain, path)| domain.is_empty() || path.is_empty()) {
         return Err(invalid("spec.signerName: must be domain/path"));
     }
@@ -198,9 +167,9 @@ fn certificate_request(spec: &Value) -> Result<(), Error> {
         return Err(invalid("spec.usages: at least one"));
     }
     match spec["expirationSeconds"].as_i64() {
-        Some(seconds) if seconds < LIFETIME_SECONDS_MIN => Err(invalid(format!(
-            "spec.expirationSeconds: at least {LIFETIME_SECONDS_MIN}"
-        ))),
+        Some(seconds) if seconds < LIFETIME_SECONDS_MIN => {
+            Err(invalid(format!("spec.expirationSeconds: at least {LIFETIME_SECONDS_MIN}")))
+        }
         _ => Ok(()),
     }
 }
@@ -233,19 +202,10 @@ fn deployment(spec: &Value) -> Result<(), Error> {
     if selector.is_none() && spec["selector"]["matchExpressions"].is_null() {
         return Err(invalid("spec.selector: is needed"));
     }
-    if selector
-        .into_iter()
-        .flatten()
-        .any(|(key, value)| labels[key] != *value)
-    {
-        return Err(invalid(
-            "spec.template.metadata.labels: the selector does not match them",
-        ));
+    if selector.into_iter().flatten().any(|(key, value)| labels[key] != *value) {
+        return Err(invalid("spec.template.metadata.labels: the selector does not match them"));
     }
-    if spec["template"]["spec"]["containers"]
-        .as_array()
-        .is_none_or(Vec::is_empty)
-    {
+    if spec["template"]["spec"]["containers"].as_array().is_none_or(Vec::is_empty) {
         return Err(invalid("spec.template.spec.containers: at least one"));
     }
     Ok(())
@@ -259,15 +219,7 @@ mod tests {
     fn key_of(kind: &str, namespace: Option<&str>, name: &str) -> Result<(), Error> {
         let kind = Kind::named(kind);
         let (group, namespace) = (kind.gvk.group.clone(), namespace.map(Into::into));
-        key(
-            kind,
-            &ObjectKey {
-                group,
-                kind: kind.gvk.kind.clone(),
-                namespace,
-                name: name.into(),
-            },
-        )
+        key(kind, &ObjectKey { group, kind: kind.gvk.kind.clone(), namespace, name: name.into() })
     }
 
     #[test]

@@ -33,14 +33,7 @@ impl Drop for Watcher {
 /// Follows what happens after a list.
 pub(super) fn watch(site: Arc<Site>, selection: Selection, listed: Vec<Object>, revision: u64) -> Watch {
     let id = site.add_watcher();
-    let watcher = Watcher {
-        site,
-        id,
-        selection,
-        revision,
-        listed: Some(listed),
-        is_broken: false,
-    };
+    let watcher = Watcher { site, id, selection, revision, listed: Some(listed), is_broken: false };
     stream::unfold(watcher, |mut watcher| async move {
         let item = watcher.next().await?;
         Some((item, watcher))

@@ -27,15 +27,8 @@ fn role(kind: &str, name: &str, rule: &Value) -> Value {
 }
 
 fn binding(kind: &str, role: (&str, &str), subject: &Value) -> Value {
-    let mut body = self::role(
-        if kind == "RoleBinding" {
-            "Role"
-        } else {
-            "ClusterRole"
-        },
-        role.1,
-        &Value::Null,
-    );
+    let mut body =
+        self::role(if kind == "RoleBinding" { "Role" } else { "ClusterRole" }, role.1, &Value::Null);
     body["kind"] = kind.into();
     body.as_object_mut().unwrap().remove("rules");
     body["roleRef"] = json!({"apiGroup": GROUP, "kind": role.0, "name": role.1});
@@ -52,8 +45,7 @@ fn lab() -> Lab {
     let mut lab = Lab::new();
     let rule = json!({"apiGroups": [""], "resources": ["pods", "pods/log"], "verbs": ["get", "list"]});
     lab.create(&role("Role", "reader", &rule)).unwrap();
-    lab.create(&binding("RoleBinding", ("Role", "reader"), &user("alice")))
-        .unwrap();
+    lab.create(&binding("RoleBinding", ("Role", "reader"), &user("alice"))).unwrap();
     lab
 }
 
@@ -72,12 +64,7 @@ fn a_role_gives_its_verbs_on_its_resources_in_its_namespace_to_its_subjects() {
     assert!(!may(&alice, "get", "pods", Some("kube-system")));
     assert!(!may(&alice, "get", "pods", None));
     assert!(!may(&Identity::user("bob"), "get", "pods", Some("default")));
-    assert!(may(
-        &Identity::user("root").in_group("system:masters"),
-        "delete",
-        "pods",
-        None
-    ));
+    assert!(may(&Identity::user("root").in_group("system:masters"), "delete", "pods", None));
 }
 
 #[test]
@@ -85,22 +72,17 @@ fn a_cluster_role_reaches_as_far_as_its_binding() {
     let mut lab = lab();
     let rule = json!({"apiGroups": ["*"], "resources": ["*/log", "nodes"], "verbs": ["*"]});
     lab.create(&role("ClusterRole", "wide", &rule)).unwrap();
-    lab.create(&binding("RoleBinding", ("ClusterRole", "wide"), &user("bob")))
-        .unwrap();
+    lab.create(&binding("RoleBinding", ("ClusterRole", "wide"), &user("bob"))).unwrap();
     let bob = Identity::user("bob");
     assert!(lab.server.may(&bob, &access("get", "pods/log", Some("default"))));
     assert!(!lab.server.may(&bob, &access("get", "nodes", None)));
     let group = json!({"apiGroup": GROUP, "kind": "Group", "name": "ops"});
-    lab.create(&binding("ClusterRoleBinding", ("ClusterRole", "wide"), &group))
-        .unwrap();
-    assert!(lab.server.may(
-        &Identity::user("eve").in_group("ops"),
-        &access("get", "nodes", None)
-    ));
-    assert!(lab.server.may(
-        &Identity::user("eve").in_group("ops"),
-        &access("get", "pods/log", Some("kube-system"))
-    ));
+    lab.create(&binding("ClusterRoleBinding", ("ClusterRole", "wide"), &group)).unwrap();
+    assert!(lab.server.may(&Identity::user("eve").in_group("ops"), &access("get", "nodes", None)));
+    assert!(
+        lab.server
+            .may(&Identity::user("eve").in_group("ops"), &access("get", "pods/log", Some("kube-system")))
+    );
     assert!(!lab.server.may(&bob, &access("get", "nodes", None)));
 }
 
@@ -110,28 +92,17 @@ fn a_rule_with_names_gives_these_only() {
     let rule =
         json!({"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"], "resourceNames": ["one"]});
     lab.create(&role("Role", "one", &rule)).unwrap();
-    lab.create(&binding("RoleBinding", ("Role", "one"), &user("alice")))
-        .unwrap();
-    let named = |name: &str| Access {
-        name: name.into(),
-        ..access("get", "configmaps", Some("default"))
-    };
+    lab.create(&binding("RoleBinding", ("Role", "one"), &user("alice"))).unwrap();
+    let named = |name: &str| Access { name: name.into(), ..access("get", "configmaps", Some("default")) };
     let may = |access: Access| lab.server.may(&Identity::user("alice"), &access);
-    assert_eq!(
-        ["one", "two", ""].map(|name| may(named(name))),
-        [true, false, false]
-    );
+    assert_eq!(["one", "two", ""].map(|name| may(named(name))), [true, false, false]);
 }
 
 #[test]
 fn taking_a_binding_away_takes_the_right_away() {
     let mut lab = lab();
-    lab.delete(&binding("RoleBinding", ("Role", "reader"), &user("alice")))
-        .unwrap();
-    assert!(
-        !lab.server
-            .may(&Identity::user("alice"), &access("get", "pods", Some("default")))
-    );
+    lab.delete(&binding("RoleBinding", ("Role", "reader"), &user("alice"))).unwrap();
+    assert!(!lab.server.may(&Identity::user("alice"), &access("get", "pods", Some("default"))));
 }
 
 fn account() -> Value {
@@ -140,11 +111,7 @@ fn account() -> Value {
 
 fn token(lab: &mut Lab, seconds: i64) -> Result<IssuedToken, Error> {
     let (namespace, service_account) = ("default".into(), "robot".into());
-    let request = TokenRequest {
-        namespace,
-        service_account,
-        lifetime_seconds: Some(seconds),
-    };
+    let request = TokenRequest { namespace, service_account, lifetime_seconds: Some(seconds) };
     match lab.ask(Operation::IssueToken(request))? {
         Reply::Issued(token) => Ok(token),
         other => panic!("{other:?}"),
@@ -162,19 +129,11 @@ fn a_token_stands_for_its_service_account_until_it_ends() {
         &json!({"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}),
     ))
     .unwrap();
-    lab.create(&binding(
-        "ClusterRoleBinding",
-        ("ClusterRole", "reader"),
-        &subject,
-    ))
-    .unwrap();
+    lab.create(&binding("ClusterRoleBinding", ("ClusterRole", "reader"), &subject)).unwrap();
     let issued = token(&mut lab, 600).unwrap();
     assert_eq!(issued.expires, lab.now + Duration::from_secs(600));
     let identity = lab.server.identify_token(&issued.token).unwrap();
-    assert!(
-        lab.server
-            .may(&identity, &access("get", "pods", Some("kube-system")))
-    );
+    assert!(lab.server.may(&identity, &access("get", "pods", Some("kube-system"))));
     lab.wait(Duration::from_secs(600));
     assert_eq!(lab.server.identify_token(&issued.token), None);
 }
@@ -187,11 +146,7 @@ fn a_token_ends_with_its_service_account() {
     lab.delete(&account()).unwrap();
     assert_eq!(lab.server.identify_token(&issued.token), None);
     lab.create(&account()).unwrap();
-    assert_eq!(
-        lab.server.identify_token(&issued.token),
-        None,
-        "the account is another one"
-    );
+    assert_eq!(lab.server.identify_token(&issued.token), None, "the account is another one");
 }
 
 #[test]
@@ -207,14 +162,8 @@ fn the_engine_can_be_held_to_the_rights_of_an_identity_on_the_cluster() {
     let mut lab = lab();
     lab.server.set_rights(Rights::Of(Identity::user("alice")));
     let reply = lab.ask(Operation::Review {
-        accesses: vec![
-            access("get", "pods", Some("default")),
-            access("get", "secrets", Some("default")),
-        ],
+        accesses: vec![access("get", "pods", Some("default")), access("get", "secrets", Some("default"))],
     });
     assert!(matches!(reply, Ok(Reply::Reviewed(answers)) if answers == [true, false]));
-    assert!(matches!(
-        lab.create(&config_map("c", &json!({}))),
-        Err(Error::Forbidden { .. })
-    ));
+    assert!(matches!(lab.create(&config_map("c", &json!({}))), Err(Error::Forbidden { .. })));
 }

@@ -39,11 +39,7 @@ fn a_certificate_comes_some_time_after_the_approval_and_not_without() {
     lab.wait(Duration::from_millis(4));
     assert_eq!(certificate(&lab.get(&request("a")).unwrap()), None);
     lab.wait(Duration::from_millis(1));
-    assert!(
-        certificate(&lab.get(&request("a")).unwrap())
-            .unwrap()
-            .contains("BEGIN CERTIFICATE")
-    );
+    assert!(certificate(&lab.get(&request("a")).unwrap()).unwrap().contains("BEGIN CERTIFICATE"));
 }
 
 #[test]
@@ -61,10 +57,7 @@ fn a_request_for_a_signer_that_is_not_there_stays_without_a_certificate() {
     assert_eq!(certificate(&lab.get(&request("b")).unwrap()), None);
     lab.server.set_signer(Some(Arc::new(FakeSigner)));
     lab.wait(Duration::from_millis(5));
-    assert!(
-        certificate(&lab.get(&request("b")).unwrap()).is_some(),
-        "it waited for a signer"
-    );
+    assert!(certificate(&lab.get(&request("b")).unwrap()).is_some(), "it waited for a signer");
 }
 
 #[test]
@@ -95,12 +88,7 @@ fn a_denied_request_can_not_be_approved_and_a_request_can_not_be_changed() {
 fn deny(server: &mut Server, object: &Object) {
     let condition = json!({"type": "Denied", "status": "True", "lastUpdateTime": "2026-01-01T00:30:00Z"});
     server
-        .edit_as(
-            "admin",
-            &object.kind,
-            &object.key,
-            &json!({"status": {"conditions": [condition]}}),
-        )
+        .edit_as("admin", &object.kind, &object.key, &json!({"status": {"conditions": [condition]}}))
         .unwrap();
 }
 
@@ -110,11 +98,9 @@ fn a_lifetime_below_ten_minutes_and_other_texts_than_requests_are_invalid() {
     let mut short = request("a");
     short["spec"]["expirationSeconds"] = 599.into();
     let usages = json!(["client auth"]);
-    for body in [
-        short,
-        request_for("a", CLIENT, &usages, "text"),
-        request_for("a", "no-domain", &usages, "text"),
-    ] {
+    for body in
+        [short, request_for("a", CLIENT, &usages, "text"), request_for("a", "no-domain", &usages, "text")]
+    {
         assert!(matches!(lab.create(&body), Err(Error::Invalid { .. })));
     }
 }
@@ -133,11 +119,7 @@ fn the_cleaner_looks_hourly_and_removes_what_is_past_its_time() {
     lab.wait(HOUR / 2);
     assert_eq!(there(&lab), [true, true, true], "half an hour old");
     lab.wait(HOUR - Duration::from_secs(1));
-    assert_eq!(
-        there(&lab),
-        [true, true, true],
-        "past their time, but nobody looks before the full hour"
-    );
+    assert_eq!(there(&lab), [true, true, true], "past their time, but nobody looks before the full hour");
     lab.wait(Duration::from_secs(1));
     assert_eq!(there(&lab), [true, false, false]);
     lab.wait(22 * HOUR);
@@ -150,16 +132,10 @@ fn the_cleaner_looks_hourly_and_removes_what_is_past_its_time() {
 #[tokio::test(start_paused = true)]
 async fn a_watch_tells_in_virtual_time_that_the_cleaner_removed_a_request() {
     let clock = TestClock::new();
-    let fleet = Fleet::builder(clock)
-        .clusters(1)
-        .signers(|_| Some(Arc::new(FakeSigner)))
-        .build();
+    let fleet = Fleet::builder(clock).clusters(1).signers(|_| Some(Arc::new(FakeSigner))).build();
     let cluster = fleet.cluster(&cluster_id(1)).unwrap();
     let made = cluster.create(&call(), &stamped(&request("a"))).await.unwrap();
-    let selection = Selection {
-        kind: made.kind.clone(),
-        owner: call().owner,
-    };
+    let selection = Selection { kind: made.kind.clone(), owner: call().owner };
     let mut watch = cluster.watch(&call(), &selection).await.unwrap();
     cluster.approve(&call(), &made).await.unwrap();
     let mut told = Vec::new();
@@ -178,21 +154,12 @@ async fn a_watch_tells_in_virtual_time_that_the_cleaner_removed_a_request() {
 #[test]
 fn the_fake_signer_says_that_it_signs_nothing() {
     let (csr_pem, now) = ("", TestClock::beginning());
-    let signed = super::super::Signer::sign(
-        &FakeSigner,
-        &SigningRequest {
-            csr_pem,
-            lifetime: None,
-            now,
-            serial: 1,
-        },
-    );
+    let signed =
+        super::super::Signer::sign(&FakeSigner, &SigningRequest { csr_pem, lifetime: None, now, serial: 1 });
     let pem = signed.unwrap();
     let inner = pem.lines().nth(1).unwrap();
     assert!(
-        String::from_utf8(STANDARD.decode(inner).unwrap())
-            .unwrap()
-            .starts_with("simulated, no certificate")
+        String::from_utf8(STANDARD.decode(inner).unwrap()).unwrap().starts_with("simulated, no certificate")
     );
 }
 
@@ -209,11 +176,7 @@ mod with_a_real_authority {
         params.distinguished_name = rcgen::DistinguishedName::new();
         params.distinguished_name.push(DnType::CommonName, name);
         params.distinguished_name.push(DnType::OrganizationName, "team");
-        params
-            .serialize_request(&KeyPair::generate().unwrap())
-            .unwrap()
-            .pem()
-            .unwrap()
+        params.serialize_request(&KeyPair::generate().unwrap()).unwrap().pem().unwrap()
     }
 
     fn lab() -> Lab {
@@ -248,10 +211,7 @@ mod with_a_real_authority {
             assert!(usage.client_auth && !usage.server_auth && !certificate.is_ca());
             assert_eq!(certificate.subject().to_string(), "CN=short, O=team");
         };
-        assert_eq!(
-            validity(&issue(&mut lab, "short", Some(600)), is_client),
-            (start - 300, start + 600)
-        );
+        assert_eq!(validity(&issue(&mut lab, "short", Some(600)), is_client), (start - 300, start + 600));
         let start = lab.now.as_second();
         let year = 365 * 24 * 3600;
         assert_eq!(
@@ -259,10 +219,7 @@ mod with_a_real_authority {
             (start - 300, start - 300 + year)
         );
         let start = lab.now.as_second();
-        assert_eq!(
-            validity(&issue(&mut lab, "any", None), |_| ()),
-            (start - 300, start - 300 + year)
-        );
+        assert_eq!(validity(&issue(&mut lab, "any", None), |_| ()), (start - 300, start - 300 + year));
     }
 
     #[test]
@@ -270,15 +227,8 @@ mod with_a_real_authority {
         let (mut lab, mut other) = (lab(), lab());
         let pem = issue(&mut lab, "alice", Some(600));
         let identity = lab.server.identify_certificate(&pem).unwrap();
-        assert_eq!(
-            (&*identity.user, identity.groups.contains("team")),
-            ("alice", true)
-        );
-        assert_eq!(
-            other.server.identify_certificate(&pem),
-            None,
-            "another cluster's authority"
-        );
+        assert_eq!((&*identity.user, identity.groups.contains("team")), ("alice", true));
+        assert_eq!(other.server.identify_certificate(&pem), None, "another cluster's authority");
         other.wait(Duration::from_secs(1));
         lab.wait(Duration::from_secs(600));
         assert_eq!(lab.server.identify_certificate(&pem), None, "it has ended");
@@ -291,13 +241,10 @@ mod with_a_real_authority {
         let ca = lab.server.ca_pem().unwrap();
         assert!(ca.starts_with("-----BEGIN CERTIFICATE-----"));
         lab.create(&namespace("team")).unwrap();
-        let is_root = |object: &&Object| {
+        let is_root = |object: &Object| {
             object.key.namespace.as_deref() == Some("team") && &*object.key.name == "kube-root-ca.crt"
         };
-        assert_eq!(
-            lab.server.objects().find(is_root).unwrap().body["data"]["ca.crt"],
-            ca.as_str()
-        );
+        assert_eq!(lab.server.objects().find(is_root).unwrap().body["data"]["ca.crt"], ca.as_str());
     }
 
     #[test]

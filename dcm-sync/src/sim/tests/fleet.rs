@@ -23,33 +23,12 @@ async fn a_cluster_is_the_same_at_each_connection_and_others_are_not_there() {
     let names = ["eu/one", "us/two"].map(|name| name.parse().unwrap());
     let fleet = Fleet::builder(TestClock::new()).named(names.clone()).build();
     let body = config_map("c", &json!({}));
-    fleet
-        .connect(&names[0])
-        .await
-        .unwrap()
-        .create(&call(), &stamped(&body))
-        .await
-        .unwrap();
+    fleet.connect(&names[0]).await.unwrap().create(&call(), &stamped(&body)).await.unwrap();
     let again = fleet.connect(&names[0]).await.unwrap();
-    assert!(
-        again
-            .get(&call(), &kind(&body), &key(&body))
-            .await
-            .unwrap()
-            .is_some()
-    );
+    assert!(again.get(&call(), &kind(&body), &key(&body)).await.unwrap().is_some());
     let other = fleet.connect(&names[1]).await.unwrap();
-    assert!(
-        other
-            .get(&call(), &kind(&body), &key(&body))
-            .await
-            .unwrap()
-            .is_none()
-    );
-    assert!(matches!(
-        fleet.connect(&cluster_id(1)).await,
-        Err(Error::Kubeconfig { .. })
-    ));
+    assert!(other.get(&call(), &kind(&body), &key(&body)).await.unwrap().is_none());
+    assert!(matches!(fleet.connect(&cluster_id(1)).await, Err(Error::Kubeconfig { .. })));
 }
 
 #[tokio::test(start_paused = true)]
@@ -58,26 +37,15 @@ async fn a_null_fleet_says_yes_and_counts() {
     let cluster = fleet.connect(&cluster_id(1)).await.unwrap();
     let body = config_map("c", &json!({"a": "1"}));
     let made = cluster.create(&call(), &stamped(&body)).await.unwrap();
-    assert_eq!(
-        (&made.key, made.marks.as_ref()),
-        (&key(&body), Some(&stamped(&body).marks))
-    );
-    let updated = cluster
-        .update(&call(), &stamped(&body), &precondition(&made), false)
-        .await
-        .unwrap();
+    assert_eq!((&made.key, made.marks.as_ref()), (&key(&body), Some(&stamped(&body).marks)));
+    let updated = cluster.update(&call(), &stamped(&body), &precondition(&made), false).await.unwrap();
     assert_eq!(updated.uid, made.uid);
     assert_ne!(updated.resource_version, made.resource_version);
-    let deleted = cluster
-        .delete(&call(), &made.kind, &made.key, &precondition(&updated))
-        .await;
+    let deleted = cluster.delete(&call(), &made.kind, &made.key, &precondition(&updated)).await;
     assert_eq!(deleted.unwrap(), Deletion::Gone);
     let approved = cluster.approve(&call(), &made).await.unwrap();
     assert!(approved.body["status"]["certificate"].is_string());
-    let selection = Selection {
-        kind: kind(&body),
-        owner: call().owner,
-    };
+    let selection = Selection { kind: kind(&body), owner: call().owner };
     let mut watch = cluster.watch(&call(), &selection).await.unwrap();
     assert!(matches!(watch.next().await, Some(Ok(WatchEvent::Listed(objects))) if objects.is_empty()));
     assert!(poll!(watch.next()).is_pending());

@@ -45,9 +45,7 @@ fn body(name: u8, value: u8) -> Value {
 fn perform(lab: &mut Lab, act: &Act) -> Result<(), Error> {
     let patch = |lab: &mut Lab, name: u8, patch: Value| {
         let body = body(name, 0);
-        lab.server
-            .edit_as("other", &kind(&body), &key(&body), &patch)
-            .map(drop)
+        lab.server.edit_as("other", &kind(&body), &key(&body), &patch).map(drop)
     };
     match act {
         Act::Create(name, value) => lab.create(&body(*name, *value)).map(drop),
@@ -55,11 +53,9 @@ fn perform(lab: &mut Lab, act: &Act) -> Result<(), Error> {
             lab.update(&body(*name, *value)).map(drop)
         }
         Act::Update(..) => Ok(()),
-        Act::Edit(name, value) => patch(
-            lab,
-            *name,
-            json!({"data": {"1": value.to_string()}, "metadata": {"finalizers": null}}),
-        ),
+        Act::Edit(name, value) => {
+            patch(lab, *name, json!({"data": {"1": value.to_string()}, "metadata": {"finalizers": null}}))
+        }
         Act::Hold(name) => patch(lab, *name, json!({"metadata": {"finalizers": ["a.io/held"]}})),
         Act::Delete(name) => lab.delete(&body(*name, 0)).map(drop),
         Act::DeleteNamespace => lab.delete(&namespace("team")).map(drop),
@@ -116,12 +112,13 @@ proptest! {
             let before = lab.server.revision();
             let refused = perform(&mut lab, act).err();
             prop_assert!(lab.server.revision() >= before, "{act:?}: {refused:?}");
-            let newest = lab.server.objects().map(revision).max();
+            let newest = lab.server.objects().map(|object| revision(&object)).max();
             prop_assert!(newest <= Some(lab.server.revision()));
             watched.follow(&lab.server, &selection);
             let ours = lab.server.objects().filter(|object| object.kind == selection.kind && object.marks.is_some());
-            let there: Vec<_> = ours.map(|object| (&object.key, &object.resource_version)).collect();
-            let known: Vec<_> = watched.known.iter().map(|(key, object)| (key, &object.resource_version)).collect();
+            let there: Vec<_> = ours.map(|object| (object.key, object.resource_version)).collect();
+            let known = watched.known.values().map(|object| (object.key.clone(), object.resource_version.clone()));
+            let known: Vec<_> = known.collect();
             prop_assert_eq!(there, known);
         }
     }

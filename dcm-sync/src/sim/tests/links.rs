@@ -28,10 +28,7 @@ async fn create(cluster: &SimCluster) -> Result<Object, Error> {
 }
 
 async fn watch(cluster: &SimCluster) -> Watch {
-    let selection = Selection {
-        kind: kind(&body()),
-        owner: call().owner,
-    };
+    let selection = Selection { kind: kind(&body()), owner: call().owner };
     let mut watch = cluster.watch(&call(), &selection).await.unwrap();
     assert!(matches!(watch.next().await, Some(Ok(WatchEvent::Listed(_)))));
     watch
@@ -68,10 +65,7 @@ async fn a_hanging_cluster_answers_with_the_time_limit_and_its_watches_are_silen
     let mut open = watch(&cluster).await;
     cluster.set_link(Link::Hang);
     let began = clock.now();
-    assert!(matches!(
-        create(&cluster).await,
-        Err(Error::TimedOut { limit: LIMIT })
-    ));
+    assert!(matches!(create(&cluster).await, Err(Error::TimedOut { limit: LIMIT })));
     assert_eq!(clock.now(), began + LIMIT);
     assert!(!is_there(&cluster));
     cluster
@@ -79,10 +73,7 @@ async fn a_hanging_cluster_answers_with_the_time_limit_and_its_watches_are_silen
         .unwrap();
     assert!(poll!(open.next()).is_pending());
     cluster.set_link(Link::Up);
-    assert!(
-        matches!(open.next().await, Some(Ok(WatchEvent::Applied(_)))),
-        "it goes on where it was"
-    );
+    assert!(matches!(open.next().await, Some(Ok(WatchEvent::Applied(_)))), "it goes on where it was");
 }
 
 #[tokio::test(start_paused = true)]
@@ -110,16 +101,10 @@ async fn a_link_that_is_cut_under_way_loses_the_answer() {
 #[tokio::test(start_paused = true)]
 async fn a_lost_request_does_not_happen_and_one_with_a_lost_reply_does() {
     let (cluster, _) = cluster(|fleet| fleet);
-    cluster.set_faults(Faults {
-        lost_request: 1000,
-        ..Faults::NONE
-    });
+    cluster.set_faults(Faults { lost_request: 1000, ..Faults::NONE });
     assert!(matches!(create(&cluster).await, Err(Error::Unreachable { .. })));
     assert!(!is_there(&cluster));
-    cluster.set_faults(Faults {
-        lost_reply: 1000,
-        ..Faults::NONE
-    });
+    cluster.set_faults(Faults { lost_reply: 1000, ..Faults::NONE });
     assert!(matches!(create(&cluster).await, Err(Error::Unreachable { .. })));
     assert!(is_there(&cluster));
 }
@@ -127,10 +112,7 @@ async fn a_lost_request_does_not_happen_and_one_with_a_lost_reply_does() {
 #[tokio::test(start_paused = true)]
 async fn a_duplicate_arrives_twice_and_the_first_answer_counts() {
     let (cluster, _) = cluster(|fleet| fleet);
-    cluster.set_faults(Faults {
-        duplicated: 1000,
-        ..Faults::NONE
-    });
+    cluster.set_faults(Faults { duplicated: 1000, ..Faults::NONE });
     create(&cluster).await.unwrap();
     assert_eq!(cluster.server(|server| server.requests().count(Verb::Create)), 2);
 }
@@ -139,11 +121,7 @@ async fn a_duplicate_arrives_twice_and_the_first_answer_counts() {
 async fn a_request_that_is_late_happens_after_its_caller_gave_up() {
     let (cluster, clock) = cluster(|fleet| fleet.time_limit(Duration::from_millis(1)));
     let mut open = watch(&cluster).await;
-    cluster.set_faults(Faults {
-        delayed: 1000,
-        delay_max: Duration::from_secs(60),
-        ..Faults::NONE
-    });
+    cluster.set_faults(Faults { delayed: 1000, delay_max: Duration::from_secs(60), ..Faults::NONE });
     assert!(matches!(create(&cluster).await, Err(Error::TimedOut { .. })));
     assert!(!is_there(&cluster), "the seed makes it late");
     assert!(matches!(open.next().await, Some(Ok(WatchEvent::Applied(_)))));
@@ -155,18 +133,9 @@ async fn a_request_that_is_late_happens_after_its_caller_gave_up() {
 async fn errors_are_what_a_server_would_answer_and_refused_requests_do_not_happen() {
     let (cluster, _) = cluster(|fleet| fleet);
     let faults = [
-        Faults {
-            unauthorized: 1000,
-            ..Faults::NONE
-        },
-        Faults {
-            forbidden: 1000,
-            ..Faults::NONE
-        },
-        Faults {
-            too_many_requests: 1000,
-            ..Faults::NONE
-        },
+        Faults { unauthorized: 1000, ..Faults::NONE },
+        Faults { forbidden: 1000, ..Faults::NONE },
+        Faults { too_many_requests: 1000, ..Faults::NONE },
     ];
     let mut errors = Vec::new();
     for faults in faults {
@@ -187,14 +156,8 @@ async fn a_failing_server_did_it_or_not() {
     let mut happened = 0;
     for seed in 0..20 {
         let (cluster, _) = cluster(|fleet| fleet.seed(seed));
-        cluster.set_faults(Faults {
-            server_error: 1000,
-            ..Faults::NONE
-        });
-        assert!(matches!(
-            create(&cluster).await,
-            Err(Error::Server { code: 500, .. })
-        ));
+        cluster.set_faults(Faults { server_error: 1000, ..Faults::NONE });
+        assert!(matches!(create(&cluster).await, Err(Error::Server { code: 500, .. })));
         happened += i32::from(is_there(&cluster));
     }
     assert!((1..20).contains(&happened), "{happened} of 20 happened");
@@ -203,10 +166,7 @@ async fn a_failing_server_did_it_or_not() {
 #[tokio::test(start_paused = true)]
 async fn a_watch_can_be_broken_instead_of_telling_a_change() {
     let (cluster, _) = cluster(|fleet| fleet);
-    cluster.set_faults(Faults {
-        watch_broken: 1000,
-        ..Faults::NONE
-    });
+    cluster.set_faults(Faults { watch_broken: 1000, ..Faults::NONE });
     let mut open = watch(&cluster).await;
     assert!(poll!(open.next()).is_pending());
     create(&cluster).await.unwrap();
@@ -237,25 +197,14 @@ async fn a_dropped_call_leaves_the_cluster_whole() {
 #[tokio::test(start_paused = true)]
 async fn a_seed_repeats_a_whole_run() {
     async fn run(seed: u64) -> Vec<String> {
-        let latency = Latency {
-            min: Duration::ZERO,
-            max: Duration::from_millis(200),
-        };
+        let latency = Latency { min: Duration::ZERO, max: Duration::from_millis(200) };
         let (cluster, clock) = cluster(|fleet| fleet.seed(seed).latency(latency));
-        cluster.set_faults(Faults {
-            lost_request: 200,
-            lost_reply: 200,
-            server_error: 200,
-            ..Faults::NONE
-        });
+        cluster.set_faults(Faults { lost_request: 200, lost_reply: 200, server_error: 200, ..Faults::NONE });
         let mut outcomes = Vec::new();
         for number in 0..20 {
             let object = stamped(&config_map(&format!("c{number}"), &json!({})));
             let result = cluster.create(&call(), &object).await.map(|object| object.uid);
-            outcomes.push(format!(
-                "{:?} {result:?}",
-                clock.now().duration_since(TestClock::beginning())
-            ));
+            outcomes.push(format!("{:?} {result:?}", clock.now().duration_since(TestClock::beginning())));
         }
         outcomes
     }

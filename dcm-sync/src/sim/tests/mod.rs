@@ -36,12 +36,7 @@ pub(super) fn stamped(body: &Value) -> Stamped {
     let (owner, generation, hash) = (OwnerId::new("dcm").unwrap(), Generation(1), manifest.hash());
     Stamped {
         manifest,
-        marks: Marks {
-            owner,
-            context,
-            generation,
-            manifest: Some(hash),
-        },
+        marks: Marks { owner, context, generation, manifest: Some(hash) },
         labels: Arc::default(),
     }
 }
@@ -64,10 +59,7 @@ pub(super) fn key(body: &Value) -> ObjectKey {
 }
 
 pub(super) fn precondition(object: &Object) -> Precondition {
-    Precondition {
-        uid: object.uid.clone(),
-        resource_version: object.resource_version.clone(),
-    }
+    Precondition { uid: object.uid.clone(), resource_version: object.resource_version.clone() }
 }
 
 /// A server and its time.
@@ -83,12 +75,7 @@ impl Lab {
 
     pub(super) fn with(seed: u64, settings: Settings) -> Self {
         let now = TestClock::beginning();
-        let server = Server::new(
-            Arc::new(settings),
-            Some(Arc::new(FakeSigner)),
-            Seeded::new(seed),
-            now,
-        );
+        let server = Server::new(Arc::new(settings), Some(Arc::new(FakeSigner)), Seeded::new(seed), now);
         Self { server, now }
     }
 
@@ -98,13 +85,7 @@ impl Lab {
     }
 
     pub(super) fn ask(&mut self, operation: Operation) -> Result<Reply, Error> {
-        self.server.handle(
-            &Request {
-                call: call(),
-                operation,
-            },
-            self.now,
-        )
+        self.server.handle(&Request { call: call(), operation }, self.now)
     }
 
     fn written(&mut self, operation: Operation) -> Result<Object, Error> {
@@ -115,43 +96,26 @@ impl Lab {
     }
 
     pub(super) fn create(&mut self, body: &Value) -> Result<Object, Error> {
-        self.written(Operation::Create {
-            kind: kind(body),
-            key: key(body),
-            body: stamped(body).body(),
-        })
+        self.written(Operation::Create { kind: kind(body), key: key(body), body: stamped(body).body() })
     }
 
     pub(super) fn update(&mut self, body: &Value) -> Result<Object, Error> {
         let (observed, force) = (precondition(&self.get(body).unwrap()), false);
         let desired = stamped(body).body();
-        self.written(Operation::Update {
-            kind: kind(body),
-            key: key(body),
-            body: desired,
-            observed,
-            force,
-        })
+        self.written(Operation::Update { kind: kind(body), key: key(body), body: desired, observed, force })
     }
 
     pub(super) fn delete(&mut self, body: &Value) -> Result<Reply, Error> {
         let observed = precondition(&self.get(body).ok_or(Error::NotFound)?);
-        self.ask(Operation::Delete {
-            kind: kind(body),
-            key: key(body),
-            observed,
-        })
+        self.ask(Operation::Delete { kind: kind(body), key: key(body), observed })
     }
 
     pub(super) fn approve(&mut self, body: &Value) -> Result<Object, Error> {
         let observed = precondition(&self.get(body).unwrap());
-        self.written(Operation::Approve {
-            key: key(body),
-            observed,
-        })
+        self.written(Operation::Approve { key: key(body), observed })
     }
 
     pub(super) fn get(&self, body: &Value) -> Option<Object> {
-        self.server.object(&kind(body), &key(body)).unwrap().cloned()
+        self.server.object(&kind(body), &key(body)).unwrap()
     }
 }

@@ -23,14 +23,8 @@ fn a_namespace_goes_in_its_time_and_its_contents_before_it() {
     let going = lab.get(&namespace("team")).unwrap();
     assert_eq!(going.body["status"]["phase"], "Terminating");
     assert_eq!(going.deleting, Some(vec!["kubernetes".into()]));
-    assert!(
-        is_pending(&lab.delete(&namespace("team"))),
-        "deleting again changes nothing"
-    );
-    assert!(matches!(
-        lab.create(&inside("d", &Value::Null)),
-        Err(Error::Forbidden { .. })
-    ));
+    assert!(is_pending(&lab.delete(&namespace("team"))), "deleting again changes nothing");
+    assert!(matches!(lab.create(&inside("d", &Value::Null)), Err(Error::Forbidden { .. })));
 
     lab.wait(Duration::from_millis(2499));
     assert!(lab.get(&inside("c", &Value::Null)).is_some());
@@ -42,10 +36,7 @@ fn a_namespace_goes_in_its_time_and_its_contents_before_it() {
     lab.wait(Duration::from_millis(1));
     assert!(lab.get(&namespace("team")).is_none());
     assert_eq!(lab.server.next_due(), None);
-    assert!(matches!(
-        lab.create(&inside("d", &Value::Null)),
-        Err(Error::NotFound)
-    ));
+    assert!(matches!(lab.create(&inside("d", &Value::Null)), Err(Error::NotFound)));
 }
 
 #[test]
@@ -58,20 +49,12 @@ fn a_namespace_waits_for_the_last_object_that_is_held_back() {
     lab.delete(&namespace("team")).unwrap();
     lab.wait(Duration::from_secs(60));
     let waiting = lab.get(&namespace("team")).unwrap();
-    assert_eq!(
-        waiting.body["status"]["conditions"][0]["type"],
-        "NamespaceContentRemaining"
-    );
+    assert_eq!(waiting.body["status"]["conditions"][0]["type"], "NamespaceContentRemaining");
     for (name, is_there) in [("one", true), ("two", false)] {
         let held = lab.get(&inside(name, &Value::Null)).unwrap();
         assert_eq!(held.deleting, Some(vec!["a.io/held".into()]));
         lab.server
-            .edit_as(
-                "other",
-                &held.kind,
-                &held.key,
-                &json!({"metadata": {"finalizers": null}}),
-            )
+            .edit_as("other", &held.kind, &held.key, &json!({"metadata": {"finalizers": null}}))
             .unwrap();
         assert!(lab.get(&inside(name, &Value::Null)).is_none());
         assert_eq!(lab.get(&namespace("team")).is_some(), is_there);
@@ -87,14 +70,7 @@ fn a_namespace_with_a_finalizer_of_somebody_else_waits_for_it() {
     lab.delete(&body).unwrap();
     lab.wait(Duration::from_secs(60));
     assert_eq!(lab.get(&body).unwrap().deleting, Some(vec!["a.io/held".into()]));
-    lab.server
-        .edit_as(
-            "other",
-            &made.kind,
-            &made.key,
-            &json!({"metadata": {"finalizers": null}}),
-        )
-        .unwrap();
+    lab.server.edit_as("other", &made.kind, &made.key, &json!({"metadata": {"finalizers": null}})).unwrap();
     assert!(lab.get(&body).is_none());
 }
 
@@ -102,10 +78,7 @@ fn a_namespace_with_a_finalizer_of_somebody_else_waits_for_it() {
 fn the_system_namespaces_can_not_be_deleted() {
     let mut lab = Lab::new();
     for name in ["default", "kube-system"] {
-        assert!(matches!(
-            lab.delete(&namespace(name)),
-            Err(Error::Forbidden { .. })
-        ));
+        assert!(matches!(lab.delete(&namespace(name)), Err(Error::Forbidden { .. })));
     }
 }
 
