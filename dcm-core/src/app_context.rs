@@ -217,7 +217,8 @@ mod tests {
     use serde_json::json;
 
     fn step(stage: u16, name: &str) -> Step {
-        let body = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "n"}});
+        let body =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "n"}});
         let manifest = Manifest::new(body).unwrap();
         let action = Action::Apply { manifest, existing: Existing::Refuse };
         Step { app: AppName::new("app").unwrap(), stage: Stage(stage), action }

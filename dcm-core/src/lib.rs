@@ -2,7 +2,19 @@
 
 pub mod app_context;
 pub mod hash;
+#[cfg(feature = "logical-cloud")]
+pub mod kubeconfig;
+#[cfg(feature = "logical-cloud")]
+pub mod logical_cloud;
 pub mod manifest;
 pub mod name;
+#[cfg(feature = "pki")]
+pub mod pki;
+pub mod plan;
 pub mod port;
+pub mod refusal;
+#[cfg(feature = "logical-cloud")]
+pub mod render;
 pub mod secret;
+pub mod status;
+pub mod subject;

@@ -33,7 +33,11 @@ impl GroupVersionKind {
     /// `apiVersion` as manifests spell it: `v1`, `apps/v1`.
     #[must_use]
     pub fn api_version(&self) -> String {
-        if self.group.is_empty() { self.version.to_string() } else { format!("{}/{}", self.group, self.version) }
+        if self.group.is_empty() {
+            self.version.to_string()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
     }
 
     /// True for the kind that holds namespaced objects together.

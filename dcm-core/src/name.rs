@@ -37,12 +37,10 @@ pub const API_NAME_RULE: &str =
     "1 to 128 of letters, digits, '-', '_' and '.', beginning and ending with a letter or digit";
 
 /// The rule of DNS labels.
-pub const DNS_LABEL_RULE: &str =
-    "1 to 63 of lower-case letters, digits and '-', beginning and ending with a letter or digit (RFC 1123 label)";
+pub const DNS_LABEL_RULE: &str = "1 to 63 of lower-case letters, digits and '-', beginning and ending with a letter or digit (RFC 1123 label)";
 
 /// The rule of label values that are not empty.
-pub const LABEL_VALUE_RULE: &str =
-    "1 to 63 of letters, digits, '-', '_' and '.', beginning and ending with a letter or digit (Kubernetes label value)";
+pub const LABEL_VALUE_RULE: &str = "1 to 63 of letters, digits, '-', '_' and '.', beginning and ending with a letter or digit (Kubernetes label value)";
 
 /// True when the text follows [`LABEL_VALUE_RULE`].
 #[must_use]
@@ -160,7 +158,6 @@ macro_rules! name_type {
         }
     };
 }
-
 
 name_type!(
     /// Name of a project, the owner of logical clouds.

@@ -1,1 +1,56 @@
-//! To be written.
+//! Where documents are kept.
+//!
+//! Backends of the [`Store`](dcm_core::port::store::Store) port, each behind a feature:
+//!
+//! | Feature | Type | What it is for |
+//! |---|---|---|
+//! | `memory` (default) | `MemoryStore` | tests, examples, short-lived programs |
+//! | `sqlite` | `SqliteStore` | one durable file, shared by the processes of one host |
+//! | `encrypted` | `EncryptedStore` | keeps secret fields as ciphertext, over any other store |
+//! | `conformance` | `conformance` | the suite that every backend passes, ours or yours |
+//!
+//! [`open`] takes a URL instead. Whoever writes a backend finds what all backends refuse alike in [`rules`].
+#![cfg_attr(feature = "memory", doc = "```")]
+#![cfg_attr(not(feature = "memory"), doc = "```ignore")]
+//! use dcm_core::port::store::{Document, Path, Prefix, StoreExt, Write};
+//!
+//! # tokio::runtime::Runtime::new().unwrap().block_on(async {
+//! let store = dcm_store::open("memory:").await?;
+//! let path = Path::new("projects/p1")?;
+//! let document = Document::from_value(&serde_json::json!({ "description": "ours" }))?;
+//!
+//! let version = store.write_one(Write::Create { path: path.clone(), document: document.clone() }).await?;
+//! assert_eq!(store.get(&path).await?.map(|entry| entry.document), Some(document.clone()));
+//!
+//! // Writes say what they expect: whoever comes second with the same version learns of it.
+//! let update = Write::Update { path: path.clone(), version, document };
+//! store.write_one(update.clone()).await?;
+//! assert!(store.write_one(update).await.is_err());
+//!
+//! assert_eq!(store.list_all(&Prefix::below(&Path::new("projects")?)).await?.len(), 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+//! ```
+
+#[cfg(feature = "conformance")]
+pub mod conformance;
+#[cfg(feature = "encrypted")]
+pub mod encrypted;
+#[cfg(any(feature = "memory", feature = "sqlite"))]
+mod hub;
+mod json;
+#[cfg(feature = "memory")]
+pub mod memory;
+mod open;
+#[cfg(any(feature = "sqlite", feature = "encrypted"))]
+mod private_file;
+pub mod rules;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
+
+#[cfg(feature = "encrypted")]
+pub use encrypted::{EncryptedStore, Keyring};
+#[cfg(feature = "memory")]
+pub use memory::MemoryStore;
+pub use open::{OpenError, open};
+#[cfg(feature = "sqlite")]
+pub use sqlite::SqliteStore;

@@ -1,6 +1,14 @@
-//! To be written.
+//! The sync engine.
 
+mod contexts;
 #[cfg(feature = "contract")]
 pub mod contract;
+pub mod engine;
+mod record;
+#[cfg(feature = "tokio")]
+pub mod runtime;
 #[cfg(feature = "sim")]
 pub mod sim;
+
+pub use contexts::Contexts;
+pub use record::WorkerId;

@@ -41,6 +41,11 @@ pub const LABEL_CONTEXT: &str = "dcm.internal/context";
 pub const ANNOTATION_GENERATION: &str = "dcm.internal/generation";
 /// Annotation: hash of the manifest that was last written.
 pub const ANNOTATION_MANIFEST: &str = "dcm.internal/manifest";
+/// Annotation: present, with the value `adopted`, on objects that were there before us and are never deleted by us.
+/// It is written together with our labels, so that a crash can't make an adopted object look like one of our making.
+pub const ANNOTATION_ORIGIN: &str = "dcm.internal/origin";
+/// Value of [`ANNOTATION_ORIGIN`] for adopted objects.
+pub const ORIGIN_ADOPTED: &str = "adopted";
 
 /// Grows with every change of a shard's owner; later than everything that an earlier owner sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -73,7 +78,18 @@ impl Call {
     }
 }
 
-/// What marks an object as ours: two labels, to find it by, and two annotations.
+/// Where an object of ours comes from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// We made it, and we delete it.
+    #[default]
+    Created,
+    /// It was there before us; it is released in the end and never deleted.
+    Adopted,
+}
+
+/// What marks an object as ours: two labels, to find it by, and annotations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Marks {
     /// The installation.
@@ -84,6 +100,8 @@ pub struct Marks {
     pub generation: Generation,
     /// Hash of the manifest that was last written; none when the annotation is gone or unreadable.
     pub manifest: Option<ContentHash>,
+    /// Where the object comes from.
+    pub origin: Origin,
 }
 
 impl Marks {
@@ -95,8 +113,14 @@ impl Marks {
         Some(Self {
             owner: OwnerId::new(label(LABEL_OWNER)?).ok()?,
             context: ContextId::new(label(LABEL_CONTEXT)?).ok()?,
-            generation: Generation(annotation(ANNOTATION_GENERATION).and_then(|text| text.parse().ok()).unwrap_or(0)),
+            generation: Generation(
+                annotation(ANNOTATION_GENERATION).and_then(|text| text.parse().ok()).unwrap_or(0),
+            ),
             manifest: annotation(ANNOTATION_MANIFEST).and_then(|text| text.parse().ok()),
+            origin: match annotation(ANNOTATION_ORIGIN) {
+                Some(ORIGIN_ADOPTED) => Origin::Adopted,
+                _ => Origin::Created,
+            },
         })
     }
 }
@@ -127,6 +151,9 @@ impl Stamped {
         annotations.insert(ANNOTATION_GENERATION.into(), self.marks.generation.to_string().into());
         if let Some(hash) = self.marks.manifest {
             annotations.insert(ANNOTATION_MANIFEST.into(), hash.to_string().into());
+        }
+        if self.marks.origin == Origin::Adopted {
+            annotations.insert(ANNOTATION_ORIGIN.into(), ORIGIN_ADOPTED.into());
         }
         body
     }
@@ -378,7 +405,10 @@ impl Error {
     pub fn is_about_cluster(&self) -> bool {
         matches!(
             self,
-            Self::Unreachable { .. } | Self::TimedOut { .. } | Self::Unauthorized { .. } | Self::Kubeconfig { .. }
+            Self::Unreachable { .. }
+                | Self::TimedOut { .. }
+                | Self::Unauthorized { .. }
+                | Self::Kubeconfig { .. }
         )
     }
 }
@@ -402,7 +432,12 @@ pub trait Cluster: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`Error`]; a missing object is `None`, a missing kind [`Error::UnknownKind`].
-    async fn get(&self, call: &Call, kind: &GroupVersionKind, key: &ObjectKey) -> Result<Option<Object>, Error>;
+    async fn get(
+        &self,
+        call: &Call,
+        kind: &GroupVersionKind,
+        key: &ObjectKey,
+    ) -> Result<Option<Object>, Error>;
 
     /// Makes an object.
     ///
@@ -457,7 +492,7 @@ pub trait Cluster: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`Error`], among them [`Error::Conflict`] and [`Error::NotFound`].
-    async fn approve(&self, call: &Call, observed: &Object) -> Result<Object, Error>;
+    async fn approve(&self, call: &Call, key: &ObjectKey, observed: &Precondition) -> Result<Object, Error>;
 
     /// Issues a token for a ServiceAccount.
     ///
@@ -501,6 +536,7 @@ mod tests {
             context: ContextId::new("lc-1").unwrap(),
             generation: Generation(3),
             manifest: Some(manifest.hash()),
+            origin: Origin::Adopted,
         };
         let labels = BTreeMap::from([("dcm.internal/project".to_owned(), "p".to_owned())]);
         Stamped { manifest, marks, labels: Arc::new(labels) }
@@ -508,7 +544,8 @@ mod tests {
 
     #[test]
     fn what_is_stamped_can_be_read_back() {
-        let body = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "labels": {"a": "b"}}});
+        let body =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "labels": {"a": "b"}}});
         let stamped = stamped(body);
         assert_eq!(Marks::read(&stamped.body()), Some(stamped.marks.clone()));
         assert_eq!(stamped.body()["metadata"]["labels"]["a"], "b");

@@ -1,6 +1,7 @@
 //! What the core needs from outside, as traits with written contracts. Adapters implement them.
 
-pub mod cluster;
 pub mod clock;
+pub mod cluster;
+pub mod key_source;
 pub mod store;
 pub mod synchronizer;

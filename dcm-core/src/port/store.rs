@@ -20,6 +20,7 @@
 //!   list again. To follow from a known state, watch first and list then.
 //! - **Unknown outcome**: when a write fails with [`Error::Unavailable`], it may have happened. Read before deciding.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -58,7 +59,11 @@ impl Path {
         let legal = text.len() <= PATH_BYTES_MAX
             && text.split('/').all(|segment| !segment.is_empty())
             && !text.chars().any(char::is_control);
-        if legal { Ok(Self(text.into())) } else { Err(InvalidPath(text.chars().take(PATH_BYTES_MAX).collect())) }
+        if legal {
+            Ok(Self(text.into()))
+        } else {
+            Err(InvalidPath(text.chars().take(PATH_BYTES_MAX).collect()))
+        }
     }
 
     /// The path as text.
@@ -70,6 +75,13 @@ impl Path {
     /// The segments.
     pub fn segments(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.0.split('/')
+    }
+}
+
+impl Borrow<str> for Path {
+    /// Ordered as its text, so that a map of paths can be asked from a [`Prefix`] on, which is no path.
+    fn borrow(&self) -> &str {
+        &self.0
     }
 }
 
@@ -141,7 +153,8 @@ impl Document {
     /// # Errors
     /// [`Error::Invalid`] when the value has no JSON form or is over [`DOCUMENT_BYTES_MAX`].
     pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Self, Error> {
-        let text = serde_json::to_string(value).map_err(|source| Error::Invalid { reason: source.to_string() })?;
+        let text =
+            serde_json::to_string(value).map_err(|source| Error::Invalid { reason: source.to_string() })?;
         if text.len() > DOCUMENT_BYTES_MAX {
             let reason = format!("the document has {} bytes, more than {DOCUMENT_BYTES_MAX}", text.len());
             return Err(Error::Invalid { reason });
@@ -235,7 +248,7 @@ impl Write {
 pub struct PageRequest {
     /// Only paths after this one; none: from the beginning.
     pub after: Option<Path>,
-    /// At most so many documents; none, or more than [`PAGE_MAX`]: [`PAGE_MAX`].
+    /// At most so many documents; none, or more than [`PAGE_MAX`]: [`PAGE_MAX`]. Zero is refused: such pages never end.
     pub limit: Option<usize>,
 }
 
@@ -356,7 +369,7 @@ pub trait Store: Send + Sync + 'static {
     /// Reads one page of the documents below a prefix.
     ///
     /// # Errors
-    /// [`Error`]; nothing below the prefix is an empty page.
+    /// [`Error`]; [`Error::Invalid`] for pages of no documents. Nothing below the prefix is an empty page.
     async fn list(&self, prefix: &Prefix, page: &PageRequest) -> Result<Page, Error>;
 
     /// Applies writes in order and gives the version of each (of a deleted document: the version it had).

@@ -1,1 +1,165 @@
-//! x
+//! Where desired state is handed over: the linked engine, or another one over the wire.
+//!
+//! # Contract
+//! - Each call returns when what it asks for is stored; a watcher of the context follows the work.
+//! - `apply` replaces the whole desired state of its context and gives the generation that did. It touches no
+//!   cluster itself.
+//! - Repeating a call changes nothing: an `apply` of an equal context gives the same generation again.
+//! - A namespace of a cluster belongs to one context at a time: a second one that asks for it is refused with
+//!   [`Error::NamespaceTaken`], and nothing of it is stored.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures::stream::BoxStream;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::app_context::{AppContext, Generation};
+use crate::name::{ClusterId, ContextId};
+use crate::port::store;
+use crate::secret::Secret;
+use crate::status::ContextStatus;
+
+/// What a cluster gave for a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum Issued {
+    /// A signed certificate, PEM as the cluster gave it. Whoever hands it out checks it first.
+    Certificate {
+        /// The certificate chain, PEM.
+        pem: Arc<str>,
+    },
+    /// A token.
+    Token {
+        /// The token.
+        token: Secret,
+        /// When it ends.
+        expires: Timestamp,
+    },
+}
+
+/// The results of an app context: by cluster, then by the request's name.
+pub type Results = BTreeMap<ClusterId, BTreeMap<Arc<str>, Issued>>;
+
+/// How an app context is removed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Removal {
+    /// Delete namespaces together with what others put in them; otherwise such a namespace is kept and released.
+    #[serde(default)]
+    pub delete_contents: bool,
+}
+
+/// Why a synchronizer refused or failed.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Error {
+    /// There is no such app context.
+    #[error("there is no app context {id}")]
+    NotFound {
+        /// Which one.
+        id: ContextId,
+    },
+    /// The namespace belongs to another app context.
+    #[error("namespace {namespace} of cluster {cluster} belongs to app context {winner}")]
+    NamespaceTaken {
+        /// The namespace.
+        namespace: Arc<str>,
+        /// The cluster.
+        cluster: ClusterId,
+        /// Whom it belongs to.
+        winner: ContextId,
+    },
+    /// The app context is not removed yet, so it can't be forgotten.
+    #[error("app context {id} is not removed yet")]
+    NotRemoved {
+        /// Which one.
+        id: ContextId,
+    },
+    /// The desired state breaks a rule.
+    #[error("the app context is refused: {reason}")]
+    Invalid {
+        /// The rule.
+        reason: String,
+    },
+    /// Somebody else changed the same app context in the same moment; ask again.
+    #[error("app context {id} was changed by somebody else meanwhile")]
+    Contended {
+        /// Which one.
+        id: ContextId,
+    },
+    /// The engine's store failed.
+    #[error("the engine's store failed")]
+    Store(#[from] store::Error),
+}
+
+impl Error {
+    /// True when the same call may succeed later without anybody changing anything.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::Contended { .. } => true,
+            Self::Store(source) => source.is_retryable(),
+            Self::NotFound { .. }
+            | Self::NamespaceTaken { .. }
+            | Self::NotRemoved { .. }
+            | Self::Invalid { .. } => false,
+        }
+    }
+}
+
+/// Follows one app context: its status now, and again after each change; ends when the context is forgotten.
+pub type StatusStream = BoxStream<'static, Result<ContextStatus, Error>>;
+
+/// Takes desired state and brings it about. The contract is in the [module's documentation](self).
+#[async_trait]
+pub trait Synchronizer: Send + Sync + 'static {
+    /// Replaces the desired state of an app context, or makes one.
+    ///
+    /// # Errors
+    /// [`Error`].
+    async fn apply(&self, context: &AppContext) -> Result<Generation, Error>;
+
+    /// Wants an app context gone from its clusters.
+    ///
+    /// # Errors
+    /// [`Error`].
+    async fn remove(&self, id: &ContextId, removal: Removal) -> Result<Generation, Error>;
+
+    /// Pauses the work on an app context: no request starts after what is under way.
+    ///
+    /// # Errors
+    /// [`Error`].
+    async fn stop(&self, id: &ContextId) -> Result<(), Error>;
+
+    /// Goes on with a paused app context.
+    ///
+    /// # Errors
+    /// [`Error`].
+    async fn resume(&self, id: &ContextId) -> Result<(), Error>;
+
+    /// Drops the records of an app context that is removed.
+    ///
+    /// # Errors
+    /// [`Error`], among them [`Error::NotRemoved`]. A context that does not exist is forgotten already.
+    async fn forget(&self, id: &ContextId) -> Result<(), Error>;
+
+    /// The status of an app context; none when there is no such context.
+    ///
+    /// # Errors
+    /// [`Error`].
+    async fn status(&self, id: &ContextId) -> Result<Option<ContextStatus>, Error>;
+
+    /// What clusters issued for an app context's requests.
+    ///
+    /// # Errors
+    /// [`Error`].
+    async fn results(&self, id: &ContextId) -> Result<Results, Error>;
+
+    /// Follows an app context.
+    ///
+    /// # Errors
+    /// [`Error`].
+    async fn watch(&self, id: &ContextId) -> Result<StatusStream, Error>;
+}

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use dcm_core::port::cluster::{Error, Object};
+use dcm_core::port::cluster::{Error, Object, Precondition};
 use serde_json::{Value, json};
 
 use super::subject::{Subject, key, kind, must};
@@ -38,11 +38,17 @@ fn conditions(object: &Object) -> Vec<&str> {
     conditions.into_iter().flatten().filter_map(|condition| condition["type"].as_str()).collect()
 }
 
+async fn approve_observed(subject: &Subject, observed: &Object) -> Result<Object, Error> {
+    let state =
+        Precondition { uid: observed.uid.clone(), resource_version: observed.resource_version.clone() };
+    subject.cluster.approve(&subject.call, &observed.key, &state).await
+}
+
 /// Approves what is there, again when a controller wrote in between.
 async fn approve(subject: &Subject, body: &Value) -> Object {
     subject
         .until("an approval without a conflict", || async {
-            match subject.cluster.approve(&subject.call, &subject.there(body).await).await {
+            match approve_observed(subject, &subject.there(body).await).await {
                 Err(Error::Conflict) => None,
                 result => Some(must(result, "approve")),
             }
@@ -88,11 +94,11 @@ pub async fn approval_needs_the_observed_state(subject: &Subject) {
     let body = request(subject, "csr-state");
     let made = subject.create(&body).await;
     subject.edit(&body, json!({"metadata": {"labels": {"theirs": "a"}}})).await;
-    let error = subject.cluster.approve(&subject.call, &made).await.err();
+    let error = approve_observed(subject, &made).await.err();
     assert!(matches!(error, Some(Error::Conflict)), "{error:?}");
     let there = subject.there(&body).await;
     assert_eq!(conditions(&there), Vec::<&str>::new());
     subject.delete(&body).await;
-    let error = subject.cluster.approve(&subject.call, &there).await.err();
+    let error = approve_observed(subject, &there).await.err();
     assert!(matches!(error, Some(Error::NotFound | Error::Conflict)), "{error:?}");
 }

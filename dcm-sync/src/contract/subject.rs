@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use dcm_core::app_context::Generation;
 use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey, kind_of};
 use dcm_core::port::clock::Clock;
-use dcm_core::port::cluster::{Call, Cluster, Error, Marks, Object, Precondition, Stamped};
+use dcm_core::port::cluster::{Call, Cluster, Error, Marks, Object, Origin, Precondition, Stamped};
 use serde_json::{Value, json};
 
 /// The field manager under which [`Other`] writes.
@@ -107,8 +107,13 @@ impl Subject {
         let manifest = must(Manifest::new(body.clone()), "a body of the suite is a manifest");
         let Some(context) = self.call.context.clone() else { panic!("the suite's calls need a context") };
         let generation = Generation(generation);
-        let marks =
-            Marks { owner: self.call.owner.clone(), context, generation, manifest: Some(manifest.hash()) };
+        let marks = Marks {
+            owner: self.call.owner.clone(),
+            context,
+            generation,
+            manifest: Some(manifest.hash()),
+            origin: Origin::Created,
+        };
         Stamped { manifest, marks, labels: Arc::new(BTreeMap::new()) }
     }
 

@@ -202,10 +202,8 @@ impl Cluster for SimCluster {
         Ok(watch::watch(self.site.clone(), selection.clone(), listed, revision))
     }
 
-    async fn approve(&self, call: &Call, observed: &Object) -> Result<Object, Error> {
-        let state =
-            Precondition { uid: observed.uid.clone(), resource_version: observed.resource_version.clone() };
-        let operation = Operation::Approve { key: observed.key.clone(), observed: state };
+    async fn approve(&self, call: &Call, key: &ObjectKey, observed: &Precondition) -> Result<Object, Error> {
+        let operation = Operation::Approve { key: key.clone(), observed: observed.clone() };
         reply!(self.ask(call, operation), Reply::Written(object) => object)
     }
 

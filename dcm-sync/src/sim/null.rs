@@ -10,8 +10,8 @@ use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ClusterId;
 use dcm_core::port::clock::Clock;
 use dcm_core::port::cluster::{
-    Access, Call, Cluster, ClusterUid, Clusters, Contents, Deletion, Error, IssuedToken, Object,
-    Precondition, Selection, ServerInfo, Stamped, Watch, WatchEvent,
+    Access, Call, Cluster, ClusterUid, Clusters, Contents, Deletion, Error, IssuedToken, Marks, Object,
+    Origin, Precondition, Selection, ServerInfo, Stamped, Watch, WatchEvent,
 };
 use dcm_core::secret::Secret;
 use futures::{StreamExt as _, stream};
@@ -171,11 +171,24 @@ impl Cluster for NullCluster {
         Ok(stream::iter([Ok(WatchEvent::Listed(Vec::new()))]).chain(stream::pending()).boxed())
     }
 
-    async fn approve(&self, _: &Call, observed: &Object) -> Result<Object, Error> {
-        let mut body = (*observed.body).clone();
+    async fn approve(&self, call: &Call, key: &ObjectKey, observed: &Precondition) -> Result<Object, Error> {
+        let marks = call.context.clone().map(|context| Marks {
+            owner: call.owner.clone(),
+            context,
+            generation: call.generation,
+            manifest: None,
+            origin: Origin::Created,
+        });
         let conditions = json!([{"type": "Approved", "status": "True"}]);
-        body["status"] = json!({"conditions": conditions, "certificate": CERTIFICATE});
-        Ok(Object { resource_version: self.write(), body: Arc::new(body), ..observed.clone() })
+        Ok(Object {
+            kind: GroupVersionKind::new(&key.group, "v1", &key.kind),
+            key: key.clone(),
+            uid: observed.uid.clone(),
+            resource_version: self.write(),
+            marks,
+            deleting: None,
+            body: Arc::new(json!({"status": {"conditions": conditions, "certificate": CERTIFICATE}})),
+        })
     }
 
     async fn issue_token(&self, _: &Call, _: &TokenRequest) -> Result<IssuedToken, Error> {

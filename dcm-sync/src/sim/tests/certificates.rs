@@ -137,7 +137,7 @@ async fn a_watch_tells_in_virtual_time_that_the_cleaner_removed_a_request() {
     let made = cluster.create(&call(), &stamped(&request("a"))).await.unwrap();
     let selection = Selection { kind: made.kind.clone(), owner: call().owner };
     let mut watch = cluster.watch(&call(), &selection).await.unwrap();
-    cluster.approve(&call(), &made).await.unwrap();
+    cluster.approve(&call(), &made.key, &precondition(&made)).await.unwrap();
     let mut told = Vec::new();
     loop {
         match watch.next().await.unwrap().unwrap() {

@@ -43,7 +43,7 @@ async fn a_null_fleet_says_yes_and_counts() {
     assert_ne!(updated.resource_version, made.resource_version);
     let deleted = cluster.delete(&call(), &made.kind, &made.key, &precondition(&updated)).await;
     assert_eq!(deleted.unwrap(), Deletion::Gone);
-    let approved = cluster.approve(&call(), &made).await.unwrap();
+    let approved = cluster.approve(&call(), &made.key, &precondition(&made)).await.unwrap();
     assert!(approved.body["status"]["certificate"].is_string());
     let selection = Selection { kind: kind(&body), owner: call().owner };
     let mut watch = cluster.watch(&call(), &selection).await.unwrap();

@@ -14,7 +14,7 @@ use std::time::Duration;
 use dcm_core::app_context::Generation;
 use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey, kind_of};
 use dcm_core::name::{ContextId, OwnerId};
-use dcm_core::port::cluster::{Call, Error, Fence, Marks, Object, Precondition, Stamped};
+use dcm_core::port::cluster::{Call, Error, Fence, Marks, Object, Origin, Precondition, Stamped};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ pub(super) fn stamped(body: &Value) -> Stamped {
     let (owner, generation, hash) = (OwnerId::new("dcm").unwrap(), Generation(1), manifest.hash());
     Stamped {
         manifest,
-        marks: Marks { owner, context, generation, manifest: Some(hash) },
+        marks: Marks { owner, context, generation, manifest: Some(hash), origin: Origin::Created },
         labels: Arc::default(),
     }
 }

@@ -1,0 +1,151 @@
+//! An environment: one etcd, some clusters on it, and the guard that ends them.
+
+mod shared;
+mod start;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+pub use self::shared::SharedEnvironment;
+use crate::Error;
+use crate::cluster::Cluster;
+use crate::guard::Guard;
+use crate::process::Server;
+use crate::programs::Lookup;
+use crate::ready::lock;
+use crate::runtime;
+
+/// How long the servers may take to become ready, unless the builder says otherwise: ten times what three clusters need
+/// on two cores, because a machine that compiles and tests at the same time is slow.
+pub const START_TIMEOUT: Duration = Duration::from_secs(90);
+
+/// Set to `1`, it keeps the folder of every environment.
+const KEEP_VARIABLE: &str = "DCM_TESTENV_KEEP";
+
+/// What an environment is to be.
+#[derive(Debug, Clone)]
+pub struct Builder {
+    clusters: usize,
+    lookup: Lookup,
+    start_timeout: Duration,
+    keep: bool,
+}
+
+impl Builder {
+    /// How many clusters there are to be; one, if nothing is said. With none there is etcd alone.
+    #[must_use]
+    pub fn clusters(mut self, clusters: usize) -> Self {
+        self.clusters = clusters;
+        self
+    }
+
+    /// Where the programs are looked for; where the environment variables say, if nothing is said.
+    #[must_use]
+    pub fn lookup(mut self, lookup: Lookup) -> Self {
+        self.lookup = lookup;
+        self
+    }
+
+    /// How long the servers may take to become ready; [`START_TIMEOUT`], if nothing is said. Building the programs does
+    /// not count.
+    #[must_use]
+    pub fn start_timeout(mut self, start_timeout: Duration) -> Self {
+        self.start_timeout = start_timeout;
+        self
+    }
+
+    /// Whether the folder with logs and data stays when the environment ends; `DCM_TESTENV_KEEP=1` says so for all.
+    #[must_use]
+    pub fn keep(mut self, keep: bool) -> Self {
+        self.keep = keep;
+        self
+    }
+
+    /// Starts all servers and waits until they are ready.
+    ///
+    /// # Errors
+    /// When a program is missing and can't be built, or a server does not start or does not become ready in time.
+    pub async fn start(self) -> Result<Environment, Error> {
+        let handle = runtime::handle().map_err(Error::Runtime)?;
+        runtime::run(handle, start::start(self, handle)).await
+    }
+}
+
+/// Real servers that live as long as this value, or as this process.
+///
+/// When the value is dropped, the servers are killed and the folder is deleted before the drop is over. When the process
+/// ends without that, by `SIGKILL` too, the guard does it.
+#[derive(Debug)]
+pub struct Environment {
+    clusters: Vec<Cluster>,
+    etcd: Mutex<Server>,
+    etcd_address: SocketAddr,
+    kubectl: PathBuf,
+    folder: PathBuf,
+    // The last field: it is dropped, and waited for, after the servers.
+    guard: Mutex<Guard>,
+}
+
+impl Environment {
+    /// Says what an environment is to be.
+    pub fn builder() -> Builder {
+        Builder {
+            clusters: 1,
+            lookup: Lookup::from_environment(),
+            start_timeout: START_TIMEOUT,
+            keep: std::env::var_os(KEEP_VARIABLE).is_some_and(|value| value == "1"),
+        }
+    }
+
+    /// The clusters, in the order of their names.
+    pub fn clusters(&self) -> &[Cluster] {
+        &self.clusters
+    }
+
+    /// The folder of the environment: logs, certificates and data.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The URL of etcd; the keys of a cluster have its name as prefix.
+    pub fn etcd_url(&self) -> String {
+        format!("http://{}", self.etcd_address)
+    }
+
+    /// The file of `kubectl`; [`Cluster::kubectl`] is easier to use.
+    pub fn kubectl(&self) -> &Path {
+        &self.kubectl
+    }
+
+    /// The process ids of all servers that were started and not killed.
+    pub fn process_ids(&self) -> Vec<u32> {
+        let etcd = lock(&self.etcd).process_id();
+        etcd.into_iter().chain(self.clusters.iter().flat_map(Cluster::process_ids)).collect()
+    }
+
+    /// Keeps the folder when the environment ends, and says on standard error where it is.
+    pub fn keep_folder(&self) {
+        let mut guard = lock_guard(&self.guard);
+        match guard.keep() {
+            Ok(()) => eprintln!("testenv: keeping {}", guard.folder().display()),
+            Err(error) => eprintln!("testenv: could not keep {}: {error}", guard.folder().display()),
+        }
+    }
+}
+
+impl Drop for Environment {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.keep_folder();
+        }
+        // All servers at once; the fields, dropped after this, wait for the end of each.
+        lock_guard(&self.guard).release();
+    }
+}
+
+/// A guard whose lock was poisoned still guards.
+fn lock_guard(guard: &Mutex<Guard>) -> MutexGuard<'_, Guard> {
+    guard.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,338 @@
+//! A TCP proxy in front of a server that can be made to fail, at run time.
+//!
+//! It knows nothing of what it carries; the TLS of the server goes through it untouched.
+//! A change has taken place when the call that asks for it returns: after [`Proxy::cut`] no connection is left.
+
+mod connection;
+
+use std::io;
+use std::net::{SocketAddr, TcpListener as BlockingListener};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::runtime;
+
+/// What a proxy does with its connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// None: everything is forwarded.
+    None,
+    /// No connection is accepted (they are refused), and none is left.
+    Cut,
+    /// Connections are accepted and kept, and nothing is forwarded on them, as when packets are lost on the way. What
+    /// was sent meanwhile is forwarded when the fault ends.
+    Hang,
+    /// Whatever is forwarded arrives this much later, in both directions.
+    Delay(Duration),
+}
+
+/// Why a proxy could not change its ways.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The port of the proxy is not to be had.
+    #[error("the proxy could not listen on {address}")]
+    Listen {
+        /// The address of the proxy, which stays the same for its whole life.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl Error {
+    /// Whether the same call can succeed later: the port may become free.
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::Listen { .. } => true,
+        }
+    }
+}
+
+/// A proxy on a port of its own.
+///
+/// It belongs to an environment and runs in the background, whatever runtime the test has.
+#[derive(Debug)]
+pub struct Proxy {
+    runtime: Handle,
+    shared: Arc<Shared>,
+}
+
+/// What the tasks of a proxy see of it.
+#[derive(Debug)]
+struct Shared {
+    address: SocketAddr,
+    target: SocketAddr,
+    fault: watch::Sender<Fault>,
+    /// Every connection holds a receiver for as long as it lives; `true` tells it to end at once.
+    reset: Mutex<watch::Sender<bool>>,
+    /// The task that owns the listening socket; none while the proxy is cut. Changes take turns here.
+    accepting: tokio::sync::Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Proxy {
+    /// Starts a proxy on a port that was reserved for it; must run on the runtime that is given.
+    pub(crate) fn start(
+        runtime: &Handle,
+        listener: BlockingListener,
+        target: SocketAddr,
+    ) -> Result<Self, io::Error> {
+        let address = listener.local_addr()?;
+        listener.set_nonblocking(true)?;
+        let _context = runtime.enter();
+        let listener = TcpListener::from_std(listener)?;
+        let shared = Arc::new(Shared {
+            address,
+            target,
+            fault: watch::Sender::new(Fault::None),
+            reset: Mutex::new(watch::Sender::new(false)),
+            accepting: tokio::sync::Mutex::new(None),
+        });
+        let accepting = runtime.spawn(accept(listener, Arc::clone(&shared)));
+        // Nobody else knows the lock yet.
+        if let Ok(mut place) = shared.accepting.try_lock() {
+            *place = Some(accepting);
+        }
+        Ok(Self { runtime: runtime.clone(), shared })
+    }
+
+    /// Where the proxy listens; the port stays the same, whatever happens.
+    pub fn address(&self) -> SocketAddr {
+        self.shared.address
+    }
+
+    /// What the proxy does at present.
+    pub fn fault(&self) -> Fault {
+        *self.shared.fault.borrow()
+    }
+
+    /// Forwards everything; the end of every fault.
+    ///
+    /// # Errors
+    /// When the proxy was cut and its port has been taken by somebody else.
+    pub async fn pass(&self) -> Result<(), Error> {
+        self.set(Fault::None).await
+    }
+
+    /// Refuses new connections and resets those that there are.
+    ///
+    /// # Errors
+    /// Never, at present.
+    pub async fn cut(&self) -> Result<(), Error> {
+        self.set(Fault::Cut).await
+    }
+
+    /// Accepts and keeps connections, and forwards nothing.
+    ///
+    /// # Errors
+    /// When the proxy was cut and its port has been taken by somebody else.
+    pub async fn hang(&self) -> Result<(), Error> {
+        self.set(Fault::Hang).await
+    }
+
+    /// Forwards everything this much later, in both directions.
+    ///
+    /// # Errors
+    /// When the proxy was cut and its port has been taken by somebody else.
+    pub async fn delay(&self, delay: Duration) -> Result<(), Error> {
+        self.set(Fault::Delay(delay)).await
+    }
+
+    /// Resets the connections that there are; new ones meet the present fault, or none.
+    pub async fn reset(&self) {
+        let shared = Arc::clone(&self.shared);
+        runtime::run(&self.runtime, async move { shared.reset_connections().await }).await;
+    }
+
+    /// Changes to a fault. A change that was begun is finished, also when nobody waits for it any more.
+    ///
+    /// # Errors
+    /// When the proxy was cut and its port has been taken by somebody else.
+    pub async fn set(&self, fault: Fault) -> Result<(), Error> {
+        let shared = Arc::clone(&self.shared);
+        runtime::run(&self.runtime, async move { shared.set(fault).await }).await
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        let shared = Arc::clone(&self.shared);
+        self.runtime.spawn(async move { shared.cut(&mut *shared.accepting.lock().await).await });
+    }
+}
+
+impl Shared {
+    async fn set(self: Arc<Self>, fault: Fault) -> Result<(), Error> {
+        let mut accepting = self.accepting.lock().await;
+        if fault == Fault::Cut {
+            self.cut(&mut accepting).await;
+            return Ok(());
+        }
+        // Before the first connection comes in, so that none meets another fault.
+        let before = self.fault.send_replace(fault);
+        if accepting.is_none() {
+            let listener = TcpListener::bind(self.address).await.map_err(|source| {
+                self.fault.send_replace(before);
+                Error::Listen { address: self.address, source }
+            })?;
+            *accepting = Some(tokio::spawn(accept(listener, Arc::clone(&self))));
+        }
+        Ok(())
+    }
+
+    async fn cut(&self, accepting: &mut Option<JoinHandle<()>>) {
+        if let Some(task) = accepting.take() {
+            task.abort();
+            // The socket is closed when the task is gone.
+            let _ = task.await;
+        }
+        self.fault.send_replace(Fault::Cut);
+        self.reset_connections().await;
+    }
+
+    fn connections(&self) -> MutexGuard<'_, watch::Sender<bool>> {
+        self.reset.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the connections that there are and waits until they are gone.
+    async fn reset_connections(&self) {
+        let present = std::mem::replace(&mut *self.connections(), watch::Sender::new(false));
+        present.send_replace(true);
+        present.closed().await;
+    }
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    loop {
+        match listener.accept().await {
+            Ok((client, _)) => {
+                let reset = shared.connections().subscribe();
+                let fault = shared.fault.subscribe();
+                tokio::spawn(connection::carry(reset, client, shared.target, fault));
+            }
+            // Out of file descriptors, most likely; some will come back.
+            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpStream;
+    use tokio::time::{Instant, timeout};
+
+    use super::*;
+    use crate::ports;
+
+    /// Long enough for loopback, short enough to wait for in vain.
+    const SHORT: Duration = Duration::from_millis(200);
+
+    /// A proxy in front of a server that sends everything back.
+    async fn echo() -> Proxy {
+        let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let target = server.local_addr().unwrap();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = server.accept().await {
+                tokio::spawn(async move {
+                    let (mut read, mut write) = stream.split();
+                    tokio::io::copy(&mut read, &mut write).await
+                });
+            }
+        });
+        Proxy::start(&Handle::current(), ports::reserve().unwrap(), target).unwrap()
+    }
+
+    async fn say(stream: &mut TcpStream, text: &str) -> io::Result<String> {
+        stream.write_all(text.as_bytes()).await?;
+        let mut answer = vec![0; text.len()];
+        stream.read_exact(&mut answer).await?;
+        Ok(String::from_utf8(answer).unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_proxy_without_a_fault_carries_bytes_both_ways_and_the_end_too() {
+        let proxy = echo().await;
+        let mut stream = TcpStream::connect(proxy.address()).await.unwrap();
+        assert_eq!(say(&mut stream, "hello").await.unwrap(), "hello");
+        stream.shutdown().await.unwrap();
+        assert_eq!(stream.read(&mut [0; 1]).await.unwrap(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_cut_proxy_resets_and_refuses_and_comes_back_on_the_same_port() {
+        let proxy = echo().await;
+        let mut stream = TcpStream::connect(proxy.address()).await.unwrap();
+        say(&mut stream, "hello").await.unwrap();
+        proxy.cut().await.unwrap();
+        let error = stream.read(&mut [0; 1]).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
+        let refused = TcpStream::connect(proxy.address()).await.unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+        proxy.pass().await.unwrap();
+        let mut stream = TcpStream::connect(proxy.address()).await.unwrap();
+        assert_eq!(say(&mut stream, "again").await.unwrap(), "again");
+    }
+
+    #[tokio::test]
+    async fn a_hanging_proxy_keeps_connections_and_forwards_later_what_was_sent_meanwhile() {
+        let proxy = echo().await;
+        let mut old = TcpStream::connect(proxy.address()).await.unwrap();
+        say(&mut old, "hello").await.unwrap();
+        proxy.hang().await.unwrap();
+        let mut new = TcpStream::connect(proxy.address()).await.unwrap();
+        for stream in [&mut old, &mut new] {
+            stream.write_all(b"x").await.unwrap();
+            assert!(timeout(SHORT, stream.read(&mut [0; 1])).await.is_err());
+        }
+        proxy.pass().await.unwrap();
+        for stream in [&mut old, &mut new] {
+            let mut answer = [0; 1];
+            stream.read_exact(&mut answer).await.unwrap();
+            assert_eq!(&answer, b"x");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_delay_is_added_in_both_directions_once_not_for_every_chunk() {
+        let proxy = echo().await;
+        proxy.delay(SHORT).await.unwrap();
+        let mut stream = TcpStream::connect(proxy.address()).await.unwrap();
+        let start = Instant::now();
+        for _ in 0..10 {
+            stream.write_all(b"x").await.unwrap();
+            tokio::task::yield_now().await;
+        }
+        stream.read_exact(&mut [0; 10]).await.unwrap();
+        let elapsed = start.elapsed();
+        assert!(elapsed >= SHORT * 2 && elapsed < SHORT * 6, "{elapsed:?}");
+    }
+
+    #[tokio::test]
+    async fn a_reset_ends_the_connections_that_there_are_and_no_later_one() {
+        let proxy = echo().await;
+        let mut stream = TcpStream::connect(proxy.address()).await.unwrap();
+        say(&mut stream, "hello").await.unwrap();
+        proxy.reset().await;
+        assert!(say(&mut stream, "hello").await.is_err());
+        let mut stream = TcpStream::connect(proxy.address()).await.unwrap();
+        assert_eq!(say(&mut stream, "again").await.unwrap(), "again");
+    }
+
+    #[tokio::test]
+    async fn a_port_that_somebody_took_while_the_proxy_was_cut_is_an_error_and_the_proxy_stays_cut() {
+        let proxy = echo().await;
+        proxy.cut().await.unwrap();
+        let taken = TcpListener::bind(proxy.address()).await.unwrap();
+        let error = proxy.pass().await.unwrap_err();
+        assert!(error.is_retryable() && proxy.fault() == Fault::Cut);
+        drop(taken);
+        proxy.pass().await.unwrap();
+        assert_eq!(proxy.fault(), Fault::None);
+    }
+}

@@ -1,0 +1,157 @@
+//! What a registered cluster's kubeconfig says about where the cluster is.
+
+use std::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+use super::input::{self, Entry, Invalid, field};
+use crate::secret::Secret;
+
+/// Where a cluster is, from the current context of its administrator's kubeconfig: what users get to see of it.
+///
+/// The administrator's credentials are not read. Only what can be handed to others is accepted: an `https` server and
+/// a proxy without user names in their addresses, and authorities that are written inline.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Admin {
+    server: String,
+    certificate_authority_data: Option<String>,
+    tls_server_name: Option<String>,
+    proxy_url: Option<String>,
+}
+
+impl Admin {
+    /// Reads a kubeconfig, YAML or JSON.
+    ///
+    /// # Errors
+    /// [`Invalid`], with the path of the field that is missing or refused.
+    pub fn read(kubeconfig: &Secret) -> Result<Self, Invalid> {
+        let mut root = input::parse(kubeconfig)?;
+        let current = input::text_of(root.get("current-context"), || "current-context".to_owned())?
+            .ok_or_else(|| field("current-context", "must be set"))?
+            .to_owned();
+        let contexts = input::take_entries(&mut root, "contexts")?;
+        let index = only(&contexts, &current, "current-context", "must name exactly one of `contexts`")?;
+        let path = format!("contexts[{index}].context.cluster");
+        let cluster = input::text_of(contexts[index].body["context"].get("cluster"), || path.clone())?
+            .ok_or_else(|| field(path.clone(), "must be set"))?;
+        let clusters = input::take_entries(&mut root, "clusters")?;
+        let index = only(&clusters, cluster, &path, "must name exactly one of `clusters`")?;
+        let cluster =
+            Cluster { path: format!("clusters[{index}].cluster"), body: &clusters[index].body["cluster"] };
+        cluster.read()
+    }
+
+    /// The URL of the API server.
+    #[must_use]
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// The authorities that the server's certificate is verified with: base64 of PEM, as in a kubeconfig. None means
+    /// those of the user's system.
+    #[must_use]
+    pub fn certificate_authority_data(&self) -> Option<&str> {
+        self.certificate_authority_data.as_deref()
+    }
+
+    /// The name that the server's certificate is verified for, where it isn't that of the URL.
+    #[must_use]
+    pub fn tls_server_name(&self) -> Option<&str> {
+        self.tls_server_name.as_deref()
+    }
+
+    /// The proxy that the server is reached over.
+    #[must_use]
+    pub fn proxy_url(&self) -> Option<&str> {
+        self.proxy_url.as_deref()
+    }
+}
+
+impl fmt::Debug for Admin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Admin({})", self.server)
+    }
+}
+
+fn only(entries: &[Entry], name: &str, path: &str, rule: &'static str) -> Result<usize, Invalid> {
+    let mut found = entries.iter().enumerate().filter(|(_, entry)| entry.name == name);
+    match (found.next(), found.next()) {
+        (Some((index, _)), None) => Ok(index),
+        _ => Err(field(path, rule)),
+    }
+}
+
+/// The `cluster` member of an entry of `clusters`.
+struct Cluster<'a> {
+    path: String,
+    body: &'a Value,
+}
+
+impl Cluster<'_> {
+    fn read(&self) -> Result<Admin, Invalid> {
+        let server = self.text("server")?.ok_or_else(|| self.refuse("server", "must be set"))?;
+        if !is_address(server, &["https://"]) {
+            return Err(self.refuse("server", "must be an https:// URL without a user name"));
+        }
+        let proxy_url = self.text("proxy-url")?;
+        if !proxy_url.is_none_or(|url| is_address(url, &["http://", "https://", "socks5://"])) {
+            let rule = "must be an http://, https:// or socks5:// URL without a user name: users get it, too";
+            return Err(self.refuse("proxy-url", rule));
+        }
+        if !matches!(self.body.get("insecure-skip-tls-verify"), None | Some(Value::Null | Value::Bool(false)))
+        {
+            let rule = "must not be set: give the server's authority instead";
+            return Err(self.refuse("insecure-skip-tls-verify", rule));
+        }
+        Ok(Admin {
+            server: server.to_owned(),
+            certificate_authority_data: self.authorities()?,
+            tls_server_name: self.text("tls-server-name")?.map(str::to_owned),
+            proxy_url: proxy_url.map(str::to_owned),
+        })
+    }
+
+    /// The authorities; the file's path is passed over when there is data, as kubectl does.
+    fn authorities(&self) -> Result<Option<String>, Invalid> {
+        let member = "certificate-authority-data";
+        let Some(data) = self.text(member)? else {
+            return match self.text("certificate-authority")? {
+                None => Ok(None),
+                Some(_) => {
+                    let rule = "must not be the path of a file: write `certificate-authority-data`";
+                    Err(self.refuse("certificate-authority", rule))
+                }
+            };
+        };
+        let rule = "must be base64 of PEM with certificates and nothing else";
+        let data: String = data.split_ascii_whitespace().collect();
+        let bytes = STANDARD.decode(&data).map_err(|_| self.refuse(member, rule))?;
+        let text = String::from_utf8(bytes).map_err(|_| self.refuse(member, rule))?;
+        let blocks = text.matches("-----BEGIN ").count();
+        if blocks == 0 || blocks != text.matches("-----BEGIN CERTIFICATE-----").count() {
+            return Err(self.refuse(member, rule));
+        }
+        Ok(Some(data))
+    }
+
+    fn text(&self, member: &str) -> Result<Option<&str>, Invalid> {
+        input::text_of(self.body.get(member), || format!("{}.{member}", self.path))
+    }
+
+    fn refuse(&self, member: &str, rule: &'static str) -> Invalid {
+        field(format!("{}.{member}", self.path), rule)
+    }
+}
+
+/// True for a URL of one of the schemes that has a host and no user name.
+fn is_address(url: &str, schemes: &[&str]) -> bool {
+    let Some(rest) = schemes.iter().find_map(|scheme| url.strip_prefix(scheme)) else {
+        return false;
+    };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    !authority.is_empty()
+        && !url.contains('@')
+        && !url.contains(|character: char| character.is_whitespace() || character.is_control())
+}

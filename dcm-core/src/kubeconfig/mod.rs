@@ -1,0 +1,36 @@
+//! Kubeconfigs: those of administrators are read, those of users are written.
+//!
+//! - [`Admin`] reads from a registered cluster's kubeconfig where the cluster is, and nothing else of it.
+//! - [`Access`] is what one user has in one logical cloud; it writes a file for one cluster
+//!   ([`Access::for_cluster`]) or one for all ([`Access::for_all_clusters`]), as YAML or JSON.
+//! - [`merge`] puts the same into a person's own file, as `kubectl config set-…` would.
+//!
+//! | File | Cluster entry | Context entry | User entry |
+//! |---|---|---|---|
+//! | for one cluster | `REFERENCE` | `USER-context` | `USER` |
+//! | for all clusters | `REFERENCE` | `USER@REFERENCE` | `USER@REFERENCE` |
+//! | merged | `PROJECT/CLOUD/REFERENCE` | `USER@PROJECT/CLOUD/REFERENCE` | `USER@PROJECT/CLOUD/REFERENCE` |
+//!
+//! API names have no `/` and no `@`, so two merged entries share a name only when they are about the same thing. The
+//! namespace is always set. Equal input gives equal text.
+//!
+//! A user who brought a certificate request keeps the private key, so the file has a certificate and no key until its
+//! owner adds it: `kubectl config set-credentials USER_ENTRY --client-key=FILE`, with `--embed-certs` to copy it in.
+//! A later merge keeps a key that was added so.
+//!
+//! What is read and written holds keys and tokens: texts are [`Secret`](crate::secret::Secret)s, and no error and no
+//! `Debug` shows content.
+
+mod access;
+mod admin;
+mod document;
+mod input;
+mod merge;
+#[cfg(test)]
+mod tests;
+
+pub use access::{Access, ClusterAccess, Credential, Kubeconfig, NotWritten};
+pub use admin::Admin;
+pub use document::MARK_NAME;
+pub use input::{Invalid, KUBECONFIG_BYTES_MAX};
+pub use merge::{MergeError, merge};

@@ -1,0 +1,217 @@
+//! A logical cloud as it is written down, before anything is checked.
+//!
+//! Members have the document's names, so that the path of a refusal is a path in the document. An empty text means the
+//! same as an absent one. There is one exception: the namespace of a permission, where an empty text is refused, as it
+//! means the whole cluster in EMCO's dialect and nothing in the other.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A whole logical cloud.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Draft {
+    /// What it is called and what people wrote about it.
+    pub metadata: MetadataDraft,
+    /// What it is.
+    pub spec: SpecDraft,
+}
+
+/// The specification of a logical cloud.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct SpecDraft {
+    /// Its namespace. Default: its name, when that is a legal namespace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// What to do when the namespace is on a cluster already: `refuse` (default) or `adopt`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub existing_namespace: Option<String>,
+    /// `standard` (default), `privileged` or `admin`; or EMCO's `0` (admin) and `1` (standard, or privileged when a
+    /// permission leaves the namespace).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level: Option<String>,
+    /// Labels of the namespace.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// Who works in it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub users: Vec<UserDraft>,
+    /// What they may do.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub permissions: Vec<PermissionDraft>,
+    /// What it may use on each cluster.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub quotas: Vec<QuotaDraft>,
+    /// Where it is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub clusters: Vec<ReferenceDraft>,
+    /// Where else it is: on each registered cluster that is selected when it is applied. `{}` selects every one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster_selector: Option<SelectorDraft>,
+    /// Notes that are kept and never rendered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub key_values: Vec<KeyValuesDraft>,
+    /// Objects that come with it on each cluster, in its namespace.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub manifests: Vec<Value>,
+}
+
+/// Defines a draft that has a name and notes of its own beside further members.
+macro_rules! named_draft {
+    ($(#[$doc:meta])* $type:ident { $($(#[$member_doc:meta])* $member:ident: $kind:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+        pub struct $type {
+            /// Its name.
+            pub name: String,
+            /// What it is for, at most 1024 characters.
+            #[serde(skip_serializing_if = "String::is_empty")]
+            pub description: String,
+            /// A note, at most 512 characters.
+            #[serde(skip_serializing_if = "String::is_empty")]
+            pub user_data1: String,
+            /// A note, at most 512 characters.
+            #[serde(skip_serializing_if = "String::is_empty")]
+            pub user_data2: String,
+            $($(#[$member_doc])* pub $member: $kind,)*
+        }
+
+        impl $type {
+            /// Its name and notes alone.
+            #[must_use]
+            pub fn metadata(&self) -> MetadataDraft {
+                MetadataDraft {
+                    name: self.name.clone(),
+                    description: self.description.clone(),
+                    user_data1: self.user_data1.clone(),
+                    user_data2: self.user_data2.clone(),
+                }
+            }
+
+            /// A draft with this name and these notes, and else nothing.
+            #[must_use]
+            pub fn with_metadata(metadata: MetadataDraft) -> Self {
+                let MetadataDraft { name, description, user_data1, user_data2 } = metadata;
+                Self { name, description, user_data1, user_data2, ..Self::default() }
+            }
+        }
+    };
+}
+
+/// A name and what people wrote about the thing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct MetadataDraft {
+    /// Its name.
+    pub name: String,
+    /// What it is for, at most 1024 characters.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// A note, at most 512 characters.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub user_data1: String,
+    /// A note, at most 512 characters.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub user_data2: String,
+}
+
+named_draft! {
+    /// A user.
+    UserDraft {
+        /// `certificate` (default) or `token`, in any case.
+        #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+        kind: Option<String>,
+        /// A certificate signing request (PEM) that the user made; then we never hold a private key.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        csr: Option<String>,
+        /// How long a credential is to live, in seconds, 600 and up. Default: the cluster's own.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        lifetime_seconds: Option<i64>,
+    }
+}
+
+named_draft! {
+    /// A permission.
+    PermissionDraft {
+        /// The users that it holds for. Default: all.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        users: Option<Vec<String>>,
+        /// Another namespace that it holds in; privileged clouds only. Default: the cloud's.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        namespace: Option<String>,
+        /// True when it holds in the whole cluster; privileged clouds only.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        cluster_wide: bool,
+        /// API groups; the empty text is the core group, `*` all.
+        api_groups: Vec<String>,
+        /// Resources in the plural, such as `pods` or `pods/log`; `*` for all.
+        resources: Vec<String>,
+        /// Names of single objects. Default: all.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        resource_names: Vec<String>,
+        /// Verbs, such as `get`; `*` for all.
+        verbs: Vec<String>,
+        /// Not supported: paths of the API server belong to no namespace.
+        #[serde(rename = "nonResourceURLs", skip_serializing_if = "Vec::is_empty")]
+        non_resource_urls: Vec<String>,
+    }
+}
+
+named_draft! {
+    /// A quota.
+    QuotaDraft {
+        /// ResourceQuota keys with their quantities, as texts or numbers.
+        hard: BTreeMap<String, Value>,
+    }
+}
+
+named_draft! {
+    /// A set of key-value pairs.
+    KeyValuesDraft {
+        /// The pairs, in order.
+        kv: Vec<Map<String, Value>>,
+    }
+}
+
+/// A selector of clusters by their labels.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct SelectorDraft {
+    /// Labels that a selected cluster has, with these values.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub match_labels: BTreeMap<String, String>,
+    /// Further terms, all of which hold for a selected cluster.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub match_expressions: Vec<ExpressionDraft>,
+}
+
+/// A term of a cluster selector.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ExpressionDraft {
+    /// A label's key.
+    pub key: String,
+    /// `In`, `NotIn`, `Exists` or `DoesNotExist`.
+    pub operator: String,
+    /// The label's values; for `In` and `NotIn` only.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<String>,
+}
+
+named_draft! {
+    /// A cluster reference.
+    ReferenceDraft {
+        /// The cluster provider's name.
+        provider: String,
+        /// The cluster's name there.
+        cluster: String,
+        /// IPv4 or IPv6 address of the mesh's load balancer; absent, empty or unspecified (`0.0.0.0`) when not known.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        load_balancer: Option<String>,
+    }
+}

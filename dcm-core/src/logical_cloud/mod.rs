@@ -1,0 +1,59 @@
+//! The model of logical clouds.
+//!
+//! A logical cloud is written down as a [`Draft`] (plain texts and numbers, the document's field names) and becomes a
+//! [`LogicalCloud`] by one constructor that checks everything together and names all that is wrong at once. What is
+//! stored goes through the same constructor when it is read.
+//!
+//! The parts ([`User`], [`Permission`], …) can be checked and stored by themselves too; rules between them hold in a
+//! [`LogicalCloud`].
+
+mod check;
+mod cloud;
+mod credential;
+mod draft;
+mod key_values;
+mod labels;
+mod level;
+pub mod life_cycle;
+pub mod limits;
+mod manifests;
+mod metadata;
+mod permission;
+mod quantity;
+mod quota;
+mod reference;
+mod request_pem;
+mod selector;
+mod uid;
+mod user;
+mod warnings;
+
+#[cfg(test)]
+mod tests;
+
+pub use cloud::LogicalCloud;
+pub use credential::{Epoch, Serial};
+pub use draft::{
+    Draft, ExpressionDraft, KeyValuesDraft, MetadataDraft, PermissionDraft, QuotaDraft, ReferenceDraft,
+    SelectorDraft, SpecDraft, UserDraft,
+};
+pub use key_values::KeyValues;
+pub use level::Level;
+pub use metadata::Metadata;
+pub use permission::{Holders, Permission, Scope};
+pub use quantity::{InvalidQuantity, Quantity};
+pub use quota::Quota;
+pub use reference::{ClusterReference, LoadBalancer};
+pub use request_pem::{InvalidRequestPem, RequestPem};
+pub use selector::ClusterSelector;
+pub use uid::{InvalidUid, LogicalCloudUid};
+pub use user::{LifetimeSeconds, User, UserType};
+
+use crate::refusal::{Checks, Refusals};
+
+/// Runs a check by itself.
+fn checked<T>(check: impl FnOnce(&mut Checks) -> Option<T>) -> Result<T, Refusals> {
+    let mut checks = Checks::default();
+    let made = check(&mut checks);
+    checks.finish(made)
+}

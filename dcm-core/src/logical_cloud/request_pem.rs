@@ -1,0 +1,96 @@
+//! Certificate signing requests as texts.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::refusal::Rule;
+
+use super::limits::CSR_PEM_BYTES_MAX;
+
+/// Types of the one PEM block that a request is.
+const LABELS: [&str; 2] = ["CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST"];
+
+/// The text of a certificate signing request: one PEM block of that type, and no private key beside it. Only this frame
+/// was checked; what it says is read where keys are dealt with.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct RequestPem(Arc<str>);
+
+/// Why a text is no certificate signing request. It never shows the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidRequestPem {
+    /// It holds a private key.
+    #[error(
+        "holds a private key: consider it lost, make a new one, and send the certificate signing request alone"
+    )]
+    PrivateKey,
+    /// It is longer than [`CSR_PEM_BYTES_MAX`].
+    #[error("must be at most {CSR_PEM_BYTES_MAX} bytes long")]
+    TooLong,
+    /// It is something else.
+    #[error("must be one PEM block of type CERTIFICATE REQUEST")]
+    Form,
+}
+
+impl Rule for InvalidRequestPem {
+    fn rule(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl RequestPem {
+    /// Takes a text; white space around it is dropped.
+    ///
+    /// # Errors
+    /// [`InvalidRequestPem`] when it is too long, has a private key, or is not one block of the right type.
+    pub fn new(text: &str) -> Result<Self, InvalidRequestPem> {
+        let text = text.trim();
+        let framed = |label: &&str| {
+            text.starts_with(&format!("-----BEGIN {label}-----"))
+                && text.ends_with(&format!("-----END {label}-----"))
+        };
+        if text.contains("PRIVATE KEY") {
+            Err(InvalidRequestPem::PrivateKey)
+        } else if text.len() > CSR_PEM_BYTES_MAX {
+            Err(InvalidRequestPem::TooLong)
+        } else if text.matches("-----BEGIN").count() != 1 || !LABELS.iter().any(framed) {
+            Err(InvalidRequestPem::Form)
+        } else {
+            Ok(Self(format!("{text}\n").into()))
+        }
+    }
+
+    /// The PEM text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The PEM text, shared.
+    #[must_use]
+    pub fn text(&self) -> Arc<str> {
+        Arc::clone(&self.0)
+    }
+}
+
+impl fmt::Debug for RequestPem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RequestPem({} bytes)", self.0.len())
+    }
+}
+
+impl TryFrom<String> for RequestPem {
+    type Error = InvalidRequestPem;
+
+    fn try_from(text: String) -> Result<Self, InvalidRequestPem> {
+        Self::new(&text)
+    }
+}
+
+impl From<RequestPem> for String {
+    fn from(request: RequestPem) -> Self {
+        request.as_str().to_owned()
+    }
+}

@@ -1,0 +1,237 @@
+//! Tests of whole logical clouds.
+
+#![allow(clippy::needless_pass_by_value, reason = "specifications are written in place")]
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::app_context::Existing;
+use crate::name::ProjectName;
+use crate::refusal::{Refusals, Warning};
+
+fn make(spec: Value) -> Result<(LogicalCloud, Vec<Warning>), Refusals> {
+    named("lc-1", spec)
+}
+
+fn named(name: &str, spec: Value) -> Result<(LogicalCloud, Vec<Warning>), Refusals> {
+    let draft = serde_json::from_value(json!({"metadata": {"name": name}, "spec": spec})).unwrap();
+    LogicalCloud::new(ProjectName::new("p").unwrap(), LogicalCloudUid::from_random(1), draft)
+}
+
+fn paths(spec: Value) -> Vec<String> {
+    make(spec).unwrap_err().into_iter().map(|refusal| refusal.path).collect()
+}
+
+fn permission(name: &str) -> Value {
+    json!({"name": name, "apiGroups": [""], "resources": ["pods"], "verbs": ["get"]})
+}
+
+fn with(mut object: Value, member: &str, value: Value) -> Value {
+    object[member] = value;
+    object
+}
+
+#[test]
+fn everything_that_is_wrong_is_said_at_once() {
+    let found = paths(json!({
+        "namespace": "Team_A",
+        "level": "2",
+        "existingNamespace": "take",
+        "labels": {"tier": "a b", "dcm.internal/owner": "me"},
+        "users": [{"name": "ann", "type": "UNPW"}, {"name": "ann", "lifetimeSeconds": 5}],
+        "permissions": [with(permission("p"), "users", json!(["bob"]))],
+        "quotas": [{"name": "q", "hard": {"cpu": "lots"}}],
+        "clusters": [{"name": "r", "provider": "p", "cluster": "c", "loadBalancer": "here"}],
+    }));
+    let wanted = [
+        "spec.users[1].name",
+        "spec.permissions[0].users[0]",
+        "spec.namespace",
+        "spec.level",
+        "spec.existingNamespace",
+        r#"spec.labels["dcm.internal/owner"]"#,
+        r#"spec.labels["tier"]"#,
+        "spec.users[0].type",
+        "spec.users[1].lifetimeSeconds",
+        r#"spec.quotas[0].hard["cpu"]"#,
+        "spec.clusters[0].loadBalancer",
+    ];
+    assert_eq!(found, wanted);
+}
+
+#[test]
+fn the_namespace_is_the_clouds_name_where_that_is_legal() {
+    let (cloud, _) = make(json!({})).unwrap();
+    assert_eq!(cloud.namespace().unwrap().as_str(), "lc-1");
+    let refused = named("Lc_1", json!({})).unwrap_err();
+    assert_eq!(refused.as_slice()[0].path, "spec.namespace");
+    assert!(refused.to_string().contains("must be given"), "{refused}");
+    assert!(named("Lc_1", json!({"namespace": "lc-1"})).is_ok());
+}
+
+#[test]
+fn the_clusters_own_namespaces_are_refused() {
+    for namespace in ["default", "kube-system", "kube-public"] {
+        assert_eq!(paths(json!({"namespace": namespace})), ["spec.namespace"]);
+    }
+    assert!(named("default", json!({})).is_err());
+    assert!(make(json!({"namespace": "kubernetes"})).is_ok());
+}
+
+#[test]
+fn permissions_that_leave_the_namespace_need_a_privileged_cloud() {
+    let elsewhere = with(permission("a"), "namespace", json!("other"));
+    let everywhere = with(permission("b"), "clusterWide", json!(true));
+    let own = with(permission("c"), "namespace", json!("lc-1"));
+    let all = json!([elsewhere, everywhere, own]);
+    let refused = paths(json!({"level": "standard", "permissions": all}));
+    assert_eq!(refused, ["spec.permissions[0].namespace", "spec.permissions[1].clusterWide"]);
+    let (cloud, _) = make(json!({"level": "privileged", "permissions": all})).unwrap();
+    assert_eq!(
+        cloud.permissions()[2].scope,
+        Scope::CloudNamespace,
+        "its own namespace by name is its own namespace"
+    );
+}
+
+#[test]
+fn emcos_levels_are_read() {
+    let level = |spec: Value| make(spec).unwrap().0.level();
+    assert_eq!(level(json!({"level": "0"})), Level::Admin);
+    assert_eq!(level(json!({"level": "1", "permissions": [permission("p")]})), Level::Standard);
+    let leaving = with(permission("p"), "clusterWide", json!(true));
+    assert_eq!(level(json!({"level": "1", "permissions": [leaving]})), Level::Privileged);
+}
+
+#[test]
+fn an_admin_cloud_has_nothing_that_would_change_a_cluster() {
+    let refused = paths(json!({
+        "level": "admin", "namespace": "n", "users": [{"name": "u"}], "permissions": [permission("p")],
+        "quotas": [{"name": "q", "hard": {"pods": 1}}], "labels": {"a": "b"},
+        "manifests": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}],
+    }));
+    let wanted = ["namespace", "labels", "users", "permissions", "quotas", "manifests"];
+    assert_eq!(refused, wanted.map(|field| format!("spec.{field}")));
+    let (cloud, warnings) = named("Default", json!({"level": "admin"})).unwrap();
+    assert_eq!(cloud.namespace(), None);
+    assert_eq!(warnings.len(), 1, "a quota is not missed in an admin cloud");
+}
+
+#[test]
+fn a_cluster_is_referred_to_once() {
+    let refused = paths(json!({"clusters": [
+        {"name": "a", "provider": "p", "cluster": "c"},
+        {"name": "b", "provider": "p", "cluster": "c"},
+        {"name": "a", "provider": "p", "cluster": "d"},
+    ]}));
+    assert_eq!(refused, ["spec.clusters[2].name", "spec.clusters[1].cluster"]);
+}
+
+#[test]
+fn a_list_over_its_limit_is_refused_as_a_whole() {
+    let users: Vec<Value> = (0..=limits::USERS_MAX).map(|n| json!({"name": format!("u{n}")})).collect();
+    assert_eq!(paths(json!({"users": users})), ["spec.users"]);
+}
+
+#[test]
+fn extra_manifests_come_into_the_clouds_namespace() {
+    let config = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}});
+    let (cloud, _) = make(json!({"manifests": [config]})).unwrap();
+    assert_eq!(cloud.manifests()[0].key().to_string(), "ConfigMap lc-1/c");
+    let elsewhere =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "other"}});
+    assert_eq!(
+        paths(json!({"manifests": [config, elsewhere, config]})),
+        ["spec.manifests[1].metadata.namespace", "spec.manifests[2]",]
+    );
+}
+
+#[test]
+fn extra_manifests_give_no_rights_and_break_out_of_nothing() {
+    let of = |api: &str, kind: &str| json!({"apiVersion": api, "kind": kind, "metadata": {"name": "x"}});
+    let rbac = "rbac.authorization.k8s.io/v1";
+    for (api, kind, privileged) in [
+        ("v1", "Namespace", false),
+        (rbac, "ClusterRole", false),
+        ("certificates.k8s.io/v1", "CertificateSigningRequest", false),
+        ("apiextensions.k8s.io/v1", "CustomResourceDefinition", false),
+        ("v1", "Secret", false),
+        (rbac, "Role", true),
+        (rbac, "RoleBinding", true),
+        ("v1", "ResourceQuota", true),
+        ("v1", "LimitRange", true),
+    ] {
+        let spec = |level: &str| json!({"level": level, "manifests": [of(api, kind)]});
+        assert_eq!(paths(spec("standard")), ["spec.manifests[0].kind"], "{kind}");
+        assert_eq!(make(spec("privileged")).is_ok(), privileged, "{kind}");
+    }
+}
+
+#[test]
+fn what_is_perhaps_not_meant_is_a_warning() {
+    let all =
+        json!({"name": "all", "apiGroups": ["*"], "resources": ["*"], "verbs": ["*"], "users": ["ann"]});
+    let robot = json!({"name": "robot", "type": "token"});
+    let wide = with(with(permission("wide"), "clusterWide", json!(true)), "users", json!(["robot"]));
+    let (_, warnings) = make(json!({
+        "level": "privileged",
+        "users": [{"name": "ann"}, {"name": "bob"}, robot],
+        "permissions": [all, with(wide, "verbs", json!(["lists"]))],
+        "quotas": [{"name": "q", "hard": {"pods": "5"}}],
+    }))
+    .unwrap();
+    let found: Vec<&str> = warnings.iter().map(|warning| warning.path.as_str()).collect();
+    let wanted = [
+        "spec.clusters",
+        "spec.users[1]",
+        "spec.users[2]",
+        "spec.permissions[0]",
+        "spec.permissions[1].verbs[0]",
+    ];
+    assert_eq!(found, wanted);
+    let (_, warnings) = make(json!({})).unwrap();
+    assert!(warnings.iter().any(|warning| warning.path == "spec.quotas"));
+}
+
+#[test]
+fn the_order_of_lists_means_nothing_and_storage_goes_through_the_rules() {
+    let users = [json!({"name": "ann"}), json!({"name": "bob", "type": "token", "lifetimeSeconds": 700})];
+    let quotas = [json!({"name": "q", "hard": {"cpu": "1000m"}}), json!({"name": "a", "hard": {"pods": 1}})];
+    let pairs = json!([{"name": "kv", "kv": [{"b": 1}, {"a": {"c": [null]}}]}]);
+    let spec = |order: [usize; 2]| {
+        json!({
+            "users": order.map(|n| users[n].clone()),
+            "quotas": order.map(|n| quotas[n].clone()),
+            "permissions": [with(permission("p"), "users", json!(order.map(|n| users[n]["name"].clone())))],
+            "keyValues": pairs,
+            "existingNamespace": "adopt",
+        })
+    };
+    let (one, _) = make(spec([0, 1])).unwrap();
+    let (other, _) = make(spec([1, 0])).unwrap();
+    assert_eq!(one, other);
+    assert_eq!(one.existing_namespace(), Existing::Adopt);
+    let mut stored = serde_json::to_value(&one).unwrap();
+    assert_eq!(serde_json::from_value::<LogicalCloud>(stored.clone()).unwrap(), one);
+    let again = LogicalCloud::new(one.project().clone(), one.uid(), one.to_draft()).unwrap().0;
+    assert_eq!(again, one);
+    stored["spec"]["users"][0]["name"] = json!("not a name");
+    assert!(serde_json::from_value::<LogicalCloud>(stored).is_err());
+}
+
+#[test]
+fn unknown_fields_are_refused_when_a_draft_is_read() {
+    let read = serde_json::from_value::<Draft>(json!({"spec": {"quotas": [{"name": "q", "hards": {}}]}}));
+    assert!(read.unwrap_err().to_string().contains("hards"));
+}
+
+#[test]
+fn a_cloud_on_clusters_keeps_its_namespace_and_its_kind() {
+    let cloud = |spec: Value| make(spec).unwrap().0;
+    let applied = cloud(json!({}));
+    let check = |edited: Value| life_cycle::fixed_while_applied(&applied, &cloud(edited));
+    assert_eq!(check(json!({"users": [{"name": "new"}]})), Ok(()));
+    assert_eq!(check(json!({"level": "privileged"})), Ok(()));
+    assert_eq!(check(json!({"namespace": "other"})).unwrap_err().as_slice()[0].path, "spec.namespace");
+    assert_eq!(check(json!({"level": "admin"})).unwrap_err().as_slice()[0].path, "spec.level");
+}

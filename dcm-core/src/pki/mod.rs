@@ -1,0 +1,25 @@
+//! Keys, certificate requests and checks of the certificates that clusters hand out.
+//!
+//! - [`SystemKeys`] makes keys and requests for users who have none of their own.
+//! - [`check_request`] checks the request that a user brings, before any cluster sees it.
+//! - [`check_certificate`] checks what a cluster handed out, before anybody uses it.
+//! - [`authorities_not_after`] reads when the trust in a cluster's authorities ends.
+//!
+//! Nothing here parses a private key, and nothing reads the time: it is an argument. A request with requested
+//! extensions or any other attribute is refused, whatever it asks for: how a certificate may be used is what we ask
+//! the cluster for, so an extension could only repeat it or change it (the signer of Kubernetes takes over requested
+//! alternative names).
+
+mod certificate;
+mod distinguished_name;
+mod keys;
+mod request;
+#[cfg(test)]
+mod tests;
+
+pub use certificate::{
+    CERTIFICATES_BYTES_MAX, CLOCK_SKEW_SECONDS_MAX, CertificateFacts, CertificateRefused, Expected,
+    authorities_not_after, check_certificate,
+};
+pub use keys::SystemKeys;
+pub use request::{REQUEST_BYTES_MAX, RequestRefused, check_request};

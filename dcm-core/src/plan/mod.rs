@@ -1,0 +1,293 @@
+//! Plans: what the engine will do to one cluster, as ordered steps, each with its reason.
+//!
+//! [`plan`] is a pure function of what is desired, what is recorded and what was seen. It makes every choice; whoever
+//! executes a plan chooses nothing. The engine plans again after each wave, so a plan never has to foresee what a
+//! cluster will answer: an empty plan means *done*.
+
+mod object;
+mod request;
+mod view;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::app_context::{Action, Bundle, Existing, Request, Stage};
+use crate::manifest::{GroupVersionKind, Manifest, ObjectKey};
+use crate::name::{ContextId, OwnerId};
+use crate::port::cluster::{Origin, Precondition};
+use crate::port::synchronizer::Removal;
+use crate::status::Cause;
+
+pub use request::{RequestWork, certificate_manifest};
+pub use view::{CertificateState, Recorded, Seen, Sighting, View};
+
+/// Who plans, and under which rules.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules<'a> {
+    /// The installation.
+    pub owner: &'a OwnerId,
+    /// The app context.
+    pub context: &'a ContextId,
+    /// What removal may do.
+    pub removal: Removal,
+    /// Make a recorded namespace again that somebody else deleted: only after a person asked for it.
+    pub remake_namespaces: bool,
+}
+
+/// The objects that were written for one lane.
+pub type Records = BTreeMap<ObjectKey, Recorded>;
+
+/// When a step runs. Waves run in this order: first what is desired, by rising stage, then what is not, by falling
+/// stage, so that what replaces an object is there before the old one goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wave {
+    /// Brings a stage's objects and requests about.
+    Apply(Stage),
+    /// Takes away what is not desired; later stages first.
+    Remove(std::cmp::Reverse<Stage>),
+}
+
+/// One step of a plan: a choice that was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// When it runs.
+    pub wave: Wave,
+    /// Group, version and kind of the object that it is about.
+    pub kind: GroupVersionKind,
+    /// The object that it is about.
+    pub key: ObjectKey,
+    /// What is done.
+    pub work: Work,
+    /// Why.
+    pub why: Why,
+}
+
+/// What a step does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Work {
+    /// Reads the object: what was seen so far does not decide.
+    Look,
+    /// Counts what is in the namespace.
+    Count,
+    /// Makes the object.
+    Create {
+        /// As what.
+        manifest: Manifest,
+    },
+    /// Brings the object to its desired state.
+    Update {
+        /// As what.
+        manifest: Manifest,
+        /// The state that this is based on.
+        observed: Precondition,
+        /// Where the object comes from, from now on.
+        origin: Origin,
+    },
+    /// Deletes the object.
+    Delete {
+        /// The state that this is based on.
+        observed: Precondition,
+    },
+    /// Takes our marks off the object and leaves it.
+    Release {
+        /// The state that this is based on.
+        observed: Precondition,
+        /// How many objects of others it holds, when that is why it is kept.
+        contents: Option<usize>,
+    },
+    /// Nothing on the cluster: the record is out of date and is dropped.
+    Forget,
+    /// Clears the recorded UID before the object is made again, so that a crash in between can't make the new object
+    /// look foreign.
+    Unrecord,
+    /// Goes on with a request.
+    Request {
+        /// The request's name.
+        name: Arc<str>,
+        /// What is next.
+        work: RequestWork,
+    },
+    /// Waits for the cluster.
+    Await(Cause),
+    /// Can't be done before somebody changes something.
+    Blocked(Cause),
+}
+
+impl Work {
+    /// True when it only waits: for the cluster, for somebody, or for the answer to a request.
+    fn waits(&self) -> bool {
+        matches!(self, Self::Await(_) | Self::Blocked(_) | Self::Request { .. })
+    }
+
+    fn is_update(&self) -> bool {
+        matches!(self, Self::Update { origin: Origin::Created, .. })
+    }
+
+    /// True when it changes the cluster.
+    #[must_use]
+    pub fn is_write(&self) -> bool {
+        match self {
+            Self::Create { .. } | Self::Update { .. } | Self::Delete { .. } | Self::Release { .. } => true,
+            Self::Request { work, .. } => work.is_write(),
+            Self::Look | Self::Count | Self::Forget | Self::Unrecord | Self::Await(_) | Self::Blocked(_) => {
+                false
+            }
+        }
+    }
+}
+
+/// Why a step is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// The object is desired and missing.
+    Missing,
+    /// The manifest is another one than was written last.
+    ManifestChanged,
+    /// Our marks are not on the object as they should be.
+    MarksChanged,
+    /// The object was there before and is adopted.
+    Adopted,
+    /// The object is not desired any more.
+    NotDesired,
+    /// The object was adopted, so it is given back.
+    WasAdopted,
+    /// The namespace holds objects of others.
+    HoldsContents,
+    /// The object is not among ours, although it was recorded.
+    NotListed,
+    /// The object is gone already.
+    AlreadyGone,
+    /// The object is being deleted.
+    Going,
+    /// The object is not ready yet.
+    NotReady,
+    /// The object is not ours.
+    NotOurs,
+    /// The request is not answered yet.
+    NotIssued,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Missing => "it is missing",
+            Self::ManifestChanged => "its manifest changed",
+            Self::MarksChanged => "its marks changed",
+            Self::Adopted => "it was there before and is adopted",
+            Self::NotDesired => "it is not desired any more",
+            Self::WasAdopted => "it was adopted, so it is given back",
+            Self::HoldsContents => "it holds objects of others",
+            Self::NotListed => "it is recorded, but not among ours",
+            Self::AlreadyGone => "it is gone already",
+            Self::Going => "it is being deleted",
+            Self::NotReady => "it is not ready yet",
+            Self::NotOurs => "it is not ours",
+            Self::NotIssued => "it is not issued yet",
+        })
+    }
+}
+
+/// What is left to do to one cluster. Empty: everything is as desired.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Plan {
+    steps: Vec<Step>,
+}
+
+impl Plan {
+    /// All steps, in order.
+    #[must_use]
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// The steps that may run now, together.
+    ///
+    /// That is the first wave. Where nothing of it can be done but to wait for the cluster or for somebody, and for
+    /// requests, two more may: updates of what is there already, and the first wave of removals. So a silent signer or
+    /// a foreign object does not keep rights alive that were taken away.
+    pub fn runnable(&self) -> impl Iterator<Item = &Step> {
+        let first = self.steps.first().map(|step| step.wave);
+        let front = move |step: &&Step| Some(step.wave) == first;
+        let held_up = self.steps.iter().filter(front).all(|step| step.work.waits());
+        let removal = self.steps.iter().map(|step| step.wave).find(|wave| matches!(wave, Wave::Remove(_)));
+        self.steps.iter().filter(move |step| {
+            let passes = step.work.is_update() || Some(step.wave) == removal;
+            front(step) || (held_up && passes)
+        })
+    }
+
+    /// True when nothing is left to do.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+}
+
+/// Plans one lane: what is left to do so that the cluster holds the bundle (none: nothing of this app context).
+#[must_use]
+pub fn plan(rules: &Rules<'_>, desired: Option<&Bundle>, recorded: &Records, view: &dyn View) -> Plan {
+    let mut steps = Vec::new();
+    let desired_steps = desired.map_or(&[][..], Bundle::steps);
+    for step in desired_steps {
+        let wave = Wave::Apply(step.stage);
+        let planned = match &step.action {
+            Action::Apply { manifest, existing } => {
+                object::desire(rules, wave, manifest, *existing, recorded, view)
+            }
+            Action::Request { name, request } => request::desire(rules, wave, name, request, view),
+        };
+        steps.extend(planned);
+    }
+    steps.extend(unwanted(rules, desired_steps, recorded, view));
+    steps.sort_by_key(|step| step.wave);
+    Plan { steps }
+}
+
+/// Steps for what is recorded, or carries our marks, and is not desired.
+fn unwanted(
+    rules: &Rules<'_>,
+    desired: &[crate::app_context::Step],
+    recorded: &Records,
+    view: &dyn View,
+) -> Vec<Step> {
+    let wanted: std::collections::BTreeSet<&ObjectKey> = desired
+        .iter()
+        .filter_map(|step| match &step.action {
+            Action::Apply { manifest, .. } => Some(manifest.key()),
+            Action::Request { .. } => None,
+        })
+        .collect();
+    let mut steps: Vec<Step> = recorded
+        .iter()
+        .filter(|(key, _)| !wanted.contains(key))
+        .filter_map(|(key, record)| object::remove(rules, key, record, view))
+        .collect();
+    for (kind, key, sighting) in view.marked() {
+        if wanted.contains(key) || recorded.contains_key(key) || request::is_open(desired, key, view) {
+            continue;
+        }
+        let origin = sighting.marks.as_ref().map(|marks| marks.origin).unwrap_or_default();
+        let stage = if kind.is_namespace() { Stage(0) } else { Stage(u16::MAX) };
+        let stray = Recorded { kind: kind.clone(), uid: None, manifest: None, origin, stage };
+        steps.extend(object::remove(rules, key, &stray, view));
+    }
+    steps
+}
+
+/// True when the step's existing-object policy lets us take over what is not ours.
+fn may_adopt(existing: Existing) -> bool {
+    matches!(existing, Existing::Adopt)
+}
+
+/// The key of the object through which a request is made, when there is one.
+#[must_use]
+pub fn request_key(request: &Request) -> Option<ObjectKey> {
+    match request {
+        Request::Certificate(certificate) => Some(request::certificate_key(certificate)),
+        Request::Token(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,154 @@
+//! Choices about requests: what is next on the way from asking to a stored result.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::json;
+
+use super::object::cause;
+use super::view::{Seen, Sighting, View};
+use super::{Rules, Step, Wave, Why, Work};
+use crate::app_context::{self, Action, CertificateRequest, Request, TokenRequest};
+use crate::manifest::{GroupVersionKind, InvalidManifest, Manifest, ObjectKey};
+use crate::status::Reason;
+
+/// API group of certificate signing requests.
+const CERTIFICATES: &str = "certificates.k8s.io";
+
+/// What is next for a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RequestWork {
+    /// Makes the CertificateSigningRequest.
+    Ask {
+        /// What is asked for.
+        request: CertificateRequest,
+    },
+    /// Approves it, in the state that was seen.
+    Approve,
+    /// Waits until the signer has issued.
+    AwaitSigner,
+    /// Stores the certificate.
+    Collect {
+        /// Base64 of PEM, as the API has it.
+        certificate: Arc<str>,
+    },
+    /// Asks for a token and stores it.
+    Token {
+        /// What is asked for.
+        request: TokenRequest,
+    },
+}
+
+impl RequestWork {
+    /// True when it changes the cluster.
+    #[must_use]
+    pub fn is_write(&self) -> bool {
+        match self {
+            Self::Ask { .. } | Self::Approve | Self::Token { .. } => true,
+            Self::AwaitSigner | Self::Collect { .. } => false,
+        }
+    }
+}
+
+/// The object through which a certificate is asked for.
+pub(super) fn certificate_key(request: &CertificateRequest) -> ObjectKey {
+    ObjectKey {
+        group: CERTIFICATES.into(),
+        kind: "CertificateSigningRequest".into(),
+        namespace: None,
+        name: request.object_name.clone(),
+    }
+}
+
+/// The CertificateSigningRequest as a manifest, for the usages of a TLS client.
+///
+/// # Errors
+/// [`InvalidManifest`] when the object's name is empty.
+pub fn certificate_manifest(request: &CertificateRequest) -> Result<Manifest, InvalidManifest> {
+    let mut spec = json!({
+        "request": STANDARD.encode(request.csr_pem.as_bytes()),
+        "signerName": &*request.signer,
+        "usages": ["digital signature", "client auth"],
+    });
+    if let Some(seconds) = request.lifetime_seconds {
+        spec["expirationSeconds"] = seconds.into();
+    }
+    Manifest::new(json!({
+        "apiVersion": format!("{CERTIFICATES}/v1"),
+        "kind": "CertificateSigningRequest",
+        "metadata": {"name": &*request.object_name},
+        "spec": spec,
+    }))
+}
+
+/// What is left to do for a request; none when its result is stored.
+pub(super) fn desire(
+    rules: &Rules<'_>,
+    wave: Wave,
+    name: &Arc<str>,
+    request: &Request,
+    view: &dyn View,
+) -> Option<Step> {
+    if view.is_issued(name) {
+        return None;
+    }
+    let (kind, key, work) = match request {
+        Request::Token(request) => {
+            let kind = GroupVersionKind::new("", "v1", "ServiceAccount");
+            let key = ObjectKey {
+                group: kind.group.clone(),
+                kind: kind.kind.clone(),
+                namespace: Some(request.namespace.clone()),
+                name: request.service_account.clone(),
+            };
+            (kind, key, RequestWork::Token { request: request.clone() })
+        }
+        Request::Certificate(request) => {
+            let kind = GroupVersionKind::new(CERTIFICATES, "v1", "CertificateSigningRequest");
+            let key = certificate_key(request);
+            match view.see(&key) {
+                Seen::Unlisted | Seen::Absent => (kind, key, RequestWork::Ask { request: request.clone() }),
+                Seen::Present(sighting) => match certificate(rules, &key, sighting) {
+                    Ok(work) => (kind, key, work),
+                    Err(blocked) => {
+                        return Some(Step { wave, kind, key, work: blocked, why: Why::NotOurs });
+                    }
+                },
+            }
+        }
+    };
+    Some(Step { wave, kind, key, work: Work::Request { name: name.clone(), work }, why: Why::NotIssued })
+}
+
+/// What is next for a CertificateSigningRequest that is there.
+fn certificate(rules: &Rules<'_>, key: &ObjectKey, sighting: &Sighting) -> Result<RequestWork, Work> {
+    let ours = sighting
+        .marks
+        .as_ref()
+        .is_some_and(|marks| marks.owner == *rules.owner && marks.context == *rules.context);
+    if !ours {
+        let message = "a certificate signing request of this name is there, and is not ours";
+        return Err(Work::Blocked(cause(Reason::Foreign, message, key)));
+    }
+    let state = sighting.certificate.as_deref().cloned().unwrap_or_default();
+    if let Some(message) = &state.refused {
+        return Err(Work::Blocked(cause(Reason::Denied, message, key)));
+    }
+    Ok(match state.certificate {
+        Some(certificate) => RequestWork::Collect { certificate },
+        None if state.approved => RequestWork::AwaitSigner,
+        None => RequestWork::Approve,
+    })
+}
+
+/// True when the object belongs to a desired request that is not answered yet.
+pub(super) fn is_open(desired: &[app_context::Step], key: &ObjectKey, view: &dyn View) -> bool {
+    &*key.group == CERTIFICATES
+        && desired.iter().any(|step| match &step.action {
+            Action::Request { name, request: Request::Certificate(request) } => {
+                request.object_name == key.name && !view.is_issued(name)
+            }
+            Action::Request { .. } | Action::Apply { .. } => false,
+        })
+}

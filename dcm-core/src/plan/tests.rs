@@ -1,0 +1,311 @@
+//! The planner's choices, one test each.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use super::*;
+use crate::app_context::{self, CertificateRequest, Generation};
+use crate::hash::ContentHash;
+use crate::name::AppName;
+use crate::port::cluster::{Contents, Marks};
+use crate::status::Reason;
+
+#[derive(Default)]
+struct Known {
+    present: BTreeMap<ObjectKey, (GroupVersionKind, Sighting)>,
+    absent: BTreeSet<ObjectKey>,
+    contents: Option<Contents>,
+    issued: bool,
+}
+
+impl View for Known {
+    fn see(&self, key: &ObjectKey) -> Seen<'_> {
+        match self.present.get(key) {
+            Some((_, sighting)) => Seen::Present(sighting),
+            None if self.absent.contains(key) => Seen::Absent,
+            None => Seen::Unlisted,
+        }
+    }
+
+    fn marked(&self) -> Vec<(&GroupVersionKind, &ObjectKey, &Sighting)> {
+        let marked = self.present.iter().filter(|(_, (_, sighting))| sighting.marks.is_some());
+        marked.map(|(key, (kind, sighting))| (kind, key, sighting)).collect()
+    }
+
+    fn contents(&self, _namespace: &str) -> Option<&Contents> {
+        self.contents.as_ref()
+    }
+
+    fn is_issued(&self, _request: &str) -> bool {
+        self.issued
+    }
+}
+
+fn owner() -> OwnerId {
+    OwnerId::new("dcm").unwrap()
+}
+
+fn context() -> ContextId {
+    ContextId::new("lc").unwrap()
+}
+
+fn manifest(kind: &str, name: &str, note: &str) -> Manifest {
+    let namespace = if kind == "Namespace" { json!(null) } else { json!("n") };
+    let metadata = json!({"name": name, "namespace": namespace, "annotations": {"note": note}});
+    Manifest::new(json!({"apiVersion": "v1", "kind": kind, "metadata": metadata})).unwrap()
+}
+
+fn bundle(steps: Vec<(u16, Action)>) -> Bundle {
+    let app = AppName::new("app").unwrap();
+    let steps = steps.into_iter();
+    let steps =
+        steps.map(|(stage, action)| app_context::Step { app: app.clone(), stage: Stage(stage), action });
+    Bundle::new(steps.collect()).unwrap()
+}
+
+fn apply(manifest: &Manifest) -> Action {
+    Action::Apply { manifest: manifest.clone(), existing: Existing::Refuse }
+}
+
+fn sighting(uid: &str, manifest: Option<ContentHash>) -> Sighting {
+    Sighting {
+        uid: uid.into(),
+        resource_version: "1".into(),
+        marks: Some(Marks {
+            owner: owner(),
+            context: context(),
+            generation: Generation(1),
+            manifest,
+            origin: Origin::Created,
+        }),
+        deleting: None,
+        unready: None,
+        certificate: None,
+    }
+}
+
+fn record(manifest: &Manifest, uid: Option<&str>) -> Recorded {
+    Recorded {
+        kind: manifest.kind().clone(),
+        uid: uid.map(Into::into),
+        manifest: Some(manifest.hash()),
+        origin: Origin::Created,
+        stage: Stage(1),
+    }
+}
+
+fn with(known: &mut Known, manifest: &Manifest, sighting: Sighting) {
+    known.present.insert(manifest.key().clone(), (manifest.kind().clone(), sighting));
+}
+
+fn decide(desired: Option<&Bundle>, records: &Records, known: &Known) -> Vec<(Work, Why)> {
+    let (owner, context) = (owner(), context());
+    let rules =
+        Rules { owner: &owner, context: &context, removal: Removal::default(), remake_namespaces: false };
+    let plan = plan(&rules, desired, records, known);
+    plan.steps().iter().map(|step| (step.work.clone(), step.why)).collect()
+}
+
+#[test]
+fn a_missing_object_is_made_and_an_equal_one_left_alone() {
+    let desired = manifest("ConfigMap", "c", "1");
+    let wanted = bundle(vec![(0, apply(&desired))]);
+    let mut known = Known::default();
+    let create = Work::Create { manifest: desired.clone() };
+    assert_eq!(decide(Some(&wanted), &Records::new(), &known), [(create, Why::Missing)]);
+    with(&mut known, &desired, sighting("u", Some(desired.hash())));
+    assert_eq!(decide(Some(&wanted), &Records::new(), &known), []);
+}
+
+#[test]
+fn a_changed_manifest_is_one_update_of_the_state_that_was_seen() {
+    let (old, new) = (manifest("ConfigMap", "c", "1"), manifest("ConfigMap", "c", "2"));
+    let mut known = Known::default();
+    with(&mut known, &old, sighting("u", Some(old.hash())));
+    let records = Records::from([(old.key().clone(), record(&old, Some("u")))]);
+    let decided = decide(Some(&bundle(vec![(0, apply(&new))])), &records, &known);
+    let observed = Precondition { uid: "u".into(), resource_version: "1".into() };
+    let update = Work::Update { manifest: new, observed, origin: Origin::Created };
+    assert_eq!(decided, [(update, Why::ManifestChanged)]);
+}
+
+#[test]
+fn what_was_there_before_is_refused_or_adopted_but_never_taken_from_another_context() {
+    let desired = manifest("ConfigMap", "c", "1");
+    let mut known = Known::default();
+    with(&mut known, &desired, Sighting { marks: None, ..sighting("u", None) });
+    let refuse = bundle(vec![(0, apply(&desired))]);
+    let adopt = bundle(vec![(0, Action::Apply { manifest: desired.clone(), existing: Existing::Adopt })]);
+    assert!(matches!(&decide(Some(&refuse), &Records::new(), &known)[0],
+        (Work::Blocked(cause), Why::NotOurs) if cause.reason == Reason::Foreign));
+    assert!(matches!(
+        &decide(Some(&adopt), &Records::new(), &known)[0],
+        (Work::Update { origin: Origin::Adopted, .. }, Why::Adopted)
+    ));
+    let mut other = sighting("u", None);
+    other.marks.as_mut().unwrap().context = ContextId::new("other").unwrap();
+    with(&mut known, &desired, other);
+    let decided = decide(Some(&adopt), &Records::new(), &known);
+    assert!(matches!(&decided[0], (Work::Blocked(cause), _) if cause.message.contains("other")));
+}
+
+#[test]
+fn our_marks_on_another_object_than_the_recorded_one_are_foreign_and_never_deleted() {
+    let desired = manifest("ConfigMap", "c", "1");
+    let mut known = Known::default();
+    with(&mut known, &desired, sighting("restored", Some(desired.hash())));
+    let records = Records::from([(desired.key().clone(), record(&desired, Some("recorded")))]);
+    let kept = decide(Some(&bundle(vec![(0, apply(&desired))])), &records, &known);
+    assert!(matches!(&kept[0], (Work::Blocked(cause), Why::NotOurs) if cause.reason == Reason::Foreign));
+    assert_eq!(decide(None, &records, &known), [(Work::Forget, Why::NotOurs)]);
+}
+
+#[test]
+fn a_recorded_object_that_is_not_listed_is_looked_at_before_anything_else() {
+    let desired = manifest("ConfigMap", "c", "1");
+    let records = Records::from([(desired.key().clone(), record(&desired, Some("u")))]);
+    let wanted = bundle(vec![(0, apply(&desired))]);
+    let mut known = Known::default();
+    assert_eq!(decide(Some(&wanted), &records, &known), [(Work::Look, Why::NotListed)]);
+    assert_eq!(decide(None, &records, &known), [(Work::Look, Why::NotListed)]);
+    known.absent.insert(desired.key().clone());
+    assert_eq!(decide(Some(&wanted), &records, &known), [(Work::Unrecord, Why::Missing)]);
+    assert_eq!(decide(None, &records, &known), [(Work::Forget, Why::AlreadyGone)]);
+}
+
+#[test]
+fn a_namespace_that_somebody_deleted_is_not_made_again_unasked() {
+    let desired = manifest("Namespace", "n", "1");
+    let records = Records::from([(desired.key().clone(), record(&desired, Some("u")))]);
+    let known = Known { absent: BTreeSet::from([desired.key().clone()]), ..Known::default() };
+    let decided = decide(Some(&bundle(vec![(0, apply(&desired))])), &records, &known);
+    assert!(matches!(&decided[0], (Work::Blocked(cause), _) if cause.reason == Reason::NamespaceGone));
+}
+
+#[test]
+fn a_namespace_with_contents_is_counted_and_then_released() {
+    let namespace = manifest("Namespace", "n", "1");
+    let records = Records::from([(namespace.key().clone(), record(&namespace, Some("u")))]);
+    let mut known = Known::default();
+    with(&mut known, &namespace, sighting("u", Some(namespace.hash())));
+    assert_eq!(decide(None, &records, &known), [(Work::Count, Why::NotDesired)]);
+    known.contents = Some(Contents { count: 2, sample: Vec::new() });
+    assert!(matches!(
+        decide(None, &records, &known)[0],
+        (Work::Release { contents: Some(2), .. }, Why::HoldsContents)
+    ));
+    known.contents = Some(Contents::default());
+    assert!(matches!(decide(None, &records, &known)[0], (Work::Delete { .. }, Why::NotDesired)));
+}
+
+#[test]
+fn adopted_objects_are_given_back_and_strays_of_ours_deleted() {
+    let (adopted, stray) = (manifest("ConfigMap", "adopted", "1"), manifest("ConfigMap", "stray", "1"));
+    let mut known = Known::default();
+    with(&mut known, &adopted, sighting("a", Some(adopted.hash())));
+    with(&mut known, &stray, sighting("s", Some(stray.hash())));
+    let record = Recorded { origin: Origin::Adopted, ..record(&adopted, Some("a")) };
+    let decided = decide(None, &Records::from([(adopted.key().clone(), record)]), &known);
+    assert!(
+        decided.iter().any(|(work, why)| matches!(work, Work::Release { .. }) && *why == Why::WasAdopted)
+    );
+    assert!(
+        decided.iter().any(|(work, _)| matches!(work, Work::Delete { observed } if &*observed.uid == "s"))
+    );
+}
+
+#[test]
+fn an_adoption_that_was_not_recorded_is_still_given_back() {
+    let adopted = manifest("ConfigMap", "c", "1");
+    let mut seen = sighting("a", Some(adopted.hash()));
+    seen.marks.as_mut().unwrap().origin = Origin::Adopted;
+    let mut known = Known::default();
+    with(&mut known, &adopted, seen);
+    assert!(matches!(decide(None, &Records::new(), &known)[0], (Work::Release { .. }, Why::WasAdopted)));
+}
+
+#[test]
+fn waves_rise_for_what_is_desired_and_fall_for_what_is_not() {
+    let (first, second) = (manifest("ConfigMap", "first", "1"), manifest("ConfigMap", "second", "1"));
+    let wanted = bundle(vec![(2, apply(&second)), (1, apply(&first))]);
+    let (owner, context) = (owner(), context());
+    let rules =
+        Rules { owner: &owner, context: &context, removal: Removal::default(), remake_namespaces: false };
+    let made = plan(&rules, Some(&wanted), &Records::new(), &Known::default());
+    let names = |plan: &Plan| plan.runnable().map(|step| step.key.name.to_string()).collect::<Vec<_>>();
+    assert_eq!(names(&made), ["first"]);
+    let mut known = Known::default();
+    with(&mut known, &first, sighting("f", None));
+    with(&mut known, &second, sighting("s", None));
+    let records = Records::from([
+        (first.key().clone(), record(&first, Some("f"))),
+        (second.key().clone(), Recorded { stage: Stage(2), ..record(&second, Some("s")) }),
+    ]);
+    let removed = plan(&rules, None, &records, &known);
+    assert_eq!(names(&removed), ["second"]);
+}
+
+#[test]
+fn what_was_taken_away_goes_and_what_is_there_is_updated_even_when_something_is_in_the_way() {
+    let (foreign, old, new) = (
+        manifest("ConfigMap", "foreign", "1"),
+        manifest("ConfigMap", "c", "1"),
+        manifest("ConfigMap", "c", "2"),
+    );
+    let (unwanted, later) = (manifest("ConfigMap", "unwanted", "1"), manifest("ConfigMap", "later", "1"));
+    let wanted = bundle(vec![(1, apply(&foreign)), (2, apply(&new)), (2, apply(&later))]);
+    let mut known = Known::default();
+    with(&mut known, &foreign, Sighting { marks: None, ..sighting("f", None) });
+    with(&mut known, &old, sighting("o", Some(old.hash())));
+    with(&mut known, &unwanted, sighting("u", None));
+    let records = Records::from([
+        (old.key().clone(), record(&old, Some("o"))),
+        (unwanted.key().clone(), record(&unwanted, Some("u"))),
+    ]);
+    let (owner, context) = (owner(), context());
+    let rules =
+        Rules { owner: &owner, context: &context, removal: Removal::default(), remake_namespaces: false };
+    let plan = plan(&rules, Some(&wanted), &records, &known);
+    let names: Vec<_> = plan.runnable().map(|step| step.key.name.to_string()).collect();
+    assert_eq!(names, ["foreign", "c", "unwanted"]);
+}
+
+#[test]
+fn a_certificate_is_asked_for_approved_awaited_and_collected() {
+    let asked = CertificateRequest {
+        object_name: "csr".into(),
+        csr_pem: "pem".into(),
+        signer: "kubernetes.io/kube-apiserver-client".into(),
+        lifetime_seconds: Some(3600),
+    };
+    let key = request::certificate_key(&asked);
+    let kind = GroupVersionKind::new("certificates.k8s.io", "v1", "CertificateSigningRequest");
+    let action = Action::Request { name: "user-1".into(), request: Request::Certificate(asked) };
+    let wanted = bundle(vec![(1, action)]);
+    let next = |state: Option<CertificateState>, issued: bool| {
+        let mut known = Known { issued, ..Known::default() };
+        if let Some(state) = state {
+            let seen = Sighting { certificate: Some(Box::new(state)), ..sighting("u", None) };
+            known.present.insert(key.clone(), (kind.clone(), seen));
+        }
+        decide(Some(&wanted), &Records::new(), &known).into_iter().map(|(work, _)| work).next()
+    };
+    let state = CertificateState::default();
+    let approved = CertificateState { approved: true, ..state.clone() };
+    let issued = CertificateState { certificate: Some("Y2VydA==".into()), ..approved.clone() };
+    let denied = CertificateState { refused: Some("Denied: no".into()), ..state.clone() };
+    let request = |work: Option<Work>| match work {
+        Some(Work::Request { work, .. }) => work,
+        other => panic!("{other:?}"),
+    };
+    assert!(matches!(request(next(None, false)), RequestWork::Ask { .. }));
+    assert_eq!(request(next(Some(state), false)), RequestWork::Approve);
+    assert_eq!(request(next(Some(approved), false)), RequestWork::AwaitSigner);
+    assert!(matches!(request(next(Some(issued.clone()), false)), RequestWork::Collect { .. }));
+    assert!(
+        matches!(next(Some(denied), false), Some(Work::Blocked(cause)) if cause.reason == Reason::Denied)
+    );
+    assert!(matches!(next(Some(issued), true), Some(Work::Delete { .. })), "an answered request is removed");
+    assert_eq!(next(None, true), None, "its absence means nothing");
+}

@@ -1,0 +1,144 @@
+//! What a planner knows of a cluster.
+
+use std::sync::Arc;
+
+use crate::app_context::Stage;
+use crate::hash::ContentHash;
+use crate::manifest::{GroupVersionKind, ObjectKey};
+use crate::port::cluster::{Contents, Marks, Object, Origin, Precondition};
+
+/// An object that was written for this app context, as the engine recorded it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recorded {
+    /// Group, version and kind.
+    pub kind: GroupVersionKind,
+    /// Its UID: the proof that it is ours. None when it is not known (a crash between writing and recording).
+    pub uid: Option<Arc<str>>,
+    /// Hash of the manifest that was written last.
+    pub manifest: Option<ContentHash>,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// The stage in which it was made: removal goes the other way.
+    pub stage: Stage,
+}
+
+/// What was seen of one object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sighting {
+    /// Its UID.
+    pub uid: Arc<str>,
+    /// Its state.
+    pub resource_version: Arc<str>,
+    /// Our marks, if it carries them.
+    pub marks: Option<Marks>,
+    /// The finalizers that hold it back, when it is being deleted.
+    pub deleting: Option<Vec<Arc<str>>>,
+    /// Why it is not ready, when it is not.
+    pub unready: Option<Arc<str>>,
+    /// What a CertificateSigningRequest says of itself.
+    pub certificate: Option<Box<CertificateState>>,
+}
+
+impl Sighting {
+    /// The state that a write can be based on.
+    #[must_use]
+    pub fn precondition(&self) -> Precondition {
+        Precondition { uid: self.uid.clone(), resource_version: self.resource_version.clone() }
+    }
+
+    /// What matters of an object to a planner.
+    #[must_use]
+    pub fn of(object: &Object) -> Self {
+        Self {
+            uid: object.uid.clone(),
+            resource_version: object.resource_version.clone(),
+            marks: object.marks.clone(),
+            deleting: object.deleting.clone(),
+            unready: unready(object),
+            certificate: CertificateState::of(object).map(Box::new),
+        }
+    }
+}
+
+/// What a CertificateSigningRequest says of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CertificateState {
+    /// It is approved.
+    pub approved: bool,
+    /// Why it was denied, or failed.
+    pub refused: Option<Arc<str>>,
+    /// The certificate, base64 of PEM as the API has it.
+    pub certificate: Option<Arc<str>>,
+}
+
+impl CertificateState {
+    fn of(object: &Object) -> Option<Self> {
+        if &*object.kind.kind != "CertificateSigningRequest" {
+            return None;
+        }
+        let status = &object.body["status"];
+        let mut state = Self::default();
+        for condition in status["conditions"].as_array().into_iter().flatten() {
+            match condition["type"].as_str() {
+                Some("Approved") => state.approved = true,
+                Some(kind @ ("Denied" | "Failed")) => {
+                    let message = condition["message"].as_str().unwrap_or_default();
+                    state.refused = Some(format!("{kind}: {message}").into());
+                }
+                _ => {}
+            }
+        }
+        state.certificate = status["certificate"].as_str().filter(|text| !text.is_empty()).map(Into::into);
+        Some(state)
+    }
+}
+
+/// What is known of one object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seen<'a> {
+    /// It is not among the objects with our marks; it was not asked for by name.
+    Unlisted,
+    /// It was asked for by name and is not there.
+    Absent,
+    /// It is there.
+    Present(&'a Sighting),
+}
+
+/// What a planner can ask about a cluster. Implementations answer from memory.
+pub trait View {
+    /// What is known of one object.
+    fn see(&self, key: &ObjectKey) -> Seen<'_>;
+
+    /// The objects that carry our marks and this app context's, in the order of their keys.
+    fn marked(&self) -> Vec<(&GroupVersionKind, &ObjectKey, &Sighting)>;
+
+    /// What is in a namespace; none when it was not counted yet.
+    fn contents(&self, namespace: &str) -> Option<&Contents>;
+
+    /// True when the request is answered and its result stored.
+    fn is_issued(&self, request: &str) -> bool;
+}
+
+/// Why an object is not ready, for the kinds that say so; others are ready when they are there.
+fn unready(object: &Object) -> Option<Arc<str>> {
+    let body = &object.body;
+    let count = |pointer: &str| body.pointer(pointer).and_then(serde_json::Value::as_i64);
+    match &*object.kind.kind {
+        "Deployment" | "StatefulSet" if &*object.kind.group == "apps" => {
+            let wanted = count("/spec/replicas").unwrap_or(1);
+            let ready = match &*object.kind.kind {
+                "Deployment" => count("/status/availableReplicas"),
+                _ => count("/status/readyReplicas"),
+            };
+            let current = count("/status/observedGeneration") >= count("/metadata/generation");
+            let ready = ready.unwrap_or(0);
+            (!current || ready < wanted).then(|| format!("{ready} of {wanted} replicas are ready").into())
+        }
+        "Namespace"
+            if body.pointer("/status/phase").and_then(|phase| phase.as_str()) == Some("Terminating") =>
+        {
+            Some("the namespace is terminating".into())
+        }
+        _ => None,
+    }
+}

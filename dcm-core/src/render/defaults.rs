@@ -1,0 +1,127 @@
+//! Defaults for containers that don't say what they need.
+//!
+//! Once a ResourceQuota holds requests or limits of cpu, memory or ephemeral storage, Kubernetes refuses every pod that
+//! says nothing about them. One LimitRange gives such containers a value, for exactly the requests and limits that some
+//! quota holds: nothing that the cloud didn't limit is limited by it.
+//!
+//! The figures ([`DEFAULT_REQUESTS`], [`DEFAULT_LIMITS`]) are for a small service: enough to start, and so little that a
+//! quota of a few cores admits a dozen. A quota that is smaller than a figure takes its place, as no pod would be
+//! admitted otherwise. A quota of 0 gives no default: it is there to keep pods out. Whoever wants other defaults says
+//! what each container needs, or brings a LimitRange in a privileged cloud.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{LimitRange, LimitRangeItem, LimitRangeSpec};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Text;
+
+use crate::app_context::Existing;
+use crate::logical_cloud::{Quantity, Quota};
+
+use super::{Context, Error, STAGE_BASE, Steps, naming};
+
+/// What a container asks for when it doesn't say and a quota holds it.
+pub const DEFAULT_REQUESTS: [(&str, &str); 3] =
+    [("cpu", "100m"), ("ephemeral-storage", "256Mi"), ("memory", "128Mi")];
+
+/// What a container is limited to when it doesn't say and a quota holds it.
+pub const DEFAULT_LIMITS: [(&str, &str); 3] =
+    [("cpu", "500m"), ("ephemeral-storage", "1Gi"), ("memory", "512Mi")];
+
+pub(super) fn render(context: &Context<'_>, steps: &mut Steps) -> Result<(), Error> {
+    let (requests, limits) = defaults(context.cloud.quotas());
+    if requests.is_empty() {
+        return Ok(());
+    }
+    let item = LimitRangeItem {
+        type_: "Container".to_owned(),
+        default: texts(limits),
+        default_request: texts(requests),
+        ..LimitRangeItem::default()
+    };
+    let metadata = context.own(naming::LIMIT_RANGE.to_owned());
+    let object = LimitRange { metadata, spec: Some(LimitRangeSpec { limits: vec![item] }) };
+    steps.object(STAGE_BASE, &object, Existing::Refuse)
+}
+
+/// Amounts by resource.
+type Figures = BTreeMap<String, Quantity>;
+
+/// The requests and limits of a container that doesn't say.
+fn defaults(quotas: &[Quota]) -> (Figures, Figures) {
+    let limits = figures(&DEFAULT_LIMITS, |resource| held(quotas, &[&format!("limits.{resource}")]));
+    let mut requests =
+        figures(&DEFAULT_REQUESTS, |resource| held(quotas, &[resource, &format!("requests.{resource}")]));
+    for (resource, figure) in DEFAULT_REQUESTS {
+        // Kubernetes would take the limit as the request too: several times what a small service needs. And a request
+        // above the limit would make the pod invalid.
+        if let Some(limit) = limits.get(resource) {
+            let request = requests.get(resource).copied().unwrap_or_else(|| quantity(figure));
+            requests.insert(resource.to_owned(), request.smaller(*limit));
+        }
+    }
+    (requests, limits)
+}
+
+fn texts(figures: Figures) -> Option<BTreeMap<String, Text>> {
+    let text = |(resource, figure): (String, Quantity)| (resource, Text(figure.to_string()));
+    (!figures.is_empty()).then(|| figures.into_iter().map(text).collect())
+}
+
+/// The figures for the resources that a quota holds, each no larger than the quota.
+fn figures(table: &[(&str, &str)], held: impl Fn(&str) -> Option<Quantity>) -> Figures {
+    table
+        .iter()
+        .filter_map(|(resource, figure)| {
+            let held = held(resource).filter(|held| !held.is_zero())?;
+            Some(((*resource).to_owned(), quantity(figure).smaller(held)))
+        })
+        .collect()
+}
+
+/// The smallest amount that some quota holds under one of these keys.
+fn held(quotas: &[Quota], keys: &[&str]) -> Option<Quantity> {
+    quotas
+        .iter()
+        .flat_map(|quota| keys.iter().filter_map(|key| quota.hard.get(*key)))
+        .copied()
+        .reduce(Quantity::smaller)
+}
+
+fn quantity(figure: &str) -> Quantity {
+    figure.parse().expect("the figures are quantities")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::logical_cloud::QuotaDraft;
+
+    fn of(hard: &[(&str, &str)]) -> (Figures, Figures) {
+        let hard = hard.iter().map(|(key, amount)| ((*key).to_owned(), (*amount).into())).collect();
+        let quota = Quota::try_from(QuotaDraft { name: "q".into(), hard, ..QuotaDraft::default() }).unwrap();
+        defaults(&[quota])
+    }
+
+    fn amounts(pairs: &[(&str, &str)]) -> Figures {
+        pairs.iter().map(|(resource, amount)| ((*resource).to_owned(), quantity(amount))).collect()
+    }
+
+    #[test]
+    fn only_what_a_quota_holds_gets_a_default() {
+        assert_eq!(of(&[("pods", "5"), ("requests.storage", "1Gi")]), (amounts(&[]), amounts(&[])));
+        assert_eq!(of(&[("cpu", "2")]), (amounts(&[("cpu", "100m")]), amounts(&[])));
+        let both = (amounts(&[("memory", "128Mi")]), amounts(&[("memory", "512Mi")]));
+        assert_eq!(of(&[("limits.memory", "4Gi")]), both);
+    }
+
+    #[test]
+    fn a_default_is_never_larger_than_the_quota_and_a_request_never_than_its_limit() {
+        let small = of(&[("limits.cpu", "50m"), ("requests.memory", "64Mi")]);
+        assert_eq!(small, (amounts(&[("cpu", "50m"), ("memory", "64Mi")]), amounts(&[("cpu", "50m")])));
+    }
+
+    #[test]
+    fn a_quota_of_nothing_keeps_pods_out() {
+        assert_eq!(of(&[("limits.cpu", "0"), ("requests.cpu", "0")]), (amounts(&[]), amounts(&[])));
+    }
+}

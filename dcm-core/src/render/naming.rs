@@ -1,0 +1,266 @@
+//! Names on clusters, and in certificates.
+//!
+//! A name follows from the thing's own name, never from a place in a list. API names are wider than Kubernetes' names,
+//! so a name that is not legal on a cluster is brought into form and gets a hash of what it came from; so does one that
+//! merely looks as if it had such a hash, hence no two names become one.
+//!
+//! Names inside the cloud's namespace need no more: nobody else makes objects of ours there. Names outside
+//! (cluster-scoped, or in a namespace of somebody else) carry project and cloud, and always a hash over these and the
+//! cloud's UID: a join of names by itself would be ambiguous.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::hash::ContentHash;
+use crate::logical_cloud::{Epoch, LogicalCloud, LogicalCloudUid, Serial};
+use crate::name::{
+    ContextId, DNS_LABEL_MAX, DNS_SUBDOMAIN_MAX, LogicalCloudName, PermissionName, ProjectName, QuotaName,
+    UserName, is_dns_subdomain, is_label_value,
+};
+use crate::subject::{SUBJECT_PART_MAX, Subject};
+
+/// Label: the project that an object belongs to. Informative.
+pub const LABEL_PROJECT: &str = "dcm.internal/project";
+/// Label: the logical cloud that an object belongs to. Informative.
+pub const LABEL_LOGICAL_CLOUD: &str = "dcm.internal/logical-cloud";
+
+/// Name of the LimitRange that gives pods their defaults.
+pub const LIMIT_RANGE: &str = "dcm-defaults";
+
+/// Beginning of names outside the cloud's namespace, of common names and of organizations: tells people whose it is,
+/// and keeps a project called `system` from making names that Kubernetes keeps for itself.
+const PREFIX: &str = "dcm";
+
+/// Hexadecimal digits of a hash in a name: 64 bits, too many to find a second name with the same ones.
+const HASH_DIGITS: usize = 16;
+
+/// Hexadecimal digits of a hash in a common name: 128 bits, as rights are bound to it.
+const SUBJECT_HASH_DIGITS: usize = 32;
+
+/// Which logical cloud names are for.
+#[derive(Debug, Clone, Copy)]
+pub struct Identity<'a> {
+    /// Its project.
+    pub project: &'a ProjectName,
+    /// Its name.
+    pub cloud: &'a LogicalCloudName,
+    /// What tells it from another one of that name.
+    pub uid: LogicalCloudUid,
+}
+
+impl<'a> Identity<'a> {
+    /// The identity of a logical cloud.
+    #[must_use]
+    pub fn of(cloud: &'a LogicalCloud) -> Self {
+        Self { project: cloud.project(), cloud: cloud.name(), uid: cloud.uid() }
+    }
+
+    /// The app context of this cloud, for ever.
+    #[must_use]
+    pub fn context_id(&self) -> ContextId {
+        let text = self.outside("context", &[], DNS_LABEL_MAX);
+        ContextId::new(text).expect("a DNS label is a label value")
+    }
+
+    /// Informative labels for every object of this cloud.
+    #[must_use]
+    pub fn labels(&self) -> BTreeMap<String, String> {
+        BTreeMap::from([
+            (LABEL_PROJECT.to_owned(), label_value(self.project.as_str())),
+            (LABEL_LOGICAL_CLOUD.to_owned(), label_value(self.cloud.as_str())),
+        ])
+    }
+
+    /// The subject of a user's certificate, in one epoch of the user.
+    #[must_use]
+    pub fn subject(&self, user: &UserName, epoch: Epoch) -> Subject {
+        Subject::new(&self.common_name(user, epoch), Some(&self.organization())).expect("made to fit")
+    }
+
+    /// The Kubernetes user that a certificate user is in one epoch: `dcm:project:cloud:uid:user:epoch`. API names have
+    /// no colon, so it is never ambiguous. Where it is longer than a common name may be, it is the beginning of the
+    /// user's name with a hash of everything: `dcm:user:hash:epoch`.
+    #[must_use]
+    pub fn common_name(&self, user: &UserName, epoch: Epoch) -> String {
+        let Self { project, cloud, uid } = self;
+        let readable = format!("{PREFIX}:{project}:{cloud}:{uid}:{user}:{epoch}");
+        if readable.len() <= SUBJECT_PART_MAX {
+            readable
+        } else {
+            let hash = self.hash("common-name", &[user.as_str().into(), epoch.0.into()]);
+            let end = format!(":{}:{epoch}", hash.short(SUBJECT_HASH_DIGITS));
+            let room = SUBJECT_PART_MAX - PREFIX.len() - 1 - end.len();
+            format!("{PREFIX}:{}{end}", cut(user.as_str(), room))
+        }
+    }
+
+    /// The organization in certificates: `dcm:project:cloud`, for people who read them. Nothing is bound to it.
+    #[must_use]
+    pub fn organization(&self) -> String {
+        let readable = format!("{PREFIX}:{}:{}", self.project, self.cloud);
+        if readable.len() <= SUBJECT_PART_MAX {
+            readable
+        } else {
+            let hash = self.hash("organization", &[]).short(SUBJECT_HASH_DIGITS);
+            let room = SUBJECT_PART_MAX - PREFIX.len() - 2 - hash.len();
+            format!("{PREFIX}:{}:{hash}", cut(self.cloud.as_str(), room))
+        }
+    }
+
+    /// A role and its binding outside the cloud's namespace: a ClusterRole, or a Role in another namespace.
+    #[must_use]
+    pub fn role_outside(&self, permission: &PermissionName) -> String {
+        self.outside("role", &[permission.as_str().into()], DNS_SUBDOMAIN_MAX)
+    }
+
+    /// The CertificateSigningRequest of one credential.
+    #[must_use]
+    pub fn certificate_request(&self, user: &UserName, epoch: Epoch, serial: Serial) -> String {
+        let parts = [user.as_str().into(), epoch.0.into(), serial.0.into()];
+        self.outside("certificate-request", &parts, DNS_SUBDOMAIN_MAX)
+    }
+
+    /// A DNS label or subdomain that carries project, cloud and parts, and a hash over them, the UID and the purpose.
+    fn outside(&self, purpose: &str, parts: &[Value], longest: usize) -> String {
+        let mut text = format!("{PREFIX}-{}-{}", self.project, self.cloud);
+        for part in parts {
+            let part = part.as_str().map_or_else(|| part.to_string(), str::to_owned);
+            text.push('-');
+            text.push_str(&part);
+        }
+        with_hash(&text, &self.hash(purpose, parts), longest)
+    }
+
+    fn hash(&self, purpose: &str, parts: &[Value]) -> ContentHash {
+        let Self { project, cloud, uid } = self;
+        ContentHash::of(&json!([purpose, project.as_str(), cloud.as_str(), uid.to_string(), parts]))
+    }
+}
+
+/// A ResourceQuota in the cloud's namespace.
+#[must_use]
+pub fn resource_quota(quota: &QuotaName) -> String {
+    subdomain(quota.as_str())
+}
+
+/// A Role and its RoleBinding in the cloud's namespace.
+#[must_use]
+pub fn role(permission: &PermissionName) -> String {
+    subdomain(permission.as_str())
+}
+
+/// The ServiceAccount of a token user in one epoch: a new epoch is another account, so that the tokens of the earlier
+/// one end with it.
+#[must_use]
+pub fn service_account(user: &UserName, epoch: Epoch) -> String {
+    subdomain(&format!("{user}-e{epoch}"))
+}
+
+/// The request for a user's certificate, in the cloud's app context.
+#[must_use]
+pub fn certificate_step(user: &UserName, epoch: Epoch, serial: Serial) -> Arc<str> {
+    format!("certificate/{user}/{epoch}/{serial}").into()
+}
+
+/// The request for a user's token, in the cloud's app context.
+#[must_use]
+pub fn token_step(user: &UserName, epoch: Epoch, serial: Serial) -> Arc<str> {
+    format!("token/{user}/{epoch}/{serial}").into()
+}
+
+/// An API name as a label's value: itself where it is legal.
+#[must_use]
+pub fn label_value(name: &str) -> String {
+    if is_label_value(name) && !ends_with_hash(name) {
+        return name.to_owned();
+    }
+    with_hash(name, &ContentHash::of_bytes(name.as_bytes()), DNS_LABEL_MAX)
+}
+
+/// A name as a DNS subdomain: itself where it is legal.
+fn subdomain(name: &str) -> String {
+    if is_dns_subdomain(name) && !ends_with_hash(name) {
+        return name.to_owned();
+    }
+    with_hash(name, &ContentHash::of_bytes(name.as_bytes()), DNS_SUBDOMAIN_MAX)
+}
+
+/// True for what [`with_hash`] could have made.
+fn ends_with_hash(name: &str) -> bool {
+    name.rsplit_once('-').is_some_and(|(_, end)| {
+        end.len() == HASH_DIGITS && end.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    })
+}
+
+/// A text in lower case, with a hyphen for what a DNS label can't have, cut, and with a hash at its end.
+fn with_hash(text: &str, hash: &ContentHash, longest: usize) -> String {
+    let label = |byte: u8| {
+        if byte.is_ascii_alphanumeric() { byte.to_ascii_lowercase() } else { b'-' }
+    };
+    let form: String = text.bytes().map(|byte| char::from(label(byte))).collect();
+    format!("{}-{}", cut(&form, longest - HASH_DIGITS - 1), hash.short(HASH_DIGITS))
+}
+
+/// The beginning of an ASCII text, without separators at its end.
+fn cut(text: &str, longest: usize) -> &str {
+    text[..text.len().min(longest)].trim_end_matches(['-', '.', '_'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(project: &str, cloud: &str, user: &str) -> (ProjectName, LogicalCloudName, UserName) {
+        (
+            ProjectName::new(project).unwrap(),
+            LogicalCloudName::new(cloud).unwrap(),
+            UserName::new(user).unwrap(),
+        )
+    }
+
+    #[test]
+    fn a_common_name_is_readable_where_it_fits_and_hashed_where_not() {
+        let uid = LogicalCloudUid::from_random(7);
+        let (project, cloud, user) = names("retail", "shop", "ann");
+        let identity = Identity { project: &project, cloud: &cloud, uid };
+        let subject = identity.subject(&user, Epoch(1));
+        assert_eq!(subject.common_name(), "dcm:retail:shop:0000000000000007:ann:1");
+        assert_eq!(subject.organization(), Some("dcm:retail:shop"));
+
+        let (project, cloud, user) = names(&"p".repeat(128), &"c".repeat(128), &"u".repeat(128));
+        let identity = Identity { project: &project, cloud: &cloud, uid };
+        let subject = identity.subject(&user, Epoch(u32::MAX));
+        assert_eq!(subject.common_name().len(), SUBJECT_PART_MAX);
+        assert!(subject.common_name().starts_with("dcm:uuu"));
+        assert!(subject.organization().unwrap().len() <= SUBJECT_PART_MAX);
+    }
+
+    #[test]
+    fn a_project_called_system_makes_no_name_of_kubernetes() {
+        let (project, cloud, user) = names("system", "masters", "admin");
+        let identity = Identity { project: &project, cloud: &cloud, uid: LogicalCloudUid::from_random(1) };
+        let subject = identity.subject(&user, Epoch(0));
+        assert!(subject.common_name().starts_with("dcm:system:"));
+        assert_eq!(subject.organization(), Some("dcm:system:masters"));
+    }
+
+    #[test]
+    fn a_name_that_looks_hashed_is_hashed_again() {
+        let changed = role(&PermissionName::new("Read_All").unwrap());
+        assert!(changed.starts_with("read-all-"), "{changed}");
+        assert_ne!(role(&PermissionName::new(&changed).unwrap()), changed);
+        assert_eq!(role(&PermissionName::new("read-all").unwrap()), "read-all");
+    }
+
+    #[test]
+    fn renewal_keeps_the_common_name_and_revocation_does_not() {
+        let (project, cloud, user) = names("p", "c", "u");
+        let identity = Identity { project: &project, cloud: &cloud, uid: LogicalCloudUid::from_random(1) };
+        let request = |epoch, serial| identity.certificate_request(&user, Epoch(epoch), Serial(serial));
+        assert_ne!(request(1, 1), request(1, 2));
+        assert_ne!(identity.common_name(&user, Epoch(1)), identity.common_name(&user, Epoch(2)));
+        assert_ne!(service_account(&user, Epoch(1)), service_account(&user, Epoch(2)));
+    }
+}

@@ -1,0 +1,216 @@
+//! How far the engine is: app context → cluster → object → cause.
+//!
+//! A status never claims more than was seen: each lane says which generation it speaks of, since when, why it is not
+//! further and when the next try is.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::app_context::Generation;
+use crate::manifest::ObjectKey;
+use crate::name::{ClusterId, ContextId};
+
+/// What is wanted of an app context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Intent {
+    /// It is to be in its clusters.
+    Present,
+    /// It is to be gone from them.
+    Absent,
+}
+
+/// How far an app context is, over all its clusters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Progress {
+    /// Some lane is not where it is to be, and is worked on or will be tried again.
+    Working,
+    /// Every lane is where it is to be.
+    Done,
+    /// Some lane can't go on before somebody changes something; no other lane has work left.
+    Stuck,
+}
+
+/// The status of one app context.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContextStatus {
+    /// Which app context.
+    pub id: ContextId,
+    /// The generation that is wanted.
+    pub generation: Generation,
+    /// What is wanted.
+    pub intent: Intent,
+    /// Work is paused.
+    pub paused: bool,
+    /// How far it is.
+    pub progress: Progress,
+    /// Each cluster's lane.
+    pub lanes: BTreeMap<ClusterId, LaneStatus>,
+}
+
+/// The status of one app context in one cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LaneStatus {
+    /// The generation that this status speaks of; smaller than the wanted one until the engine has looked at that.
+    pub observed_generation: Generation,
+    /// How far it is.
+    pub state: LaneState,
+    /// Since when it is so.
+    pub since: Timestamp,
+    /// Why it is not further.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
+    /// Its objects, in the order of their steps.
+    pub objects: Vec<ObjectStatus>,
+    /// Its requests, in the order of their steps.
+    pub requests: Vec<RequestStatus>,
+}
+
+/// How far a lane is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LaneState {
+    /// Nothing has happened yet.
+    #[default]
+    Pending,
+    /// Being brought to its desired state.
+    Working,
+    /// Everything is as desired. Left when the desired state or the cluster changes.
+    Done,
+    /// Being removed.
+    Removing,
+    /// Nothing of it is left, but for what was kept. Final, until the app context is applied again.
+    Removed,
+}
+
+/// Why something is not where it is to be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Cause {
+    /// The kind of cause, for programs.
+    pub reason: Reason,
+    /// The cause in words, for people.
+    pub message: Arc<str>,
+    /// Which object it is about, when it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<ObjectKey>,
+    /// When the next try is, when there is a time for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_try: Option<Timestamp>,
+}
+
+/// The kinds of causes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// Something else has to happen first, such as an object going away.
+    Waiting,
+    /// A call failed in a way that may pass.
+    Retrying,
+    /// The cluster can't be reached.
+    Unreachable,
+    /// The cluster does not accept our credential, or the kubeconfig can't be used.
+    Unauthorized,
+    /// The cluster does not allow it.
+    Denied,
+    /// The cluster refuses the object.
+    Invalid,
+    /// The cluster does not know the kind.
+    UnknownKind,
+    /// There is an object that is not ours.
+    Foreign,
+    /// Another field manager holds a field.
+    FieldConflict,
+    /// A recorded namespace is gone; it is not made again silently.
+    NamespaceGone,
+    /// The cluster is another one than before.
+    ClusterChanged,
+    /// A certificate was approved and is not issued.
+    SignerSilent,
+    /// A namespace has contents and is kept.
+    HasContents,
+    /// Work is paused.
+    Paused,
+}
+
+impl Reason {
+    /// True when nothing happens by itself: somebody has to change something.
+    #[must_use]
+    pub fn needs_somebody(self) -> bool {
+        match self {
+            Self::Denied
+            | Self::Invalid
+            | Self::UnknownKind
+            | Self::Foreign
+            | Self::FieldConflict
+            | Self::NamespaceGone
+            | Self::ClusterChanged
+            | Self::Unauthorized => true,
+            Self::Waiting
+            | Self::Retrying
+            | Self::Unreachable
+            | Self::SignerSilent
+            | Self::HasContents
+            | Self::Paused => false,
+        }
+    }
+}
+
+/// The status of one object.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ObjectStatus {
+    /// Which object.
+    #[serde(flatten)]
+    pub key: ObjectKey,
+    /// How far it is.
+    pub state: ObjectState,
+    /// Why it is not further.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
+}
+
+/// How far an object is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ObjectState {
+    /// Not written yet, or not as it is desired now.
+    Pending,
+    /// As desired.
+    Applied,
+    /// As desired, and it was there before us.
+    Adopted,
+    /// Desired no longer, and not gone yet.
+    Removing,
+    /// Desired no longer, and kept: released, no longer ours.
+    Kept,
+}
+
+/// The status of one request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestStatus {
+    /// The request's name.
+    pub name: Arc<str>,
+    /// How far it is.
+    pub state: RequestState,
+    /// Why it is not further.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
+}
+
+/// How far a request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RequestState {
+    /// Not answered yet.
+    Pending,
+    /// Answered; the result is stored.
+    Issued,
+}

@@ -1,0 +1,253 @@
+//! Tells watches what changed. A watch keeps the latest change of each path until its reader takes it, so a slow reader
+//! costs as much as it has paths, however often they change. Beyond a bound it is told [`Change::Lost`].
+
+use std::collections::{BTreeMap, VecDeque, btree_map};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll, Waker};
+
+use dcm_core::port::store::{Change, Path, Prefix, Watch};
+use futures::Stream;
+
+/// Most paths whose change a slow reader has not taken yet: the whole of a large store, and a few ten megabytes.
+pub(crate) const PENDING_MAX: usize = 100_000;
+
+/// Locks; what a panicking holder left is whole, for nothing here panics half way.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Where changes go in, and watches come out.
+pub(crate) struct Hub {
+    subscriptions: Arc<Mutex<Subscriptions>>,
+    pending_max: usize,
+}
+
+/// The queues by the prefix that they follow: a change looks up the folders above it, not all watches.
+#[derive(Default)]
+struct Subscriptions {
+    numbered: u64,
+    by_prefix: BTreeMap<Box<str>, BTreeMap<u64, Arc<Mutex<Queue>>>>,
+}
+
+impl Hub {
+    /// A hub whose watches keep at most so many paths.
+    pub(crate) fn new(pending_max: usize) -> Self {
+        Self { subscriptions: Arc::default(), pending_max }
+    }
+
+    /// True when nobody watches.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn is_empty(&self) -> bool {
+        lock(&self.subscriptions).by_prefix.is_empty()
+    }
+
+    /// Follows what is published from now on.
+    pub(crate) fn subscribe(&self, prefix: &Prefix) -> Watch {
+        let prefix: Box<str> = prefix.as_str().into();
+        let queue = Arc::new(Mutex::new(Queue::new(self.pending_max)));
+        let mut subscriptions = lock(&self.subscriptions);
+        subscriptions.numbered += 1;
+        let number = subscriptions.numbered;
+        subscriptions.by_prefix.entry(prefix.clone()).or_default().insert(number, queue.clone());
+        Box::pin(Subscription { queue, hub: Arc::downgrade(&self.subscriptions), prefix, number })
+    }
+
+    /// Tells all watches that follow these paths. The caller keeps the order: later calls tell later states.
+    pub(crate) fn publish(&self, changes: &[Change]) {
+        let mut wakers = Vec::new();
+        let subscriptions = lock(&self.subscriptions);
+        if subscriptions.by_prefix.is_empty() {
+            return;
+        }
+        for change in changes {
+            let path = match change {
+                Change::Put(entry) => &entry.path,
+                Change::Deleted(path) => path,
+                Change::Lost => continue,
+            };
+            for folder in folders(path) {
+                for queue in subscriptions.by_prefix.get(folder).into_iter().flat_map(BTreeMap::values) {
+                    wakers.extend(lock(queue).push(path, change));
+                }
+            }
+        }
+        // Waking can run code of others, which may drop a watch: not under the lock.
+        drop(subscriptions);
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// Ends all watches: something may have been missed.
+    pub(crate) fn lose_all(&self) {
+        let ended = std::mem::take(&mut lock(&self.subscriptions).by_prefix);
+        let queues = ended.values().flat_map(BTreeMap::values);
+        let wakers: Vec<Waker> = queues.filter_map(|queue| lock(queue).lose()).collect();
+        wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl Drop for Hub {
+    fn drop(&mut self) {
+        self.lose_all();
+    }
+}
+
+/// The prefixes that hold a path.
+fn folders(path: &Path) -> impl Iterator<Item = &str> {
+    let text = path.as_str();
+    std::iter::once("").chain(text.match_indices('/').map(move |(slash, _)| &text[..=slash]))
+}
+
+/// What one watch has not told yet.
+struct Queue {
+    state: State,
+    pending_max: usize,
+    waker: Option<Waker>,
+}
+
+enum State {
+    /// The latest change of each path, and the paths in the order of their first untold change.
+    Following { latest: BTreeMap<Path, Change>, order: VecDeque<Path> },
+    /// To be told that it lost something.
+    Lost,
+    /// Told so; nothing comes any more.
+    Ended,
+}
+
+impl Queue {
+    fn new(pending_max: usize) -> Self {
+        let state = State::Following { latest: BTreeMap::new(), order: VecDeque::new() };
+        Self { state, pending_max, waker: None }
+    }
+
+    fn push(&mut self, path: &Path, change: &Change) -> Option<Waker> {
+        let State::Following { latest, order } = &mut self.state else {
+            return None;
+        };
+        let pending = latest.len();
+        match latest.entry(path.clone()) {
+            btree_map::Entry::Occupied(mut earlier) => {
+                earlier.insert(change.clone());
+            }
+            btree_map::Entry::Vacant(_) if pending == self.pending_max => self.state = State::Lost,
+            btree_map::Entry::Vacant(place) => {
+                place.insert(change.clone());
+                order.push_back(path.clone());
+            }
+        }
+        self.waker.take()
+    }
+
+    fn lose(&mut self) -> Option<Waker> {
+        if let State::Following { .. } = self.state {
+            self.state = State::Lost;
+        }
+        self.waker.take()
+    }
+
+    fn pop(&mut self) -> Poll<Option<Change>> {
+        match &mut self.state {
+            State::Following { latest, order } => {
+                match order.pop_front().and_then(|path| latest.remove(&path)) {
+                    Some(change) => Poll::Ready(Some(change)),
+                    None => Poll::Pending,
+                }
+            }
+            State::Lost => {
+                self.state = State::Ended;
+                Poll::Ready(Some(Change::Lost))
+            }
+            State::Ended => Poll::Ready(None),
+        }
+    }
+}
+
+/// The reader's side of a queue.
+struct Subscription {
+    queue: Arc<Mutex<Queue>>,
+    hub: Weak<Mutex<Subscriptions>>,
+    prefix: Box<str>,
+    number: u64,
+}
+
+impl Stream for Subscription {
+    type Item = Change;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Change>> {
+        let mut queue = lock(&self.queue);
+        let next = queue.pop();
+        if next.is_pending() {
+            queue.waker = Some(context.waker().clone());
+        }
+        next
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        let Some(hub) = self.hub.upgrade() else { return };
+        let mut subscriptions = lock(&hub);
+        let Some(queues) = subscriptions.by_prefix.get_mut(&self.prefix) else {
+            return;
+        };
+        queues.remove(&self.number);
+        if queues.is_empty() {
+            subscriptions.by_prefix.remove(&self.prefix);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dcm_core::port::store::{Document, Entry, Version};
+    use futures::{FutureExt, StreamExt};
+
+    fn put(path: &str, version: u64) -> Change {
+        let document = Document::from_stored("{}");
+        Change::Put(Entry { path: Path::new(path).unwrap(), version: Version(version), document })
+    }
+
+    fn told(watch: &mut Watch) -> Vec<Change> {
+        std::iter::from_fn(|| watch.next().now_or_never().flatten()).collect()
+    }
+
+    fn below(folder: &str) -> Prefix {
+        Prefix::below(&Path::new(folder).unwrap())
+    }
+
+    #[test]
+    fn a_slow_reader_gets_the_latest_of_each_path_and_no_path_starves() {
+        let hub = Hub::new(PENDING_MAX);
+        let mut watch = hub.subscribe(&Prefix::everything());
+        hub.publish(&[put("b", 1), put("a", 2), put("b", 3), put("a", 4)]);
+        assert_eq!(told(&mut watch), [put("b", 3), put("a", 4)]);
+    }
+
+    #[test]
+    fn a_reader_that_is_too_slow_is_told_that_it_lost_something() {
+        let hub = Hub::new(2);
+        let mut watch = hub.subscribe(&below("x"));
+        hub.publish(&[put("x/a", 1), put("x/b", 2), put("y", 3), put("x/c", 4), put("x/a", 5)]);
+        assert_eq!(told(&mut watch), [Change::Lost]);
+        assert_eq!(watch.next().now_or_never(), Some(None));
+    }
+
+    #[test]
+    fn a_watch_sees_its_own_folder_only() {
+        let hub = Hub::new(PENDING_MAX);
+        let mut watch = hub.subscribe(&below("x/y"));
+        hub.publish(&[put("x/y", 1), put("x/y/z", 2), put("x/y2", 3), put("x/y/z/z", 4)]);
+        assert_eq!(told(&mut watch), [put("x/y/z", 2), put("x/y/z/z", 4)]);
+    }
+
+    #[test]
+    fn a_dropped_watch_leaves_nothing_behind_and_a_dropped_hub_ends_its_watches() {
+        let hub = Hub::new(PENDING_MAX);
+        drop(hub.subscribe(&below("x")));
+        assert!(lock(&hub.subscriptions).by_prefix.is_empty());
+        let mut watch = hub.subscribe(&below("x"));
+        drop(hub);
+        assert_eq!(told(&mut watch), [Change::Lost]);
+    }
+}

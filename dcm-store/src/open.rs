@@ -1,0 +1,110 @@
+//! Opens a store by its URL.
+
+use std::sync::Arc;
+
+use dcm_core::port::store::{Error, Store};
+
+/// What can be opened, by scheme; none when its feature is off.
+const SCHEMES: [(&str, &str, bool); 2] =
+    [("memory", "memory", cfg!(feature = "memory")), ("sqlite", "sqlite", cfg!(feature = "sqlite"))];
+
+/// Why a store could not be opened. The URL is not in it but for its scheme: it may hold a password.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum OpenError {
+    /// There is no store by this scheme.
+    #[error("{scheme:?} is no kind of store; these are: {}", supported())]
+    UnknownScheme {
+        /// What stands before the first colon, or the whole where there is none.
+        scheme: String,
+    },
+    /// There is one, but this build is without it.
+    #[error("this build has no {scheme} store (feature `{feature}` is off); it has: {}", supported())]
+    FeatureOff {
+        /// The scheme.
+        scheme: String,
+        /// The feature of this crate that is off.
+        feature: &'static str,
+    },
+    /// What follows the scheme is not as it should be.
+    #[error("{expected}")]
+    Malformed {
+        /// How such a URL looks.
+        expected: &'static str,
+    },
+    /// The store itself can't be opened.
+    #[error("the store can't be opened")]
+    Store(#[from] Error),
+}
+
+fn supported() -> String {
+    let names: Vec<&str> = SCHEMES.iter().filter(|(.., on)| *on).map(|(scheme, ..)| *scheme).collect();
+    if names.is_empty() { "none".into() } else { names.join(", ") }
+}
+
+/// Opens the store that a URL names: `memory:` (a new, empty one) or `sqlite:PATH` (made when there is none).
+///
+/// # Errors
+/// [`OpenError`].
+#[cfg_attr(not(feature = "sqlite"), allow(clippy::unused_async))]
+pub async fn open(url: &str) -> Result<Arc<dyn Store>, OpenError> {
+    let (scheme, rest) = url.split_once(':').unwrap_or((url, ""));
+    match (scheme, rest) {
+        #[cfg(feature = "memory")]
+        ("memory", "") => Ok(Arc::new(crate::MemoryStore::new())),
+        #[cfg(feature = "memory")]
+        ("memory", _) => Err(OpenError::Malformed { expected: "nothing follows `memory:`" }),
+        #[cfg(feature = "sqlite")]
+        ("sqlite", "") => Err(OpenError::Malformed { expected: "a file's path follows `sqlite:`" }),
+        #[cfg(feature = "sqlite")]
+        ("sqlite", file) => Ok(Arc::new(crate::SqliteStore::open(file).await?)),
+        _ => Err(unknown(scheme)),
+    }
+}
+
+fn unknown(scheme: &str) -> OpenError {
+    let scheme = scheme.to_owned();
+    match SCHEMES.iter().find(|(known, ..)| *known == scheme) {
+        Some((_, feature, _)) => OpenError::FeatureOff { scheme, feature },
+        None => OpenError::UnknownScheme { scheme },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_unknown_says_what_is_known_and_keeps_passwords_to_itself() {
+        let error = open("mysql://root:hunter2@db/x").await.err().unwrap().to_string();
+        assert!(
+            error.contains("mysql") && error.contains(&supported()) && !error.contains("hunter2"),
+            "{error}"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_scheme_whose_feature_is_off_says_so() {
+        for (scheme, feature, on) in SCHEMES {
+            let error = open(&format!("{scheme}:")).await.err();
+            let off = matches!(error, Some(OpenError::FeatureOff { feature: named, .. }) if named == feature);
+            assert_eq!(off, !on, "{scheme}");
+        }
+    }
+
+    #[cfg(feature = "memory")]
+    #[tokio::test]
+    async fn memory_opens_and_takes_no_path() {
+        assert!(!open("memory:").await.unwrap().capabilities().durable);
+        assert!(matches!(open("memory:x").await, Err(OpenError::Malformed { .. })));
+    }
+
+    #[cfg(feature = "sqlite")]
+    #[tokio::test]
+    async fn sqlite_opens_the_file_that_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("store.db");
+        let store = open(&format!("sqlite:{}", file.display())).await.unwrap();
+        assert!(store.capabilities().durable && file.exists());
+        assert!(matches!(open("sqlite:").await, Err(OpenError::Malformed { .. })));
+    }
+}

@@ -1,0 +1,135 @@
+//! The file: its making, its rights, its schema.
+
+use std::path::Path as FilePath;
+use std::time::Duration;
+
+use dcm_core::port::store::Error;
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use super::failure::{failed, of_sqlite, refused};
+use crate::private_file;
+
+/// How long a call waits for the lock of another process before it says that the store is not available. Commits
+/// take well under a millisecond; a checkpoint of a large log may take a second.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Largest log that is kept after its content was moved into the file, in bytes.
+const LOG_BYTES_KEPT: i64 = 4 * 1024 * 1024;
+
+/// Marks an SQLite file as a store of ours: `DCM` and a zero byte.
+const APPLICATION_ID: i32 = 0x4443_4D00;
+
+/// The schema that this version writes, and the newest that it reads.
+const SCHEMA_VERSION: i32 = 1;
+
+/// - `documents` has row ids: documents of some kilobytes lie better in the leaves of a table than in an index.
+/// - `changes` says which path was written or deleted when, for watches of other processes; old rows go.
+/// - `counter` holds the last version given to any write: it outlives deleted documents.
+const SCHEMA: &str = "
+    CREATE TABLE documents (
+        path TEXT NOT NULL PRIMARY KEY COLLATE BINARY, version INTEGER NOT NULL, document TEXT NOT NULL
+    ) STRICT;
+    CREATE TABLE changes (version INTEGER PRIMARY KEY, path TEXT NOT NULL) STRICT;
+    CREATE TABLE counter (row INTEGER PRIMARY KEY CHECK (row = 1), version INTEGER NOT NULL) STRICT;
+    INSERT INTO counter VALUES (1, 0);";
+
+/// Makes the file when there is none: whole, and open to its owner only, before anybody else can see it. Takes from
+/// others what rights they have to a file that is there.
+pub(super) fn make_file(file: &FilePath) -> Result<(), Error> {
+    let about = |what: &str| format!("{what} {}", file.display());
+    if !file.exists() {
+        let made = private_file::create(file, |new| prepare(&connect(new)?));
+        return match made {
+            Ok(_) => Ok(()),
+            Err(private_file::Failed::Filling(error)) => Err(error),
+            Err(private_file::Failed::File(error)) => Err(failed(about("can't make"), error)),
+        };
+    }
+    for companion in ["", "-wal", "-shm"] {
+        let mut name = file.as_os_str().to_owned();
+        name.push(companion);
+        private_file::restrict(FilePath::new(&name))
+            .map_err(|error| failed(about("can't take others' rights from"), error))?;
+    }
+    Ok(())
+}
+
+/// Opens the file. Every connection of a store is made alike.
+pub(super) fn connect(file: &FilePath) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let opened = Connection::open_with_flags(file, flags).and_then(|connection| {
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        connection.pragma_update(None, "secure_delete", "ON")?;
+        connection.pragma_update(None, "temp_store", "MEMORY")?;
+        connection.pragma_update(None, "journal_size_limit", LOG_BYTES_KEPT)?;
+        Ok(connection)
+    });
+    opened.map_err(of_sqlite)
+}
+
+/// Checks that the file is a store which this version can write, and makes the tables in an empty file.
+pub(super) fn prepare(connection: &Connection) -> Result<(), Error> {
+    let schema = check_identity(connection)?;
+    let journal: String = connection
+        .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))
+        .map_err(of_sqlite)?;
+    if journal != "wal" {
+        return refused("the file system does not carry SQLite's write-ahead log");
+    }
+    if connection.is_readonly("main").map_err(of_sqlite)? {
+        return refused("the store's file can't be written");
+    }
+    if schema == 0 { make_tables(connection) } else { Ok(()) }
+}
+
+/// The schema version of the file; 0 for an empty one.
+fn check_identity(connection: &Connection) -> Result<i32, Error> {
+    let number =
+        |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0)).map_err(of_sqlite);
+    let (application, schema) = (number("application_id")?, number("user_version")?);
+    let tables: i32 = connection
+        .query_row("SELECT count(*) FROM sqlite_schema", (), |row| row.get(0))
+        .map_err(of_sqlite)?;
+    match (application, schema) {
+        (0, 0) if tables == 0 => Ok(0),
+        (APPLICATION_ID, SCHEMA_VERSION) => Ok(SCHEMA_VERSION),
+        (APPLICATION_ID, newer) if newer > SCHEMA_VERSION => refused(format!(
+            "the file was written by a newer version: its schema is {newer}, this version knows {SCHEMA_VERSION}"
+        )),
+        _ => refused("the file is an SQLite database of another program"),
+    }
+}
+
+fn make_tables(connection: &Connection) -> Result<(), Error> {
+    let make = || {
+        let transaction = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+        // Somebody else may have been faster.
+        let schema: i32 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        if schema == 0 {
+            transaction.execute_batch(SCHEMA)?;
+            transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+            transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
+        }
+        transaction.commit()
+    };
+    make().map_err(of_sqlite)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_can_only_be_read_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("store.db");
+        make_file(&file).unwrap();
+        let connection = Connection::open_with_flags(&file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+        let error = prepare(&connection).unwrap_err();
+        assert!(
+            matches!(&error, Error::Failed { reason, .. } if reason.contains("can't be written")),
+            "{error:?}"
+        );
+    }
+}

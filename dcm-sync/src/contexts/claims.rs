@@ -1,0 +1,98 @@
+//! Claims: one record per (cluster, namespace), so that two contexts can't race for it.
+
+use std::collections::BTreeSet;
+
+use dcm_core::app_context::{Action, AppContext};
+use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::port::store::{Document, Path, Write};
+use dcm_core::port::synchronizer::Error;
+
+use super::Contexts;
+use crate::record::{ActionRecord, Claim, Root, SCHEMA, path};
+
+/// The claims that a context needs: each namespace that it makes, in each of its clusters.
+pub(super) fn wanted(context: &AppContext) -> Result<Vec<Write>, Error> {
+    let document = Document::from_value(&Claim { schema: SCHEMA, context: context.id.clone() })?;
+    let claims = claimed_paths(context).into_iter();
+    Ok(claims.map(|path| Write::Create { path, document: document.clone() }).collect())
+}
+
+fn claimed_paths(context: &AppContext) -> BTreeSet<Path> {
+    let mut paths = BTreeSet::new();
+    for (cluster, bundle) in &context.placements {
+        for step in bundle.steps() {
+            if let Action::Apply { manifest, .. } = &step.action
+                && manifest.kind().is_namespace()
+            {
+                paths.insert(path::claim(cluster, &manifest.key().name));
+            }
+        }
+    }
+    paths
+}
+
+impl Contexts {
+    /// Accepts a claim that is there already when it is the context's own.
+    pub(super) async fn check_claim(&self, context: &AppContext, path: &Path) -> Result<(), Error> {
+        let Some(entry) = self.store.get(path).await? else {
+            return Err(Error::Contended { id: context.id.clone() });
+        };
+        let claim: Claim = entry.document.read()?;
+        if claim.context == context.id {
+            return Ok(());
+        }
+        let cluster = path::cluster_of(path, 1);
+        let cluster = cluster.ok_or_else(|| Error::Contended { id: context.id.clone() })?;
+        let namespace = path.segments().next_back().unwrap_or_default().into();
+        Err(Error::NamespaceTaken { namespace, cluster, winner: claim.context })
+    }
+
+    /// After a refused apply: gives back the claims that only this try had made.
+    pub(super) async fn give_claims_back(
+        &self,
+        context: &AppContext,
+        current: Option<&Root>,
+    ) -> Result<(), Error> {
+        if self.store.capabilities().atomic_batches && claimed_paths(context).len() < BATCH_SAFE {
+            return Ok(());
+        }
+        let kept: BTreeSet<&ClusterId> = current.iter().flat_map(|root| root.clusters()).collect();
+        let mut deletions = Vec::new();
+        for path in claimed_paths(context) {
+            let ours_before = path::cluster_of(&path, 1).is_some_and(|cluster| kept.contains(&cluster));
+            if !ours_before {
+                deletions.extend(self.own_claim(&context.id, &path).await?);
+            }
+        }
+        self.delete_all(&deletions).await
+    }
+
+    /// Deletes all claims of a context, wherever they are.
+    pub(super) async fn drop_claims(&self, id: &ContextId, root: &Root) -> Result<(), Error> {
+        let mut namespaces = BTreeSet::new();
+        let manifests = super::writing::manifests(&*self.store, id).await?;
+        for step in root.bundles.values().flatten() {
+            if let ActionRecord::Apply { manifest, .. } = &step.action
+                && let Some(manifest) = manifests.get(manifest).filter(|found| found.kind().is_namespace())
+            {
+                namespaces.insert(manifest.key().name.clone());
+            }
+        }
+        let mut deletions = Vec::new();
+        for cluster in root.clusters() {
+            for namespace in &namespaces {
+                deletions.extend(self.own_claim(id, &path::claim(cluster, namespace)).await?);
+            }
+        }
+        self.delete_all(&deletions).await
+    }
+
+    async fn own_claim(&self, id: &ContextId, path: &Path) -> Result<Option<Write>, Error> {
+        let Some(entry) = self.store.get(path).await? else { return Ok(None) };
+        let claim: Claim = entry.document.read()?;
+        Ok((claim.context == *id).then_some(Write::Delete { path: entry.path, version: entry.version }))
+    }
+}
+
+/// With fewer claims than this, all of them are in the first batch: it failed as a whole, and made none.
+const BATCH_SAFE: usize = dcm_core::port::store::BATCH_WRITES_MAX;

@@ -1,0 +1,231 @@
+//! App contexts in the store: the [`Synchronizer`] that the engine's records make up.
+//!
+//! Nothing here talks to a cluster. A worker, in this process or in another one on the same store, sees the root
+//! record change and does the work.
+
+mod claims;
+mod status;
+mod writing;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use dcm_core::app_context::{AppContext, CLUSTERS_MAX, Generation};
+use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::port::store::{self, Document, Store, StoreExt, Version, Write};
+use dcm_core::port::synchronizer::{Error, Removal, Results, StatusStream, Synchronizer};
+use dcm_core::status::{ContextStatus, Intent};
+use futures::StreamExt as _;
+
+use crate::record::{self, Lane, Outcome, Root, path};
+
+/// How often a change of a root is tried again when somebody else changed it in the same moment.
+const CONTENTION_TRIES: usize = 8;
+
+/// App contexts over a store. Cheap to clone.
+#[derive(Clone)]
+pub struct Contexts {
+    store: Arc<dyn Store>,
+}
+
+impl Contexts {
+    /// App contexts in this store.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Self { store }
+    }
+
+    /// Waits until every lane of a context is where it is to be, or can't go on before somebody changes something.
+    ///
+    /// # Errors
+    /// [`Error`], among them [`Error::NotFound`] when the context is forgotten meanwhile.
+    pub async fn wait_until_done(&self, id: &ContextId) -> Result<ContextStatus, Error> {
+        loop {
+            let mut statuses = self.watch(id).await?;
+            let mut seen = false;
+            while let Some(status) = statuses.next().await {
+                seen = true;
+                let status = status?;
+                if status.progress != dcm_core::status::Progress::Working {
+                    return Ok(status);
+                }
+            }
+            if !seen {
+                return Err(Error::NotFound { id: id.clone() });
+            }
+        }
+    }
+
+    async fn root(&self, id: &ContextId) -> Result<Option<(Root, Version)>, Error> {
+        let Some(entry) = self.store.get(&path::root(id)).await? else { return Ok(None) };
+        Ok(Some((entry.document.read()?, entry.version)))
+    }
+
+    async fn lanes(&self, id: &ContextId) -> Result<BTreeMap<ClusterId, Lane>, Error> {
+        let mut lanes = BTreeMap::new();
+        for entry in self.store.list_all(&path::lanes(id)).await? {
+            if let Some(cluster) = path::cluster_of(&entry.path, 2) {
+                lanes.insert(cluster, entry.document.read()?);
+            }
+        }
+        Ok(lanes)
+    }
+
+    /// Changes a root by compare-and-swap; `change` says whether there is something to write.
+    async fn change(
+        &self,
+        id: &ContextId,
+        change: impl Fn(&mut Root) -> bool + Send + Sync,
+    ) -> Result<Generation, Error> {
+        for _ in 0..CONTENTION_TRIES {
+            let (mut root, version) =
+                self.root(id).await?.ok_or_else(|| Error::NotFound { id: id.clone() })?;
+            if !change(&mut root) {
+                return Ok(root.generation);
+            }
+            let document = Document::from_value(&root)?;
+            let write = Write::Update { path: path::root(id), version, document };
+            match self.store.write_one(write).await {
+                Ok(_) => return Ok(root.generation),
+                Err(store::Error::Conflict { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(Error::Contended { id: id.clone() })
+    }
+
+    /// An apply of what is wanted already. Where something is stuck, it asks for another try.
+    async fn ask_again(&self, id: &ContextId, root: &Root) -> Result<Generation, Error> {
+        let lanes = self.lanes(id).await?;
+        let done = |cluster| lanes.get(cluster).is_some_and(|lane| lane.is_at(root.wanted(cluster)));
+        if root.clusters().all(done) {
+            return Ok(root.generation);
+        }
+        self.change(id, |root| {
+            root.attempt += 1;
+            true
+        })
+        .await
+    }
+}
+
+#[async_trait]
+impl Synchronizer for Contexts {
+    async fn apply(&self, context: &AppContext) -> Result<Generation, Error> {
+        if context.placements.len() > CLUSTERS_MAX {
+            return Err(Error::Invalid {
+                reason: format!("an app context has at most {CLUSTERS_MAX} clusters"),
+            });
+        }
+        for _ in 0..CONTENTION_TRIES {
+            let current = self.root(&context.id).await?;
+            let next = writing::next_root(context, current.as_ref().map(|(root, _)| root));
+            if let Some((root, _)) = current.as_ref().filter(|(root, _)| root.wants_the_same(&next)) {
+                return self.ask_again(&context.id, root).await;
+            }
+            match self.commit(context, current.as_ref(), &next).await {
+                Ok(()) => return Ok(next.generation),
+                Err(Error::Contended { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::Contended { id: context.id.clone() })
+    }
+
+    async fn remove(&self, id: &ContextId, removal: Removal) -> Result<Generation, Error> {
+        self.change(id, |root| {
+            if root.intent == Intent::Absent && root.removal == removal {
+                return false;
+            }
+            root.intent = Intent::Absent;
+            root.removal = removal;
+            root.paused = false;
+            root.generation = root.generation.next();
+            true
+        })
+        .await
+    }
+
+    async fn stop(&self, id: &ContextId) -> Result<(), Error> {
+        self.change(id, |root| !std::mem::replace(&mut root.paused, true)).await.map(drop)
+    }
+
+    async fn resume(&self, id: &ContextId) -> Result<(), Error> {
+        self.change(id, |root| std::mem::replace(&mut root.paused, false)).await.map(drop)
+    }
+
+    async fn forget(&self, id: &ContextId) -> Result<(), Error> {
+        let Some((root, version)) = self.root(id).await? else { return Ok(()) };
+        let status = status::of_context(id, &root, &self.lanes(id).await?);
+        let gone = root.intent == Intent::Absent && status.progress == dcm_core::status::Progress::Done;
+        if !gone {
+            return Err(Error::NotRemoved { id: id.clone() });
+        }
+        self.drop_claims(id, &root).await?;
+        for prefix in [path::results(id), path::lanes(id), path::manifests(id)] {
+            self.delete_below(&prefix).await?;
+        }
+        // The root goes last: until then a crash leaves a context that can be forgotten again.
+        let last = Write::Delete { path: path::root(id), version };
+        match self.store.write_one(last).await {
+            Ok(_) => Ok(()),
+            Err(store::Error::Conflict { found: None, .. }) => Ok(()),
+            Err(store::Error::Conflict { .. }) => Err(Error::Contended { id: id.clone() }),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn status(&self, id: &ContextId) -> Result<Option<ContextStatus>, Error> {
+        let Some((root, _)) = self.root(id).await? else { return Ok(None) };
+        Ok(Some(status::of_context(id, &root, &self.lanes(id).await?)))
+    }
+
+    async fn results(&self, id: &ContextId) -> Result<Results, Error> {
+        let mut results = Results::new();
+        for entry in self.store.list_all(&path::results(id)).await? {
+            let Some(cluster) = path::cluster_of(&entry.path, 2) else { continue };
+            let outcome: Outcome = entry.document.read()?;
+            results.entry(cluster).or_default().insert(outcome.name, outcome.issued);
+        }
+        Ok(results)
+    }
+
+    async fn watch(&self, id: &ContextId) -> Result<StatusStream, Error> {
+        status::follow(self.clone(), id.clone()).await
+    }
+}
+
+/// Reads what makes up a context for the engine: root, bundles and lanes.
+pub(crate) struct Loaded {
+    pub root: Root,
+    pub bundles: BTreeMap<dcm_core::hash::ContentHash, Arc<dcm_core::app_context::Bundle>>,
+    pub lanes: BTreeMap<ClusterId, (Lane, Version)>,
+}
+
+/// Why a context can't be loaded.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LoadError {
+    #[error("the store failed")]
+    Store(#[from] store::Error),
+    #[error("a stored bundle can't be used")]
+    Bundle(#[from] record::BundleError),
+}
+
+/// Loads a context; none when it does not exist (any more).
+pub(crate) async fn load(store: &dyn Store, id: &ContextId) -> Result<Option<Loaded>, LoadError> {
+    let Some(entry) = store.get(&path::root(id)).await? else { return Ok(None) };
+    let root: Root = entry.document.read()?;
+    let manifests = writing::manifests(store, id).await?;
+    let mut bundles = BTreeMap::new();
+    for (hash, steps) in &root.bundles {
+        bundles.insert(*hash, Arc::new(record::bundle(steps, &manifests)?));
+    }
+    let mut lanes = BTreeMap::new();
+    for entry in store.list_all(&path::lanes(id)).await? {
+        if let Some(cluster) = path::cluster_of(&entry.path, 2) {
+            lanes.insert(cluster, (entry.document.read()?, entry.version));
+        }
+    }
+    Ok(Some(Loaded { root, bundles, lanes }))
+}

@@ -1,0 +1,197 @@
+//! Status trees, from records alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use dcm_core::manifest::ObjectKey;
+use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::port::cluster::Origin;
+use dcm_core::port::store::{Change, Prefix};
+use dcm_core::port::synchronizer::{Error, StatusStream};
+use dcm_core::status::{
+    Cause, ContextStatus, LaneState, LaneStatus, ObjectState, ObjectStatus, Progress, Reason, RequestState,
+    RequestStatus,
+};
+use futures::StreamExt as _;
+use futures::stream;
+
+use super::Contexts;
+use crate::record::{ActionRecord, Lane, Root, path};
+
+/// The status of a context: what its root wants beside what its lanes have recorded.
+pub(super) fn of_context(id: &ContextId, root: &Root, lanes: &BTreeMap<ClusterId, Lane>) -> ContextStatus {
+    let clusters: BTreeSet<&ClusterId> = root.clusters().chain(lanes.keys()).collect();
+    let statuses: BTreeMap<ClusterId, LaneStatus> = clusters
+        .into_iter()
+        .filter_map(|cluster| of_lane(root, cluster, lanes.get(cluster)).map(|lane| (cluster.clone(), lane)))
+        .collect();
+    let progress = progress(root, lanes);
+    ContextStatus {
+        id: id.clone(),
+        generation: root.generation,
+        intent: root.intent,
+        paused: root.paused,
+        progress,
+        lanes: statuses,
+    }
+}
+
+fn progress(root: &Root, lanes: &BTreeMap<ClusterId, Lane>) -> Progress {
+    let clusters: BTreeSet<&ClusterId> = root.clusters().chain(lanes.keys()).collect();
+    let mut stuck = false;
+    for cluster in clusters {
+        let lane = lanes.get(cluster);
+        let wanted = root.wanted(cluster);
+        let done = lane.map_or(wanted.is_none(), |lane| lane.is_at(wanted));
+        if done {
+            continue;
+        }
+        let looked_at =
+            lane.filter(|lane| lane.attempt == root.attempt && lane.generation == root.generation);
+        let needs_somebody = |lane: &Lane| lane.causes.iter().any(|cause| cause.reason.needs_somebody());
+        if !looked_at.is_some_and(needs_somebody) {
+            return Progress::Working;
+        }
+        stuck = true;
+    }
+    if stuck { Progress::Stuck } else { Progress::Done }
+}
+
+/// A lane's status; none for a cluster that was removed and holds nothing that was kept.
+fn of_lane(root: &Root, cluster: &ClusterId, lane: Option<&Lane>) -> Option<LaneStatus> {
+    let wanted = root.wanted(cluster);
+    let lane = match lane {
+        Some(lane) => lane,
+        None => &Lane::untouched(jiff::Timestamp::UNIX_EPOCH),
+    };
+    let still_named = root.clusters().any(|named| named == cluster);
+    let finished = lane.is_at(wanted);
+    if wanted.is_none() && finished && lane.kept.is_empty() && !still_named {
+        return None;
+    }
+    let observed_generation = if finished { root.generation } else { lane.generation };
+    let mut cause = lane.causes.first().cloned();
+    if root.paused && !finished {
+        cause = Some(paused());
+    }
+    Some(LaneStatus {
+        observed_generation,
+        state: state(root, lane, wanted.is_some(), finished),
+        since: lane.since,
+        cause,
+        objects: objects(root, cluster, lane),
+        requests: requests(root, cluster, lane),
+    })
+}
+
+fn paused() -> Cause {
+    Cause { reason: Reason::Paused, message: "work is paused".into(), object: None, next_try: None }
+}
+
+fn state(root: &Root, lane: &Lane, wanted: bool, finished: bool) -> LaneState {
+    match (wanted, finished) {
+        (true, true) => LaneState::Done,
+        (true, false) if lane.generation == root.generation && lane.state == LaneState::Working => {
+            LaneState::Working
+        }
+        (true, false) => LaneState::Pending,
+        (false, true) => LaneState::Removed,
+        (false, false) => LaneState::Removing,
+    }
+}
+
+/// Desired objects can only be named by their records here: manifests are not read for a status.
+fn objects(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<ObjectStatus> {
+    let wanted: BTreeSet<_> = steps(root, cluster)
+        .filter_map(|action| match action {
+            ActionRecord::Apply { manifest, .. } => Some(*manifest),
+            ActionRecord::Request { .. } => None,
+        })
+        .collect();
+    let mut records: Vec<_> = lane.objects.iter().collect();
+    records.sort_by_key(|(_, record)| record.stage);
+    let mut statuses: Vec<ObjectStatus> = records
+        .into_iter()
+        .map(|(key, record)| {
+            let current = record.manifest.is_some_and(|hash| wanted.contains(&hash)) && record.uid.is_some();
+            let state = match (current, record.origin) {
+                (true, Origin::Created) => ObjectState::Applied,
+                (true, Origin::Adopted) => ObjectState::Adopted,
+                (false, _) if root.wanted(cluster).is_none() => ObjectState::Removing,
+                (false, _) => ObjectState::Pending,
+            };
+            ObjectStatus { key: key.clone(), state, cause: cause_of(lane, key) }
+        })
+        .collect();
+    statuses.extend(unrecorded(lane));
+    statuses.extend(lane.kept.keys().map(|name| kept(name, lane)));
+    statuses
+}
+
+/// Objects that are not recorded and have a cause: what they wait for is the news.
+fn unrecorded(lane: &Lane) -> impl Iterator<Item = ObjectStatus> {
+    lane.causes.iter().filter_map(|cause| {
+        let key = cause.object.as_ref().filter(|key| !lane.objects.contains_key(*key))?;
+        Some(ObjectStatus { key: key.clone(), state: ObjectState::Pending, cause: Some(cause.clone()) })
+    })
+}
+
+fn kept(name: &Arc<str>, lane: &Lane) -> ObjectStatus {
+    let key = ObjectKey { group: "".into(), kind: "Namespace".into(), namespace: None, name: name.clone() };
+    let count = lane.kept.get(name).copied().unwrap_or(0);
+    let cause = Cause {
+        reason: Reason::HasContents,
+        message: format!("kept: it holds {count} objects of others").into(),
+        object: None,
+        next_try: None,
+    };
+    ObjectStatus { key, state: ObjectState::Kept, cause: Some(cause) }
+}
+
+fn cause_of(lane: &Lane, key: &ObjectKey) -> Option<Cause> {
+    lane.causes.iter().find(|cause| cause.object.as_ref() == Some(key)).cloned()
+}
+
+fn requests(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<RequestStatus> {
+    steps(root, cluster)
+        .filter_map(|action| match action {
+            ActionRecord::Request { name, .. } => Some(name),
+            ActionRecord::Apply { .. } => None,
+        })
+        .map(|name| {
+            let issued = lane.issued.contains(name);
+            let state = if issued { RequestState::Issued } else { RequestState::Pending };
+            RequestStatus { name: name.clone(), state, cause: None }
+        })
+        .collect()
+}
+
+fn steps<'a>(root: &'a Root, cluster: &ClusterId) -> impl Iterator<Item = &'a ActionRecord> {
+    let bundle = root.wanted(cluster).and_then(|hash| root.bundles.get(&hash));
+    bundle.into_iter().flatten().map(|step| &step.action)
+}
+
+/// Follows a context: a status now, and one after each change of its root or lanes. Changes that come while a status
+/// is read are joined. Ends when the context is gone.
+pub(super) async fn follow(contexts: Contexts, id: ContextId) -> Result<StatusStream, Error> {
+    let root_folder = Prefix::below(&path::context_folder(&id));
+    let roots = contexts.store.watch(&root_folder).await?;
+    let lanes = contexts.store.watch(&path::lanes(&id)).await?;
+    let changes = stream::select(roots, lanes).ready_chunks(CHANGES_JOINED_MAX);
+    let first = stream::iter([Vec::new()]);
+    let statuses = first.chain(changes).scan(false, move |lost, batch| {
+        // A lost watch ends the stream after one more status; the caller watches again.
+        let ended = std::mem::replace(lost, batch.contains(&Change::Lost));
+        let (contexts, id) = (contexts.clone(), id.clone());
+        async move {
+            if ended {
+                return None;
+            }
+            dcm_core::port::synchronizer::Synchronizer::status(&contexts, &id).await.transpose()
+        }
+    });
+    Ok(statuses.boxed())
+}
+
+/// How many changes one status may answer at most.
+const CHANGES_JOINED_MAX: usize = 1024;

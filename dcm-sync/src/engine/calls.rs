@@ -1,0 +1,121 @@
+//! The tasks behind effects: each one request to the store or a cluster, and what became of it.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use dcm_core::name::ClusterId;
+use dcm_core::port::clock::Clock;
+use dcm_core::port::cluster::{self, Cluster};
+use dcm_core::port::store::{self, Document, Path, Store, StoreExt, Version, Write};
+use futures::future::{Either, select};
+
+use super::io::{ClusterCall, Input, LaneId, Reply, Request, SaveLane};
+use super::saving;
+use super::shell::Outcome;
+use crate::record::{self, WorkerId, path};
+
+/// Gives up waiting after a limit. What was asked for may still happen.
+pub(super) async fn within<T>(
+    clock: &dyn Clock,
+    limit: Duration,
+    asked: impl Future<Output = Result<T, cluster::Error>>,
+) -> Result<T, cluster::Error> {
+    let asked = std::pin::pin!(asked);
+    match select(asked, clock.sleep(limit)).await {
+        Either::Left((answer, _)) => answer,
+        Either::Right(((), _)) => Err(cluster::Error::TimedOut { limit }),
+    }
+}
+
+/// Sends one request to a cluster.
+pub(super) async fn call(client: Arc<dyn Cluster>, clock: Arc<dyn Clock>, asked: ClusterCall) -> Outcome {
+    let ClusterCall { ticket, call, request, limit, .. } = asked;
+    let answer = within(&*clock, limit, send(&*client, &call, &request)).await;
+    Outcome::Input(Input::Replied(ticket, answer))
+}
+
+async fn send(
+    client: &dyn Cluster,
+    call: &cluster::Call,
+    request: &Request,
+) -> Result<Reply, cluster::Error> {
+    Ok(match request {
+        Request::Get { kind, key } => Reply::Found(client.get(call, kind, key).await?),
+        Request::Create(object) => Reply::Written(client.create(call, object).await?),
+        // What we own is ours to set: a field that somebody else took meanwhile is taken back.
+        Request::Update { object, observed } => {
+            Reply::Written(client.update(call, object, observed, true).await?)
+        }
+        Request::Delete { kind, key, observed } => {
+            Reply::Deleted(client.delete(call, kind, key, observed).await?)
+        }
+        Request::Release { kind, key, observed } => {
+            client.release(call, kind, key, observed).await?;
+            Reply::Released
+        }
+        Request::Approve { key, observed } => Reply::Written(client.approve(call, key, observed).await?),
+        Request::Token(request) => Reply::Token(client.issue_token(call, request).await?),
+        Request::Contents { namespace } => Reply::Contents(client.contents(call, namespace).await?),
+    })
+}
+
+pub(super) async fn load_lane(store: Arc<dyn Store>, id: LaneId) -> Outcome {
+    let loaded = read_lane(&*store, &id).await;
+    Outcome::Input(Input::LaneLoaded(id, loaded))
+}
+
+async fn read_lane(store: &dyn Store, id: &LaneId) -> Result<Option<(record::Lane, Version)>, store::Error> {
+    match store.get(&path::lane(&id.context, &id.cluster)).await? {
+        Some(entry) => Ok(Some((entry.document.read()?, entry.version))),
+        None => Ok(None),
+    }
+}
+
+pub(super) async fn save_lane(store: Arc<dyn Store>, save: Box<SaveLane>) -> Outcome {
+    let saved = saving::save_lane(&*store, &save).await;
+    Outcome::Input(Input::LaneSaved(save.id, saved))
+}
+
+pub(super) async fn save_session(
+    store: Arc<dyn Store>,
+    worker: WorkerId,
+    record: record::Worker,
+    version: Option<Version>,
+) -> Outcome {
+    let saved = put(&*store, path::worker(&worker), &record, version).await;
+    Outcome::Input(Input::SessionSaved(saved))
+}
+
+pub(super) async fn delete_session(store: Arc<dyn Store>, worker: WorkerId, version: Version) -> Outcome {
+    let deletion = Write::Delete { path: path::worker(&worker), version };
+    if let Err(error) = store.write_one(deletion).await {
+        // A conflict is news of life, and comes by the watch; anything else is tried again by the machine.
+        tracing::debug!(%worker, error = &error as &dyn std::error::Error, "a session was not ended");
+    }
+    Outcome::Nothing
+}
+
+pub(super) async fn save_shard(
+    store: Arc<dyn Store>,
+    cluster: ClusterId,
+    record: record::Shard,
+    version: Option<Version>,
+) -> Outcome {
+    let saved = put(&*store, path::shard(&cluster), &record, version).await;
+    Outcome::Input(Input::ShardSaved(cluster, saved))
+}
+
+async fn put<T: serde::Serialize>(
+    store: &dyn Store,
+    path: Path,
+    record: &T,
+    version: Option<Version>,
+) -> Result<Version, store::Error> {
+    let document = Document::from_value(record)?;
+    let write = match version {
+        Some(version) => Write::Update { path, version, document },
+        None => Write::Create { path, document },
+    };
+    store.write_one(write).await
+}

@@ -1,0 +1,50 @@
+//! What an engine tells of its work while it goes on.
+
+use std::sync::Arc;
+
+use dcm_core::manifest::ObjectKey;
+use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::status::{Cause, LaneState};
+use jiff::Timestamp;
+
+/// One thing that happened. Events of one engine are numbered without gaps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// Its number, from 1.
+    pub sequence: u64,
+    /// When.
+    pub at: Timestamp,
+    /// In which cluster.
+    pub cluster: ClusterId,
+    /// For which app context; none when it concerns the cluster as a whole.
+    pub context: Option<ContextId>,
+    /// What.
+    pub what: What,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum What {
+    /// A lane is in another state than before.
+    Lane(LaneState),
+    /// An object was made.
+    Created(ObjectKey),
+    /// An object was brought to its desired state.
+    Updated(ObjectKey),
+    /// An object was taken over.
+    Adopted(ObjectKey),
+    /// The deletion of an object was accepted.
+    Deleted(ObjectKey),
+    /// An object was given back.
+    Released(ObjectKey),
+    /// A request was answered.
+    Issued(Arc<str>),
+    /// Something is in the way.
+    Hindered(Cause),
+    /// This worker has taken the cluster.
+    Acquired,
+    /// This worker has lost or given back the cluster.
+    Lost,
+    /// The cluster answers.
+    Connected,
+}

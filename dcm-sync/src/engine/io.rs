@@ -1,0 +1,127 @@
+//! What goes into the engine's state machine and what comes out of it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use dcm_core::app_context::TokenRequest;
+use dcm_core::manifest::{GroupVersionKind, ObjectKey};
+use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::port::cluster::{
+    self, Call, ClusterUid, Contents, Deletion, IssuedToken, Object, Precondition, Stamped, WatchEvent,
+};
+use dcm_core::port::store::{self, Version};
+
+use crate::contexts::{LoadError, Loaded};
+use crate::record::{Lane, Outcome, Shard, Worker, WorkerId};
+
+use super::event::Event;
+
+/// Names one lane.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct LaneId {
+    pub cluster: ClusterId,
+    pub context: ContextId,
+}
+
+/// Identifies one request to a cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Ticket(pub u64);
+
+/// Counts the connections of a shard: what an earlier one still tells is not heard.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Epoch(pub u64);
+
+/// What the machine is told.
+pub(crate) enum Input {
+    /// All shards, workers and roots that there were at the start have been told.
+    Listed,
+    /// A root was made, changed or deleted.
+    ContextChanged(ContextId),
+    ContextLoaded(ContextId, Result<Option<Loaded>, LoadError>),
+    LaneLoaded(LaneId, Result<Option<(Lane, Version)>, store::Error>),
+    LaneSaved(LaneId, Result<Version, store::Error>),
+    WorkerChanged(WorkerId, Option<Version>),
+    ShardChanged(ClusterId, Option<(Shard, Version)>),
+    SessionSaved(Result<Version, store::Error>),
+    ShardSaved(ClusterId, Result<Version, store::Error>),
+    Connected(ClusterId, Epoch, Result<ClusterUid, cluster::Error>),
+    /// A watch told something; none: it ended.
+    Watched(ClusterId, Epoch, GroupVersionKind, Result<Option<WatchEvent>, cluster::Error>),
+    Replied(Ticket, Result<Reply, cluster::Error>),
+    /// Finish what is under way, give everything back, and stop.
+    Stop,
+    /// The time that [`super::machine::Machine::next_wake`] named has come.
+    Wake,
+}
+
+/// What the machine wants done.
+pub(crate) enum Effect {
+    LoadContext(ContextId),
+    LoadLane(LaneId),
+    SaveLane(Box<SaveLane>),
+    SaveSession {
+        worker: WorkerId,
+        record: Worker,
+        version: Option<Version>,
+    },
+    DeleteSession {
+        worker: WorkerId,
+        version: Version,
+    },
+    SaveShard {
+        cluster: ClusterId,
+        record: Shard,
+        version: Option<Version>,
+    },
+    Connect(ClusterId, Epoch),
+    Disconnect(ClusterId),
+    Watch(ClusterId, Epoch, GroupVersionKind, Call),
+    Call(Box<ClusterCall>),
+    Publish(Event),
+    /// Everything is given back.
+    Stopped,
+}
+
+/// A lane's record, with what is written together with it.
+pub(crate) struct SaveLane {
+    pub id: LaneId,
+    pub lane: Lane,
+    /// The version that the stored record has; none: there is no record yet.
+    pub version: Option<Version>,
+    pub outcomes: Vec<Outcome>,
+    /// When namespaces were given up: those still held. Claims on others are dropped.
+    pub claims_held: Option<BTreeSet<Arc<str>>>,
+}
+
+/// One request to a cluster.
+pub(crate) struct ClusterCall {
+    pub ticket: Ticket,
+    pub cluster: ClusterId,
+    pub epoch: Epoch,
+    pub call: Call,
+    pub request: Request,
+    pub limit: Duration,
+}
+
+/// What is asked of a cluster.
+pub(crate) enum Request {
+    Get { kind: GroupVersionKind, key: ObjectKey },
+    Create(Stamped),
+    Update { object: Stamped, observed: Precondition },
+    Delete { kind: GroupVersionKind, key: ObjectKey, observed: Precondition },
+    Release { kind: GroupVersionKind, key: ObjectKey, observed: Precondition },
+    Approve { key: ObjectKey, observed: Precondition },
+    Token(TokenRequest),
+    Contents { namespace: Arc<str> },
+}
+
+/// What a cluster answered.
+pub(crate) enum Reply {
+    Found(Option<Object>),
+    Written(Object),
+    Deleted(Deletion),
+    Released,
+    Token(IssuedToken),
+    Contents(Contents),
+}

@@ -1,0 +1,185 @@
+//! One app context in one cluster: its record, and what is known and under way.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use dcm_core::app_context::{Action, Bundle, Request};
+use dcm_core::manifest::{GroupVersionKind, ObjectKey};
+use dcm_core::name::ContextId;
+use dcm_core::plan::{Seen, Sighting, View};
+use dcm_core::port::cluster::Contents;
+use dcm_core::port::store::Version;
+use dcm_core::status::{Cause, LaneState};
+use jiff::Timestamp;
+
+use super::shard::{Objects, Shard};
+use crate::engine::io::Ticket;
+use crate::record::{self, Outcome};
+
+pub(super) struct Lane {
+    /// The record as it is to be stored next.
+    pub record: record::Lane,
+    /// The version of the stored record; none: nothing is stored.
+    pub version: Option<Version>,
+    /// The stored record is read again before anything else: another worker may have written it.
+    pub stale: bool,
+    pub loading: bool,
+    pub saving: bool,
+    /// The record has something that must be stored before the next step.
+    pub unsaved: bool,
+    /// Results that go with the next save.
+    pub outcomes: Vec<Outcome>,
+    /// A namespace was given up since the last save: claims may be dropped.
+    pub freed: bool,
+    /// Requests under way, by the object or request that they are about.
+    pub calls: BTreeMap<StepKey, Ticket>,
+    /// A step of the wave could not be sent yet, for want of budget.
+    pub starved: bool,
+    /// What was asked for by name: none when it was not there.
+    pub looked: BTreeMap<ObjectKey, Option<Sighting>>,
+    /// What is in namespaces that are to go.
+    pub contents: BTreeMap<Arc<str>, Contents>,
+    /// What failed in the last wave.
+    pub errors: BTreeMap<StepKey, Cause>,
+    pub failures: u32,
+    pub retry_at: Option<Timestamp>,
+    /// Since when the signer has been awaited.
+    pub signer_since: Option<Timestamp>,
+}
+
+/// What a step is about: an object, or a request through it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct StepKey {
+    pub object: ObjectKey,
+    pub request: Option<Arc<str>>,
+}
+
+impl Lane {
+    pub(super) fn new(record: record::Lane, version: Option<Version>) -> Self {
+        Self {
+            record,
+            version,
+            stale: false,
+            loading: false,
+            saving: false,
+            unsaved: false,
+            outcomes: Vec::new(),
+            freed: false,
+            calls: BTreeMap::new(),
+            starved: false,
+            looked: BTreeMap::new(),
+            contents: BTreeMap::new(),
+            errors: BTreeMap::new(),
+            failures: 0,
+            retry_at: None,
+            signer_since: None,
+        }
+    }
+
+    /// Forgets what was under way on a connection that is no more.
+    pub(super) fn interrupt(&mut self) {
+        self.calls.clear();
+        self.starved = false;
+        self.looked.clear();
+        self.contents.clear();
+        self.errors.clear();
+        self.retry_at = None;
+    }
+
+    /// Takes over the work of a worker that died in it.
+    pub(super) fn inherit(&mut self, until: Timestamp) {
+        if self.record.state == LaneState::Working {
+            self.record.uncertain_until = self.record.uncertain_until.max(Some(until));
+        }
+    }
+
+    /// Tries again at once, whatever failed before.
+    pub(super) fn encourage(&mut self) {
+        self.failures = 0;
+        self.retry_at = None;
+        self.errors.clear();
+    }
+
+    /// Visits the kinds whose objects must be known before this lane can be planned: what is desired, and what may
+    /// have been made before.
+    pub(super) fn kinds(&self, bundle: Option<&Bundle>, visit: &mut dyn FnMut(&GroupVersionKind)) {
+        visit_kinds(bundle, visit);
+        self.record.kinds.iter().for_each(visit);
+    }
+
+    /// True when the record does not name all kinds yet that the bundle may make.
+    pub(super) fn must_name_kinds(&self, bundle: Option<&Bundle>) -> bool {
+        let mut missing = false;
+        visit_kinds(bundle, &mut |kind| missing |= !self.record.kinds.contains(kind));
+        missing
+    }
+
+    pub(super) fn name_kinds(&mut self, bundle: Option<&Bundle>) {
+        visit_kinds(bundle, &mut |kind| {
+            if !self.record.kinds.contains(kind) {
+                self.record.kinds.insert(kind.clone());
+            }
+        });
+    }
+}
+
+/// Visits the kinds that a bundle makes objects of.
+fn visit_kinds(bundle: Option<&Bundle>, visit: &mut dyn FnMut(&GroupVersionKind)) {
+    for step in bundle.into_iter().flat_map(Bundle::steps) {
+        match &step.action {
+            Action::Apply { manifest, .. } => visit(manifest.kind()),
+            Action::Request { request: Request::Certificate(_), .. } => visit(&signing_requests()),
+            Action::Request { request: Request::Token(_), .. } => {}
+        }
+    }
+}
+
+pub(super) fn signing_requests() -> GroupVersionKind {
+    GroupVersionKind::new("certificates.k8s.io", "v1", "CertificateSigningRequest")
+}
+
+impl Shard {
+    /// True when nothing of a context can be on the cluster: nothing was ever sent, and nothing is seen.
+    pub(super) fn is_clear_of(&self, context: &ContextId) -> bool {
+        let recorded = self.lanes.get(context).is_some_and(|lane| !lane.record.kinds.is_empty());
+        !recorded && !self.objects.contains_key(context)
+    }
+
+    /// True while a lane's record is on its way to the store.
+    pub(super) fn is_saving_lanes(&self) -> bool {
+        self.lanes.values().any(|lane| lane.saving)
+    }
+}
+
+/// What a planner sees of a lane.
+pub(super) struct LaneView<'a> {
+    pub objects: Option<&'a Objects>,
+    pub lane: &'a Lane,
+    pub issued: BTreeSet<&'a str>,
+}
+
+impl View for LaneView<'_> {
+    fn see(&self, key: &ObjectKey) -> Seen<'_> {
+        if let Some((_, sighting)) = self.objects.and_then(|objects| objects.get(key)) {
+            return Seen::Present(sighting);
+        }
+        match self.lane.looked.get(key) {
+            Some(Some(sighting)) => Seen::Present(sighting),
+            Some(None) => Seen::Absent,
+            None => Seen::Unlisted,
+        }
+    }
+
+    fn marked(&self) -> Vec<(&GroupVersionKind, &ObjectKey, &Sighting)> {
+        let objects = self.objects.into_iter().flatten();
+        objects.map(|(key, (kind, sighting))| (kind, key, sighting)).collect()
+    }
+
+    fn contents(&self, namespace: &str) -> Option<&Contents> {
+        self.lane.contents.get(namespace)
+    }
+
+    fn is_issued(&self, request: &str) -> bool {
+        self.issued.contains(request)
+    }
+}

@@ -1,0 +1,297 @@
+//! The round of a lane: look, plan, run the first wave, store what must be stored.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use dcm_core::hash::ContentHash;
+use dcm_core::plan::{self, Plan, Rules, Work};
+use dcm_core::port::store::{self, Version};
+use dcm_core::port::synchronizer::Removal;
+use dcm_core::status::{Cause, Intent, LaneState, Reason};
+
+use super::Machine;
+use super::lane::{LaneView, signing_requests};
+use super::shard::{Link, WatchState};
+use super::timers::Alarm;
+use crate::engine::event::What;
+use crate::engine::io::{Effect, LaneId, SaveLane};
+
+/// What keeps a lane from being planned.
+enum Gate {
+    /// Nothing: go on.
+    Open,
+    /// Something that will wake the lane again.
+    Shut,
+    /// Something that the status has to tell.
+    Hindered(Cause),
+}
+
+impl Machine {
+    /// Takes a lane as far as it goes without waiting.
+    pub(super) fn advance(&mut self, id: &LaneId) {
+        match self.gate(id) {
+            Gate::Shut => {}
+            Gate::Hindered(cause) => self.hinder(id, cause),
+            Gate::Open => {
+                if let Some((plan, wanted)) = self.plan(id) {
+                    self.follow(id, &plan, wanted);
+                }
+            }
+        }
+        self.release_if_idle(&id.cluster);
+    }
+
+    fn gate(&self, id: &LaneId) -> Gate {
+        let Some(shard) = self.shards.get(&id.cluster).filter(|shard| self.owns(shard)) else {
+            return Gate::Shut;
+        };
+        let (Some(lane), Some(context)) = (shard.lanes.get(&id.context), self.contexts.get(&id.context))
+        else {
+            return Gate::Shut;
+        };
+        if lane.stale || lane.loading || lane.saving || context.root.paused || self.stopping {
+            return Gate::Shut;
+        }
+        let wanted = context.wanted(&id.cluster);
+        if wanted.is_none() && shard.is_clear_of(&id.context) {
+            return Gate::Open;
+        }
+        match &shard.link {
+            Link::Up => {}
+            Link::Broken(cause) if !lane.record.is_at(wanted) => return Gate::Hindered(cause.clone()),
+            Link::Down | Link::Connecting | Link::Broken(_) => return Gate::Shut,
+        }
+        if lane.retry_at.is_some_and(|at| at > self.now) || (!lane.calls.is_empty() && !lane.starved) {
+            return Gate::Shut;
+        }
+        let mut gate = Gate::Open;
+        lane.kinds(context.bundle(&id.cluster).as_deref(), &mut |kind| match shard.watches.get(kind) {
+            Some(WatchState::Listed { .. } | WatchState::NoKind) => {}
+            Some(WatchState::Broken { cause, .. }) => gate = Gate::Hindered(cause.clone()),
+            Some(WatchState::Opening) | None if matches!(gate, Gate::Open) => gate = Gate::Shut,
+            Some(WatchState::Opening) | None => {}
+        });
+        gate
+    }
+
+    fn plan(&self, id: &LaneId) -> Option<(Plan, Option<ContentHash>)> {
+        let shard = self.shards.get(&id.cluster)?;
+        let lane = shard.lanes.get(&id.context)?;
+        let context = self.contexts.get(&id.context)?;
+        if context.wanted(&id.cluster).is_none() && shard.is_clear_of(&id.context) {
+            return Some((Plan::default(), None));
+        }
+        let bundle = context.bundle(&id.cluster);
+        let removal = match context.root.intent {
+            Intent::Absent => context.root.removal,
+            Intent::Present => Removal::default(),
+        };
+        let rules = Rules {
+            owner: &self.options.owner,
+            context: &id.context,
+            removal,
+            remake_namespaces: lane.record.attempt < context.root.attempt,
+        };
+        let view = LaneView {
+            objects: shard.objects.get(&id.context),
+            lane,
+            issued: lane.record.issued.iter().map(|name| &**name).collect(),
+        };
+        let plan = plan::plan(&rules, bundle.as_deref(), &lane.record.objects, &view);
+        Some((plan, context.wanted(&id.cluster)))
+    }
+
+    fn follow(&mut self, id: &LaneId, plan: &Plan, wanted: Option<ContentHash>) {
+        // Answered requests are cleared away, but nobody waits for that.
+        if !is_only_tidying(plan) {
+            self.begin_work(id, wanted);
+        } else if !(wanted.is_none() && self.must_look_again(id)) {
+            self.finish(id, wanted);
+        }
+        if !plan.is_empty() && !self.must_touch(id, plan) {
+            self.run_wave(id, plan);
+        }
+        if self.lane_mut(id).is_some_and(|lane| lane.unsaved) {
+            self.save(id);
+        }
+    }
+
+    /// Before the first request that may make something of a kind, the record names the kind: whoever finds the record
+    /// knows where to look, and that without one nothing of ours can be on the cluster.
+    fn must_touch(&mut self, id: &LaneId, plan: &Plan) -> bool {
+        let writes = plan.runnable().any(|step| step.work.is_write());
+        let bundle = self.contexts.get(&id.context).and_then(|context| context.bundle(&id.cluster));
+        let bundle = bundle.as_deref();
+        let Some(lane) = self.lane_mut(id).filter(|lane| writes && lane.must_name_kinds(bundle)) else {
+            return false;
+        };
+        lane.name_kinds(bundle);
+        lane.unsaved = true;
+        true
+    }
+
+    /// A removal is not over while a lost request may still make something: then the cluster is looked at once more.
+    fn must_look_again(&mut self, id: &LaneId) -> bool {
+        let now = self.now;
+        let Some(lane) = self.lane_mut(id) else { return false };
+        let Some(until) = lane.record.uncertain_until.filter(|until| *until > now) else { return false };
+        let cause = Cause {
+            reason: Reason::Waiting,
+            message: "a request without an answer may still take effect; looking once more".into(),
+            object: None,
+            next_try: Some(until),
+        };
+        self.timers.set(until, Alarm::Lane(id.clone()));
+        self.begin_work(id, None);
+        self.set_causes(id, vec![cause]);
+        true
+    }
+
+    fn begin_work(&mut self, id: &LaneId, wanted: Option<ContentHash>) {
+        let Some(root) = self.contexts.get(&id.context).map(|context| &context.root) else { return };
+        let (generation, attempt) = (root.generation, root.attempt);
+        let state = if wanted.is_some() { LaneState::Working } else { LaneState::Removing };
+        let now = self.now;
+        let Some(lane) = self.lane_mut(id) else { return };
+        lane.record.bundle = wanted;
+        lane.record.generation = generation;
+        lane.record.attempt = attempt;
+        if lane.record.state != state {
+            lane.record.state = state;
+            lane.record.since = now;
+            lane.record.kept.clear();
+            self.publish(&id.cluster, Some(&id.context), What::Lane(state));
+        }
+    }
+
+    fn finish(&mut self, id: &LaneId, wanted: Option<ContentHash>) {
+        let Some(root) = self.contexts.get(&id.context).map(|context| &context.root) else { return };
+        let (generation, attempt) = (root.generation, root.attempt);
+        let requests = self.request_names(id, wanted);
+        let now = self.now;
+        let Some(lane) = self.lane_mut(id) else { return };
+        lane.encourage();
+        lane.looked.clear();
+        lane.contents.clear();
+        lane.signer_since = None;
+        if lane.record.is_at(wanted) && lane.record.causes.is_empty() && !lane.unsaved {
+            return;
+        }
+        let state = if wanted.is_some() { LaneState::Done } else { LaneState::Removed };
+        let record = &mut lane.record;
+        record.bundle = wanted;
+        record.generation = generation;
+        record.attempt = attempt;
+        record.causes.clear();
+        record.issued.retain(|name| requests.contains(name));
+        if wanted.is_none() {
+            record.kinds.clear();
+            record.uncertain_until = None;
+        }
+        let changed = record.state != state;
+        if changed {
+            record.state = state;
+            record.since = now;
+        }
+        lane.unsaved = true;
+        if changed {
+            self.publish(&id.cluster, Some(&id.context), What::Lane(state));
+        }
+    }
+
+    fn request_names(&self, id: &LaneId, wanted: Option<ContentHash>) -> BTreeSet<Arc<str>> {
+        let context = self.contexts.get(&id.context);
+        let bundle = wanted.and_then(|hash| context?.bundles.get(&hash));
+        let steps = bundle.into_iter().flat_map(|bundle| bundle.steps());
+        steps
+            .filter_map(|step| match &step.action {
+                dcm_core::app_context::Action::Request { name, .. } => Some(name.clone()),
+                dcm_core::app_context::Action::Apply { .. } => None,
+            })
+            .collect()
+    }
+
+    /// Something keeps the whole lane from being worked on: the status tells it.
+    fn hinder(&mut self, id: &LaneId, cause: Cause) {
+        let Some(context) = self.contexts.get(&id.context) else { return };
+        let wanted = context.wanted(&id.cluster);
+        self.begin_work(id, wanted);
+        self.set_causes(id, vec![cause]);
+        if self.lane_mut(id).is_some_and(|lane| lane.unsaved) {
+            self.save(id);
+        }
+    }
+
+    /// Replaces what is in the lane's way. A change is stored and told.
+    pub(super) fn set_causes(&mut self, id: &LaneId, causes: Vec<Cause>) {
+        let Some(lane) = self.lane_mut(id).filter(|lane| lane.record.causes != causes) else { return };
+        lane.record.causes.clone_from(&causes);
+        lane.unsaved = true;
+        for cause in causes {
+            if cause.reason != Reason::Waiting {
+                self.publish(&id.cluster, Some(&id.context), What::Hindered(cause));
+            }
+        }
+    }
+
+    /// Sends a lane's record to the store.
+    pub(super) fn save(&mut self, id: &LaneId) {
+        let fence = self.shards.get(&id.cluster).map(Self::fence).unwrap_or_default();
+        let owned = self.shards.get(&id.cluster).is_some_and(|shard| self.owns(shard));
+        let Some(lane) = self.lane_mut(id).filter(|lane| owned && !lane.saving && !lane.stale) else {
+            return;
+        };
+        lane.saving = true;
+        lane.unsaved = false;
+        lane.record.fence = fence;
+        let claims_held = lane.freed.then(|| {
+            let namespaces = lane.record.objects.iter().filter(|(_, record)| record.kind.is_namespace());
+            namespaces.map(|(key, _)| key.name.clone()).collect()
+        });
+        let save = SaveLane {
+            id: id.clone(),
+            lane: lane.record.clone(),
+            version: lane.version,
+            outcomes: lane.outcomes.clone(),
+            claims_held,
+        };
+        self.effects.push(Effect::SaveLane(Box::new(save)));
+    }
+
+    pub(super) fn lane_saved(&mut self, id: &LaneId, saved: Result<Version, store::Error>) {
+        let now = self.now;
+        let retry = now + self.options.retry_min;
+        let Some(lane) = self.lane_mut(id) else { return };
+        lane.saving = false;
+        match saved {
+            Ok(version) => {
+                lane.version = Some(version);
+                lane.outcomes.clear();
+                lane.freed = false;
+                self.ready.insert(id.clone());
+            }
+            Err(store::Error::Conflict { .. }) => {
+                lane.stale = true;
+                self.reload_lane(id);
+            }
+            Err(error) => {
+                tracing::warn!(context = %id.context, cluster = %id.cluster,
+                    error = &error as &dyn std::error::Error, "can't store a lane");
+                lane.unsaved = true;
+                lane.loading = false;
+                self.timers.set(retry, Alarm::SaveLane(id.clone()));
+            }
+        }
+    }
+}
+
+/// True when all that is left is to clear away requests that are answered.
+fn is_only_tidying(plan: &Plan) -> bool {
+    let requests = signing_requests();
+    plan.steps().iter().all(|step| {
+        step.kind.kind == requests.kind
+            && step.kind.group == requests.group
+            && matches!(step.work, Work::Delete { .. } | Work::Await(_) | Work::Look | Work::Forget)
+            && matches!(step.wave, plan::Wave::Remove(_))
+    })
+}

@@ -1,0 +1,162 @@
+//! App contexts and lanes as they come from the store.
+
+use std::sync::Arc;
+
+use dcm_core::app_context::Bundle;
+use dcm_core::hash::ContentHash;
+use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::port::store::{self, Version};
+
+use super::lane::Lane;
+use super::timers::Alarm;
+use super::{Context, Machine};
+use crate::contexts::{LoadError, Loaded};
+use crate::engine::io::{Effect, LaneId};
+use crate::engine::options::Acquire;
+use crate::record;
+
+impl Context {
+    /// The bundle that a cluster is to hold.
+    pub(super) fn bundle(&self, cluster: &ClusterId) -> Option<Arc<Bundle>> {
+        self.bundles.get(&self.root.wanted(cluster)?).cloned()
+    }
+
+    pub(super) fn wanted(&self, cluster: &ClusterId) -> Option<ContentHash> {
+        self.root.wanted(cluster)
+    }
+}
+
+impl Machine {
+    pub(super) fn context_changed(&mut self, id: ContextId) {
+        if self.loading.insert(id.clone()) {
+            self.effects.push(Effect::LoadContext(id));
+        } else {
+            // It changed while it was being read: read it again afterwards.
+            self.timers.set(self.now, Alarm::Load(id));
+        }
+    }
+
+    pub(super) fn context_loaded(&mut self, id: ContextId, loaded: Result<Option<Loaded>, LoadError>) {
+        self.loading.remove(&id);
+        match loaded {
+            Ok(Some(loaded)) => self.adopt_context(id, loaded),
+            Ok(None) => self.drop_context(&id),
+            Err(error) => {
+                tracing::warn!(context = %id, error = &error as &dyn std::error::Error, "can't load an app context");
+                self.timers.set(self.now + self.options.retry_min, Alarm::Load(id));
+            }
+        }
+    }
+
+    fn adopt_context(&mut self, id: ContextId, loaded: Loaded) {
+        let Loaded { root, bundles, lanes } = loaded;
+        let known = self.contexts.get(&id).map(|context| context.root.generation);
+        if known.is_some_and(|known| known > root.generation) {
+            return;
+        }
+        let mut clusters: Vec<ClusterId> = root.clusters().cloned().collect();
+        self.contexts.insert(id.clone(), Context { root, bundles });
+        for (cluster, (record, version)) in lanes {
+            clusters.push(cluster.clone());
+            let lanes = &mut self.shard_mut(&cluster).lanes;
+            lanes.entry(id.clone()).or_insert_with(|| Lane::new(record, Some(version)));
+        }
+        let now = self.now;
+        for cluster in clusters {
+            let lanes = &mut self.shard_mut(&cluster).lanes;
+            let untouched = || Lane::new(record::Lane::untouched(now), None);
+            let lane = lanes.entry(id.clone()).or_insert_with(untouched);
+            lane.encourage();
+            self.open_watches(&cluster);
+            self.claim(&cluster);
+            self.ready.insert(LaneId { cluster, context: id.clone() });
+        }
+    }
+
+    fn drop_context(&mut self, id: &ContextId) {
+        self.contexts.remove(id);
+        let clusters: Vec<ClusterId> = self.shards.keys().cloned().collect();
+        for cluster in clusters {
+            let shard = self.shard_mut(&cluster);
+            shard.lanes.remove(id);
+            shard.objects.remove(id);
+            self.pending.retain(|_, pending| pending.lane.context != *id || pending.lane.cluster != cluster);
+            self.release_if_idle(&cluster);
+        }
+    }
+
+    pub(super) fn reload_lane(&mut self, id: &LaneId) {
+        let Some(lane) = self.lane_mut(id) else { return };
+        if !std::mem::replace(&mut lane.loading, true) {
+            self.effects.push(Effect::LoadLane(id.clone()));
+        }
+    }
+
+    pub(super) fn lane_loaded(
+        &mut self,
+        id: &LaneId,
+        loaded: Result<Option<(record::Lane, Version)>, store::Error>,
+    ) {
+        let now = self.now;
+        let inherited = self.shards.get(&id.cluster).is_some_and(|shard| shard.inherited);
+        let until = now + self.options.late_request_limit;
+        let Some(lane) = self.lane_mut(id) else { return };
+        lane.loading = false;
+        match loaded {
+            Ok(stored) => {
+                let (record, version) = match stored {
+                    Some((record, version)) => (record, Some(version)),
+                    None => (record::Lane::untouched(now), None),
+                };
+                *lane = Lane::new(record, version);
+                if inherited {
+                    lane.inherit(until);
+                }
+                self.open_watches(&id.cluster);
+                self.ready.insert(id.clone());
+            }
+            Err(error) => {
+                tracing::warn!(context = %id.context, cluster = %id.cluster,
+                    error = &error as &dyn std::error::Error, "can't read a lane");
+                self.timers.set(now + self.options.retry_min, Alarm::Lane(id.clone()));
+            }
+        }
+    }
+
+    pub(super) fn lane_mut(&mut self, id: &LaneId) -> Option<&mut Lane> {
+        self.shards.get_mut(&id.cluster)?.lanes.get_mut(&id.context)
+    }
+
+    /// True when a lane is not where it is to be.
+    pub(super) fn has_work(&self, id: &LaneId) -> bool {
+        let lane = self.shards.get(&id.cluster).and_then(|shard| shard.lanes.get(&id.context));
+        let context = self.contexts.get(&id.context);
+        match (lane, context) {
+            (Some(lane), Some(context)) => {
+                !context.root.paused && !lane.record.is_at(context.wanted(&id.cluster))
+            }
+            _ => false,
+        }
+    }
+
+    /// True when this worker is to own a shard.
+    pub(super) fn wants(&self, cluster: &ClusterId) -> bool {
+        let Some(shard) = self.shards.get(cluster) else { return false };
+        match &self.options.acquire {
+            Acquire::All => !shard.lanes.is_empty(),
+            Acquire::PendingOf(contexts) => contexts
+                .iter()
+                .any(|context| self.has_work(&LaneId { cluster: cluster.clone(), context: context.clone() })),
+        }
+    }
+
+    /// A worker that only waits for its own changes gives a shard back when they are done.
+    pub(super) fn release_if_idle(&mut self, cluster: &ClusterId) {
+        let idle = self.shards.get(cluster).is_some_and(|shard| {
+            shard.requests == 0 && !shard.lanes.values().any(|lane| !lane.calls.is_empty() || lane.saving)
+        });
+        if idle && !self.wants(cluster) {
+            self.give_back(cluster);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The engine's state machine: inputs and the time in, effects out. No I/O, no clock, no randomness of its own.
+//!
+//! It owns *shards* (one cluster with all its lanes, by lease), and in each *lanes* (one app context in one cluster).
+//! A lane goes round: observe, plan, run the first wave, and again, until the plan is empty.
+
+mod lane;
+mod lanes;
+mod loading;
+mod replies;
+mod session;
+mod shard;
+mod shards;
+mod steps;
+mod timers;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use dcm_core::app_context::Bundle;
+use dcm_core::hash::ContentHash;
+use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::plan;
+use jiff::Timestamp;
+
+use super::backoff::Jitter;
+use super::event::{Event, What};
+use super::io::{Effect, Epoch, Input, LaneId, Ticket};
+use super::options::Options;
+use crate::record::Root;
+use session::Session;
+use shard::Shard;
+use timers::{Alarm, Timers};
+
+/// A loaded app context.
+struct Context {
+    root: Root,
+    bundles: BTreeMap<ContentHash, Arc<Bundle>>,
+}
+
+/// A request that is under way.
+struct Pending {
+    lane: LaneId,
+    epoch: Epoch,
+    step: plan::Step,
+}
+
+/// The whole engine.
+pub(crate) struct Machine {
+    options: Options,
+    now: Timestamp,
+    jitter: Jitter,
+    session: Session,
+    contexts: BTreeMap<ContextId, Context>,
+    loading: BTreeSet<ContextId>,
+    shards: BTreeMap<ClusterId, Shard>,
+    pending: BTreeMap<Ticket, Pending>,
+    /// Requests that count for the global limit: those that began not long ago.
+    young: VecDeque<(Timestamp, Ticket)>,
+    tickets: u64,
+    events: u64,
+    timers: Timers,
+    ready: BTreeSet<LaneId>,
+    listed: bool,
+    stopping: bool,
+    stopped: bool,
+    effects: Vec<Effect>,
+}
+
+impl Machine {
+    pub(crate) fn new(options: Options, seed: u64, now: Timestamp) -> Self {
+        let mut jitter = Jitter::new(seed);
+        let session = Session::new(jitter.next());
+        Self {
+            options,
+            now,
+            jitter,
+            session,
+            contexts: BTreeMap::new(),
+            loading: BTreeSet::new(),
+            shards: BTreeMap::new(),
+            pending: BTreeMap::new(),
+            young: VecDeque::new(),
+            tickets: 0,
+            events: 0,
+            timers: Timers::default(),
+            ready: BTreeSet::new(),
+            listed: false,
+            stopping: false,
+            stopped: false,
+            effects: Vec::new(),
+        }
+    }
+
+    /// When the machine wants to be woken, if nothing else happens before.
+    pub(crate) fn next_wake(&self) -> Option<Timestamp> {
+        self.timers.next()
+    }
+
+    /// Takes one input and gives what is to be done.
+    pub(crate) fn handle(&mut self, input: Input, now: Timestamp) -> Vec<Effect> {
+        self.now = self.now.max(now);
+        self.take(input);
+        while let Some(alarm) = self.timers.due(self.now) {
+            self.ring(alarm);
+        }
+        while let Some(lane) = self.ready.pop_first() {
+            self.advance(&lane);
+        }
+        self.stop_when_idle();
+        std::mem::take(&mut self.effects)
+    }
+
+    fn take(&mut self, input: Input) {
+        match input {
+            Input::Listed => self.begin(),
+            Input::ContextChanged(id) => self.context_changed(id),
+            Input::ContextLoaded(id, loaded) => self.context_loaded(id, loaded),
+            Input::LaneLoaded(id, loaded) => self.lane_loaded(&id, loaded),
+            Input::LaneSaved(id, saved) => self.lane_saved(&id, saved),
+            Input::WorkerChanged(worker, version) => self.worker_changed(worker, version),
+            Input::ShardChanged(cluster, record) => self.shard_changed(&cluster, record),
+            Input::SessionSaved(saved) => self.session_saved(saved),
+            Input::ShardSaved(cluster, saved) => self.shard_saved(&cluster, saved),
+            Input::Connected(cluster, epoch, connected) => self.connected(&cluster, epoch, connected),
+            Input::Watched(cluster, epoch, kind, told) => self.watched(&cluster, epoch, kind, told),
+            Input::Replied(ticket, reply) => self.replied(ticket, reply),
+            Input::Stop => self.stopping = true,
+            Input::Wake => {}
+        }
+    }
+
+    fn ring(&mut self, alarm: Alarm) {
+        match alarm {
+            Alarm::Session => self.renew_session(),
+            Alarm::Peer(worker) => self.check_peer(&worker),
+            Alarm::Claim(cluster) => self.claim_again(&cluster),
+            Alarm::Connect(cluster) => self.connect(&cluster),
+            Alarm::Watch(cluster, kind) => self.open_watch(&cluster, &kind),
+            Alarm::Lane(lane) => drop(self.ready.insert(lane)),
+            Alarm::SaveLane(lane) => self.save(&lane),
+            Alarm::Cluster(cluster) => self.wake_lanes(&cluster),
+            Alarm::Load(context) => self.context_changed(context),
+        }
+    }
+
+    fn begin(&mut self) {
+        self.listed = true;
+        self.renew_session();
+        self.claim_all();
+    }
+
+    fn publish(&mut self, cluster: &ClusterId, context: Option<&ContextId>, what: What) {
+        self.events += 1;
+        self.effects.push(Effect::Publish(Event {
+            sequence: self.events,
+            at: self.now,
+            cluster: cluster.clone(),
+            context: context.cloned(),
+            what,
+        }));
+    }
+
+    fn is_current(&self, cluster: &ClusterId, epoch: Epoch) -> bool {
+        self.shards.get(cluster).is_some_and(|shard| shard.epoch == epoch)
+    }
+}
+
+#[cfg(test)]
+mod tests;

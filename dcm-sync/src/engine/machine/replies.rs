@@ -1,0 +1,246 @@
+//! What clusters answer and tell.
+
+use dcm_core::name::ClusterId;
+use dcm_core::plan::{Recorded, RequestWork, Sighting, Step, Work};
+use dcm_core::port::cluster::{self, Deletion, IssuedToken, Object, Origin};
+use dcm_core::port::synchronizer::Issued;
+use dcm_core::status::Cause;
+
+use super::shards::words;
+use super::steps::{reason_of, stage_of, step_key};
+use super::timers::Alarm;
+use super::{Machine, Pending};
+use crate::engine::backoff;
+use crate::engine::event::What;
+use crate::engine::io::{LaneId, Reply, Request, Ticket};
+
+/// The first wait after a refusal that only somebody can mend is this many times longer than after a passing failure.
+const REFUSED_WAIT_FACTOR: u32 = 10;
+
+impl Machine {
+    pub(super) fn replied(&mut self, ticket: Ticket, reply: Result<Reply, cluster::Error>) {
+        let Some(pending) = self.pending.remove(&ticket) else { return };
+        let Pending { lane: id, epoch, step } = pending;
+        if !self.is_current(&id.cluster, epoch) {
+            return;
+        }
+        let shard = self.shard_mut(&id.cluster);
+        shard.requests = shard.requests.saturating_sub(1);
+        let room = shard.requests + 1 == self.options.cluster_requests_max;
+        let Some(lane) = self.lane_mut(&id) else { return };
+        lane.calls.remove(&step_key(&step));
+        match reply {
+            Ok(reply) => self.succeeded(&id, &step, reply),
+            Err(error) => self.failed(&id, &step, &error),
+        }
+        if room {
+            self.wake_lanes(&id.cluster);
+        }
+        let lane_is_free = self.lane_mut(&id).is_some_and(|lane| lane.calls.is_empty() || lane.starved);
+        if lane_is_free || matches!(step.work, Work::Request { .. }) {
+            self.ready.insert(id);
+        }
+    }
+
+    fn succeeded(&mut self, id: &LaneId, step: &Step, reply: Reply) {
+        match reply {
+            Reply::Written(object) => self.written(id, step, &object),
+            Reply::Found(found) => self.found(id, step, found.as_ref()),
+            Reply::Deleted(deletion) => self.deleted(id, step, deletion),
+            Reply::Released => self.released(id, step),
+            Reply::Contents(contents) => {
+                if let Some(lane) = self.lane_mut(id) {
+                    lane.contents.insert(step.key.name.clone(), contents);
+                }
+            }
+            Reply::Token(IssuedToken { token, expires }) => {
+                if let Work::Request { name, .. } = &step.work {
+                    self.issued(id, name, Issued::Token { token, expires });
+                }
+            }
+        }
+    }
+
+    fn written(&mut self, id: &LaneId, step: &Step, object: &Object) {
+        let owner = self.options.owner.clone();
+        self.shard_mut(&id.cluster).remember(&owner, object);
+        let key = step.key.clone();
+        let (origin, manifest, what) = match &step.work {
+            Work::Create { manifest } => (Origin::Created, manifest, What::Created(key.clone())),
+            Work::Update { manifest, origin: Origin::Adopted, .. } => {
+                (Origin::Adopted, manifest, What::Adopted(key.clone()))
+            }
+            Work::Update { manifest, origin, .. } => (*origin, manifest, What::Updated(key.clone())),
+            _ => return,
+        };
+        let record = Recorded {
+            kind: step.kind.clone(),
+            uid: Some(object.uid.clone()),
+            manifest: Some(manifest.hash()),
+            origin,
+            stage: stage_of(step),
+        };
+        if let Some(lane) = self.lane_mut(id) {
+            lane.looked.remove(&key);
+            lane.failures = 0;
+            lane.record.objects.insert(key, record);
+        }
+        self.publish(&id.cluster, Some(&id.context), what);
+    }
+
+    fn found(&mut self, id: &LaneId, step: &Step, found: Option<&Object>) {
+        let owner = self.options.owner.clone();
+        let shard = self.shard_mut(&id.cluster);
+        let remembered = found.and_then(|object| shard.remember(&owner, object));
+        if remembered.as_ref() != Some(&id.context) {
+            shard.forget(&id.context, &step.key);
+        }
+        let Some(lane) = shard.lanes.get_mut(&id.context) else { return };
+        if remembered.as_ref() == Some(&id.context) {
+            lane.looked.remove(&step.key);
+        } else {
+            lane.looked.insert(step.key.clone(), found.map(Sighting::of));
+        }
+    }
+
+    fn deleted(&mut self, id: &LaneId, step: &Step, deletion: Deletion) {
+        let shard = self.shard_mut(&id.cluster);
+        match deletion {
+            Deletion::Pending => shard.going(&id.context, &step.key),
+            Deletion::Gone => {
+                shard.forget(&id.context, &step.key);
+                self.drop_record(id, step);
+            }
+        }
+        self.publish(&id.cluster, Some(&id.context), What::Deleted(step.key.clone()));
+    }
+
+    fn released(&mut self, id: &LaneId, step: &Step) {
+        self.shard_mut(&id.cluster).forget(&id.context, &step.key);
+        self.drop_record(id, step);
+        if let Work::Release { contents: Some(count), .. } = &step.work
+            && let Some(lane) = self.lane_mut(id)
+        {
+            lane.record.kept.insert(step.key.name.clone(), *count);
+            lane.unsaved = true;
+        }
+        self.publish(&id.cluster, Some(&id.context), What::Released(step.key.clone()));
+    }
+
+    fn failed(&mut self, id: &LaneId, step: &Step, error: &cluster::Error) {
+        if error.outcome_is_unknown() {
+            self.uncertain(id, step);
+        }
+        if error.is_about_cluster() {
+            return self.break_link(&id.cluster, error);
+        }
+        match error {
+            // Somebody's: look at it, then decide. Looking takes no budget, so this can't starve.
+            cluster::Error::AlreadyExists | cluster::Error::Conflict => self.look(id, step),
+            cluster::Error::NotFound if !matches!(step.work, Work::Create { .. } | Work::Request { .. }) => {
+                self.look(id, step);
+            }
+            cluster::Error::TooManyRequests { retry_after } => {
+                let until = self.now + retry_after.unwrap_or(self.options.retry_min);
+                self.shard_mut(&id.cluster).hold_until = Some(until);
+                self.timers.set(until, Alarm::Cluster(id.cluster.clone()));
+            }
+            error => self.step_failed(id, step, error),
+        }
+    }
+
+    /// A request that may make something may do so yet.
+    pub(super) fn uncertain(&mut self, id: &LaneId, step: &Step) {
+        let until = self.now + self.options.late_request_limit;
+        let makes =
+            matches!(step.work, Work::Create { .. } | Work::Request { work: RequestWork::Ask { .. }, .. });
+        if let Some(lane) = self.lane_mut(id).filter(|_| makes) {
+            lane.record.uncertain_until = Some(until);
+            lane.unsaved = true;
+        }
+    }
+
+    /// Reads an object of which what was known turned out not to be so.
+    fn look(&mut self, id: &LaneId, step: &Step) {
+        let (random, min, max) = (self.jitter.next(), self.options.retry_min, self.options.retry_max);
+        let Some(call) = self.call(id) else { return };
+        let now = self.now;
+        let Some(lane) = self.lane_mut(id) else { return };
+        lane.failures = lane.failures.saturating_add(1);
+        // The first surprise is looked at at once; an object that others keep changing is not fought over.
+        if lane.failures > 1 {
+            let at = now + backoff::delay(lane.failures - 1, min / 10, max, random);
+            lane.retry_at = Some(at);
+            self.timers.set(at, Alarm::Lane(id.clone()));
+        }
+        let (kind, key) = (step.kind.clone(), step.key.clone());
+        let look = Step { work: Work::Look, ..step.clone() };
+        self.send_request(id, look, call, Request::Get { kind, key });
+    }
+
+    fn step_failed(&mut self, id: &LaneId, step: &Step, error: &cluster::Error) {
+        let random = self.jitter.next();
+        let factor = if error.is_retryable() { 1 } else { REFUSED_WAIT_FACTOR };
+        let (min, max) = (self.options.retry_min * factor, self.options.retry_max * factor);
+        let now = self.now;
+        let Some(lane) = self.lane_mut(id) else { return };
+        lane.failures = lane.failures.saturating_add(1);
+        let at = now + backoff::delay(lane.failures, min, max, random);
+        lane.retry_at = Some(lane.retry_at.map_or(at, |earlier| earlier.min(at)));
+        let cause = Cause {
+            reason: reason_of(error),
+            message: words(error).into(),
+            object: Some(step.key.clone()),
+            next_try: Some(at),
+        };
+        lane.errors.insert(step_key(step), cause);
+        let causes = lane.errors.values().cloned().collect();
+        self.timers.set(at, Alarm::Lane(id.clone()));
+        self.set_causes(id, causes);
+        if self.lane_mut(id).is_some_and(|lane| lane.calls.is_empty() && lane.unsaved) {
+            self.save(id);
+        }
+    }
+
+    /// A watch told of an object.
+    pub(super) fn object_seen(&mut self, cluster: &ClusterId, object: &Object) {
+        let owner = self.options.owner.clone();
+        let Some(context) = self.shard_mut(cluster).remember(&owner, object) else { return };
+        self.wake_if_concerned(cluster, &context, object);
+    }
+
+    /// A watch told that an object is gone, or carries our marks no more.
+    pub(super) fn object_gone(&mut self, cluster: &ClusterId, object: &Object) {
+        let Some(marks) = &object.marks else { return };
+        let context = marks.context.clone();
+        let shard = self.shard_mut(cluster);
+        let Some(known) = shard.forget(&context, &object.key) else { return };
+        let was_going = known.deleting.is_some() || object.deleting.is_some();
+        if known.uid != object.uid {
+            // An object of the same name is there already; what is gone was its forerunner.
+            let objects = shard.objects.entry(context).or_default();
+            objects.insert(object.key.clone(), (object.kind.clone(), known));
+            return;
+        }
+        if let Some(lane) = shard.lanes.get_mut(&context)
+            && was_going
+            && lane.record.objects.contains_key(&object.key)
+        {
+            lane.looked.insert(object.key.clone(), None);
+        }
+        self.ready.insert(LaneId { cluster: cluster.clone(), context });
+    }
+
+    /// An echo of our own write wakes nobody.
+    fn wake_if_concerned(
+        &mut self,
+        cluster: &ClusterId,
+        context: &dcm_core::name::ContextId,
+        object: &Object,
+    ) {
+        let id = LaneId { cluster: cluster.clone(), context: context.clone() };
+        let Some(lane) = self.lane_mut(&id) else { return };
+        lane.looked.remove(&object.key);
+        self.ready.insert(id);
+    }
+}

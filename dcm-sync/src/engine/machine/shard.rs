@@ -1,0 +1,149 @@
+//! One cluster with all its lanes: who owns it, how it is reached, what is known of it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dcm_core::manifest::{GroupVersionKind, ObjectKey};
+use dcm_core::name::{ContextId, OwnerId};
+use dcm_core::plan::Sighting;
+use dcm_core::port::cluster::{Marks, Object};
+use dcm_core::port::store::Version;
+use dcm_core::status::Cause;
+use jiff::Timestamp;
+
+use super::lane::Lane;
+use crate::engine::bucket::Bucket;
+use crate::engine::io::Epoch;
+use crate::record;
+
+/// What is known of one context's objects.
+pub(super) type Objects = BTreeMap<ObjectKey, (GroupVersionKind, Sighting)>;
+
+pub(super) struct Shard {
+    /// The record as it was seen last.
+    pub record: Option<(record::Shard, Version)>,
+    /// What our write under way makes of the record.
+    pub saving: Option<record::Shard>,
+    /// Our last write lost against somebody else's, whose record is not known yet.
+    pub contested: bool,
+    /// It was taken from a worker that gave no sign of life: what that one sent may still take effect.
+    pub inherited: bool,
+    pub link: Link,
+    pub epoch: Epoch,
+    pub failures: u32,
+    pub watches: BTreeMap<GroupVersionKind, WatchState>,
+    pub objects: BTreeMap<ContextId, Objects>,
+    pub bucket: Bucket,
+    pub requests: usize,
+    /// The cluster asked for fewer requests until then.
+    pub hold_until: Option<Timestamp>,
+    pub lanes: BTreeMap<ContextId, Lane>,
+}
+
+/// How a cluster is reached.
+pub(super) enum Link {
+    Down,
+    Connecting,
+    Up,
+    /// Not reached; tried again at the cause's next try.
+    Broken(Cause),
+}
+
+/// How far a watch is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum WatchState {
+    Opening,
+    /// All objects are known.
+    Listed {
+        failures: u32,
+    },
+    /// The cluster has no such kind: there are no objects.
+    NoKind,
+    /// It could not be opened; tried again later.
+    Broken {
+        failures: u32,
+        cause: Cause,
+    },
+}
+
+impl Shard {
+    pub(super) fn new(bucket: Bucket) -> Self {
+        Self {
+            record: None,
+            saving: None,
+            contested: false,
+            inherited: false,
+            link: Link::Down,
+            epoch: Epoch::default(),
+            failures: 0,
+            watches: BTreeMap::new(),
+            objects: BTreeMap::new(),
+            bucket,
+            requests: 0,
+            hold_until: None,
+            lanes: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn is_up(&self) -> bool {
+        matches!(self.link, Link::Up)
+    }
+
+    /// Remembers an object that carries our marks, unless a later state of it is known.
+    pub(super) fn remember(&mut self, owner: &OwnerId, object: &Object) -> Option<ContextId> {
+        let marks = object.marks.as_ref().filter(|marks| marks.owner == *owner)?;
+        let context = match self.objects.get_key_value(&marks.context) {
+            Some((context, _)) => context.clone(),
+            None => marks.context.clone(),
+        };
+        let known = self.objects.entry(context.clone()).or_default();
+        if let Some((_, sighting)) = known.get(&object.key)
+            && sighting.uid == object.uid
+            && is_older(&object.resource_version, &sighting.resource_version)
+        {
+            return Some(context);
+        }
+        let mut sighting = Sighting::of(object);
+        // Thousands of objects share two names: keep each once.
+        sighting.marks = Some(Marks { owner: owner.clone(), context: context.clone(), ..marks.clone() });
+        known.insert(object.key.clone(), (object.kind.clone(), sighting));
+        Some(context)
+    }
+
+    /// Forgets an object, and says whether it was on its way out.
+    pub(super) fn forget(&mut self, context: &ContextId, key: &ObjectKey) -> Option<Sighting> {
+        let known = self.objects.get_mut(context)?;
+        let forgotten = known.remove(key).map(|(_, sighting)| sighting);
+        if known.is_empty() {
+            self.objects.remove(context);
+        }
+        forgotten
+    }
+
+    /// Replaces all that is known of a kind.
+    pub(super) fn replace(&mut self, owner: &OwnerId, kind: &GroupVersionKind, objects: &[Object]) {
+        for known in self.objects.values_mut() {
+            known.retain(|key, _| key.kind != kind.kind || key.group != kind.group);
+        }
+        for object in objects {
+            self.remember(owner, object);
+        }
+        self.objects.retain(|_, known| !known.is_empty());
+    }
+
+    /// Marks an object as being deleted.
+    pub(super) fn going(&mut self, context: &ContextId, key: &ObjectKey) {
+        let known = self.objects.get_mut(context).and_then(|known| known.get_mut(key));
+        if let Some((_, sighting)) = known {
+            sighting.deleting.get_or_insert_with(Vec::new);
+        }
+    }
+}
+
+/// Versions of objects are opaque by contract, and numbers in practice: where both are, an older one can be told.
+fn is_older(version: &Arc<str>, known: &Arc<str>) -> bool {
+    match (version.parse::<u64>(), known.parse::<u64>()) {
+        (Ok(version), Ok(known)) => version < known,
+        _ => false,
+    }
+}

@@ -1,0 +1,402 @@
+//! Taking, reaching, losing and giving back shards.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use dcm_core::manifest::GroupVersionKind;
+use dcm_core::name::ClusterId;
+use dcm_core::port::cluster::{self, Call, ClusterUid, Fence, WatchEvent};
+use dcm_core::port::store::{self, Version};
+use dcm_core::status::{Cause, Reason};
+
+use super::Machine;
+use super::shard::{Link, Shard, WatchState};
+use super::steps::reason_of;
+use super::timers::Alarm;
+use crate::engine::backoff;
+use crate::engine::bucket::Bucket;
+use crate::engine::event::What;
+use crate::engine::io::{Effect, Epoch, LaneId};
+use crate::record::{self, SCHEMA};
+
+/// How long to wait before looking again at a cluster that is another one than before: a person has to act.
+const CHANGED_CLUSTER_WAIT: Duration = Duration::from_secs(60);
+
+impl Machine {
+    pub(super) fn shard_mut(&mut self, cluster: &ClusterId) -> &mut Shard {
+        let (options, now) = (&self.options, self.now);
+        self.shards
+            .entry(cluster.clone())
+            .or_insert_with(|| Shard::new(Bucket::new(options.writes_per_second, options.writes_burst, now)))
+    }
+
+    /// True when the shard's record says that it is ours and nobody can have taken it.
+    pub(super) fn owns(&self, shard: &Shard) -> bool {
+        let recorded = shard.record.as_ref().and_then(|(record, _)| record.owner.as_ref());
+        recorded == Some(&self.session.worker)
+    }
+
+    pub(super) fn fence(shard: &Shard) -> Fence {
+        shard.record.as_ref().map(|(record, _)| record.fence).unwrap_or_default()
+    }
+
+    pub(super) fn claim_all(&mut self) {
+        let clusters: Vec<ClusterId> = self.shards.keys().cloned().collect();
+        for cluster in clusters {
+            self.claim(&cluster);
+        }
+    }
+
+    /// Another try after a while, whatever is known of the record.
+    pub(super) fn claim_again(&mut self, cluster: &ClusterId) {
+        self.shard_mut(cluster).contested = false;
+        self.claim(cluster);
+    }
+
+    /// Takes a shard that is wanted and free: never owned, given back, or its owner's session ended.
+    pub(super) fn claim(&mut self, cluster: &ClusterId) {
+        if !self.listed || self.stopping || !self.session_is_valid() || !self.wants(cluster) {
+            return;
+        }
+        let Some(shard) = self.shards.get(cluster) else { return };
+        let owner = shard.record.as_ref().and_then(|(record, _)| record.owner.as_ref());
+        if shard.saving.is_some()
+            || shard.contested
+            || owner.is_some_and(|owner| self.session.is_alive(owner))
+        {
+            return;
+        }
+        let mut record = shard.record.as_ref().map(|(record, _)| record.clone()).unwrap_or_default();
+        let inherited = owner.is_some();
+        record.schema = SCHEMA;
+        record.owner = Some(self.session.worker.clone());
+        record.fence = Fence(record.fence.0 + 1);
+        self.shard_mut(cluster).inherited = inherited;
+        self.save_shard(cluster, record);
+    }
+
+    fn save_shard(&mut self, cluster: &ClusterId, record: record::Shard) {
+        let Some(shard) = self.shards.get_mut(cluster) else { return };
+        shard.saving = Some(record.clone());
+        let version = shard.record.as_ref().map(|(_, version)| *version);
+        self.effects.push(Effect::SaveShard { cluster: cluster.clone(), record, version });
+    }
+
+    pub(super) fn shard_saved(&mut self, cluster: &ClusterId, saved: Result<Version, store::Error>) {
+        let owned_before = self.shards.get(cluster).is_some_and(|shard| self.owns(shard));
+        let Some(shard) = self.shards.get_mut(cluster) else { return };
+        let Some(record) = shard.saving.take() else { return };
+        match saved {
+            Ok(version) => {
+                let newer = shard.record.as_ref().is_none_or(|(_, known)| *known < version);
+                if newer {
+                    shard.record = Some((record, version));
+                }
+            }
+            // Somebody else changed the record. What it is now comes by the watch; until then another try is in vain.
+            Err(store::Error::Conflict { .. }) => {
+                shard.contested = true;
+                self.timers.set(self.now + self.options.retry_min, Alarm::Claim(cluster.clone()));
+            }
+            Err(_) => self.timers.set(self.now + self.options.retry_min, Alarm::Claim(cluster.clone())),
+        }
+        self.ownership_changed(cluster, owned_before);
+    }
+
+    pub(super) fn shard_changed(&mut self, cluster: &ClusterId, record: Option<(record::Shard, Version)>) {
+        let owned_before = self.shards.get(cluster).is_some_and(|shard| self.owns(shard));
+        let shard = self.shard_mut(cluster);
+        let newer = match (&record, &shard.record) {
+            (Some((_, version)), Some((_, known))) => version > known,
+            _ => true,
+        };
+        if newer {
+            shard.record = record;
+            shard.contested = false;
+            self.ownership_changed(cluster, owned_before);
+        }
+    }
+
+    fn ownership_changed(&mut self, cluster: &ClusterId, owned_before: bool) {
+        let Some(shard) = self.shards.get(cluster) else { return };
+        match (owned_before, self.owns(shard)) {
+            (false, true) => self.acquired(cluster),
+            (true, false) => self.lost(cluster),
+            (false, false) => self.claim(cluster),
+            (true, true) => {}
+        }
+    }
+
+    fn acquired(&mut self, cluster: &ClusterId) {
+        self.publish(cluster, None, What::Acquired);
+        let until = self.now + self.options.late_request_limit;
+        let shard = self.shard_mut(cluster);
+        if shard.inherited {
+            shard.lanes.values_mut().for_each(|lane| lane.inherit(until));
+        }
+        let stale = shard.lanes.iter().filter(|(_, lane)| lane.stale).map(|(context, _)| context.clone());
+        let stale: Vec<_> = stale.collect();
+        for context in stale {
+            self.reload_lane(&LaneId { cluster: cluster.clone(), context });
+        }
+        self.connect(cluster);
+    }
+
+    fn lost(&mut self, cluster: &ClusterId) {
+        self.disconnect(cluster, Link::Down);
+        self.publish(cluster, None, What::Lost);
+        // Another worker writes these lanes from now on.
+        for lane in self.shard_mut(cluster).lanes.values_mut() {
+            lane.stale = true;
+        }
+        self.claim(cluster);
+    }
+
+    pub(super) fn lose_all(&mut self) {
+        let clusters: Vec<ClusterId> = self
+            .shards
+            .iter()
+            .filter(|(_, shard)| shard.is_up())
+            .map(|(cluster, _)| cluster.clone())
+            .collect();
+        for cluster in clusters {
+            self.lost(&cluster);
+        }
+    }
+
+    /// Gives a shard back that this worker does not need any more.
+    pub(super) fn give_back(&mut self, cluster: &ClusterId) {
+        let Some(shard) = self.shards.get(cluster) else { return };
+        if !self.owns(shard) || shard.saving.is_some() || shard.requests > 0 || shard.is_saving_lanes() {
+            return;
+        }
+        let Some((record, _)) = &shard.record else { return };
+        let record = record::Shard { owner: None, ..record.clone() };
+        self.save_shard(cluster, record);
+    }
+
+    /// Gives all shards back; true when all are.
+    pub(super) fn give_back_all(&mut self) -> bool {
+        let owned = self.shards.iter().filter(|(_, shard)| self.owns(shard) || shard.saving.is_some());
+        let owned: Vec<ClusterId> = owned.map(|(cluster, _)| cluster.clone()).collect();
+        for cluster in &owned {
+            self.give_back(cluster);
+        }
+        owned.is_empty()
+    }
+
+    pub(super) fn connect(&mut self, cluster: &ClusterId) {
+        let Some(shard) = self.shards.get(cluster) else { return };
+        if !self.owns(shard) || matches!(shard.link, Link::Up | Link::Connecting) {
+            return;
+        }
+        let shard = self.shard_mut(cluster);
+        shard.link = Link::Connecting;
+        shard.epoch = Epoch(shard.epoch.0 + 1);
+        let epoch = shard.epoch;
+        self.effects.push(Effect::Connect(cluster.clone(), epoch));
+    }
+
+    pub(super) fn connected(
+        &mut self,
+        cluster: &ClusterId,
+        epoch: Epoch,
+        connected: Result<ClusterUid, cluster::Error>,
+    ) {
+        if !self.is_current(cluster, epoch) {
+            return;
+        }
+        match connected {
+            Ok(uid) => self.identified(cluster, uid),
+            Err(error) => self.break_link(cluster, &error),
+        }
+    }
+
+    fn identified(&mut self, cluster: &ClusterId, uid: ClusterUid) {
+        let shard = self.shard_mut(cluster);
+        let Some((record, _)) = shard.record.clone() else { return };
+        match record.identity {
+            Some(known) if known != uid => return self.cluster_changed(cluster, &known, &uid),
+            Some(_) => {}
+            None => self.save_shard(cluster, record::Shard { identity: Some(uid), ..record }),
+        }
+        let shard = self.shard_mut(cluster);
+        shard.link = Link::Up;
+        shard.failures = 0;
+        self.publish(cluster, None, What::Connected);
+        self.open_watches(cluster);
+        self.wake_lanes(cluster);
+    }
+
+    fn cluster_changed(&mut self, cluster: &ClusterId, known: &ClusterUid, uid: &ClusterUid) {
+        let message = format!("the cluster is another one than before: it was {} and is {}", known.0, uid.0);
+        let next_try = self.now + CHANGED_CLUSTER_WAIT;
+        let cause = Cause {
+            reason: Reason::ClusterChanged,
+            message: message.into(),
+            object: None,
+            next_try: Some(next_try),
+        };
+        self.break_until(cluster, cause, next_try);
+    }
+
+    /// A cluster failed as a whole: all its lanes wait, and one connection is tried again after a while.
+    pub(super) fn break_link(&mut self, cluster: &ClusterId, error: &cluster::Error) {
+        let random = self.jitter.next();
+        let (min, max) = (self.options.retry_min, self.options.retry_max);
+        let shard = self.shard_mut(cluster);
+        shard.failures = shard.failures.saturating_add(1);
+        let delay = backoff::delay(shard.failures, min, max, random);
+        let next_try = self.now + delay;
+        let cause = Cause {
+            reason: reason_of(error),
+            message: words(error).into(),
+            object: None,
+            next_try: Some(next_try),
+        };
+        self.break_until(cluster, cause, next_try);
+    }
+
+    fn break_until(&mut self, cluster: &ClusterId, cause: Cause, next_try: jiff::Timestamp) {
+        self.disconnect(cluster, Link::Broken(cause.clone()));
+        self.timers.set(next_try, Alarm::Connect(cluster.clone()));
+        self.publish(cluster, None, What::Hindered(cause));
+        self.wake_lanes(cluster);
+    }
+
+    /// Drops a connection with everything that was under way on it.
+    fn disconnect(&mut self, cluster: &ClusterId, link: Link) {
+        let shard = self.shard_mut(cluster);
+        shard.link = link;
+        shard.epoch = Epoch(shard.epoch.0 + 1);
+        shard.watches.clear();
+        shard.objects.clear();
+        shard.requests = 0;
+        for lane in shard.lanes.values_mut() {
+            lane.interrupt();
+        }
+        let under_way = std::mem::take(&mut self.pending);
+        let (dropped, kept): (BTreeMap<_, _>, _) =
+            under_way.into_iter().partition(|(_, pending)| pending.lane.cluster == *cluster);
+        self.pending = kept;
+        for pending in dropped.into_values() {
+            self.uncertain(&pending.lane, &pending.step);
+        }
+        self.effects.push(Effect::Disconnect(cluster.clone()));
+    }
+
+    /// Opens the watches that the shard's lanes need and don't have yet.
+    pub(super) fn open_watches(&mut self, cluster: &ClusterId) {
+        let Some(shard) = self.shards.get(cluster).filter(|shard| shard.is_up()) else { return };
+        let mut missing = std::collections::BTreeSet::new();
+        for (context, lane) in &shard.lanes {
+            let bundle = self.contexts.get(context).and_then(|context| context.bundle(cluster));
+            lane.kinds(bundle.as_deref(), &mut |kind| {
+                if !shard.watches.contains_key(kind) {
+                    missing.insert(kind.clone());
+                }
+            });
+        }
+        for kind in missing {
+            self.open_watch(cluster, &kind);
+        }
+    }
+
+    pub(super) fn open_watch(&mut self, cluster: &ClusterId, kind: &GroupVersionKind) {
+        let owner = self.options.owner.clone();
+        let Some(shard) = self.shards.get_mut(cluster).filter(|shard| shard.is_up()) else { return };
+        if matches!(shard.watches.get(kind), Some(WatchState::Opening)) {
+            return;
+        }
+        if !matches!(shard.watches.get(kind), Some(WatchState::Listed { .. })) {
+            shard.watches.insert(kind.clone(), WatchState::Opening);
+        }
+        let call = Call { owner, context: None, generation: Default::default(), fence: Self::fence(shard) };
+        let epoch = shard.epoch;
+        self.effects.push(Effect::Watch(cluster.clone(), epoch, kind.clone(), call));
+    }
+
+    pub(super) fn watched(
+        &mut self,
+        cluster: &ClusterId,
+        epoch: Epoch,
+        kind: GroupVersionKind,
+        told: Result<Option<WatchEvent>, cluster::Error>,
+    ) {
+        if !self.is_current(cluster, epoch) {
+            return;
+        }
+        match told {
+            Ok(Some(WatchEvent::Listed(objects))) => {
+                let owner = self.options.owner.clone();
+                let shard = self.shard_mut(cluster);
+                shard.replace(&owner, &kind, &objects);
+                shard.watches.insert(kind, WatchState::Listed { failures: 0 });
+                self.wake_lanes(cluster);
+            }
+            Ok(Some(WatchEvent::Applied(object))) => self.object_seen(cluster, &object),
+            Ok(Some(WatchEvent::Deleted(object))) => self.object_gone(cluster, &object),
+            Ok(None) => self.watch_broken(cluster, kind, None),
+            Err(error) if error.is_about_cluster() => self.break_link(cluster, &error),
+            Err(error) => self.watch_broken(cluster, kind, Some(&error)),
+        }
+    }
+
+    fn watch_broken(&mut self, cluster: &ClusterId, kind: GroupVersionKind, error: Option<&cluster::Error>) {
+        let random = self.jitter.next();
+        let (min, max) = (self.options.retry_min, self.options.retry_max);
+        let now = self.now;
+        let shard = self.shard_mut(cluster);
+        let failures = match shard.watches.get(&kind) {
+            Some(WatchState::Listed { failures } | WatchState::Broken { failures, .. }) => failures + 1,
+            Some(WatchState::Opening | WatchState::NoKind) | None => 1,
+        };
+        let next_try = now + backoff::delay(failures, min, max, random);
+        let state = match error {
+            // What was listed stays known; writes are guarded by what was seen, so it may be a little old.
+            None if matches!(shard.watches.get(&kind), Some(WatchState::Listed { .. })) => {
+                WatchState::Listed { failures }
+            }
+            Some(cluster::Error::UnknownKind { .. }) => WatchState::NoKind,
+            error => {
+                let message = error.map_or_else(|| "the watch ended".to_owned(), words);
+                let cause = Cause {
+                    reason: error.map_or(Reason::Retrying, reason_of),
+                    message: format!("watching {kind}: {message}").into(),
+                    object: None,
+                    next_try: Some(next_try),
+                };
+                WatchState::Broken { failures, cause }
+            }
+        };
+        shard.watches.insert(kind.clone(), state);
+        self.timers.set(next_try, Alarm::Watch(cluster.clone(), kind));
+        self.wake_lanes(cluster);
+    }
+
+    pub(super) fn wake_lanes(&mut self, cluster: &ClusterId) {
+        let Some(shard) = self.shards.get(cluster) else { return };
+        let lanes =
+            shard.lanes.keys().map(|context| LaneId { cluster: cluster.clone(), context: context.clone() });
+        self.ready.extend(lanes);
+    }
+
+    pub(super) fn wake_all(&mut self) {
+        let clusters: Vec<ClusterId> = self.shards.keys().cloned().collect();
+        for cluster in clusters {
+            self.wake_lanes(&cluster);
+        }
+    }
+}
+
+/// An error with what lies below it, in one line.
+pub(super) fn words(error: &cluster::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(below) = source {
+        text.push_str(": ");
+        text.push_str(&below.to_string());
+        source = below.source();
+    }
+    text
+}

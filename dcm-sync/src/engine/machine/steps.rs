@@ -1,0 +1,295 @@
+//! Running the first wave of a plan: what needs no request at once, the rest as the budget allows.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use dcm_core::app_context::Stage;
+use dcm_core::name::ClusterId;
+use dcm_core::plan::{self, Plan, RequestWork, Step, Wave, Work};
+use dcm_core::port::cluster::{self, Call, Marks, Origin, Stamped};
+use dcm_core::port::synchronizer::Issued;
+use dcm_core::status::{Cause, Reason};
+
+use super::lane::StepKey;
+use super::timers::Alarm;
+use super::{Machine, Pending};
+use crate::engine::event::What;
+use crate::engine::io::{ClusterCall, Effect, LaneId, Request, Ticket};
+use crate::record::{Outcome, SCHEMA};
+
+/// A request that is under way longer than this hangs, and counts no more for the limit over all clusters.
+const YOUNG: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// What became of a step when it was run.
+enum Run {
+    /// Nothing was sent; the lane is to be planned again.
+    Changed,
+    /// A request is under way.
+    Sent,
+    /// It has to wait for budget.
+    Starved,
+    /// It waits, or can't go on, for this cause.
+    Waits(Cause),
+}
+
+/// What a step is about.
+pub(super) fn step_key(step: &Step) -> StepKey {
+    let request = match &step.work {
+        Work::Request { name, .. } => Some(name.clone()),
+        _ => None,
+    };
+    StepKey { object: step.key.clone(), request }
+}
+
+impl Machine {
+    pub(super) fn run_wave(&mut self, id: &LaneId, plan: &Plan) {
+        let mut causes = Vec::new();
+        let mut changed = false;
+        let mut starved = false;
+        for step in plan.runnable() {
+            let key = step_key(step);
+            let busy = self.lane_mut(id).is_none_or(|lane| lane.calls.contains_key(&key));
+            if busy {
+                continue;
+            }
+            match self.run(id, step) {
+                Run::Changed => changed = true,
+                Run::Sent => {}
+                Run::Starved => starved = true,
+                Run::Waits(cause) => causes.push(cause),
+            }
+        }
+        let Some(lane) = self.lane_mut(id) else { return };
+        lane.starved = starved;
+        let errors = lane.errors.values().cloned();
+        causes.extend(errors);
+        self.set_causes(id, causes);
+        if changed && !self.lane_mut(id).is_some_and(|lane| lane.unsaved) {
+            self.ready.insert(id.clone());
+        }
+    }
+
+    fn run(&mut self, id: &LaneId, step: &Step) -> Run {
+        match &step.work {
+            Work::Forget => {
+                self.drop_record(id, step);
+                Run::Changed
+            }
+            Work::Unrecord => {
+                if let Some(lane) = self.lane_mut(id)
+                    && let Some(record) = lane.record.objects.get_mut(&step.key)
+                {
+                    record.uid = None;
+                    lane.unsaved = true;
+                }
+                Run::Changed
+            }
+            Work::Await(cause) | Work::Blocked(cause) => Run::Waits(cause.clone()),
+            Work::Request { name, work: RequestWork::Collect { certificate } } => {
+                self.collect(id, name, certificate, step)
+            }
+            Work::Request { work: RequestWork::AwaitSigner, .. } => self.await_signer(id, step),
+            _ => self.send(id, step.clone()),
+        }
+    }
+
+    /// Drops what is recorded of an object that is gone, or not ours.
+    pub(super) fn drop_record(&mut self, id: &LaneId, step: &Step) {
+        let Some(lane) = self.lane_mut(id) else { return };
+        lane.looked.remove(&step.key);
+        if lane.record.objects.remove(&step.key).is_some() {
+            lane.freed |= step.kind.is_namespace();
+            lane.unsaved |= step.kind.is_namespace();
+        }
+    }
+
+    fn collect(&mut self, id: &LaneId, name: &Arc<str>, certificate: &str, step: &Step) -> Run {
+        let pem = STANDARD.decode(certificate).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        let Some(pem) = pem else {
+            let message = "the issued certificate is not base64 of PEM";
+            return Run::Waits(cause(Reason::Invalid, message, step));
+        };
+        self.issued(id, name, Issued::Certificate { pem: pem.into() });
+        Run::Changed
+    }
+
+    /// Keeps a result until it is stored together with the lane's record.
+    pub(super) fn issued(&mut self, id: &LaneId, name: &Arc<str>, issued: Issued) {
+        let Some(lane) = self.lane_mut(id) else { return };
+        lane.outcomes.push(Outcome { schema: SCHEMA, name: name.clone(), issued });
+        lane.record.issued.push(name.clone());
+        lane.unsaved = true;
+        lane.signer_since = None;
+        self.publish(&id.cluster, Some(&id.context), What::Issued(name.clone()));
+    }
+
+    fn await_signer(&mut self, id: &LaneId, step: &Step) -> Run {
+        let (now, limit) = (self.now, self.options.signer_limit);
+        let Some(lane) = self.lane_mut(id) else { return Run::Changed };
+        let since = *lane.signer_since.get_or_insert(now);
+        if now < since + limit {
+            self.timers.set(since + limit, Alarm::Lane(id.clone()));
+            return Run::Waits(cause(Reason::Waiting, "approved; the signer has not issued yet", step));
+        }
+        let message = format!(
+            "approved, but not issued for more than {} s: is the cluster's signing controller running? A user of \
+             type token needs none",
+            limit.as_secs()
+        );
+        Run::Waits(cause(Reason::SignerSilent, &message, step))
+    }
+
+    /// Sends a step's request, if the limits allow it now.
+    fn send(&mut self, id: &LaneId, step: Step) -> Run {
+        if !self.may_send(&id.cluster, step.work.is_write()) {
+            return Run::Starved;
+        }
+        let Some((call, request)) = self.request(id, &step) else {
+            return Run::Waits(cause(Reason::Invalid, "it can't be put into a request", &step));
+        };
+        self.send_request(id, step, call, request);
+        Run::Sent
+    }
+
+    pub(super) fn send_request(&mut self, id: &LaneId, step: Step, call: Call, request: Request) {
+        self.tickets += 1;
+        let ticket = Ticket(self.tickets);
+        let Some(shard) = self.shards.get_mut(&id.cluster) else { return };
+        shard.requests += 1;
+        let epoch = shard.epoch;
+        if let Some(lane) = shard.lanes.get_mut(&id.context) {
+            let key = step_key(&step);
+            lane.errors.remove(&key);
+            lane.calls.insert(key, ticket);
+        }
+        self.young.push_back((self.now, ticket));
+        self.pending.insert(ticket, Pending { lane: id.clone(), epoch, step });
+        self.effects.push(Effect::Call(Box::new(ClusterCall {
+            ticket,
+            cluster: id.cluster.clone(),
+            epoch,
+            call,
+            request,
+            limit: self.options.request_limit,
+        })));
+    }
+
+    /// Limits: the session, the cluster's own wish, requests under way, and the cluster's write budget.
+    fn may_send(&mut self, cluster: &ClusterId, write: bool) -> bool {
+        if !self.session_is_valid() {
+            return false;
+        }
+        while let Some((started, ticket)) = self.young.front() {
+            if self.now < *started + YOUNG && self.pending.contains_key(ticket) {
+                break;
+            }
+            self.young.pop_front();
+        }
+        let (now, cluster_max) = (self.now, self.options.cluster_requests_max);
+        let crowded = self.young.len() >= self.options.requests_max;
+        let Some(shard) = self.shards.get_mut(cluster) else { return false };
+        if let Some(until) = shard.hold_until.filter(|until| *until > now) {
+            self.timers.set(until, Alarm::Cluster(cluster.clone()));
+            return false;
+        }
+        if shard.requests >= cluster_max {
+            return false;
+        }
+        if crowded {
+            self.timers.set(now + YOUNG, Alarm::Cluster(cluster.clone()));
+            return false;
+        }
+        if let Err(wait) = if write { shard.bucket.take(now) } else { Ok(()) } {
+            self.timers.set(now + wait, Alarm::Cluster(cluster.clone()));
+            return false;
+        }
+        true
+    }
+
+    pub(super) fn call(&self, id: &LaneId) -> Option<Call> {
+        let context = self.contexts.get(&id.context)?;
+        let shard = self.shards.get(&id.cluster)?;
+        Some(Call {
+            owner: self.options.owner.clone(),
+            context: Some(id.context.clone()),
+            generation: context.root.generation,
+            fence: Self::fence(shard),
+        })
+    }
+
+    fn request(&self, id: &LaneId, step: &Step) -> Option<(Call, Request)> {
+        let call = self.call(id)?;
+        let (kind, key) = (step.kind.clone(), step.key.clone());
+        let request = match &step.work {
+            Work::Look => Request::Get { kind, key },
+            Work::Count => Request::Contents { namespace: key.name },
+            Work::Create { manifest } => Request::Create(self.stamp(id, manifest, Origin::Created)?),
+            Work::Update { manifest, observed, origin } => {
+                Request::Update { object: self.stamp(id, manifest, *origin)?, observed: observed.clone() }
+            }
+            Work::Delete { observed } => Request::Delete { kind, key, observed: observed.clone() },
+            Work::Release { observed, .. } => Request::Release { kind, key, observed: observed.clone() },
+            Work::Request { work: RequestWork::Ask { request }, .. } => {
+                let manifest = plan::certificate_manifest(request).ok()?;
+                Request::Create(self.stamp(id, &manifest, Origin::Created)?)
+            }
+            Work::Request { work: RequestWork::Approve, .. } => {
+                let objects = self.shards.get(&id.cluster)?.objects.get(&id.context)?;
+                let (_, sighting) = objects.get(&key)?;
+                Request::Approve { observed: sighting.precondition(), key }
+            }
+            Work::Request { work: RequestWork::Token { request }, .. } => Request::Token(request.clone()),
+            Work::Forget
+            | Work::Unrecord
+            | Work::Await(_)
+            | Work::Blocked(_)
+            | Work::Request { work: RequestWork::AwaitSigner | RequestWork::Collect { .. }, .. } => {
+                return None;
+            }
+        };
+        Some((call, request))
+    }
+
+    fn stamp(&self, id: &LaneId, manifest: &dcm_core::manifest::Manifest, origin: Origin) -> Option<Stamped> {
+        let root = &self.contexts.get(&id.context)?.root;
+        let marks = Marks {
+            owner: self.options.owner.clone(),
+            context: id.context.clone(),
+            generation: root.generation,
+            manifest: Some(manifest.hash()),
+            origin,
+        };
+        Some(Stamped { manifest: manifest.clone(), marks, labels: root.labels.clone() })
+    }
+}
+
+/// The stage in which a step's object is made.
+pub(super) fn stage_of(step: &Step) -> Stage {
+    match step.wave {
+        Wave::Apply(stage) => stage,
+        Wave::Remove(stage) => stage.0,
+    }
+}
+
+pub(super) fn cause(reason: Reason, message: &str, step: &Step) -> Cause {
+    Cause { reason, message: message.into(), object: Some(step.key.clone()), next_try: None }
+}
+
+/// The reason that an error is.
+pub(super) fn reason_of(error: &cluster::Error) -> Reason {
+    match error {
+        cluster::Error::Unreachable { .. } | cluster::Error::TimedOut { .. } => Reason::Unreachable,
+        cluster::Error::Unauthorized { .. } | cluster::Error::Kubeconfig { .. } => Reason::Unauthorized,
+        cluster::Error::Forbidden { .. } => Reason::Denied,
+        cluster::Error::UnknownKind { .. } | cluster::Error::Unsupported { .. } => Reason::UnknownKind,
+        cluster::Error::FieldConflict { .. } => Reason::FieldConflict,
+        cluster::Error::Invalid { .. } => Reason::Invalid,
+        cluster::Error::NotFound
+        | cluster::Error::AlreadyExists
+        | cluster::Error::Conflict
+        | cluster::Error::Gone
+        | cluster::Error::TooManyRequests { .. }
+        | cluster::Error::Server { .. } => Reason::Retrying,
+    }
+}

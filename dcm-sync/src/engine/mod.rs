@@ -1,0 +1,152 @@
+//! The engine: takes app contexts and brings them about.
+//!
+//! ```no_run
+//! # async fn example(store: std::sync::Arc<dyn dcm_core::port::store::Store>,
+//! #     clusters: std::sync::Arc<dyn dcm_core::port::cluster::Clusters>,
+//! #     context: dcm_core::app_context::AppContext) -> Result<(), Box<dyn std::error::Error>> {
+//! use dcm_core::name::OwnerId;
+//! use dcm_core::port::synchronizer::Synchronizer as _;
+//! use dcm_sync::engine::Engine;
+//!
+//! let engine = Engine::builder(store, clusters).owner(OwnerId::new("my-controller")?).spawn();
+//! engine.contexts().apply(&context).await?;
+//! engine.contexts().wait_until_done(&context.id).await?;
+//! engine.shutdown().await;
+//! # Ok(())
+//! # }
+//! ```
+
+mod backoff;
+mod bucket;
+mod calls;
+mod event;
+mod follow;
+mod io;
+mod machine;
+mod options;
+mod saving;
+mod shell;
+
+use std::future::Future;
+use std::sync::Arc;
+
+use dcm_core::name::OwnerId;
+use dcm_core::port::clock::{Clock, Random};
+use dcm_core::port::cluster::Clusters;
+use dcm_core::port::store::Store;
+use futures::channel::{mpsc, oneshot};
+use futures::future::{FutureExt as _, Shared};
+use futures::stream::Stream;
+
+use crate::contexts::Contexts;
+pub use event::{Event, What};
+use machine::Machine;
+pub use options::{Acquire, Options};
+use shell::{Ports, Shell};
+
+/// Events that wait for a subscriber at most; one that falls further behind is dropped.
+const EVENTS_WAITING_MAX: usize = 4096;
+
+/// What a handle asks of its engine.
+pub(crate) enum Command {
+    Subscribe(mpsc::Sender<Event>),
+    Stop,
+}
+
+/// A running engine. Cheap to clone; when the last handle is dropped, the engine finishes what is under way, gives its
+/// clusters back and stops.
+#[derive(Clone)]
+pub struct Engine {
+    contexts: Contexts,
+    commands: mpsc::UnboundedSender<Command>,
+    done: Shared<oneshot::Receiver<()>>,
+}
+
+impl Engine {
+    /// Begins to describe an engine over a store and a source of clusters.
+    pub fn builder(store: Arc<dyn Store>, clusters: Arc<dyn Clusters>) -> Builder {
+        Builder { store, clusters, options: Options::default() }
+    }
+
+    /// The app contexts that it works on: apply, remove, stop, resume, status, watch.
+    #[must_use]
+    pub fn contexts(&self) -> &Contexts {
+        &self.contexts
+    }
+
+    /// Follows what the engine does, from now on. The stream ends when the engine stops, and when its reader falls
+    /// more than 4096 events behind; then a status tells where things are, and the reader subscribes again.
+    pub fn events(&self) -> impl Stream<Item = Event> + Send + Unpin + use<> {
+        let (sender, receiver) = mpsc::channel(EVENTS_WAITING_MAX);
+        // With the engine stopped, the sender is dropped here, and the stream has ended.
+        let _ = self.commands.unbounded_send(Command::Subscribe(sender));
+        receiver
+    }
+
+    /// Finishes what is under way, gives everything back, and waits until that is done.
+    pub async fn shutdown(&self) {
+        let _ = self.commands.unbounded_send(Command::Stop);
+        self.stopped().await;
+    }
+
+    /// Waits until the engine has stopped.
+    pub async fn stopped(&self) {
+        let _ = self.done.clone().await;
+    }
+}
+
+/// Describes an engine.
+pub struct Builder {
+    store: Arc<dyn Store>,
+    clusters: Arc<dyn Clusters>,
+    options: Options,
+}
+
+impl Builder {
+    /// Names the installation: what it makes on clusters carries this. Default `dcm`.
+    #[must_use]
+    pub fn owner(mut self, owner: OwnerId) -> Self {
+        self.options.owner = owner;
+        self
+    }
+
+    /// Replaces all settings, the owner among them.
+    #[must_use]
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Gives the engine's handle, and the future that is the engine: poll it on any runtime.
+    pub fn build(
+        self,
+        clock: Arc<dyn Clock>,
+        random: &dyn Random,
+    ) -> (Engine, impl Future<Output = ()> + Send + use<>) {
+        let (commands, received) = mpsc::unbounded();
+        let (stopped, done) = oneshot::channel();
+        let machine = Machine::new(self.options.clone(), random.next(), clock.now());
+        let ports = Ports { store: self.store.clone(), clusters: self.clusters, clock };
+        let shell = Shell::new(machine, self.options, ports, received);
+        let engine = Engine { contexts: Contexts::new(self.store), commands, done: done.shared() };
+        let run = async move {
+            shell.run().await;
+            // Nobody may be waiting.
+            let _ = stopped.send(());
+        };
+        (engine, run)
+    }
+
+    /// Starts the engine on the current tokio runtime.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    #[cfg(feature = "tokio")]
+    #[must_use]
+    pub fn spawn(self) -> Engine {
+        let clock = Arc::new(crate::runtime::TokioClock::new());
+        let (engine, run) = self.build(clock, &crate::runtime::OsRandom);
+        tokio::spawn(run);
+        engine
+    }
+}

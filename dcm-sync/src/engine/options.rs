@@ -1,0 +1,68 @@
+//! What an embedder can set, with the defaults and their reasons.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use dcm_core::name::{ContextId, OwnerId};
+
+/// Which shards a worker takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Acquire {
+    /// Every shard that has a lane, for good: a worker that keeps everything in sync.
+    All,
+    /// Those with work left for these app contexts, until it is done: a program that waits for its own changes.
+    PendingOf(BTreeSet<ContextId>),
+}
+
+/// Settings of an engine.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Marks what this installation owns on clusters. Default `dcm`.
+    pub owner: OwnerId,
+    /// Which shards this worker takes. Default: all.
+    pub acquire: Acquire,
+    /// How long a worker's session lives without a sign of life. Default 10 s: a dead worker's clusters wait as long.
+    pub lease: Duration,
+    /// How long one request may take. Default 30 s, half of the API server's own limit for a request.
+    pub request_limit: Duration,
+    /// How long a request whose answer was lost may still take effect: a removal ends only when that time has passed
+    /// and nothing has appeared. Default 30 s.
+    pub late_request_limit: Duration,
+    /// Writes a second to one cluster, over all its lanes. Default 50.
+    pub writes_per_second: u32,
+    /// Writes to one cluster at once, before the rate counts. Default 300: about 20 logical clouds.
+    pub writes_burst: u32,
+    /// Requests under way to one cluster. Default 64.
+    pub cluster_requests_max: usize,
+    /// Requests under way to all clusters; those that hang don't count. Default 1024.
+    pub requests_max: usize,
+    /// First wait after a failure that may pass; doubled with each further one, with jitter. Default 500 ms.
+    pub retry_min: Duration,
+    /// Longest wait between two tries. Default 60 s.
+    pub retry_max: Duration,
+    /// How long an approved certificate may take before the signer is called silent. Default 30 s.
+    pub signer_limit: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            owner: default_owner(),
+            acquire: Acquire::All,
+            lease: Duration::from_secs(10),
+            request_limit: Duration::from_secs(30),
+            late_request_limit: Duration::from_secs(30),
+            writes_per_second: 50,
+            writes_burst: 300,
+            cluster_requests_max: 64,
+            requests_max: 1024,
+            retry_min: Duration::from_millis(500),
+            retry_max: Duration::from_secs(60),
+            signer_limit: Duration::from_secs(30),
+        }
+    }
+}
+
+fn default_owner() -> OwnerId {
+    OwnerId::new("dcm").unwrap_or_else(|_| unreachable!("the default owner is a DNS label"))
+}

@@ -1,0 +1,90 @@
+//! Storing what the machine wants stored.
+
+use dcm_core::port::store::{self, Document, Path, Prefix, Store, StoreExt, Version, Write};
+
+use super::io::SaveLane;
+use crate::record::{self, Claim, path};
+
+/// Stores a lane's record, and with it, before it, the results that it names.
+///
+/// A result that is there already comes from a worker that died between the two writes: it is replaced.
+pub(super) async fn save_lane(store: &dyn Store, save: &SaveLane) -> Result<Version, store::Error> {
+    let mut writes = Vec::with_capacity(save.outcomes.len() + 1);
+    for outcome in &save.outcomes {
+        let path = path::result(&save.id.context, &save.id.cluster, &outcome.name);
+        writes.push(Write::Create { path, document: Document::from_value(outcome)? });
+    }
+    writes.push(lane_write(save)?);
+    let version = write_replacing(store, writes).await?;
+    if let Some(held) = &save.claims_held {
+        drop_claims(store, save, held).await?;
+    }
+    Ok(version)
+}
+
+fn lane_write(save: &SaveLane) -> Result<Write, store::Error> {
+    let path = path::lane(&save.id.context, &save.id.cluster);
+    let document = Document::from_value(&save.lane)?;
+    Ok(match save.version {
+        Some(version) => Write::Update { path, version, document },
+        None => Write::Create { path, document },
+    })
+}
+
+/// Writes all, turning the creation of a result that is there into its replacement. Gives the last one's version.
+async fn write_replacing(store: &dyn Store, mut writes: Vec<Write>) -> Result<Version, store::Error> {
+    loop {
+        let error = match store.write(&writes).await {
+            Ok(versions) => return Ok(versions.last().copied().unwrap_or(Version(0))),
+            Err(error) => error,
+        };
+        writes.drain(..error.applied.min(writes.len()));
+        let (conflict, found) = match error.source {
+            store::Error::Conflict { path, found: Some(found) } => (path, found),
+            source => return Err(source),
+        };
+        let result = writes.iter_mut().rev().skip(1).find(|write| *write.path() == conflict);
+        match result {
+            Some(write) => replace(write, conflict, found),
+            None => return Err(store::Error::Conflict { path: conflict, found: Some(found) }),
+        }
+    }
+}
+
+fn replace(write: &mut Write, path: Path, version: Version) {
+    if let Write::Create { document, .. } | Write::Update { document, .. } = write {
+        *write = Write::Update { path, version, document: document.clone() };
+    }
+}
+
+/// Drops the context's claims on namespaces of this cluster that it does not hold any more.
+async fn drop_claims(
+    store: &dyn Store,
+    save: &SaveLane,
+    held: &std::collections::BTreeSet<std::sync::Arc<str>>,
+) -> Result<(), store::Error> {
+    for entry in store.list_all(&Prefix::below(&path::claims(&save.id.cluster))).await? {
+        let namespace = entry.path.segments().next_back().unwrap_or_default();
+        let claim: Claim = entry.document.read()?;
+        if claim.context != save.id.context || held.contains(namespace) {
+            continue;
+        }
+        let wanted_again = is_wanted(store, save).await?;
+        if wanted_again {
+            continue;
+        }
+        let deletion = Write::Delete { path: entry.path.clone(), version: entry.version };
+        match store.write_one(deletion).await {
+            Ok(_) | Err(store::Error::Conflict { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// True when the context was applied to the cluster again meanwhile: then its claim stays.
+async fn is_wanted(store: &dyn Store, save: &SaveLane) -> Result<bool, store::Error> {
+    let Some(entry) = store.get(&path::root(&save.id.context)).await? else { return Ok(false) };
+    let root: record::Root = entry.document.read()?;
+    Ok(root.wanted(&save.id.cluster).is_some() && save.lane.bundle.is_none())
+}

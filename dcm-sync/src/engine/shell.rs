@@ -1,0 +1,347 @@
+//! The thin shell around the machine: carries out its effects and tells it what became of them.
+//!
+//! One future does it all, with no runtime of its own: requests, watches and timers are polled in it, in a fixed order
+//! where several are ready, so that a run can be replayed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use dcm_core::manifest::GroupVersionKind;
+use dcm_core::name::ClusterId;
+use dcm_core::port::clock::Clock;
+use dcm_core::port::cluster::{self, Call, Cluster, ClusterUid, Clusters, Fence, Selection, Watch};
+use dcm_core::port::store::Store;
+use futures::channel::mpsc;
+use futures::future::{self, AbortHandle, BoxFuture, Either, FutureExt as _};
+use futures::stream::{self, Abortable, BoxStream, FuturesUnordered, SelectAll, StreamExt as _};
+use jiff::Timestamp;
+
+use super::Command;
+use super::calls::{self, call};
+use super::event::Event;
+use super::follow::{Followed, follow};
+use super::io::{Effect, Epoch, Input};
+use super::machine::Machine;
+use super::options::Options;
+use crate::contexts;
+use crate::record::path;
+
+/// What an engine reaches the outside through.
+#[derive(Clone)]
+pub(crate) struct Ports {
+    pub store: Arc<dyn Store>,
+    pub clusters: Arc<dyn Clusters>,
+    pub clock: Arc<dyn Clock>,
+}
+
+/// What a finished task leaves.
+pub(super) enum Outcome {
+    Input(Input),
+    Connected(ClusterId, Epoch, Result<(Arc<dyn Cluster>, ClusterUid), cluster::Error>),
+    Watching(ClusterId, Epoch, GroupVersionKind, Result<Watch, cluster::Error>),
+    Nothing,
+}
+
+/// What wakes the shell.
+enum Woken {
+    Command(Option<Command>),
+    Task(Outcome),
+    Told(Told),
+    Followed(Part, Followed),
+    Time,
+}
+
+/// What a watch of a cluster told.
+type Told = (ClusterId, Epoch, GroupVersionKind, Result<Option<cluster::WatchEvent>, cluster::Error>);
+
+/// The parts of the store that are followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    Workers,
+    Shards,
+    Contexts,
+}
+
+/// How many parts of the store are followed.
+const PARTS: usize = 3;
+
+pub(crate) struct Shell {
+    machine: Machine,
+    options: Options,
+    ports: Ports,
+    commands: mpsc::UnboundedReceiver<Command>,
+    commands_open: bool,
+    subscribers: Vec<mpsc::Sender<Event>>,
+    tasks: FuturesUnordered<BoxFuture<'static, Outcome>>,
+    watches: SelectAll<BoxStream<'static, Told>>,
+    aborts: BTreeMap<ClusterId, Vec<AbortHandle>>,
+    followed: SelectAll<BoxStream<'static, (Part, Followed)>>,
+    listed: BTreeSet<Part>,
+    clients: BTreeMap<ClusterId, (Epoch, Arc<dyn Cluster>)>,
+    timer: Option<(Timestamp, BoxFuture<'static, ()>)>,
+    stopped: bool,
+}
+
+impl Shell {
+    pub(crate) fn new(
+        machine: Machine,
+        options: Options,
+        ports: Ports,
+        commands: mpsc::UnboundedReceiver<Command>,
+    ) -> Self {
+        let mut followed = SelectAll::new();
+        let parts = [
+            (Part::Workers, path::workers()),
+            (Part::Shards, path::shards()),
+            (Part::Contexts, path::contexts()),
+        ];
+        for (part, prefix) in parts {
+            let changes = follow(ports.store.clone(), ports.clock.clone(), prefix);
+            followed.push(changes.map(move |change| (part, change)).boxed());
+        }
+        Self {
+            machine,
+            options,
+            ports,
+            commands,
+            commands_open: true,
+            subscribers: Vec::new(),
+            tasks: FuturesUnordered::new(),
+            watches: SelectAll::new(),
+            aborts: BTreeMap::new(),
+            followed,
+            listed: BTreeSet::new(),
+            clients: BTreeMap::new(),
+            timer: None,
+            stopped: false,
+        }
+    }
+
+    /// Runs until the engine is stopped and everything is given back.
+    pub(crate) async fn run(mut self) {
+        while !self.stopped || !self.tasks.is_empty() {
+            match self.wait().await {
+                Woken::Command(command) => self.command(command),
+                Woken::Task(outcome) => self.finished(outcome),
+                Woken::Told((cluster, epoch, kind, told)) => {
+                    self.tell(Input::Watched(cluster, epoch, kind, told));
+                }
+                Woken::Followed(part, change) => self.changed(part, change),
+                Woken::Time => {
+                    self.timer = None;
+                    self.tell(Input::Wake);
+                }
+            }
+        }
+    }
+
+    async fn wait(&mut self) -> Woken {
+        self.set_timer();
+        let timer = match &mut self.timer {
+            Some((_, sleep)) => Either::Left(sleep),
+            None => Either::Right(future::pending()),
+        };
+        let mut timer = timer.fuse();
+        let command = if self.commands_open {
+            Either::Left(self.commands.next())
+        } else {
+            Either::Right(future::pending())
+        };
+        let mut command = command.fuse();
+        futures::select_biased! {
+            command = command => Woken::Command(command),
+            outcome = self.tasks.select_next_some() => Woken::Task(outcome),
+            told = self.watches.select_next_some() => Woken::Told(told),
+            change = self.followed.select_next_some() => Woken::Followed(change.0, change.1),
+            () = timer => Woken::Time,
+        }
+    }
+
+    fn set_timer(&mut self) {
+        let Some(at) = self.machine.next_wake().filter(|_| !self.stopped) else {
+            self.timer = None;
+            return;
+        };
+        if self.timer.as_ref().is_none_or(|(set, _)| *set != at) {
+            let wait = at.duration_since(self.ports.clock.now());
+            let wait = wait.try_into().unwrap_or_default();
+            self.timer = Some((at, self.ports.clock.sleep(wait)));
+        }
+    }
+
+    fn command(&mut self, command: Option<Command>) {
+        match command {
+            Some(Command::Subscribe(subscriber)) => self.subscribers.push(subscriber),
+            Some(Command::Stop) => self.tell(Input::Stop),
+            // Every handle is gone: nobody can ask for anything any more.
+            None => {
+                self.commands_open = false;
+                self.tell(Input::Stop);
+            }
+        }
+    }
+
+    fn changed(&mut self, part: Part, change: Followed) {
+        match (part, change) {
+            (part, Followed::Listed) => {
+                if self.listed.insert(part) && self.listed.len() == PARTS {
+                    self.tell(Input::Listed);
+                }
+            }
+            (Part::Contexts, Followed::Put(entry)) => self.context_changed(&entry.path),
+            (Part::Contexts, Followed::Deleted(path)) => self.context_changed(&path),
+            (Part::Workers, Followed::Put(entry)) => self.worker_changed(&entry.path, Some(entry.version)),
+            (Part::Workers, Followed::Deleted(path)) => self.worker_changed(&path, None),
+            (Part::Shards, Followed::Put(entry)) => {
+                match (path::cluster_of(&entry.path, 1), entry.document.read()) {
+                    (Some(cluster), Ok(record)) => {
+                        self.tell(Input::ShardChanged(cluster, Some((record, entry.version))))
+                    }
+                    _ => tracing::warn!(path = %entry.path, "a shard's record can't be read"),
+                }
+            }
+            (Part::Shards, Followed::Deleted(path)) => {
+                if let Some(cluster) = path::cluster_of(&path, 1) {
+                    self.tell(Input::ShardChanged(cluster, None));
+                }
+            }
+        }
+    }
+
+    fn context_changed(&mut self, path: &dcm_core::port::store::Path) {
+        if let Some(context) = path::context_of_root(path) {
+            self.tell(Input::ContextChanged(context));
+        }
+    }
+
+    fn worker_changed(
+        &mut self,
+        path: &dcm_core::port::store::Path,
+        version: Option<dcm_core::port::store::Version>,
+    ) {
+        if let Some(worker) = path::worker_of(path) {
+            self.tell(Input::WorkerChanged(worker, version));
+        }
+    }
+
+    fn finished(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Input(input) => self.tell(input),
+            Outcome::Connected(cluster, epoch, Ok((client, uid))) => {
+                self.clients.insert(cluster.clone(), (epoch, client));
+                self.tell(Input::Connected(cluster, epoch, Ok(uid)));
+            }
+            Outcome::Connected(cluster, epoch, Err(error)) => {
+                self.tell(Input::Connected(cluster, epoch, Err(error)));
+            }
+            Outcome::Watching(cluster, epoch, kind, Ok(watch)) => self.watching(cluster, epoch, kind, watch),
+            Outcome::Watching(cluster, epoch, kind, Err(error)) => {
+                self.tell(Input::Watched(cluster, epoch, kind, Err(error)));
+            }
+            Outcome::Nothing => {}
+        }
+    }
+
+    fn watching(&mut self, cluster: ClusterId, epoch: Epoch, kind: GroupVersionKind, watch: Watch) {
+        if self.clients.get(&cluster).is_none_or(|(current, _)| *current != epoch) {
+            return;
+        }
+        let (abort, registration) = AbortHandle::new_pair();
+        self.aborts.entry(cluster.clone()).or_default().push(abort);
+        let end = stream::iter([Ok(None)]);
+        let told = watch.map(|event| event.map(Some)).chain(end);
+        let told = told.map(move |told| (cluster.clone(), epoch, kind.clone(), told));
+        self.watches.push(Abortable::new(told, registration).boxed());
+    }
+
+    fn tell(&mut self, input: Input) {
+        let effects = self.machine.handle(input, self.ports.clock.now());
+        for effect in effects {
+            self.carry_out(effect);
+        }
+    }
+
+    fn carry_out(&mut self, effect: Effect) {
+        let store = self.ports.store.clone();
+        let task: BoxFuture<'static, Outcome> = match effect {
+            Effect::Publish(event) => return self.publish(&event),
+            Effect::Disconnect(cluster) => return self.disconnect(&cluster),
+            Effect::Stopped => return self.stopped = true,
+            Effect::LoadContext(id) => async move {
+                let loaded = contexts::load(&*store, &id).await;
+                Outcome::Input(Input::ContextLoaded(id, loaded))
+            }
+            .boxed(),
+            Effect::LoadLane(id) => calls::load_lane(store, id).boxed(),
+            Effect::SaveLane(save) => calls::save_lane(store, save).boxed(),
+            Effect::SaveSession { worker, record, version } => {
+                calls::save_session(store, worker, record, version).boxed()
+            }
+            Effect::DeleteSession { worker, version } => {
+                calls::delete_session(store, worker, version).boxed()
+            }
+            Effect::SaveShard { cluster, record, version } => {
+                calls::save_shard(store, cluster, record, version).boxed()
+            }
+            Effect::Connect(cluster, epoch) => self.connect(cluster, epoch),
+            Effect::Watch(cluster, epoch, kind, call) => match self.watch(cluster, epoch, kind, call) {
+                Some(task) => task,
+                None => return,
+            },
+            Effect::Call(request) => match self.clients.get(&request.cluster) {
+                Some((epoch, client)) if *epoch == request.epoch => {
+                    call(client.clone(), self.ports.clock.clone(), *request).boxed()
+                }
+                _ => return,
+            },
+        };
+        self.tasks.push(task);
+    }
+
+    fn connect(&self, cluster: ClusterId, epoch: Epoch) -> BoxFuture<'static, Outcome> {
+        let clusters = self.ports.clusters.clone();
+        let limit = self.options.request_limit;
+        let clock = self.ports.clock.clone();
+        let owner = self.options.owner.clone();
+        async move {
+            let call = Call { owner, context: None, generation: Default::default(), fence: Fence::default() };
+            let connecting = async {
+                let client = clusters.connect(&cluster).await?;
+                let uid = client.uid(&call).await?;
+                Ok((client, uid))
+            };
+            let connected = calls::within(&*clock, limit, connecting).await;
+            Outcome::Connected(cluster, epoch, connected)
+        }
+        .boxed()
+    }
+
+    fn watch(
+        &self,
+        cluster: ClusterId,
+        epoch: Epoch,
+        kind: GroupVersionKind,
+        call: Call,
+    ) -> Option<BoxFuture<'static, Outcome>> {
+        let (_, client) = self.clients.get(&cluster).filter(|(current, _)| *current == epoch)?;
+        let (client, clock, limit) = (client.clone(), self.ports.clock.clone(), self.options.request_limit);
+        let selection = Selection { kind: kind.clone(), owner: self.options.owner.clone() };
+        let opening = async move {
+            let watch = calls::within(&*clock, limit, client.watch(&call, &selection)).await;
+            Outcome::Watching(cluster, epoch, kind, watch)
+        };
+        Some(opening.boxed())
+    }
+
+    fn disconnect(&mut self, cluster: &ClusterId) {
+        self.clients.remove(cluster);
+        for abort in self.aborts.remove(cluster).unwrap_or_default() {
+            abort.abort();
+        }
+    }
+
+    /// Tells all subscribers. One that does not keep up is dropped: its stream ends, and it can subscribe again.
+    fn publish(&mut self, event: &Event) {
+        self.subscribers.retain_mut(|subscriber| subscriber.try_send(event.clone()).is_ok());
+    }
+}

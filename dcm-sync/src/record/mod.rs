@@ -1,0 +1,351 @@
+//! The engine's own records, as they are stored.
+//!
+//! A root record is the commit point of a desired state: what it names was written before it. A lane record is changed
+//! by one compare-and-swap, by the worker that owns the lane's shard.
+
+pub(crate) mod path;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use dcm_core::app_context::{
+    Action, AppContext, Bundle, Existing, Generation, InvalidBundle, Request, Stage, Step,
+};
+use dcm_core::hash::ContentHash;
+use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey};
+use dcm_core::name::{AppName, ClusterId, ContextId};
+use dcm_core::plan::{Recorded, Records};
+use dcm_core::port::cluster::{ClusterUid, Fence, Origin};
+use dcm_core::port::synchronizer::{Issued, Removal};
+use dcm_core::status::{Cause, Intent, LaneState};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// The schema version in every record.
+pub(crate) const SCHEMA: u32 = 1;
+
+/// Names one running engine; random, so that no two are ever the same.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct WorkerId(Arc<str>);
+
+impl WorkerId {
+    /// From 64 random bits.
+    #[must_use]
+    pub fn from_random(bits: u64) -> Self {
+        Self(format!("{bits:016x}").into())
+    }
+
+    /// From a record's path.
+    pub(crate) fn of(text: &str) -> Self {
+        Self(text.into())
+    }
+
+    /// The id as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for WorkerId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The desired state of one app context.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Root {
+    pub schema: u32,
+    pub generation: Generation,
+    /// Raised when somebody asks again for what is wanted already: lanes that are stuck try at once.
+    pub attempt: u64,
+    pub intent: Intent,
+    pub paused: bool,
+    pub removal: Removal,
+    pub labels: Arc<BTreeMap<String, String>>,
+    pub bundles: BTreeMap<ContentHash, Vec<StepRecord>>,
+    /// By bundle, the clusters that are to hold it: a name per cluster, whatever the size of the bundle.
+    pub placements: BTreeMap<ContentHash, Vec<ClusterId>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct StepRecord {
+    pub app: AppName,
+    pub stage: Stage,
+    #[serde(flatten)]
+    pub action: ActionRecord,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum ActionRecord {
+    #[serde(rename_all = "camelCase")]
+    Apply {
+        manifest: ContentHash,
+        #[serde(default)]
+        existing: Existing,
+    },
+    #[serde(rename_all = "camelCase")]
+    Request { name: Arc<str>, request: Request },
+}
+
+/// Why stored steps don't make a bundle.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BundleError {
+    #[error("manifest {0} is not stored")]
+    ManifestMissing(ContentHash),
+    #[error(transparent)]
+    Invalid(#[from] InvalidBundle),
+}
+
+impl Root {
+    /// The record of a context's desired state, without its manifests.
+    pub(crate) fn of(context: &AppContext, generation: Generation) -> Self {
+        let mut bundles = BTreeMap::new();
+        let mut placements: BTreeMap<ContentHash, Vec<ClusterId>> = BTreeMap::new();
+        for (cluster, bundle) in &context.placements {
+            placements.entry(bundle.hash()).or_default().push(cluster.clone());
+            bundles
+                .entry(bundle.hash())
+                .or_insert_with(|| bundle.steps().iter().map(StepRecord::of).collect());
+        }
+        Self {
+            schema: SCHEMA,
+            generation,
+            attempt: 0,
+            intent: Intent::Present,
+            paused: false,
+            removal: Removal::default(),
+            labels: Arc::new(context.labels.clone()),
+            bundles,
+            placements,
+        }
+    }
+
+    /// True when both want the same of the same clusters.
+    pub(crate) fn wants_the_same(&self, other: &Self) -> bool {
+        self.intent == other.intent
+            && self.labels == other.labels
+            && self.bundles == other.bundles
+            && self.placements == other.placements
+    }
+
+    /// The bundle that a cluster is to hold; none when it is to hold nothing of this context.
+    pub(crate) fn wanted(&self, cluster: &ClusterId) -> Option<ContentHash> {
+        if self.intent == Intent::Absent {
+            return None;
+        }
+        let mut placements = self.placements.iter();
+        placements.find(|(_, clusters)| clusters.binary_search(cluster).is_ok()).map(|(hash, _)| *hash)
+    }
+
+    /// All clusters that are named, wanted or being removed.
+    pub(crate) fn clusters(&self) -> impl Iterator<Item = &ClusterId> {
+        self.placements.values().flatten()
+    }
+}
+
+impl StepRecord {
+    fn of(step: &Step) -> Self {
+        let action = match &step.action {
+            Action::Apply { manifest, existing } => {
+                ActionRecord::Apply { manifest: manifest.hash(), existing: *existing }
+            }
+            Action::Request { name, request } => {
+                ActionRecord::Request { name: name.clone(), request: request.clone() }
+            }
+        };
+        Self { app: step.app.clone(), stage: step.stage, action }
+    }
+}
+
+/// Puts stored steps and manifests together again.
+pub(crate) fn bundle(
+    steps: &[StepRecord],
+    manifests: &BTreeMap<ContentHash, Manifest>,
+) -> Result<Bundle, BundleError> {
+    let steps = steps.iter().map(|step| {
+        let action = match &step.action {
+            ActionRecord::Apply { manifest, existing } => Action::Apply {
+                manifest: manifests.get(manifest).ok_or(BundleError::ManifestMissing(*manifest))?.clone(),
+                existing: *existing,
+            },
+            ActionRecord::Request { name, request } => {
+                Action::Request { name: name.clone(), request: request.clone() }
+            }
+        };
+        Ok(Step { app: step.app.clone(), stage: step.stage, action })
+    });
+    Ok(Bundle::new(steps.collect::<Result<_, BundleError>>()?)?)
+}
+
+/// The engine's state for one (app context, cluster).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Lane {
+    pub schema: u32,
+    pub state: LaneState,
+    /// The bundle that `state` speaks of; none: removal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bundle: Option<ContentHash>,
+    /// The generation whose work was begun last.
+    pub generation: Generation,
+    /// The root's attempt that was looked at last.
+    #[serde(default)]
+    pub attempt: u64,
+    /// Fence of the worker that wrote this.
+    pub fence: Fence,
+    pub since: Timestamp,
+    /// Kinds of what may have been made on the cluster: written before the first request that may make one. While
+    /// empty, nothing of ours can be there.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub kinds: BTreeSet<GroupVersionKind>,
+    /// Until when a request that was lost may still make something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncertain_until: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<Cause>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", with = "objects")]
+    pub objects: Records,
+    /// Names of the requests that are answered; their results are stored.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub issued: Vec<Arc<str>>,
+    /// Namespaces that were kept, with the number of objects of others in each.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub kept: BTreeMap<Arc<str>, usize>,
+}
+
+impl Lane {
+    /// A lane to which nothing has happened.
+    pub(crate) fn untouched(now: Timestamp) -> Self {
+        Self {
+            schema: SCHEMA,
+            state: LaneState::Pending,
+            bundle: None,
+            generation: Generation::default(),
+            attempt: 0,
+            fence: Fence::default(),
+            since: now,
+            kinds: BTreeSet::new(),
+            uncertain_until: None,
+            causes: Vec::new(),
+            objects: Records::new(),
+            issued: Vec::new(),
+            kept: BTreeMap::new(),
+        }
+    }
+
+    /// True when the lane is where it is to be.
+    pub(crate) fn is_at(&self, wanted: Option<ContentHash>) -> bool {
+        match wanted {
+            Some(hash) => self.state == LaneState::Done && self.bundle == Some(hash),
+            None => self.state == LaneState::Removed || self.kinds.is_empty(),
+        }
+    }
+}
+
+/// A recorded object as it is stored: a list reads better than a map with composite keys.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ObjectRecord {
+    version: Arc<str>,
+    #[serde(flatten)]
+    key: ObjectKey,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    uid: Option<Arc<str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    manifest: Option<ContentHash>,
+    #[serde(default, skip_serializing_if = "is_created")]
+    origin: Origin,
+    stage: Stage,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
+fn is_created(origin: &Origin) -> bool {
+    *origin == Origin::Created
+}
+
+mod objects {
+    use super::*;
+    use serde::{Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(records: &Records, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(records.iter().map(|(key, record)| ObjectRecord {
+            version: record.kind.version.clone(),
+            key: key.clone(),
+            uid: record.uid.clone(),
+            manifest: record.manifest,
+            origin: record.origin,
+            stage: record.stage,
+        }))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Records, D::Error> {
+        let list = Vec::<ObjectRecord>::deserialize(deserializer)?;
+        Ok(list.into_iter().map(restore).collect())
+    }
+
+    fn restore(record: ObjectRecord) -> (ObjectKey, Recorded) {
+        let kind = GroupVersionKind {
+            group: record.key.group.clone(),
+            version: record.version,
+            kind: record.key.kind.clone(),
+        };
+        let recorded = Recorded {
+            kind,
+            uid: record.uid,
+            manifest: record.manifest,
+            origin: record.origin,
+            stage: record.stage,
+        };
+        (record.key, recorded)
+    }
+}
+
+/// What a cluster issued for a request.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Outcome {
+    pub schema: u32,
+    pub name: Arc<str>,
+    pub issued: Issued,
+}
+
+/// Who a cluster's namespace belongs to.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Claim {
+    pub schema: u32,
+    pub context: ContextId,
+}
+
+/// Who owns a cluster with all its lanes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Shard {
+    pub schema: u32,
+    /// The owning worker's session; none when it was given back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<WorkerId>,
+    pub fence: Fence,
+    /// What the cluster said it is when it was first seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<ClusterUid>,
+}
+
+/// The session of a running worker. It lives as long as it changes; whoever sees it unchanged for the length of a
+/// lease deletes it, and with it the worker's right to its shards.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Worker {
+    pub schema: u32,
+    pub beat: u64,
+    /// When it was written, by the worker's own clock: for people. Leases don't rely on it.
+    pub at: Timestamp,
+    /// The worker takes every shard, not only those that its own caller waits for.
+    pub serves: bool,
+}

@@ -1,0 +1,109 @@
+//! Where the engine's records lie in the store.
+//!
+//! | Path | Record |
+//! |---|---|
+//! | `contexts/ID/root` | [`Root`](super::Root): the commit point of a desired state |
+//! | `manifests/ID/HASH` | one distinct manifest |
+//! | `lanes/ID/PROVIDER/CLUSTER` | [`Lane`](super::Lane) |
+//! | `results/ID/PROVIDER/CLUSTER/HASH` | [`Outcome`](super::Outcome): what a cluster issued for a request |
+//! | `claims/PROVIDER/CLUSTER/NAMESPACE` | [`Claim`](super::Claim) |
+//! | `shards/PROVIDER/CLUSTER` | [`Shard`](super::Shard) |
+//! | `workers/ID` | [`Worker`](super::Worker) |
+
+use dcm_core::hash::ContentHash;
+use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::port::store::{Path, Prefix};
+
+use super::WorkerId;
+
+/// Hexadecimal digits of a request's name in a path: enough to never meet another one, short enough to read.
+const REQUEST_DIGITS: usize = 32;
+
+fn path(segments: &[&str]) -> Path {
+    let text = segments.join("/");
+    Path::new(&text).unwrap_or_else(|_| unreachable!("names are legal segments: {text:?}"))
+}
+
+/// The folder of all roots.
+pub(crate) fn contexts() -> Prefix {
+    Prefix::below(&path(&["contexts"]))
+}
+
+pub(crate) fn root(context: &ContextId) -> Path {
+    path(&["contexts", context.as_str(), "root"])
+}
+
+/// The folder in which a context's root lies.
+pub(crate) fn context_folder(context: &ContextId) -> Path {
+    path(&["contexts", context.as_str()])
+}
+
+/// The context whose root lies at a path.
+pub(crate) fn context_of_root(path: &Path) -> Option<ContextId> {
+    let mut segments = path.segments();
+    (segments.next() == Some("contexts")).then_some(())?;
+    ContextId::new(segments.next()?).ok()
+}
+
+pub(crate) fn manifests(context: &ContextId) -> Prefix {
+    Prefix::below(&path(&["manifests", context.as_str()]))
+}
+
+pub(crate) fn manifest(context: &ContextId, hash: ContentHash) -> Path {
+    path(&["manifests", context.as_str(), &hash.to_string()])
+}
+
+pub(crate) fn lanes(context: &ContextId) -> Prefix {
+    Prefix::below(&path(&["lanes", context.as_str()]))
+}
+
+pub(crate) fn lane(context: &ContextId, cluster: &ClusterId) -> Path {
+    path(&["lanes", context.as_str(), cluster.provider.as_str(), cluster.cluster.as_str()])
+}
+
+pub(crate) fn results(context: &ContextId) -> Prefix {
+    Prefix::below(&path(&["results", context.as_str()]))
+}
+
+pub(crate) fn result(context: &ContextId, cluster: &ClusterId, request: &str) -> Path {
+    let digits = ContentHash::of_bytes(request.as_bytes()).short(REQUEST_DIGITS);
+    path(&["results", context.as_str(), cluster.provider.as_str(), cluster.cluster.as_str(), &digits])
+}
+
+pub(crate) fn claim(cluster: &ClusterId, namespace: &str) -> Path {
+    path(&["claims", cluster.provider.as_str(), cluster.cluster.as_str(), namespace])
+}
+
+/// The folder of a cluster's claims.
+pub(crate) fn claims(cluster: &ClusterId) -> Path {
+    path(&["claims", cluster.provider.as_str(), cluster.cluster.as_str()])
+}
+
+/// The folder of all shards.
+pub(crate) fn shards() -> Prefix {
+    Prefix::below(&path(&["shards"]))
+}
+
+pub(crate) fn shard(cluster: &ClusterId) -> Path {
+    path(&["shards", cluster.provider.as_str(), cluster.cluster.as_str()])
+}
+
+/// The folder of all workers.
+pub(crate) fn workers() -> Prefix {
+    Prefix::below(&path(&["workers"]))
+}
+
+pub(crate) fn worker(worker: &WorkerId) -> Path {
+    path(&["workers", worker.as_str()])
+}
+
+/// The worker whose session lies at a path.
+pub(crate) fn worker_of(path: &Path) -> Option<WorkerId> {
+    path.segments().nth(1).map(WorkerId::of)
+}
+
+/// The cluster that a record's path names, from the given segment on.
+pub(crate) fn cluster_of(path: &Path, provider_segment: usize) -> Option<ClusterId> {
+    let mut segments = path.segments().skip(provider_segment);
+    ClusterId::new(segments.next()?, segments.next()?).ok()
+}

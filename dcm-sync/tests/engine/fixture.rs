@@ -1,0 +1,209 @@
+//! An engine, a fleet and a store, and app contexts to give them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use dcm_core::app_context::{
+    Action, AppContext, Bundle, CertificateRequest, Existing, Request, Stage, Step, TokenRequest,
+};
+use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey};
+use dcm_core::name::{AppName, ClusterId, ContextId};
+use dcm_core::port::clock::{Clock, Random};
+use dcm_core::port::cluster::LABEL_OWNER;
+use dcm_core::port::store::Store;
+use dcm_core::port::synchronizer::Synchronizer as _;
+use dcm_core::status::{ContextStatus, Progress};
+use dcm_store::memory::MemoryStore;
+use dcm_sync::engine::{Engine, Options};
+use dcm_sync::runtime::TokioClock;
+use dcm_sync::sim::{Fleet, Latency, cluster_id};
+use serde_json::{Value, json};
+
+/// Longer than anything takes in virtual time: a bound on liveness, not on speed.
+pub const SOON: Duration = Duration::from_secs(300);
+
+/// The same numbers on every run.
+pub struct Counted(pub std::sync::atomic::AtomicU64);
+
+impl Random for Counted {
+    fn next(&self) -> u64 {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
+    }
+}
+
+pub struct World {
+    pub clock: Arc<dyn Clock>,
+    pub store: Arc<dyn Store>,
+    pub fleet: Arc<Fleet>,
+    random: Counted,
+}
+
+impl World {
+    pub fn new(clusters: usize) -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(TokioClock::starting_at(jiff::Timestamp::UNIX_EPOCH));
+        let latency = Latency::fixed(Duration::from_millis(2));
+        let fleet = Fleet::builder(clock.clone()).clusters(clusters).latency(latency).build();
+        Self {
+            clock,
+            store: Arc::new(MemoryStore::new()),
+            fleet: Arc::new(fleet),
+            random: Counted(std::sync::atomic::AtomicU64::new(1)),
+        }
+    }
+
+    /// The same store, with clusters of the same names that are other ones.
+    pub fn with_other_clusters(&self) -> Self {
+        let fleet = Fleet::builder(self.clock.clone()).clusters(self.fleet.ids().count()).seed(1).build();
+        Self {
+            clock: self.clock.clone(),
+            store: self.store.clone(),
+            fleet: Arc::new(fleet),
+            random: Counted(std::sync::atomic::AtomicU64::new(500)),
+        }
+    }
+
+    pub fn engine(&self) -> Engine {
+        self.engine_with(Options::default())
+    }
+
+    pub fn engine_with(&self, options: Options) -> Engine {
+        let (engine, run) = self.describe(options);
+        tokio::spawn(run);
+        engine
+    }
+
+    /// An engine whose task can be aborted, as a process can be killed.
+    pub fn mortal_engine(&self, options: Options) -> (Engine, tokio::task::JoinHandle<()>) {
+        let (engine, run) = self.describe(options);
+        (engine, tokio::spawn(run))
+    }
+
+    fn describe(&self, options: Options) -> (Engine, impl Future<Output = ()> + Send + use<>) {
+        let builder = Engine::builder(self.store.clone(), self.fleet.clone()).options(options);
+        builder.build(self.clock.clone(), &self.random)
+    }
+
+    pub fn writes(&self) -> u64 {
+        self.requests(|log| log.writes())
+    }
+
+    pub fn requests(&self, count: impl Fn(&dcm_sync::sim::RequestLog) -> u64) -> u64 {
+        let ids = self.fleet.ids();
+        ids.map(|id| self.fleet.cluster(id).unwrap().server(|server| count(server.requests()))).sum()
+    }
+
+    /// All objects of a cluster that carry our owner label.
+    pub fn owned(&self, number: usize) -> Vec<String> {
+        let cluster = self.fleet.cluster(&cluster_id(number)).unwrap();
+        cluster.server(|server| {
+            let owned =
+                server.objects().filter(|object| object.body["metadata"]["labels"][LABEL_OWNER].is_string());
+            owned.map(|object| object.key.to_string()).collect()
+        })
+    }
+
+    pub fn body(&self, number: usize, kind: &GroupVersionKind, key: &ObjectKey) -> Option<Value> {
+        let cluster = self.fleet.cluster(&cluster_id(number)).unwrap();
+        cluster.server(|server| server.object(kind, key).unwrap().map(|object| (*object.body).clone()))
+    }
+}
+
+pub async fn done(engine: &Engine, id: &ContextId) -> ContextStatus {
+    let status = tokio::time::timeout(SOON, engine.contexts().wait_until_done(id)).await;
+    let status = match status {
+        Ok(status) => status.unwrap(),
+        Err(_) => panic!("not done: {:#?}", engine.contexts().status(id).await),
+    };
+    assert_eq!(status.progress, Progress::Done, "{status:#?}");
+    status
+}
+
+pub fn context_id() -> ContextId {
+    ContextId::new("lc-1").unwrap()
+}
+
+pub fn namespace(name: &str) -> (GroupVersionKind, ObjectKey) {
+    let kind = GroupVersionKind::new("", "v1", "Namespace");
+    let key =
+        ObjectKey { group: kind.group.clone(), kind: kind.kind.clone(), namespace: None, name: name.into() };
+    (kind, key)
+}
+
+pub fn config_map(namespace: &str, name: &str) -> (GroupVersionKind, ObjectKey) {
+    let kind = GroupVersionKind::new("", "v1", "ConfigMap");
+    let (group, of_kind) = (kind.group.clone(), kind.kind.clone());
+    let key = ObjectKey { group, kind: of_kind, namespace: Some(namespace.into()), name: name.into() };
+    (kind, key)
+}
+
+pub fn apply(stage: u16, body: Value) -> Step {
+    apply_or(stage, body, Existing::Refuse)
+}
+
+pub fn apply_or(stage: u16, body: Value, existing: Existing) -> Step {
+    let action = Action::Apply { manifest: Manifest::new(body).unwrap(), existing };
+    Step { app: AppName::new("app").unwrap(), stage: Stage(stage), action }
+}
+
+pub fn request(stage: u16, name: &str, request: Request) -> Step {
+    let action = Action::Request { name: name.into(), request };
+    Step { app: AppName::new("app").unwrap(), stage: Stage(stage), action }
+}
+
+pub fn namespace_body(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+}
+
+pub fn role_body(name: &str, verbs: &[&str]) -> Value {
+    json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
+        "metadata": {"name": name, "namespace": "team"},
+        "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": verbs}]})
+}
+
+pub fn quota_body(hard: &Value) -> Value {
+    json!({"apiVersion": "v1", "kind": "ResourceQuota",
+        "metadata": {"name": "quota", "namespace": "team"}, "spec": {"hard": hard}})
+}
+
+/// One request for all tests: its key is nobody's.
+fn csr_pem() -> Arc<str> {
+    static CSR: std::sync::LazyLock<Arc<str>> = std::sync::LazyLock::new(|| {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let mut parameters = rcgen::CertificateParams::default();
+        parameters.distinguished_name.push(rcgen::DnType::CommonName, "developer");
+        parameters.serialize_request(&key).unwrap().pem().unwrap().into()
+    });
+    CSR.clone()
+}
+
+/// A namespace with a quota, two roles, a service account, a certificate and a token.
+pub fn steps() -> Vec<Step> {
+    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount",
+        "metadata": {"name": "ci", "namespace": "team"}});
+    let certificate = CertificateRequest {
+        object_name: "lc-1-developer".into(),
+        csr_pem: csr_pem(),
+        signer: "kubernetes.io/kube-apiserver-client".into(),
+        lifetime_seconds: Some(3600),
+    };
+    let token =
+        TokenRequest { namespace: "team".into(), service_account: "ci".into(), lifetime_seconds: Some(3600) };
+    vec![
+        apply(0, namespace_body("team")),
+        apply(1, quota_body(&json!({"pods": "10", "requests.cpu": "4"}))),
+        apply(1, role_body("reader", &["get", "list"])),
+        apply(1, role_body("writer", &["create"])),
+        apply(1, account),
+        request(2, "developer", Request::Certificate(certificate)),
+        request(2, "ci", Request::Token(token)),
+    ]
+}
+
+/// An app context that places steps on clusters.
+pub fn context(steps: Vec<Step>, clusters: impl IntoIterator<Item = usize>) -> AppContext {
+    let bundle = Arc::new(Bundle::new(steps).unwrap());
+    let placements: BTreeMap<ClusterId, Arc<Bundle>> =
+        clusters.into_iter().map(|number| (cluster_id(number), bundle.clone())).collect();
+    AppContext { id: context_id(), labels: BTreeMap::new(), placements }
+}

@@ -1,0 +1,116 @@
+//! Clusters that can't be reached, refuse or hang.
+
+use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
+use dcm_core::status::{LaneState, Progress, Reason};
+use dcm_sync::engine::Options;
+use dcm_sync::sim::{Link, cluster_id};
+
+use crate::fixture::*;
+
+#[tokio::test(start_paused = true)]
+async fn a_cut_cluster_slows_no_other_and_is_finished_when_it_comes_back() {
+    let undisturbed = {
+        let world = World::new(3);
+        let engine = world.engine();
+        engine.contexts().apply(&context(steps(), 1..=3)).await.unwrap();
+        let status = done(&engine, &context_id()).await;
+        status.lanes[&cluster_id(2)].since
+    };
+    for link in [Link::Cut, Link::Hang] {
+        let world = World::new(3);
+        world.fleet.cluster(&cluster_id(1)).unwrap().set_link(link);
+        let engine = world.engine();
+        engine.contexts().apply(&context(steps(), 1..=3)).await.unwrap();
+        tokio::time::sleep(SOON / 4).await;
+        let status = engine.contexts().status(&context_id()).await.unwrap().unwrap();
+        assert_eq!(status.progress, Progress::Working);
+        for number in 2..=3 {
+            let lane = &status.lanes[&cluster_id(number)];
+            assert_eq!((lane.state, lane.since), (LaneState::Done, undisturbed), "{link:?}");
+        }
+        let cause = status.lanes[&cluster_id(1)].cause.as_ref().unwrap();
+        assert_eq!(cause.reason, Reason::Unreachable);
+        // A cluster that hangs is being tried for as long as a request may take.
+        assert!(cause.next_try.unwrap() > world.clock.now() || link == Link::Hang);
+        world.fleet.cluster(&cluster_id(1)).unwrap().set_link(Link::Up);
+        done(&engine, &context_id()).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_was_never_reached_can_be_taken_away_at_once() {
+    let world = World::new(2);
+    world.fleet.cluster(&cluster_id(1)).unwrap().set_link(Link::Cut);
+    let engine = world.engine();
+    engine.contexts().apply(&context(steps(), 1..=2)).await.unwrap();
+    tokio::time::sleep(SOON / 10).await;
+    engine.contexts().apply(&context(steps(), [2])).await.unwrap();
+    done(&engine, &context_id()).await;
+    engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
+    done(&engine, &context_id()).await;
+    engine.contexts().forget(&context_id()).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_context_without_clusters_can_be_changed_and_removed() {
+    let world = World::new(1);
+    let engine = world.engine();
+    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+    done(&engine, &context_id()).await;
+    engine.contexts().apply(&context(steps(), [])).await.unwrap();
+    done(&engine, &context_id()).await;
+    assert_eq!(world.owned(1), Vec::<String>::new());
+    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+    done(&engine, &context_id()).await;
+    engine.contexts().apply(&context(steps(), [])).await.unwrap();
+    done(&engine, &context_id()).await;
+    engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
+    done(&engine, &context_id()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_takes_effect_late_leaves_nothing_behind() {
+    let world = World::new(1);
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap().clone();
+    let engine = world.engine();
+    engine.contexts().apply(&context(vec![apply(0, namespace_body("team"))], [1])).await.unwrap();
+    // The creation is on its way, slower than the engine waits; then the context is given up.
+    cluster.set_link(Link::Delay(std::time::Duration::from_secs(29)));
+    tokio::time::sleep(std::time::Duration::from_secs(70)).await;
+    engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
+    cluster.set_link(Link::Up);
+    done(&engine, &context_id()).await;
+    tokio::time::sleep(SOON).await;
+    assert_eq!(world.owned(1), Vec::<String>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_is_another_one_than_before_halts_its_lanes() {
+    let world = World::new(1);
+    let engine = world.engine();
+    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+    done(&engine, &context_id()).await;
+    engine.shutdown().await;
+    let elsewhere = world.with_other_clusters();
+    let engine = elsewhere.engine();
+    engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
+    let status = engine.contexts().wait_until_done(&context_id()).await.unwrap();
+    assert_eq!(status.progress, Progress::Stuck);
+    assert_eq!(status.lanes[&cluster_id(1)].cause.as_ref().unwrap().reason, Reason::ClusterChanged);
+    assert_eq!(elsewhere.writes(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_is_sent_no_more_writes_than_its_budget() {
+    let world = World::new(1);
+    let options = Options { writes_per_second: 50, writes_burst: 100, ..Options::default() };
+    let engine = world.engine_with(options);
+    let mut many = vec![apply(0, namespace_body("team"))];
+    many.extend((0..400).map(|number| apply(1, role_body(&format!("role-{number}"), &["get"]))));
+    engine.contexts().apply(&context(many, [1])).await.unwrap();
+    let started = world.clock.now();
+    done(&engine, &context_id()).await;
+    // 401 writes, of which 100 at once: 301 at 50 a second take 6.02 s.
+    let elapsed = world.clock.now().duration_since(started).as_secs_f64();
+    assert!((6.0..7.0).contains(&elapsed), "{elapsed} s");
+}

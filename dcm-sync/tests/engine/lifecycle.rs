@@ -1,0 +1,140 @@
+//! Bringing about, changing and removing.
+
+use dcm_core::app_context::Generation;
+use dcm_core::port::synchronizer::{Issued, Removal, Synchronizer as _};
+use dcm_core::status::{LaneState, ObjectState};
+use dcm_sync::sim::{Link, cluster_id};
+use serde_json::json;
+
+use crate::fixture::*;
+
+#[tokio::test(start_paused = true)]
+async fn a_context_is_brought_about_and_removed_without_a_rest() {
+    let world = World::new(3);
+    let engine = world.engine();
+    engine.contexts().apply(&context(steps(), 1..=3)).await.unwrap();
+    let status = done(&engine, &context_id()).await;
+    assert_eq!(status.lanes.len(), 3);
+    for lane in status.lanes.values() {
+        assert_eq!((lane.state, lane.objects.len()), (LaneState::Done, 5));
+        assert!(lane.objects.iter().all(|object| object.state == ObjectState::Applied));
+    }
+    let results = engine.contexts().results(&context_id()).await.unwrap();
+    for cluster in 1..=3 {
+        let results = &results[&cluster_id(cluster)];
+        assert!(matches!(results["developer"], Issued::Certificate { .. }));
+        assert!(matches!(results["ci"], Issued::Token { .. }));
+    }
+    engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
+    done(&engine, &context_id()).await;
+    for cluster in 1..=3 {
+        assert_eq!(world.owned(cluster), Vec::<String>::new());
+    }
+    engine.contexts().forget(&context_id()).await.unwrap();
+    assert_eq!(engine.contexts().status(&context_id()).await.unwrap(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unchanged_context_is_applied_again_without_a_request() {
+    let world = World::new(2);
+    let engine = world.engine();
+    let first = engine.contexts().apply(&context(steps(), 1..=2)).await.unwrap();
+    done(&engine, &context_id()).await;
+    tokio::time::sleep(SOON).await;
+    let before = world.requests(|log| log.writes() + log.reads());
+    let again = engine.contexts().apply(&context(steps(), 1..=2)).await.unwrap();
+    done(&engine, &context_id()).await;
+    tokio::time::sleep(SOON).await;
+    assert_eq!((first, again), (Generation(1), Generation(1)));
+    assert_eq!(world.requests(|log| log.writes() + log.reads()), before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_changed_object_is_one_write_a_cluster() {
+    let world = World::new(2);
+    let engine = world.engine();
+    engine.contexts().apply(&context(steps(), 1..=2)).await.unwrap();
+    done(&engine, &context_id()).await;
+    tokio::time::sleep(SOON).await;
+    let before = world.writes();
+    let mut changed = steps();
+    changed[2] = apply(1, role_body("reader", &["get"]));
+    engine.contexts().apply(&context(changed, 1..=2)).await.unwrap();
+    done(&engine, &context_id()).await;
+    tokio::time::sleep(SOON).await;
+    assert_eq!(world.writes() - before, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_taken_out_is_gone_from_the_cluster() {
+    let world = World::new(1);
+    let engine = world.engine();
+    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+    done(&engine, &context_id()).await;
+    let mut fewer = steps();
+    fewer[1] = apply(1, quota_body(&json!({"pods": "10"})));
+    fewer.remove(3);
+    engine.contexts().apply(&context(fewer, [1])).await.unwrap();
+    done(&engine, &context_id()).await;
+    assert!(!world.owned(1).iter().any(|key| key.ends_with("team/writer")));
+    let quota = dcm_core::manifest::Manifest::new(quota_body(&json!({}))).unwrap();
+    let body = world.body(1, quota.kind(), quota.key()).unwrap();
+    assert_eq!(body["spec"]["hard"], json!({"pods": "10"}));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_is_added_and_taken_away_without_a_request_to_the_others() {
+    let world = World::new(3);
+    let engine = world.engine();
+    engine.contexts().apply(&context(steps(), 1..=2)).await.unwrap();
+    done(&engine, &context_id()).await;
+    tokio::time::sleep(SOON).await;
+    let count = |number: usize| {
+        let cluster = world.fleet.cluster(&cluster_id(number)).unwrap();
+        cluster.server(|server| server.requests().writes() + server.requests().reads())
+    };
+    let before = (count(1), count(2));
+    engine.contexts().apply(&context(steps(), 1..=3)).await.unwrap();
+    done(&engine, &context_id()).await;
+    tokio::time::sleep(SOON).await;
+    assert_eq!((count(1), count(2)), before);
+    engine.contexts().apply(&context(steps(), 2..=3)).await.unwrap();
+    let status = done(&engine, &context_id()).await;
+    tokio::time::sleep(SOON).await;
+    assert_eq!(status.lanes.keys().cloned().collect::<Vec<_>>(), [cluster_id(2), cluster_id(3)]);
+    assert_eq!(world.owned(1), Vec::<String>::new());
+    assert_eq!(count(2), before.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_removed_certificate_request_means_nothing() {
+    let world = World::new(1);
+    let engine = world.engine();
+    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+    done(&engine, &context_id()).await;
+    // The cluster's own cleaner looks hourly; ours are gone long before.
+    tokio::time::sleep(std::time::Duration::from_secs(3 * 3600)).await;
+    let before = world.writes();
+    let mut reordered = steps();
+    reordered.swap(2, 3);
+    engine.contexts().apply(&context(reordered, [1])).await.unwrap();
+    done(&engine, &context_id()).await;
+    tokio::time::sleep(SOON).await;
+    assert_eq!(world.writes(), before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stopped_context_sends_nothing_until_it_is_resumed() {
+    let world = World::new(1);
+    let engine = world.engine();
+    world.fleet.cluster(&cluster_id(1)).unwrap().set_link(Link::Cut);
+    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+    engine.contexts().stop(&context_id()).await.unwrap();
+    world.fleet.cluster(&cluster_id(1)).unwrap().set_link(Link::Up);
+    tokio::time::sleep(SOON).await;
+    assert_eq!(world.writes(), 0);
+    let status = engine.contexts().status(&context_id()).await.unwrap().unwrap();
+    assert!(status.paused);
+    engine.contexts().resume(&context_id()).await.unwrap();
+    done(&engine, &context_id()).await;
+}

@@ -1,0 +1,120 @@
+//! What is not ours stays.
+
+use dcm_core::app_context::Existing;
+use dcm_core::port::cluster::LABEL_OWNER;
+use dcm_core::port::synchronizer::{Error, Removal, Synchronizer as _};
+use dcm_core::status::{Progress, Reason};
+use dcm_sync::sim::cluster_id;
+use serde_json::json;
+
+use crate::fixture::*;
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_that_was_there_is_refused_and_left_alone() {
+    let world = World::new(1);
+    let (kind, key) = namespace("team");
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap().clone();
+    cluster.server(|server| server.create_as("person", &kind, &key, &namespace_body("team"))).unwrap();
+    let before = world.body(1, &kind, &key);
+    let engine = world.engine();
+    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+    let status = engine.contexts().wait_until_done(&context_id()).await.unwrap();
+    assert_eq!(status.progress, Progress::Stuck);
+    assert_eq!(status.lanes[&cluster_id(1)].cause.as_ref().unwrap().reason, Reason::Foreign);
+    engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
+    done(&engine, &context_id()).await;
+    assert_eq!(world.body(1, &kind, &key), before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_adopted_namespace_is_given_back_as_it_was() {
+    let world = World::new(1);
+    let (kind, key) = namespace("team");
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap().clone();
+    cluster.server(|server| server.create_as("person", &kind, &key, &namespace_body("team"))).unwrap();
+    let engine = world.engine();
+    let mut adopting = steps();
+    adopting[0] = apply_or(0, namespace_body("team"), Existing::Adopt);
+    engine.contexts().apply(&context(adopting, [1])).await.unwrap();
+    done(&engine, &context_id()).await;
+    assert!(world.body(1, &kind, &key).unwrap()["metadata"]["labels"][LABEL_OWNER].is_string());
+    engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
+    done(&engine, &context_id()).await;
+    assert!(world.body(1, &kind, &key).unwrap()["metadata"]["labels"][LABEL_OWNER].is_null());
+    assert_eq!(world.owned(1), Vec::<String>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_with_contents_is_kept_unless_asked() {
+    for delete_contents in [false, true] {
+        let world = World::new(1);
+        let engine = world.engine();
+        engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+        done(&engine, &context_id()).await;
+        let (kind, key) = config_map("team", "theirs");
+        let body = json!({"apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "theirs", "namespace": "team"}});
+        let cluster = world.fleet.cluster(&cluster_id(1)).unwrap().clone();
+        cluster.server(|server| server.create_as("person", &kind, &key, &body)).unwrap();
+        engine.contexts().remove(&context_id(), Removal { delete_contents }).await.unwrap();
+        let status = done(&engine, &context_id()).await;
+        let (namespace_kind, namespace_key) = namespace("team");
+        assert_eq!(world.body(1, &namespace_kind, &namespace_key).is_some(), !delete_contents);
+        assert_eq!(world.body(1, &kind, &key).is_some(), !delete_contents);
+        let lane = &status.lanes[&cluster_id(1)];
+        let kept = lane.objects.iter().filter_map(|object| object.cause.as_ref());
+        let kept: Vec<_> = kept.map(|cause| cause.message.to_string()).collect();
+        let expected: &[&str] = if delete_contents { &[] } else { &["kept: it holds 1 objects of others"] };
+        assert_eq!(kept, expected);
+        assert_eq!(world.owned(1), Vec::<String>::new());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_belongs_to_one_context() {
+    let world = World::new(1);
+    let engine = world.engine();
+    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+    let mut other = context(vec![apply(0, namespace_body("team"))], [1]);
+    other.id = dcm_core::name::ContextId::new("lc-2").unwrap();
+    let error = engine.contexts().apply(&other).await.unwrap_err();
+    assert!(matches!(&error, Error::NamespaceTaken { winner, .. } if *winner == context_id()), "{error:?}");
+    assert_eq!(engine.contexts().status(&other.id).await.unwrap(), None);
+    done(&engine, &context_id()).await;
+    engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
+    done(&engine, &context_id()).await;
+    engine.contexts().apply(&other).await.unwrap();
+    done(&engine, &other.id).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_role_that_somebody_deleted_comes_back() {
+    let world = World::new(1);
+    let engine = world.engine();
+    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+    done(&engine, &context_id()).await;
+    let role = dcm_core::manifest::Manifest::new(role_body("reader", &["get", "list"])).unwrap();
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap().clone();
+    cluster.server(|server| server.delete_as_other(role.kind(), role.key())).unwrap();
+    tokio::time::sleep(SOON).await;
+    assert!(world.body(1, role.kind(), role.key()).is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_that_somebody_deleted_is_made_again_only_when_asked() {
+    let world = World::new(1);
+    let engine = world.engine();
+    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+    done(&engine, &context_id()).await;
+    let (kind, key) = namespace("team");
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap().clone();
+    cluster.server(|server| server.delete_as_other(&kind, &key)).unwrap();
+    tokio::time::sleep(SOON).await;
+    assert!(world.body(1, &kind, &key).is_none());
+    let status = engine.contexts().status(&context_id()).await.unwrap().unwrap();
+    assert_eq!(status.lanes[&cluster_id(1)].cause.as_ref().unwrap().reason, Reason::NamespaceGone);
+    assert_eq!(status.progress, Progress::Stuck);
+    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+    done(&engine, &context_id()).await;
+    assert!(world.body(1, &kind, &key).is_some());
+}
