@@ -6,6 +6,12 @@ const UNITS_MAX: i128 = i64::MAX as i128;
 /// Thousandths in one.
 const MILLI: i128 = 1000;
 
+/// Digits of the largest quantity when it is written in thousandths.
+const WHOLE_DIGITS_MAX: usize = 22;
+
+/// Digits after the point: far below thousandths, and few enough for the arithmetic to stay within 128 bits.
+const FRACTION_DIGITS_MAX: usize = 12;
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Format {
     Decimal,
@@ -60,8 +66,10 @@ fn thousandths(number: &str, base: i128, power: i32) -> Option<i128> {
     };
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let fraction = fraction.trim_end_matches('0');
-    // What is longer can't be kept in 64 bits, nor told apart in thousandths.
-    if whole.len() + fraction.len() == 0 || whole.len() > 19 || fraction.len() > 18 {
+    if whole.len() + fraction.len() == 0
+        || whole.len() > WHOLE_DIGITS_MAX
+        || fraction.len() > FRACTION_DIGITS_MAX
+    {
         return None;
     }
     let digits: i128 = format!("{whole}{fraction}").parse().ok().filter(|digits: &i128| *digits >= 0)?;
@@ -83,9 +91,9 @@ fn written(thousandths: i128, format: Format) -> String {
         let suffix = if format == Format::Exponent { "e-3" } else { "m" };
         return format!("{thousandths}{suffix}");
     }
-    let whole = thousandths / MILLI + (thousandths % MILLI).signum();
+    let whole = thousandths / MILLI;
     match format {
-        Format::Binary if whole != 0 && whole % 1024 == 0 => {
+        Format::Binary if thousandths % (1024 * MILLI) == 0 => {
             in_units(whole, 1024, &["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"])
         }
         // Without a binary unit it reads as decimal, and is written so when it is read again.
@@ -124,6 +132,7 @@ mod tests {
             ("0.5Ki", "512"),
             ("1953.125Ki", "2M"),
             ("2.5Ki", "2560"),
+            ("9313226.1Gi", "10000000379938406400m"),
             ("1n", "1m"),
             ("0", "0"),
             ("0Gi", "0"),
@@ -140,7 +149,7 @@ mod tests {
 
     #[test]
     fn other_texts_are_no_quantities() {
-        for text in ["", "m", "1x", "1Kib", "--1", "1.2.3", "1e99", "e3", "1-"] {
+        for text in ["", "m", "1x", "1Kib", "--1", "1.2.3", "1e99", "e3", "1-", "0.0000000000001"] {
             assert_eq!(canonical(text), None, "{text}");
         }
     }
