@@ -1,15 +1,12 @@
 //! Quantities as the API server stores them: rounded up to thousandths, in the largest unit that keeps them whole.
 
-/// The largest quantity, in whole units: Kubernetes cuts there too.
-const UNITS_MAX: i128 = i64::MAX as i128;
-
 /// Thousandths in one.
 const MILLI: i128 = 1000;
 
-/// Digits of the largest quantity when it is written in thousandths.
+/// Digits before the point: more than any resource has, and few enough for the arithmetic to stay within 128 bits.
 const WHOLE_DIGITS_MAX: usize = 22;
 
-/// Digits after the point: far below thousandths, and few enough for the arithmetic to stay within 128 bits.
+/// Digits after the point: far below thousandths.
 const FRACTION_DIGITS_MAX: usize = 12;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -19,15 +16,24 @@ enum Format {
     Binary,
 }
 
-/// The canonical text of a quantity, or none when it is no quantity.
+/// The canonical text of a quantity, or none when it is no quantity, or beyond all measure.
 pub(super) fn canonical(text: &str) -> Option<String> {
+    let (thousandths, format) = read(text)?;
+    Some(written(thousandths, format))
+}
+
+/// A quantity in thousandths, for comparison.
+pub(super) fn in_thousandths(text: &str) -> Option<i128> {
+    read(text).map(|(thousandths, _)| thousandths)
+}
+
+fn read(text: &str) -> Option<(i128, Format)> {
     let text = text.trim();
     let digits_end =
         text.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '+' | '-')).unwrap_or(text.len());
     let (number, suffix) = text.split_at(digits_end);
     let (format, base, power) = scale(suffix)?;
-    let thousandths = thousandths(number, base, power)?;
-    Some(written(thousandths, format))
+    Some((thousandths(number, base, power)?, format))
 }
 
 /// Format, base and exponent of a suffix.
@@ -80,10 +86,10 @@ fn thousandths(number: &str, base: i128, power: i32) -> Option<i128> {
         divisor = divisor.checked_mul(factor)?;
         value = value.checked_mul(MILLI)?;
     } else {
-        value = value.checked_mul(MILLI).and_then(|value| value.checked_mul(factor)).unwrap_or(i128::MAX / 2);
+        value = value.checked_mul(MILLI)?.checked_mul(factor)?;
     }
     let rounded = value / divisor + i128::from(value % divisor != 0);
-    Some(sign * rounded.min(UNITS_MAX * MILLI))
+    Some(sign * rounded)
 }
 
 fn written(thousandths: i128, format: Format) -> String {
@@ -137,7 +143,8 @@ mod tests {
             ("0", "0"),
             ("0Gi", "0"),
             ("1e3", "1e3"),
-            ("12E", "9223372036854775807"),
+            ("12E", "12E"),
+            ("1234567890123456789012", "1234567890123456789012"),
             ("-1500m", "-1500m"),
             ("+2", "2"),
             (".5", "500m"),
