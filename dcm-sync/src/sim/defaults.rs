@@ -144,6 +144,7 @@ fn network_policy(body: &mut Value) {
     or_insert(member(body, "spec"), &json!({"podSelector": {}, "policyTypes": types}));
     for direction in ["ingress", "egress"] {
         for rule in items(member(member(body, "spec"), direction)) {
+            ["from", "to", "ports"].iter().for_each(|name| drop_if_empty(Some(rule), name));
             for port in items(member(rule, "ports")) {
                 or_insert(port, &json!({"protocol": "TCP"}));
             }

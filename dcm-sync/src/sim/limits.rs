@@ -1,5 +1,7 @@
 //! The rules of quotas and limit ranges.
 
+use std::collections::BTreeSet;
+
 use dcm_core::port::cluster::Error;
 use serde_json::Value;
 
@@ -47,7 +49,8 @@ pub(super) fn quota(hard: &Value) -> Result<(), Error> {
         if thousandths < 0 {
             return Err(invalid(format!("spec.hard[{resource}]: must not be negative")));
         }
-        if COUNTED.contains(&name) && thousandths % 1000 != 0 {
+        let is_counted = COUNTED.contains(&name) || is_extended && !name.starts_with("requests.");
+        if is_counted && thousandths % 1000 != 0 {
             return Err(invalid(format!("spec.hard[{resource}]: must be a whole number")));
         }
     }
@@ -59,9 +62,14 @@ const ASCENDING: [&str; 4] = ["min", "defaultRequest", "default", "max"];
 
 /// Checks `spec.limits` of a LimitRange.
 pub(super) fn range(limits: &Value) -> Result<(), Error> {
+    let mut types = BTreeSet::new();
     for limit in limits.as_array().into_iter().flatten() {
-        if limit["type"].as_str().is_none_or(str::is_empty) {
-            return Err(invalid("spec.limits.type: is needed"));
+        let name = limit["type"].as_str().unwrap_or_default();
+        if name.is_empty() || !types.insert(name) {
+            return Err(invalid("spec.limits.type: is needed, and another one for each limit"));
+        }
+        if name == "Pod" && !(limit["default"].is_null() && limit["defaultRequest"].is_null()) {
+            return Err(invalid("spec.limits: a Pod has no defaults"));
         }
         for (index, low) in ASCENDING.iter().enumerate() {
             for high in &ASCENDING[index + 1..] {
@@ -100,6 +108,7 @@ mod tests {
             assert!(quota(&json!({resource: "2"})).is_err(), "{resource}");
         }
         assert!(quota(&json!({"pods": "1500m"})).is_err());
+        assert!(quota(&json!({"count/jobs.batch": "1500m"})).is_err());
         assert!(quota(&json!({"limits.cpu": "1500m"})).is_ok());
         assert!(quota(&json!({"limits.cpu": "-1"})).is_err());
     }
@@ -114,6 +123,15 @@ mod tests {
         assert!(limit("min", "1500m").is_ok());
         assert!(limit("min", "2001m").is_err());
         assert!(limit("default", "3").is_err());
+    }
+
+    #[test]
+    fn each_type_has_one_limit_and_a_pod_no_default() {
+        let (pod, container) =
+            (json!({"type": "Pod"}), json!({"type": "Container", "default": {"cpu": "1"}}));
+        assert!(range(&json!([pod, container])).is_ok());
+        assert!(range(&json!([pod, pod])).is_err());
+        assert!(range(&json!([{"type": "Pod", "default": {"cpu": "1"}}])).is_err());
         assert!(range(&json!([{"max": {"cpu": "2"}}])).is_err(), "without a type");
     }
 }
