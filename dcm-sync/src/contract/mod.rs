@@ -73,6 +73,7 @@ macro_rules! contract_tests {
             a_kind_that_is_not_served_is_unknown,
             quantities_and_limits_are_written_as_kubernetes_does,
             defaults_are_filled_in_as_kubernetes_does,
+            what_is_empty_is_written_as_kubernetes_does,
             update_brings_the_object_to_the_manifest,
             update_needs_the_observed_state,
             update_makes_nothing,
