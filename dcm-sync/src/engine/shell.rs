@@ -13,7 +13,7 @@ use dcm_core::port::cluster::{self, Call, Cluster, ClusterUid, Clusters, Fence, 
 use dcm_core::port::store::Store;
 use futures::channel::mpsc;
 use futures::future::{self, AbortHandle, BoxFuture, Either, FutureExt as _};
-use futures::stream::{self, Abortable, BoxStream, FuturesUnordered, SelectAll, StreamExt as _};
+use futures::stream::{Abortable, BoxStream, FuturesUnordered, SelectAll, StreamExt as _};
 use jiff::Timestamp;
 
 use super::Command;
@@ -23,6 +23,7 @@ use super::follow::{Followed, follow};
 use super::io::{Effect, Epoch, Input};
 use super::machine::Machine;
 use super::options::Options;
+use super::telling::{Telling, Told};
 use crate::contexts;
 use crate::record::path;
 
@@ -51,9 +52,6 @@ enum Woken {
     Time,
 }
 
-/// What a watch of a cluster told.
-type Told = (ClusterId, Epoch, GroupVersionKind, Result<Option<cluster::WatchEvent>, cluster::Error>);
-
 /// The parts of the store that are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
@@ -73,7 +71,7 @@ pub(crate) struct Shell {
     commands_open: bool,
     subscribers: Vec<mpsc::Sender<Event>>,
     tasks: FuturesUnordered<BoxFuture<'static, Outcome>>,
-    watches: SelectAll<BoxStream<'static, Told>>,
+    watches: SelectAll<Abortable<Telling>>,
     aborts: BTreeMap<ClusterId, Vec<AbortHandle>>,
     followed: SelectAll<BoxStream<'static, (Part, Followed)>>,
     listed: BTreeSet<Part>,
@@ -248,10 +246,7 @@ impl Shell {
         }
         let (abort, registration) = AbortHandle::new_pair();
         self.aborts.entry(cluster.clone()).or_default().push(abort);
-        let end = stream::iter([Ok(None)]);
-        let told = watch.map(|event| event.map(Some)).chain(end);
-        let told = told.map(move |told| (cluster.clone(), epoch, kind.clone(), told));
-        self.watches.push(Abortable::new(told, registration).boxed());
+        self.watches.push(Abortable::new(Telling::new(cluster, epoch, kind, watch), registration));
     }
 
     fn tell(&mut self, input: Input) {

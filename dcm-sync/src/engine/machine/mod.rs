@@ -52,7 +52,7 @@ pub(crate) struct Machine {
     session: Session,
     contexts: BTreeMap<ContextId, Context>,
     loading: BTreeSet<ContextId>,
-    shards: BTreeMap<ClusterId, Shard>,
+    shards: BTreeMap<ClusterId, Box<Shard>>,
     pending: BTreeMap<Ticket, Pending>,
     /// Requests that count for the global limit: those that began not long ago.
     young: VecDeque<(Timestamp, Ticket)>,
@@ -138,7 +138,7 @@ impl Machine {
             Alarm::Watch(cluster, kind) => self.open_watch(&cluster, &kind),
             Alarm::Lane(lane) => drop(self.ready.insert(lane)),
             Alarm::SaveLane(lane) => self.save(&lane),
-            Alarm::Cluster(cluster) => self.wake_lanes(&cluster),
+            Alarm::Cluster(cluster) => self.wake_starved(&cluster),
             Alarm::Load(context) => self.context_changed(context),
         }
     }
