@@ -42,8 +42,12 @@ fn declared(manifest: &toml::Table) -> Vec<(String, toml::Value)> {
 /// out of what is published, where a version would make a circle.
 fn is_circle_broken(package: &Package, name: &str, value: &toml::Value) -> bool {
     let development = package.dependencies.iter().filter(|dependency| dependency.name == name);
-    let only_for_tests = development.into_iter().all(|dependency| dependency.kind == DependencyKind::Development);
-    only_for_tests && name.starts_with("dcm-") && value.get("path").is_some() && value.get("version").is_none()
+    let only_for_tests =
+        development.into_iter().all(|dependency| dependency.kind == DependencyKind::Development);
+    only_for_tests
+        && name.starts_with("dcm-")
+        && value.get("path").is_some()
+        && value.get("version").is_none()
 }
 
 #[test]

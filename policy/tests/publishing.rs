@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use cargo_metadata::{DependencyKind, Package};
+use cargo_metadata::{Dependency, DependencyKind, Package};
 use dcm_policy::{Workspace, root};
 
 /// Most keywords that a crate may have, and the most characters in each.
@@ -55,11 +55,20 @@ fn every_crate_takes_the_lints_of_the_workspace() {
     }
 }
 
+/// A crate of ours, named by its path. Those that only tests need, without a version, are left out of what is published.
+fn published_paths(package: &Package) -> impl Iterator<Item = &Dependency> {
+    package.dependencies.iter().filter(|dependency| {
+        let left_out =
+            dependency.kind == DependencyKind::Development && dependency.req.comparators.is_empty();
+        dependency.path.is_some() && !left_out
+    })
+}
+
 #[test]
 fn paths_between_crates_come_with_versions() {
     let workspace = Workspace::load().unwrap();
     for package in workspace.members().into_iter().filter(|package| is_published(package)) {
-        for dependency in package.dependencies.iter().filter(|dependency| dependency.path.is_some()) {
+        for dependency in published_paths(package) {
             let (name, other) = (&package.name, &dependency.name);
             let target = workspace.member(other).unwrap_or_else(|| panic!("{name}: {other} is no member"));
             assert!(is_published(target), "{name} is to be published, and {other} is not");
@@ -69,7 +78,7 @@ fn paths_between_crates_come_with_versions() {
     }
 }
 
-/// Also what tests need has to be there first: cargo looks it up when it packs a crate.
+/// What tests need by version has to be there first, too: cargo looks it up when it packs a crate.
 #[test]
 fn crates_can_be_published_one_after_the_other() {
     let workspace = Workspace::load().unwrap();
@@ -78,8 +87,7 @@ fn crates_can_be_published_one_after_the_other() {
     let mut done: BTreeSet<&str> = BTreeSet::new();
     while !waiting.is_empty() {
         let (ready, blocked): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|package| {
-            let ours = package.dependencies.iter().filter(|dependency| dependency.path.is_some());
-            ours.map(|dependency| &*dependency.name).all(|name| done.contains(name))
+            published_paths(package).all(|dependency| done.contains(dependency.name.as_str()))
         });
         let names: Vec<_> = blocked.iter().map(|package| package.name.as_str()).collect();
         assert!(!ready.is_empty(), "these wait for each other: {names:?}");
