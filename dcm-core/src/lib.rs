@@ -1,6 +1,8 @@
 //! Pure core of the Distributed Cloud Manager.
 
 pub mod app_context;
+#[cfg(feature = "logical-cloud")]
+pub mod document;
 pub mod hash;
 #[cfg(feature = "logical-cloud")]
 pub mod kubeconfig;
@@ -12,9 +14,13 @@ pub mod name;
 pub mod pki;
 pub mod plan;
 pub mod port;
+#[cfg(feature = "logical-cloud")]
+pub mod preflight;
 pub mod refusal;
 #[cfg(feature = "logical-cloud")]
 pub mod render;
 pub mod secret;
+#[cfg(all(feature = "logical-cloud", feature = "pki"))]
+pub mod service;
 pub mod status;
 pub mod subject;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::app_context::Existing;
-use crate::name::{Namespace, ProjectName};
+use crate::name::{LogicalCloudName, Namespace, ProjectName};
 use crate::refusal::{Checks, Path};
 
 use super::cloud::LogicalCloud;
@@ -170,6 +170,8 @@ fn namespace(draft: &Draft, at: &Path, checks: &mut Checks) -> Option<Namespace>
     let text = given.unwrap_or(&draft.metadata.name);
     let namespace = match Namespace::new(text) {
         Ok(namespace) => namespace,
+        // Such a name is refused itself; a namespace isn't what is missing then.
+        Err(_) if given.is_none() && LogicalCloudName::new(text).is_err() => return None,
         Err(error) if given.is_none() => {
             let rule = format!("must be given, as the cloud's name is no legal namespace ({})", error.rule);
             checks.refuse(at, text, rule);

@@ -30,7 +30,7 @@ pub(super) fn is_qualified_name(text: &str) -> bool {
 }
 
 /// Checks labels by Kubernetes' rules; what we and the API server write ourselves is refused.
-pub(super) fn check(labels: &BTreeMap<String, String>, at: &Path, checks: &mut Checks) {
+pub(crate) fn check(labels: &BTreeMap<String, String>, at: &Path, checks: &mut Checks) {
     if labels.len() > LABELS_MAX {
         checks.refuse(at, "", format!("must be at most {LABELS_MAX} labels"));
     }

@@ -1,7 +1,7 @@
 //! A name and what people wrote about the thing.
 
 use crate::name::InvalidName;
-use crate::refusal::{Checks, Path};
+use crate::refusal::{Checks, Path, Refusals};
 
 use super::draft::MetadataDraft;
 use super::limits::{DESCRIPTION_MAX, USER_DATA_MAX};
@@ -34,6 +34,17 @@ impl<Name> Metadata<Name> {
         let name = checks.accept(&at.field("name"), &draft.name, made)?;
         let MetadataDraft { description, user_data1, user_data2, .. } = draft;
         (checks.count() == before).then_some(Self { name, description, user_data1, user_data2 })
+    }
+}
+
+impl<Name> TryFrom<MetadataDraft> for Metadata<Name>
+where
+    Name: TryFrom<String, Error = InvalidName>,
+{
+    type Error = Refusals;
+
+    fn try_from(draft: MetadataDraft) -> Result<Self, Refusals> {
+        super::checked(|checks| Self::check(draft, &Path::root(), checks))
     }
 }
 

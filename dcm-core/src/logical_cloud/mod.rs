@@ -38,6 +38,8 @@ pub use draft::{
     SelectorDraft, SpecDraft, UserDraft,
 };
 pub use key_values::KeyValues;
+#[cfg(feature = "pki")]
+pub(crate) use labels::check as check_labels;
 pub use level::Level;
 pub use metadata::Metadata;
 pub use permission::{Holders, Permission, Scope};

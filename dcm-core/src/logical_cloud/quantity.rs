@@ -107,7 +107,17 @@ impl FromStr for Quantity {
         if nanos > LARGEST * NANOS {
             return Err(InvalidQuantity::TooLarge);
         }
-        Ok(Self { nanos: if negative { -nanos } else { nanos }, family })
+        let quantity = Self { nanos: if negative { -nanos } else { nanos }, family };
+        // The text may have another suffix than was given, or none: what is read from it again is to be equal.
+        let text = quantity.to_string();
+        let family = if text.ends_with('i') {
+            Family::Binary
+        } else if text.contains('e') {
+            Family::Exponent
+        } else {
+            Family::Decimal
+        };
+        Ok(Self { family, ..quantity })
     }
 }
 
@@ -322,6 +332,9 @@ mod tests {
         let of = |text: &str| text.parse::<Quantity>().unwrap();
         assert_eq!(of("1000m"), of("1"));
         assert_eq!(of("1Gi"), of("1024Mi"));
+        for text in ["0Gi", "0e3", "1e2", "0.5Ki", "0.1Mi", "1025", "97.65625Ki", "1e3", "-1.5Gi"] {
+            assert_eq!(of(&of(text).to_string()), of(text), "{text} is read again as it is written");
+        }
         assert_ne!(of("1Gi"), of("1G"));
     }
 }

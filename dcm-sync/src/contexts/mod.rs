@@ -5,7 +5,10 @@
 
 mod claims;
 mod status;
+mod workers;
 mod writing;
+
+pub use workers::WorkerSession;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,0 +1,176 @@
+//! What a user gets to work in a logical cloud: kubeconfigs.
+
+use std::collections::BTreeMap;
+
+use crate::kubeconfig::{Access, Admin, ClusterAccess, Credential};
+use crate::logical_cloud::{ClusterReference, LogicalCloud, User};
+use crate::name::{LogicalCloudName, ProjectName, ReferenceName, UserName};
+use crate::port::synchronizer::{Error as Failure, Results};
+
+use super::documents::{ClusterDocument, CredentialDocument, Material, read};
+use super::error::{Error, Kind};
+use super::issued::{Checked, Credentials, Missing};
+use super::load::{self, Loaded};
+use super::logical_clouds::LogicalClouds;
+use super::path::{self, Place};
+
+/// What one user has in one logical cloud, and what is still missing.
+#[derive(Debug, Clone)]
+pub struct UserAccess {
+    /// What there is: it writes kubeconfigs. A user who brought a certificate request gets them without a key.
+    pub access: Access,
+    /// The clusters that the user has no credential for, and why.
+    pub missing: BTreeMap<ReferenceName, Missing>,
+}
+
+impl LogicalClouds {
+    /// What a user has in a logical cloud that is applied: for one of its clusters, or for all. Each certificate is
+    /// checked before it is handed out. A cloud with one user needs none named. For all clusters, those without a
+    /// credential yet are named in [`UserAccess::missing`].
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::NotApplied`]; [`Error::UserNotNamed`]; [`Error::NotIssued`] and
+    /// [`Error::Certificate`] when there is nothing to hand out; [`Error::Kubeconfig`]; errors of the store and the
+    /// synchronizer.
+    pub async fn kubeconfigs(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        user: Option<&UserName>,
+        reference: Option<&ReferenceName>,
+    ) -> Result<UserAccess, Error> {
+        let loaded = load::load(&*self.documents, project, cloud).await?;
+        let Loaded { place, root, parts, .. } = &loaded;
+        let not_applied = || Error::NotApplied { kind: Kind::LogicalCloud, name: cloud.to_string() };
+        let applied = root.applied.as_ref().ok_or_else(not_applied)?;
+        let snapshot = load::snapshot(&*self.documents, place, &applied.snapshot.id).await?;
+        let cloud = parts.snapshot(&snapshot)?;
+        let user = &choose_user(&loaded.cloud, &cloud, user)?.metadata.name;
+        let references = choose_references(&loaded.cloud, &cloud, reference)?;
+        let namespace = snapshot.namespace.clone().ok_or_else(not_applied)?;
+        let document = self.credential(place, user).await?;
+        let id = place.context_id();
+        let status = self.synchronizer.status(&id).await.map_err(Error::Synchronizer)?;
+        let results = self.results(place).await?;
+        let (snapshot, now) = (&snapshot, self.clock.now());
+        let credentials = Credentials { place, snapshot, results: &results, status: status.as_ref(), now };
+        let mut access = UserAccess {
+            access: Access {
+                project: project.clone(),
+                logical_cloud: place.cloud.clone(),
+                user: user.clone(),
+                namespace,
+                clusters: BTreeMap::new(),
+            },
+            missing: BTreeMap::new(),
+        };
+        for reference in references {
+            let name = reference.metadata.name.clone();
+            match credentials.of(user, document.as_ref(), &reference.cluster) {
+                Ok(checked) => {
+                    let cluster = self.where_it_is(reference).await?;
+                    let credential = credential(checked, document.as_ref());
+                    access.access.clusters.insert(name, ClusterAccess { cluster, credential });
+                }
+                Err(missing) => drop(access.missing.insert(name, missing)),
+            }
+        }
+        something(access, &cloud)
+    }
+
+    /// A user's stored credential.
+    async fn credential(&self, place: &Place, user: &UserName) -> Result<Option<CredentialDocument>, Error> {
+        match self.documents.get(&place.credential(user)).await? {
+            Some(entry) => Ok(Some(read(&entry)?)),
+            None => Ok(None),
+        }
+    }
+
+    /// What clusters issued; nothing for a context that the synchronizer does not know.
+    pub(super) async fn results(&self, place: &Place) -> Result<Results, Error> {
+        match self.synchronizer.results(&place.context_id()).await {
+            Ok(results) => Ok(results),
+            Err(Failure::NotFound { .. }) => Ok(Results::new()),
+            Err(error) => Err(Error::Synchronizer(error)),
+        }
+    }
+
+    async fn where_it_is(&self, reference: &ClusterReference) -> Result<Admin, Error> {
+        let cluster = &reference.cluster;
+        let entry = self.documents.get(&path::cluster(cluster)).await?;
+        let entry = entry.ok_or_else(|| Error::not_found(Kind::Cluster, cluster))?;
+        let document: ClusterDocument = read(&entry)?;
+        Admin::read(&document.kubeconfig)
+            .map_err(|source| Error::Kubeconfig { cluster: cluster.clone(), source })
+    }
+}
+
+/// The user named, or the only one. `edited` is the cloud as its documents are, `applied` as it is on clusters.
+fn choose_user<'a>(
+    edited: &LogicalCloud,
+    applied: &'a LogicalCloud,
+    user: Option<&UserName>,
+) -> Result<&'a User, Error> {
+    let Some(name) = user else {
+        return match applied.users() {
+            [only] => Ok(only),
+            users => {
+                let users = users.iter().map(|user| user.metadata.name.clone()).collect();
+                Err(Error::UserNotNamed { users })
+            }
+        };
+    };
+    applied.user(name).ok_or_else(|| match edited.user(name) {
+        Some(_) => Error::NotApplied { kind: Kind::User, name: name.to_string() },
+        None => Error::not_found(Kind::User, name),
+    })
+}
+
+fn choose_references<'a>(
+    edited: &LogicalCloud,
+    applied: &'a LogicalCloud,
+    reference: Option<&ReferenceName>,
+) -> Result<Vec<&'a ClusterReference>, Error> {
+    let Some(name) = reference else { return Ok(applied.references().iter().collect()) };
+    let is_it = |reference: &&ClusterReference| reference.metadata.name == *name;
+    match applied.references().iter().find(is_it) {
+        Some(found) => Ok(vec![found]),
+        None if edited.references().iter().any(|reference| is_it(&reference)) => {
+            Err(Error::NotApplied { kind: Kind::Reference, name: name.to_string() })
+        }
+        None => Err(Error::not_found(Kind::Reference, name)),
+    }
+}
+
+fn credential(checked: Checked, document: Option<&CredentialDocument>) -> Credential {
+    match checked {
+        Checked::Certificate { pem, .. } => {
+            let key = match document.map(|document| &document.material) {
+                Some(Material::Certificate { key, .. }) => key.clone(),
+                _ => None,
+            };
+            Credential::Certificate { certificate: pem.to_string(), key }
+        }
+        Checked::Token { token, .. } => Credential::Token(token),
+    }
+}
+
+/// Refuses an access with nothing in it but reasons.
+fn something(access: UserAccess, cloud: &LogicalCloud) -> Result<UserAccess, Error> {
+    let Some((reference, missing)) = access.missing.first_key_value() else { return Ok(access) };
+    if !access.access.clusters.is_empty() {
+        return Ok(access);
+    }
+    let user = access.access.user.clone();
+    match missing {
+        Missing::Refused(source) => {
+            let found = cloud.references().iter().find(|one| one.metadata.name == *reference);
+            let cluster = found.map(|found| found.cluster.clone());
+            let cluster = cluster.ok_or_else(|| Error::not_found(Kind::Reference, reference))?;
+            Err(Error::Certificate { user, cluster, source: Box::new(source.clone()) })
+        }
+        missing => {
+            Err(Error::NotIssued { user, reference: reference.clone(), missing: Box::new(missing.clone()) })
+        }
+    }
+}

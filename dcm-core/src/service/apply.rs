@@ -1,0 +1,214 @@
+//! Applying a logical cloud: from its documents to an app context.
+//!
+//! In this order, so that a crash at any point leaves something that the same call finishes:
+//! 1. everything is checked, and the app context is built: what is refused changes nothing;
+//! 2. credentials are stored, keys included, then the snapshot, then the root says that it is being applied;
+//! 3. the app context is handed over;
+//! 4. the root says which snapshot was applied, and as which generation;
+//! 5. what earlier applies left is cleaned up.
+
+use crate::app_context::{AppContext, Generation};
+use crate::logical_cloud::LogicalCloud;
+use crate::logical_cloud::life_cycle::{Allowed, Operation, Work};
+use crate::name::{LogicalCloudName, ProjectName};
+use crate::port::store::{Document, Write};
+use crate::refusal::Warning;
+use crate::status::{ContextStatus, Intent};
+
+use super::caller::{Caller, Change};
+use super::commit::{root_update, write_with_root};
+use super::credentials::{self, Ensured, StoredCredentials};
+use super::documents::{ContextOwner, DocumentId, Root, Schema, Snapshot, SnapshotReference, to_value};
+use super::error::{Error, Kind};
+use super::hand_over::app_context;
+use super::load::{self, CONTENTION_TRIES, Found, Loaded};
+use super::logical_clouds::LogicalClouds;
+use super::path::{self, Place};
+use super::resolve::Resolved;
+use super::{clean, life, requests};
+
+/// An apply that was accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Applied {
+    /// The number of the snapshot that is brought to the clusters.
+    pub snapshot: u64,
+    /// The generation of the cloud's app context.
+    pub generation: Generation,
+    /// What the call did.
+    pub outcome: ApplyOutcome,
+    /// What is accepted and perhaps not meant.
+    pub warnings: Vec<Warning>,
+}
+
+/// What an apply did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ApplyOutcome {
+    /// The work began.
+    Begun,
+    /// The work began, and took the place of what was under way.
+    Replaced(Work),
+    /// The clusters were to be so already. Where something is stuck, it is tried again.
+    Unchanged,
+}
+
+/// All that an apply decided, before anything is written.
+struct Prepared {
+    cloud: LogicalCloud,
+    stored: StoredCredentials,
+    credentials: Ensured,
+    context: AppContext,
+    incarnation: u64,
+    snapshot: Snapshot,
+    /// The newest snapshot, when it froze the same.
+    same: Option<DocumentId>,
+    change: Change,
+}
+
+impl LogicalClouds {
+    /// Brings a logical cloud, as its documents are now, to its clusters. Returns when the synchronizer has taken it;
+    /// follow the work with [`LogicalClouds::watch`].
+    ///
+    /// # Errors
+    /// [`Error::WrongState`] where the life cycle does not allow it, among others without any cluster;
+    /// [`Error::Refused`] for clusters that are not registered, admin clouds whose clusters disagree about the
+    /// namespace, and certificate requests with a wrong subject; [`Error::NamespaceTaken`]; errors of keys, of
+    /// rendering, of the store and the synchronizer.
+    pub async fn apply(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+    ) -> Result<Applied, Error> {
+        for _ in 0..CONTENTION_TRIES {
+            match self.apply_once(caller, project, cloud).await {
+                Err(error) if error.is_lost_race() => {}
+                other => return other,
+            }
+        }
+        Err(Error::contended(Kind::LogicalCloud, cloud))
+    }
+
+    async fn apply_once(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+    ) -> Result<Applied, Error> {
+        let loaded = load::load(&*self.documents, project, cloud).await?;
+        let place = &loaded.place;
+        let status = self.synchronizer.status(&place.context_id()).await.map_err(Error::Synchronizer)?;
+        let resolved = self.resolve(&loaded.cloud).await?;
+        let references = resolved.cloud.references().len();
+        let allows =
+            |edited| life::of(&loaded.root, status.as_ref(), edited, references).allows(Operation::Apply);
+        // Whether it is allowed at all comes before keys are made.
+        allows(true)?;
+        let prepared = self.prepare(&loaded, resolved, self.change(caller)).await?;
+        let allowed = allows(!is_applied(&loaded.root, status.as_ref(), &prepared))?;
+        let (_, warnings) = LogicalCloud::new(project.clone(), place.uid, loaded.cloud.to_draft())?;
+        let id = match &prepared.same {
+            Some(id) => id.clone(),
+            None => self.reserve(&loaded, &prepared).await?,
+        };
+        let generation = self.hand_over(place, &id, &prepared.context).await?;
+        let generation = self.settle(place, &id, generation).await?;
+        if status.is_some_and(|status| status.paused) {
+            self.synchronizer.resume(&place.context_id()).await.map_err(Error::Synchronizer)?;
+        }
+        // The apply is accepted by now. What is not cleaned up is cleaned up by a later one.
+        drop(self.tidy(&loaded, &prepared).await);
+        let outcome = match allowed {
+            Allowed::Begin => ApplyOutcome::Begun,
+            Allowed::Replace(work) => ApplyOutcome::Replaced(work),
+            Allowed::AlreadySo => ApplyOutcome::Unchanged,
+        };
+        Ok(Applied { snapshot: id.number(), generation, outcome, warnings })
+    }
+
+    /// Decides everything; writes nothing.
+    async fn prepare(&self, loaded: &Loaded, resolved: Resolved, change: Change) -> Result<Prepared, Error> {
+        let Loaded { place, root, parts, .. } = loaded;
+        let newest = match root.newest() {
+            Some(newest) => Some(load::snapshot(&*self.documents, place, &newest.id).await?),
+            None => None,
+        };
+        let incarnation = root.incarnation + u64::from(newest.is_none());
+        let since = requests::users_since(parts, root)?;
+        let stored = credentials::list(&*self.documents, place).await?;
+        let credentials =
+            self.ensure_credentials(place, &resolved.cloud, &stored, &since, incarnation, &change)?;
+        let context = app_context(place, &resolved.cloud, &credentials.for_rendering())?;
+        let snapshot = Snapshot {
+            schema: Schema,
+            number: root.snapshots + 1,
+            edit: root.edit,
+            contents: root.contents.clone(),
+            selected: resolved.selected,
+            namespace: resolved.namespace,
+            credentials: credentials.ids(),
+            made: change.clone(),
+        };
+        let is_same = newest.is_some_and(|newest| newest.wants_the_same(&snapshot));
+        let same = root.newest().filter(|_| is_same).map(|newest| newest.id.clone());
+        let cloud = resolved.cloud;
+        Ok(Prepared { cloud, stored, credentials, context, incarnation, snapshot, same, change })
+    }
+
+    /// Stores credentials and the snapshot; then the root says that it is being applied.
+    async fn reserve(&self, loaded: &Loaded, prepared: &Prepared) -> Result<DocumentId, Error> {
+        let place = &loaded.place;
+        let value = to_value(&prepared.snapshot)?;
+        let id = DocumentId::of(prepared.snapshot.number, &value);
+        let mut writes = prepared.credentials.writes.clone();
+        let snapshot = place.snapshot(&id);
+        writes.push(Write::Create { path: snapshot.clone(), document: Document::from_value(&value)? });
+        let owner = path::context_owner(&place.context_id());
+        let Place { project, cloud, uid } = place.clone();
+        let document = Document::from_value(&ContextOwner { schema: Schema, project, cloud, uid })?;
+        writes.push(Write::Create { path: owner.clone(), document });
+        let root = Root {
+            incarnation: prepared.incarnation,
+            snapshots: prepared.snapshot.number,
+            applying: Some(SnapshotReference {
+                id: id.clone(),
+                edit: prepared.snapshot.edit,
+                contents: prepared.snapshot.contents.clone(),
+                made: prepared.change.clone(),
+            }),
+            ..(*loaded.root).clone()
+        };
+        writes.push(root_update(place, loaded.version, &root)?);
+        // Snapshots and owners that are there already say the same.
+        let same = |path: &_| *path == snapshot || *path == owner;
+        write_with_root(&*self.documents, place, writes, same).await?;
+        Ok(id)
+    }
+
+    /// Removes what this apply has replaced.
+    async fn tidy(&self, loaded: &Loaded, prepared: &Prepared) -> Result<(), Error> {
+        let store = &*self.documents;
+        let Loaded { place, parts, .. } = loaded;
+        let Found::Standing(found, root, _) = load::find(store, &place.project, &place.cloud).await? else {
+            return Ok(());
+        };
+        let is_newest = root.newest().is_some_and(|newest| newest.contents == prepared.snapshot.contents);
+        if found == *place && is_newest {
+            credentials::retire(store, place, &prepared.cloud, &prepared.stored, &prepared.change).await?;
+            clean::snapshots(store, place, &root).await?;
+            clean::parts(store, parts, &root, &parts.contents(&root.contents)?).await?;
+        }
+        Ok(())
+    }
+}
+
+/// True when the synchronizer was given just this, and still wants it.
+fn is_applied(root: &Root, context: Option<&ContextStatus>, prepared: &Prepared) -> bool {
+    let recorded =
+        root.applied.as_ref().filter(|applied| prepared.same.as_ref() == Some(&applied.snapshot.id));
+    match (recorded, context) {
+        (Some(applied), Some(context)) => {
+            context.intent == Intent::Present && context.generation == applied.generation
+        }
+        _ => false,
+    }
+}

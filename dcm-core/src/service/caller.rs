@@ -1,0 +1,67 @@
+//! Who asks, and why.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// Longest text about a caller that is kept, in characters: it is written into every document that a call changes.
+pub const CALLER_TEXT_MAX: usize = 256;
+
+/// Who asks for something, and why. It is kept with what the call changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    who: String,
+    why: String,
+    request_id: String,
+}
+
+impl Caller {
+    /// A caller. Texts here are cut to [`CALLER_TEXT_MAX`] characters.
+    #[must_use]
+    pub fn new(who: impl AsRef<str>) -> Self {
+        Self { who: cut(who.as_ref()), why: String::new(), request_id: String::new() }
+    }
+
+    /// Adds the reason.
+    #[must_use]
+    pub fn because(self, why: impl AsRef<str>) -> Self {
+        Self { why: cut(why.as_ref()), ..self }
+    }
+
+    /// Adds what the caller calls this request, to find it in other systems' logs.
+    #[must_use]
+    pub fn with_request_id(self, request_id: impl AsRef<str>) -> Self {
+        Self { request_id: cut(request_id.as_ref()), ..self }
+    }
+
+    /// Who asks.
+    #[must_use]
+    pub fn who(&self) -> &str {
+        &self.who
+    }
+
+    /// A change that this caller makes at a time.
+    pub(super) fn change(&self, at: Timestamp) -> Change {
+        let Self { who, why, request_id } = self.clone();
+        Change { by: who, why, request_id, at }
+    }
+}
+
+fn cut(text: &str) -> String {
+    text.chars().take(CALLER_TEXT_MAX).collect()
+}
+
+/// Who changed something, why and when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Change {
+    /// Who.
+    pub by: String,
+    /// The reason; empty when none was given.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
+    /// What the caller calls the request; empty when nothing was given.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub request_id: String,
+    /// When.
+    pub at: Timestamp,
+}

@@ -1,0 +1,267 @@
+//! Registered clusters: where logical clouds can be.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::kubeconfig::Admin;
+use crate::logical_cloud::{ClusterReference, check_labels};
+use crate::name::{ClusterId, Namespace};
+use crate::port::clock::Clock;
+use crate::port::store::{Document, PageRequest, Store, StoreExt, Version, Write};
+use crate::refusal::{Checks, Path, Refusals};
+use crate::secret::Secret;
+
+use super::caller::{Caller, Change};
+use super::documents::{ClusterDocument, Contents, Part, PartKind, Root, Schema, read};
+use super::error::{Error, Kind};
+use super::load::{self, CONTENTION_TRIES, Found};
+use super::path::{self, Place};
+use super::put::EditOutcome;
+
+/// What a kubeconfig must be beyond being readable, such as free of programs to run. Whoever wires the services decides.
+pub type KubeconfigCheck = Arc<dyn Fn(&Secret) -> Result<(), Refusals> + Send + Sync>;
+
+/// The use cases of registered clusters. Cheap to clone.
+#[derive(Clone)]
+pub struct RegisteredClusters {
+    documents: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    check: KubeconfigCheck,
+}
+
+/// A cluster to register.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Registration {
+    /// Which cluster.
+    pub id: ClusterId,
+    /// The administrator's kubeconfig.
+    pub kubeconfig: Secret,
+    /// Labels that cluster selectors look at; they follow Kubernetes' rules.
+    pub labels: BTreeMap<String, String>,
+    /// The namespace that admin clouds use. Default: `default`.
+    pub namespace: Option<Namespace>,
+}
+
+/// A registered cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegisteredCluster {
+    /// What was registered.
+    pub registration: Registration,
+    /// Who registered it.
+    pub created: Change,
+    /// Who changed it last.
+    pub changed: Change,
+}
+
+/// Some registered clusters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClusterPage {
+    /// The clusters, in the order of their providers and names.
+    pub clusters: Vec<RegisteredCluster>,
+    /// Where to go on; none when this was the last page.
+    pub next: Option<ClusterId>,
+}
+
+impl RegisteredClusters {
+    /// Clusters in a store of documents: the one of the logical clouds. It holds secrets.
+    #[must_use]
+    pub fn new(documents: Arc<dyn Store>, clock: Arc<dyn Clock>, check: KubeconfigCheck) -> Self {
+        Self { documents, clock, check }
+    }
+
+    /// Registers a cluster. Registering the same again changes nothing.
+    ///
+    /// # Errors
+    /// [`Error::AlreadyThere`] when it is registered otherwise; [`Error::Refused`]; [`Error::Store`].
+    pub async fn add(&self, caller: &Caller, registration: Registration) -> Result<EditOutcome, Error> {
+        self.check(&registration)?;
+        let id = registration.id.clone();
+        for _ in 0..CONTENTION_TRIES {
+            if let Some((stored, _)) = self.stored(&id).await? {
+                return if of_document(stored).registration == registration {
+                    Ok(EditOutcome::Unchanged)
+                } else {
+                    Err(Error::AlreadyThere { kind: Kind::Cluster, name: id.to_string() })
+                };
+            }
+            let change = caller.change(self.clock.now());
+            let document = document(registration.clone(), change.clone(), change);
+            match self.write(None, &document).await {
+                Ok(()) => return Ok(EditOutcome::Created),
+                Err(error) if error.is_lost_race() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::contended(Kind::Cluster, id))
+    }
+
+    /// One cluster.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::Store`].
+    pub async fn get(&self, id: &ClusterId) -> Result<RegisteredCluster, Error> {
+        let stored = self.stored(id).await?;
+        stored.map(|(document, _)| of_document(document)).ok_or_else(|| Error::not_found(Kind::Cluster, id))
+    }
+
+    /// Some clusters, after this one: at most `limit`, or as many as the store gives at once.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn list(&self, after: Option<&ClusterId>, limit: Option<usize>) -> Result<ClusterPage, Error> {
+        let request = PageRequest { after: after.map(path::cluster), limit };
+        let page = self.documents.list(&path::clusters(), &request).await?;
+        let one = |entry| Ok(of_document(read(entry)?));
+        let clusters = page.entries.iter().map(one).collect::<Result<Vec<_>, Error>>()?;
+        let next = page.next.and_then(|_| clusters.last().map(|last| last.registration.id.clone()));
+        Ok(ClusterPage { clusters, next })
+    }
+
+    /// Replaces a cluster's kubeconfig, such as one whose credential ends.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::Refused`]; [`Error::Contended`]; [`Error::Store`].
+    pub async fn replace_kubeconfig(
+        &self,
+        caller: &Caller,
+        id: &ClusterId,
+        kubeconfig: Secret,
+    ) -> Result<EditOutcome, Error> {
+        self.change(caller, id, |old| Registration { kubeconfig: kubeconfig.clone(), ..old }).await
+    }
+
+    /// Replaces a cluster's labels. Logical clouds look at them when they are applied.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::Refused`]; [`Error::Contended`]; [`Error::Store`].
+    pub async fn replace_labels(
+        &self,
+        caller: &Caller,
+        id: &ClusterId,
+        labels: BTreeMap<String, String>,
+    ) -> Result<EditOutcome, Error> {
+        self.change(caller, id, |old| Registration { labels: labels.clone(), ..old }).await
+    }
+
+    async fn change(
+        &self,
+        caller: &Caller,
+        id: &ClusterId,
+        change: impl Fn(Registration) -> Registration + Send + Sync,
+    ) -> Result<EditOutcome, Error> {
+        for _ in 0..CONTENTION_TRIES {
+            let (stored, version) =
+                self.stored(id).await?.ok_or_else(|| Error::not_found(Kind::Cluster, id))?;
+            let RegisteredCluster { registration: old, created, .. } = of_document(stored);
+            let registration = change(old.clone());
+            if registration == old {
+                return Ok(EditOutcome::Unchanged);
+            }
+            self.check(&registration)?;
+            let document = document(registration, created, caller.change(self.clock.now()));
+            match self.write(Some(version), &document).await {
+                Ok(()) => return Ok(EditOutcome::Changed),
+                Err(error) if error.is_lost_race() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::contended(Kind::Cluster, id))
+    }
+
+    /// Removes a cluster that no logical cloud refers to, in its documents or in what is applied. It looks through all
+    /// logical clouds. A cloud that comes to refer to it in the same moment is told at its next apply.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::ClusterInUse`]; [`Error::Contended`]; [`Error::Store`].
+    pub async fn remove(&self, id: &ClusterId) -> Result<(), Error> {
+        let (_, version) = self.stored(id).await?.ok_or_else(|| Error::not_found(Kind::Cluster, id))?;
+        let clouds = self.users_of(id).await?;
+        if !clouds.is_empty() {
+            return Err(Error::ClusterInUse { cluster: id.clone(), clouds });
+        }
+        match self.documents.write_one(Write::Delete { path: path::cluster(id), version }).await {
+            Ok(_) => Ok(()),
+            Err(crate::port::store::Error::Conflict { .. }) => Err(Error::contended(Kind::Cluster, id)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The logical clouds that refer to a cluster, as `project/cloud`.
+    async fn users_of(&self, id: &ClusterId) -> Result<Vec<String>, Error> {
+        let mut clouds = Vec::new();
+        for entry in self.documents.list_all(&path::all_roots()).await? {
+            let Some((project, cloud)) = path::of_root(&entry.path) else { continue };
+            if let Found::Standing(place, root, _) = load::found(&project, &cloud, &entry)?
+                && self.refers(&place, &root, id).await?
+            {
+                clouds.push(format!("{project}/{cloud}"));
+            }
+        }
+        Ok(clouds)
+    }
+
+    /// True when a cloud refers to a cluster, or is applied to it.
+    async fn refers(&self, place: &Place, root: &Root, id: &ClusterId) -> Result<bool, Error> {
+        let store = &*self.documents;
+        let mut used = BTreeSet::new();
+        for contents in root.used_contents() {
+            if let Some(entry) = store.get(&place.contents(contents)).await? {
+                used.extend(read::<Contents>(&entry)?.parts);
+            }
+        }
+        for entry in store.list_all(&place.parts_of(PartKind::Reference)).await? {
+            if path::id_of(&entry.path).is_some_and(|part| used.contains(&part)) {
+                let part: Part = read(&entry)?;
+                let is_it = part.spec["provider"] == id.provider.as_str()
+                    && part.spec["cluster"] == id.cluster.as_str();
+                if is_it {
+                    return Ok(true);
+                }
+            }
+        }
+        let Some(newest) = root.newest() else { return Ok(false) };
+        let snapshot = load::snapshot(store, place, &newest.id).await?;
+        Ok(snapshot.selected.iter().any(|ClusterReference { cluster, .. }| cluster == id))
+    }
+
+    fn check(&self, registration: &Registration) -> Result<(), Refusals> {
+        let mut refusals = Vec::new();
+        let mut checks = Checks::default();
+        check_labels(&registration.labels, &Path::root().field("labels"), &mut checks);
+        if let Err(invalid) = Admin::read(&registration.kubeconfig) {
+            checks.refuse(&Path::root().field("kubeconfig"), "", invalid.to_string());
+        }
+        refusals.extend(checks.finish(Some(())).err().into_iter().flatten());
+        refusals.extend((self.check)(&registration.kubeconfig).err().into_iter().flatten());
+        Refusals::of(refusals).map_or(Ok(()), Err)
+    }
+
+    async fn stored(&self, id: &ClusterId) -> Result<Option<(ClusterDocument, Version)>, Error> {
+        match self.documents.get(&path::cluster(id)).await? {
+            Some(entry) => Ok(Some((read(&entry)?, entry.version))),
+            None => Ok(None),
+        }
+    }
+
+    async fn write(&self, version: Option<Version>, document: &ClusterDocument) -> Result<(), Error> {
+        let path = path::cluster(&document.id);
+        let document = Document::from_value(document)?;
+        let write = match version {
+            Some(version) => Write::Update { path, version, document },
+            None => Write::Create { path, document },
+        };
+        self.documents.write_one(write).await?;
+        Ok(())
+    }
+}
+
+fn document(registration: Registration, created: Change, changed: Change) -> ClusterDocument {
+    let Registration { id, kubeconfig, labels, namespace } = registration;
+    ClusterDocument { schema: Schema, id, kubeconfig, labels, namespace, created, changed }
+}
+
+fn of_document(document: ClusterDocument) -> RegisteredCluster {
+    let ClusterDocument { id, kubeconfig, labels, namespace, created, changed, .. } = document;
+    let registration = Registration { id, kubeconfig, labels, namespace };
+    RegisteredCluster { registration, created, changed }
+}

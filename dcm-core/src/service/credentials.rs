@@ -1,0 +1,231 @@
+//! Which credential each user is to have, and making those that are missing.
+//!
+//! A credential is (epoch, serial). A name is never used for two identities: a user who left and came back, or who
+//! changed the type, gets the next epoch, and with it another name on clusters. What only needs another certificate or
+//! token (another lifetime or request, a cloud that was terminated and is applied again) gets the next serial.
+
+use std::collections::BTreeMap;
+
+use crate::logical_cloud::{Epoch, LifetimeSeconds, LogicalCloud, RequestPem, Serial, User, UserType};
+use crate::name::UserName;
+use crate::pki;
+use crate::port::store::{Document, Entry, Store, StoreExt, Write};
+use crate::render;
+
+use super::caller::Change;
+use super::documents::{CredentialDocument, CredentialId, Material, Schema, read};
+use super::error::Error;
+use super::logical_clouds::LogicalClouds;
+use super::path::Place;
+use super::{requests, writing};
+
+/// The first epoch, and the first serial of each.
+const FIRST: u32 = 1;
+
+/// A stored credential.
+pub(super) struct Stored {
+    pub(super) entry: Entry,
+    pub(super) document: CredentialDocument,
+}
+
+/// The stored credentials of a cloud, by user.
+pub(super) type StoredCredentials = BTreeMap<UserName, Stored>;
+
+/// Reads the credentials of a cloud, those of users who are gone included.
+pub(super) async fn list(store: &dyn Store, place: &Place) -> Result<StoredCredentials, Error> {
+    let mut credentials = BTreeMap::new();
+    for entry in store.list_all(&place.credentials()).await? {
+        let document: CredentialDocument = read(&entry)?;
+        credentials.insert(document.user.clone(), Stored { entry, document });
+    }
+    Ok(credentials)
+}
+
+/// The epoch that a user's certificates have, or will have once it is applied.
+pub(super) fn certificate_epoch(current: Option<&CredentialDocument>, since: u64) -> Epoch {
+    match current {
+        None => Epoch(FIRST),
+        Some(current) if current.since != since => next(current.id.epoch),
+        Some(current) => match current.material {
+            Material::Certificate { .. } => current.id.epoch,
+            Material::Token | Material::Retired => next(current.id.epoch),
+        },
+    }
+}
+
+fn next(epoch: Epoch) -> Epoch {
+    Epoch(epoch.0 + 1)
+}
+
+/// What a user is to have.
+pub(super) struct Wanted<'a> {
+    pub(super) user: &'a User,
+    /// The edit in which the user came into the cloud.
+    pub(super) since: u64,
+    /// How often the cloud was brought to clusters from nothing.
+    pub(super) incarnation: u64,
+}
+
+impl Wanted<'_> {
+    fn lifetime(&self) -> Option<i32> {
+        self.user.lifetime.map(LifetimeSeconds::get)
+    }
+
+    /// The credential to make; none when the current one is good.
+    fn missing(&self, current: Option<&CredentialDocument>) -> Option<CredentialId> {
+        let Some(current) = current else {
+            return Some(CredentialId { epoch: Epoch(FIRST), serial: Serial(FIRST) });
+        };
+        let another_identity = CredentialId { epoch: next(current.id.epoch), serial: Serial(FIRST) };
+        if current.since != self.since {
+            return Some(another_identity);
+        }
+        let same_request = match (&self.user.kind, &current.material) {
+            (UserType::Token, Material::Token) => true,
+            (UserType::Certificate { own_request: None }, Material::Certificate { key, .. }) => key.is_some(),
+            (
+                UserType::Certificate { own_request: Some(own) },
+                Material::Certificate { key: None, request },
+            ) => own.as_str() == request,
+            (UserType::Certificate { own_request: Some(_) }, Material::Certificate { .. }) => false,
+            (_, Material::Retired)
+            | (UserType::Token, Material::Certificate { .. })
+            | (UserType::Certificate { .. }, Material::Token) => return Some(another_identity),
+        };
+        let same = same_request
+            && current.incarnation == self.incarnation
+            && current.lifetime_seconds == self.lifetime();
+        let renewed = CredentialId { serial: Serial(current.id.serial.0 + 1), ..current.id };
+        (!same).then_some(renewed)
+    }
+}
+
+/// The credentials of a cloud's users, with what has to be written before any cluster hears of them.
+#[derive(Default)]
+pub(super) struct Ensured {
+    pub(super) documents: BTreeMap<UserName, CredentialDocument>,
+    pub(super) writes: Vec<Write>,
+}
+
+impl Ensured {
+    /// Which credential each user is to have.
+    pub(super) fn ids(&self) -> BTreeMap<UserName, CredentialId> {
+        self.documents.iter().map(|(user, document)| (user.clone(), document.id)).collect()
+    }
+
+    pub(super) fn for_rendering(&self) -> render::Credentials {
+        self.documents.iter().map(|(user, document)| (user.clone(), for_rendering(document))).collect()
+    }
+}
+
+/// A credential as rendering wants it.
+pub(super) fn for_rendering(document: &CredentialDocument) -> render::Credential {
+    let request = match &document.material {
+        // It was made or checked by us, so it is one.
+        Material::Certificate { request, .. } => RequestPem::new(request).ok(),
+        Material::Token | Material::Retired => None,
+    };
+    render::Credential { epoch: document.id.epoch, serial: document.id.serial, request }
+}
+
+impl LogicalClouds {
+    /// Makes the credentials that are missing; nothing is written here.
+    pub(super) fn ensure_credentials(
+        &self,
+        place: &Place,
+        cloud: &LogicalCloud,
+        stored: &StoredCredentials,
+        since: &BTreeMap<UserName, u64>,
+        incarnation: u64,
+        change: &Change,
+    ) -> Result<Ensured, Error> {
+        let mut ensured = Ensured::default();
+        let order = requests::order(&cloud.to_draft());
+        for user in cloud.users() {
+            let name = &user.metadata.name;
+            let since = since.get(name).copied().unwrap_or_default();
+            let wanted = Wanted { user, since, incarnation };
+            let current = stored.get(name);
+            let document = match wanted.missing(current.map(|current| &current.document)) {
+                None => current.map(|current| current.document.clone()),
+                Some(id) => {
+                    let material = self.material(place, user, id.epoch, &order)?;
+                    let document = new_document(&wanted, id, material, change);
+                    let read = current.map(|current| &current.entry);
+                    let body = Document::from_value(&document)?;
+                    ensured.writes.push(writing::put(place.credential(name), read, body));
+                    Some(document)
+                }
+            };
+            ensured.documents.extend(document.map(|document| (name.clone(), document)));
+        }
+        Ok(ensured)
+    }
+
+    fn material(
+        &self,
+        place: &Place,
+        user: &User,
+        epoch: Epoch,
+        order: &requests::Order,
+    ) -> Result<Material, Error> {
+        let name = &user.metadata.name;
+        let subject = place.identity().subject(name, epoch);
+        match &user.kind {
+            UserType::Token => Ok(Material::Token),
+            UserType::Certificate { own_request: Some(own) } => {
+                requests::check(own, &subject, name, order)?;
+                Ok(Material::Certificate { request: own.as_str().to_owned(), key: None })
+            }
+            UserType::Certificate { own_request: None } => {
+                let failed = |source| Error::Key { user: name.clone(), source };
+                let made = self.keys.issue(&subject).map_err(failed)?;
+                let wrong = |source| Error::KeyRequest { user: name.clone(), source: Box::new(source) };
+                pki::check_request(&made.request, &subject).map_err(wrong)?;
+                Ok(Material::Certificate { request: made.request, key: Some(made.key) })
+            }
+        }
+    }
+}
+
+fn new_document(
+    wanted: &Wanted<'_>,
+    id: CredentialId,
+    material: Material,
+    change: &Change,
+) -> CredentialDocument {
+    CredentialDocument {
+        schema: Schema,
+        user: wanted.user.metadata.name.clone(),
+        id,
+        since: wanted.since,
+        incarnation: wanted.incarnation,
+        lifetime_seconds: wanted.lifetime(),
+        material,
+        changed: change.clone(),
+    }
+}
+
+/// Forgets the keys of users who are gone. Their epochs stay.
+pub(super) async fn retire(
+    store: &dyn Store,
+    place: &Place,
+    cloud: &LogicalCloud,
+    stored: &StoredCredentials,
+    change: &Change,
+) -> Result<(), Error> {
+    let mut writes = Vec::new();
+    for (user, Stored { entry, document }) in stored {
+        if cloud.user(user).is_none() && document.material != Material::Retired {
+            let retired = CredentialDocument {
+                material: Material::Retired,
+                changed: change.clone(),
+                ..document.clone()
+            };
+            let document = Document::from_value(&retired)?;
+            writes.push(writing::put(place.credential(user), Some(entry), document));
+        }
+    }
+    writing::write_in_order(store, writes, |_| true).await?;
+    Ok(())
+}

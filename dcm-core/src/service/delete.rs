@@ -1,0 +1,80 @@
+//! Deleting a logical cloud: all its documents, and what the synchronizer recorded of it.
+//!
+//! The root says first that the cloud is gone; from then on nobody sees it, and whoever finds it so finishes the work.
+
+use crate::logical_cloud::life_cycle::Operation;
+use crate::name::{LogicalCloudName, ProjectName};
+use crate::port::store::{self, Document, StoreExt, Version, Write};
+
+use super::caller::Caller;
+use super::documents::{Root, RootDocument, Schema};
+use super::error::{Error, Kind};
+use super::load::{self, CONTENTION_TRIES, Found};
+use super::logical_clouds::LogicalClouds;
+use super::path::Place;
+use super::{clean, life};
+
+impl LogicalClouds {
+    /// Deletes a logical cloud that is on no cluster.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::WrongState`] while it is on clusters: terminate it first; errors of the store and
+    /// the synchronizer.
+    pub async fn delete(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+    ) -> Result<(), Error> {
+        for _ in 0..CONTENTION_TRIES {
+            let (place, version) = match load::find(&*self.documents, project, cloud).await? {
+                Found::Nothing => return Err(Error::not_found(Kind::LogicalCloud, cloud)),
+                Found::Deleting(place, version) => return self.clear(&place, version).await,
+                Found::Reserved(place, version) => (place, version),
+                Found::Standing(place, root, version) => {
+                    self.forget(&place, &root).await?;
+                    (place, version)
+                }
+            };
+            match self.mark_deleting(caller, &place, version).await {
+                Ok(version) => return self.clear(&place, version).await,
+                Err(error) if error.is_lost_race() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::contended(Kind::LogicalCloud, cloud))
+    }
+
+    /// Lets the synchronizer forget a cloud that is on no cluster.
+    async fn forget(&self, place: &Place, root: &Root) -> Result<(), Error> {
+        let id = place.context_id();
+        let status = self.synchronizer.status(&id).await.map_err(Error::Synchronizer)?;
+        life::of(root, status.as_ref(), false, root.references).allows(Operation::Delete)?;
+        if status.is_some() {
+            self.synchronizer.forget(&id).await.map_err(Error::Synchronizer)?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn mark_deleting(
+        &self,
+        caller: &Caller,
+        place: &Place,
+        version: Version,
+    ) -> Result<Version, Error> {
+        let changed = self.change(caller);
+        let deleting = RootDocument::Deleting { schema: Schema, uid: place.uid, changed };
+        let document = Document::from_value(&deleting)?;
+        Ok(self.documents.write_one(Write::Update { path: place.root(), version, document }).await?)
+    }
+
+    /// Removes all that is left of a cloud that is marked as gone, the mark last.
+    pub(super) async fn clear(&self, place: &Place, version: Version) -> Result<(), Error> {
+        clean::everything(&*self.documents, place).await?;
+        match self.documents.write_one(Write::Delete { path: place.root(), version }).await {
+            // Somebody else finished it.
+            Ok(_) | Err(store::Error::Conflict { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The root document of a logical cloud.
+
+use serde::{Deserialize, Serialize};
+
+use crate::app_context::Generation;
+use crate::logical_cloud::{Level, LogicalCloudUid, MetadataDraft};
+use crate::name::Namespace;
+use crate::service::caller::Change;
+
+use super::{DocumentId, Schema};
+
+/// What a name stands for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "stage", rename_all = "kebab-case")]
+pub(in crate::service) enum RootDocument {
+    /// A cloud's parts are being written for the first time; there is no cloud yet. Taking the UID first is what lets
+    /// a later try find and clean up what an earlier one left.
+    Reserved { schema: Schema, uid: LogicalCloudUid, changed: Change },
+    /// There is a cloud.
+    Standing(Box<Root>),
+    /// The cloud is gone, and what belonged to it is being removed.
+    Deleting { schema: Schema, uid: LogicalCloudUid, changed: Change },
+}
+
+/// A standing cloud: what lists show of it, and which parts it has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(in crate::service) struct Root {
+    pub schema: Schema,
+    pub uid: LogicalCloudUid,
+    pub metadata: MetadataDraft,
+    pub level: Level,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<Namespace>,
+    /// How many users it has.
+    pub users: usize,
+    /// How many cluster references it has.
+    pub references: usize,
+    pub created: Change,
+    pub changed: Change,
+    /// The number of its last edit.
+    pub edit: u64,
+    /// The list of its parts.
+    pub contents: DocumentId,
+    /// How often it was brought to clusters from nothing.
+    pub incarnation: u64,
+    /// The number of its last snapshot.
+    pub snapshots: u64,
+    /// A snapshot that may have been handed over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub applying: Option<SnapshotReference>,
+    /// The snapshot that was handed over last, and is wanted on clusters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub applied: Option<AppliedReference>,
+    /// Who paused it, when it was paused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<Change>,
+    /// Who wanted it off its clusters, since it was applied last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terminated: Option<Change>,
+}
+
+/// Names a snapshot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(in crate::service) struct SnapshotReference {
+    pub id: DocumentId,
+    /// The edit that it froze.
+    pub edit: u64,
+    /// The parts that it froze.
+    pub contents: DocumentId,
+    /// Who applied it.
+    pub made: Change,
+}
+
+/// A snapshot that was handed over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(in crate::service) struct AppliedReference {
+    pub snapshot: SnapshotReference,
+    /// The generation that the synchronizer gave it.
+    pub generation: Generation,
+    /// True when it took the place of an earlier one.
+    pub updates: bool,
+}
+
+impl Root {
+    /// The newest snapshot that is, or may be, wanted on clusters.
+    pub(in crate::service) fn newest(&self) -> Option<&SnapshotReference> {
+        self.applying.as_ref().or(self.applied.as_ref().map(|applied| &applied.snapshot))
+    }
+
+    /// Lists of parts that are in use.
+    pub(in crate::service) fn used_contents(&self) -> impl Iterator<Item = &DocumentId> {
+        let applied = self.applied.as_ref().map(|applied| &applied.snapshot);
+        let snapshots = self.applying.iter().chain(applied).map(|snapshot| &snapshot.contents);
+        std::iter::once(&self.contents).chain(snapshots)
+    }
+}

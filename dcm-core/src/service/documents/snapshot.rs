@@ -1,0 +1,58 @@
+//! What an apply froze.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::logical_cloud::{ClusterReference, Epoch, LogicalCloudUid, Serial};
+use crate::name::{LogicalCloudName, Namespace, ProjectName, UserName};
+use crate::service::caller::Change;
+
+use super::{DocumentId, Schema};
+
+/// A numbered, immutable copy of a logical cloud: the parts of one edit, and what was decided when it was applied.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(in crate::service) struct Snapshot {
+    pub schema: Schema,
+    pub number: u64,
+    pub edit: u64,
+    pub contents: DocumentId,
+    /// The references that the selector of clusters added.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub selected: Vec<ClusterReference>,
+    /// The cloud's namespace; an admin cloud's is that of its clusters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<Namespace>,
+    /// Which credential each user is to have.
+    pub credentials: BTreeMap<UserName, CredentialId>,
+    pub made: Change,
+}
+
+/// Which credential of a user one is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(in crate::service) struct CredentialId {
+    pub epoch: Epoch,
+    pub serial: Serial,
+}
+
+impl Snapshot {
+    /// True when both froze the same, whoever made them and when.
+    pub(in crate::service) fn wants_the_same(&self, other: &Self) -> bool {
+        self.contents == other.contents
+            && self.selected == other.selected
+            && self.namespace == other.namespace
+            && self.credentials == other.credentials
+    }
+}
+
+/// The logical cloud that an app context belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(in crate::service) struct ContextOwner {
+    pub schema: Schema,
+    pub project: ProjectName,
+    pub cloud: LogicalCloudName,
+    pub uid: LogicalCloudUid,
+}

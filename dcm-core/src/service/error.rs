@@ -1,0 +1,279 @@
+//! Why a service refused or failed.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::logical_cloud::life_cycle;
+use crate::name::{ClusterId, ContextId, LogicalCloudName, ProjectName, ReferenceName, UserName};
+use crate::pki::{CertificateRefused, RequestRefused};
+use crate::port::{key_source, store, synchronizer};
+use crate::refusal::Refusals;
+use crate::{kubeconfig, render};
+
+use super::issued::Missing;
+
+/// Why a service refused or failed. No variant shows a secret.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no such thing.
+    #[error("there is no {kind} {name}")]
+    NotFound {
+        /// What it was to be.
+        kind: Kind,
+        /// Its name.
+        name: String,
+    },
+    /// There is such a thing already, and it is another one than was asked for.
+    #[error("there is a {kind} {name} already")]
+    AlreadyThere {
+        /// What it is.
+        kind: Kind,
+        /// Its name.
+        name: String,
+    },
+    /// The input breaks rules.
+    #[error(transparent)]
+    Refused(#[from] Refusals),
+    /// The logical cloud's state does not allow it; the message says what helps.
+    #[error(transparent)]
+    WrongState(#[from] life_cycle::Refused),
+    /// The apply of the logical cloud was cut off before the engine took it.
+    #[error("an apply of logical cloud {cloud} was cut off before the engine took it; apply or terminate it")]
+    NotHandedOver {
+        /// Which logical cloud.
+        cloud: LogicalCloudName,
+    },
+    /// The logical cloud was terminated or deleted while it was being applied; nothing of the apply stays.
+    #[error("logical cloud {cloud} was terminated while it was being applied")]
+    TerminatedMeanwhile {
+        /// Which logical cloud.
+        cloud: LogicalCloudName,
+    },
+    /// The project has logical clouds.
+    #[error("project {project} has logical clouds, such as {cloud}; delete them first")]
+    NotEmpty {
+        /// Which project.
+        project: ProjectName,
+        /// One of its logical clouds.
+        cloud: LogicalCloudName,
+    },
+    /// Logical clouds refer to the cluster.
+    #[error("cluster {cluster} is used by {}; remove it from them, and apply or terminate them, first", .clouds.join(", "))]
+    ClusterInUse {
+        /// Which cluster.
+        cluster: ClusterId,
+        /// Which logical clouds, as `project/cloud`, in the order of their names.
+        clouds: Vec<String>,
+    },
+    /// The namespace belongs to somebody else.
+    #[error("namespace {namespace} of cluster {cluster} belongs to {winner}")]
+    NamespaceTaken {
+        /// The namespace.
+        namespace: Arc<str>,
+        /// The cluster.
+        cluster: ClusterId,
+        /// Whom it belongs to.
+        winner: Winner,
+    },
+    /// It is in the documents, and was not brought to the clusters yet, or not any more.
+    #[error("{kind} {name} is not applied; apply the logical cloud first")]
+    NotApplied {
+        /// What it is.
+        kind: Kind,
+        /// Its name.
+        name: String,
+    },
+    /// The logical cloud has not just one user, so one must be named.
+    #[error("{}", name_one(.users))]
+    UserNotNamed {
+        /// Its users.
+        users: Vec<UserName>,
+    },
+    /// There is nothing to hand out yet.
+    #[error("{user} has no credential for {reference}: {missing}")]
+    NotIssued {
+        /// The user.
+        user: UserName,
+        /// The cluster reference.
+        reference: ReferenceName,
+        /// Why not, and when the next try is.
+        missing: Box<Missing>,
+    },
+    /// The certificate that a cluster gave is not what was asked for; it is not handed out.
+    #[error("the certificate of {user} that cluster {cluster} gave is not handed out")]
+    Certificate {
+        /// The user.
+        user: UserName,
+        /// The cluster.
+        cluster: ClusterId,
+        /// What is wrong with it.
+        #[source]
+        source: Box<CertificateRefused>,
+    },
+    /// A registered cluster's kubeconfig does not say where the cluster is.
+    #[error("the kubeconfig of cluster {cluster} can't be used")]
+    Kubeconfig {
+        /// Which cluster.
+        cluster: ClusterId,
+        /// What is wrong with it.
+        #[source]
+        source: kubeconfig::Invalid,
+    },
+    /// There is no key for a user.
+    #[error("no key could be made for {user}")]
+    Key {
+        /// The user.
+        user: UserName,
+        /// What happened.
+        #[source]
+        source: key_source::Error,
+    },
+    /// The key source broke its contract: its request is not for the user.
+    #[error("the key source made a wrong certificate request for {user}")]
+    KeyRequest {
+        /// The user.
+        user: UserName,
+        /// What is wrong with it.
+        #[source]
+        source: Box<RequestRefused>,
+    },
+    /// The logical cloud can't be rendered.
+    #[error("the logical cloud can't be rendered")]
+    Render(#[from] render::Error),
+    /// Somebody else changed the same thing again and again in the same moment; ask again.
+    #[error("{kind} {name} was changed by somebody else meanwhile")]
+    Contended {
+        /// What it is.
+        kind: Kind,
+        /// Its name.
+        name: String,
+    },
+    /// A document was written by a later version of this software.
+    #[error("{path} has schema {found}, which is not known here")]
+    UnknownSchema {
+        /// Which document.
+        path: store::Path,
+        /// Its schema.
+        found: u32,
+    },
+    /// A document that another one names is missing: the store is damaged.
+    #[error("a part of logical cloud {cloud} is missing in the store: {part}")]
+    Incomplete {
+        /// Which logical cloud.
+        cloud: LogicalCloudName,
+        /// What is missing.
+        part: String,
+    },
+    /// The synchronizer refused or failed.
+    #[error("the synchronizer failed")]
+    Synchronizer(#[source] synchronizer::Error),
+    /// The store failed.
+    #[error("the store of documents failed")]
+    Store(#[from] store::Error),
+}
+
+impl Error {
+    /// True when the same call may succeed later without anybody changing anything.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::Contended { .. } | Self::NotIssued { .. } => true,
+            Self::Store(source) => source.is_retryable(),
+            Self::Synchronizer(source) => source.is_retryable(),
+            Self::Key { source, .. } => source.is_retryable(),
+            Self::Certificate { source, .. } => source.is_retryable(),
+            Self::NotFound { .. }
+            | Self::AlreadyThere { .. }
+            | Self::Refused(_)
+            | Self::WrongState(_)
+            | Self::NotHandedOver { .. }
+            | Self::TerminatedMeanwhile { .. }
+            | Self::NotEmpty { .. }
+            | Self::ClusterInUse { .. }
+            | Self::NamespaceTaken { .. }
+            | Self::NotApplied { .. }
+            | Self::UserNotNamed { .. }
+            | Self::Kubeconfig { .. }
+            | Self::KeyRequest { .. }
+            | Self::Render(_)
+            | Self::UnknownSchema { .. }
+            | Self::Incomplete { .. } => false,
+        }
+    }
+
+    /// True for a lost race that a service tries again by itself.
+    pub(super) fn is_lost_race(&self) -> bool {
+        matches!(self, Self::Store(store::Error::Conflict { .. }))
+    }
+
+    pub(super) fn not_found(kind: Kind, name: impl fmt::Display) -> Self {
+        Self::NotFound { kind, name: name.to_string() }
+    }
+
+    pub(super) fn contended(kind: Kind, name: impl fmt::Display) -> Self {
+        Self::Contended { kind, name: name.to_string() }
+    }
+}
+
+/// What an error is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A project.
+    Project,
+    /// A logical cloud.
+    LogicalCloud,
+    /// A user of a logical cloud.
+    User,
+    /// A user permission.
+    Permission,
+    /// A quota.
+    Quota,
+    /// A cluster reference.
+    Reference,
+    /// A set of key-value pairs.
+    KeyValues,
+    /// A registered cluster.
+    Cluster,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Project => "project",
+            Self::LogicalCloud => "logical cloud",
+            Self::User => "user",
+            Self::Permission => "user permission",
+            Self::Quota => "quota",
+            Self::Reference => "cluster reference",
+            Self::KeyValues => "set of key-value pairs",
+            Self::Cluster => "cluster",
+        })
+    }
+}
+
+/// Whom a namespace of a cluster belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Winner {
+    /// The app context.
+    pub context: ContextId,
+    /// Its project and logical cloud; none when it is no logical cloud of this store.
+    pub cloud: Option<(ProjectName, LogicalCloudName)>,
+}
+
+impl fmt::Display for Winner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.cloud {
+            Some((project, cloud)) => write!(f, "logical cloud {cloud} of project {project}"),
+            None => write!(f, "app context {}", self.context),
+        }
+    }
+}
+
+fn name_one(users: &[UserName]) -> String {
+    if users.is_empty() {
+        return "the logical cloud has no user".to_owned();
+    }
+    let users: Vec<&str> = users.iter().map(UserName::as_str).collect();
+    format!("the logical cloud has several users; name one of {}", users.join(", "))
+}

@@ -1,0 +1,185 @@
+//! Handing an app context over, and making sure that the newest one is the one that stays.
+
+use std::sync::Arc;
+
+use crate::app_context::{AppContext, Generation};
+use crate::logical_cloud::LogicalCloud;
+use crate::name::ContextId;
+use crate::port::store::{self, StoreExt, Version};
+use crate::port::synchronizer::{self, Removal};
+use crate::render;
+
+use super::commit::root_update;
+use super::credentials;
+use super::documents::{AppliedReference, ContextOwner, DocumentId, Root, SnapshotReference, read};
+use super::error::{Error, Kind, Winner};
+use super::load::{self, CONTENTION_TRIES, Found, Parts};
+use super::logical_clouds::LogicalClouds;
+use super::path::{self, Place};
+
+/// The app context of a cloud, with all its references. It is rendered once, for all its clusters.
+pub(super) fn app_context(
+    place: &Place,
+    cloud: &LogicalCloud,
+    credentials: &render::Credentials,
+) -> Result<AppContext, Error> {
+    let bundle = Arc::new(render::bundle(cloud, credentials)?);
+    let identity = place.identity();
+    let clusters = cloud.references().iter().map(|reference| reference.cluster.clone());
+    let placements = clusters.map(|cluster| (cluster, bundle.clone())).collect();
+    Ok(AppContext { id: identity.context_id(), labels: identity.labels(), placements })
+}
+
+impl LogicalClouds {
+    /// Hands over. When it is refused for good, the root no longer says that it is being applied.
+    pub(super) async fn hand_over(
+        &self,
+        place: &Place,
+        id: &DocumentId,
+        context: &AppContext,
+    ) -> Result<Generation, Error> {
+        let error = match self.synchronizer.apply(context).await {
+            Ok(generation) => return Ok(generation),
+            Err(error) => error,
+        };
+        use synchronizer::Error as Failure;
+        if matches!(error, Failure::NamespaceTaken { .. } | Failure::Invalid { .. }) {
+            self.give_up(place, id).await?;
+        }
+        match error {
+            Failure::NamespaceTaken { namespace, cluster, winner } => {
+                let winner = self.winner(winner).await?;
+                Err(Error::NamespaceTaken { namespace, cluster, winner })
+            }
+            other => Err(Error::Synchronizer(other)),
+        }
+    }
+
+    /// Whose app context it is.
+    async fn winner(&self, context: ContextId) -> Result<Winner, Error> {
+        let cloud = match self.documents.get(&path::context_owner(&context)).await? {
+            Some(entry) => {
+                let owner: ContextOwner = read(&entry)?;
+                Some((owner.project, owner.cloud))
+            }
+            None => None,
+        };
+        Ok(Winner { context, cloud })
+    }
+
+    /// Takes back that a snapshot is being applied.
+    async fn give_up(&self, place: &Place, id: &DocumentId) -> Result<(), Error> {
+        self.change_root(place, |root| {
+            if root.applying.as_ref().is_none_or(|applying| applying.id != *id) {
+                return false;
+            }
+            root.applying = None;
+            root.incarnation -= u64::from(root.applied.is_none());
+            true
+        })
+        .await
+        .map(drop)
+    }
+
+    /// Records what was handed over. When a newer snapshot was handed over meanwhile, or is about to be, ours may have
+    /// come later and taken its place: the newer one is handed over again. When the cloud was terminated meanwhile,
+    /// what we handed over is removed again.
+    pub(super) async fn settle(
+        &self,
+        place: &Place,
+        ours: &DocumentId,
+        mut generation: Generation,
+    ) -> Result<Generation, Error> {
+        let mut handed = ours.clone();
+        for _ in 0..CONTENTION_TRIES {
+            let found = load::find(&*self.documents, &place.project, &place.cloud).await?;
+            let (root, version) = match found {
+                Found::Standing(found, root, version) if found == *place => (root, version),
+                _ => return self.undo(place).await,
+            };
+            let Some(newest) = root.newest().cloned() else { return self.undo(place).await };
+            if newest.id != handed {
+                let context = self.stored_context(place, &newest).await?;
+                generation = self.hand_over(place, &newest.id, &context).await?;
+                handed = newest.id;
+                continue;
+            }
+            let next = applied(&root, &newest, generation);
+            if next == *root || self.write_root(place, version, &next).await? {
+                return if handed.number() < ours.number() { Err(overtaken(place)) } else { Ok(generation) };
+            }
+        }
+        Err(overtaken(place))
+    }
+
+    /// Removes what was handed over for a cloud that nobody wants on clusters any more.
+    async fn undo(&self, place: &Place) -> Result<Generation, Error> {
+        match self.synchronizer.remove(&place.context_id(), Removal::default()).await {
+            Ok(_) | Err(synchronizer::Error::NotFound { .. }) => {
+                Err(Error::TerminatedMeanwhile { cloud: place.cloud.clone() })
+            }
+            Err(error) => Err(Error::Synchronizer(error)),
+        }
+    }
+
+    /// The app context of a stored snapshot.
+    async fn stored_context(
+        &self,
+        place: &Place,
+        reference: &SnapshotReference,
+    ) -> Result<AppContext, Error> {
+        let store = &*self.documents;
+        let snapshot = load::snapshot(store, place, &reference.id).await?;
+        let cloud = Parts::list(store, place).await?.snapshot(&snapshot)?;
+        let stored = credentials::list(store, place).await?;
+        let rendered = stored
+            .into_values()
+            .map(|stored| stored.document)
+            .filter(|document| snapshot.credentials.get(&document.user) == Some(&document.id))
+            .map(|document| (document.user.clone(), credentials::for_rendering(&document)))
+            .collect();
+        app_context(place, &cloud, &rendered)
+    }
+
+    /// Writes a root; false when somebody else was quicker.
+    async fn write_root(&self, place: &Place, version: Version, root: &Root) -> Result<bool, Error> {
+        match self.documents.write_one(root_update(place, version, root)?).await {
+            Ok(_) => Ok(true),
+            Err(store::Error::Conflict { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Changes a standing root by compare-and-swap; `change` says whether there is something to write.
+    pub(super) async fn change_root(
+        &self,
+        place: &Place,
+        change: impl Fn(&mut Root) -> bool + Send + Sync,
+    ) -> Result<Root, Error> {
+        for _ in 0..CONTENTION_TRIES {
+            let (found, mut root, version) =
+                load::standing(&*self.documents, &place.project, &place.cloud).await?;
+            if found != *place {
+                return Err(Error::not_found(Kind::LogicalCloud, &place.cloud));
+            }
+            if !change(&mut root) || self.write_root(place, version, &root).await? {
+                return Ok(*root);
+            }
+        }
+        Err(overtaken(place))
+    }
+}
+
+fn overtaken(place: &Place) -> Error {
+    Error::contended(Kind::LogicalCloud, &place.cloud)
+}
+
+/// The root once a snapshot was handed over.
+fn applied(root: &Root, snapshot: &SnapshotReference, generation: Generation) -> Root {
+    let updates = match &root.applied {
+        Some(applied) if applied.snapshot.id == snapshot.id => applied.updates,
+        other => other.is_some(),
+    };
+    let applied = AppliedReference { snapshot: snapshot.clone(), generation, updates };
+    Root { applying: None, applied: Some(applied), stopped: None, terminated: None, ..root.clone() }
+}

@@ -1,0 +1,61 @@
+//! The use cases: what can be done with projects, registered clusters and logical clouds.
+//!
+//! [`Projects`], [`RegisteredClusters`] and [`LogicalClouds`] work over ports alone: a [`Store`](crate::port::store::Store) of documents, a
+//! [`Synchronizer`](crate::port::synchronizer::Synchronizer) that brings app contexts about, a source of keys, a clock and randomness.
+//!
+//! # Promises
+//! - A call returns when its change is accepted: stored, and handed to the synchronizer where it is for clusters.
+//!   Follow the work with [`LogicalClouds::watch`].
+//! - Editing touches no cluster: only `apply`, `terminate`, `stop`, `resume` and `delete` call the synchronizer.
+//! - Each change of several documents has one commit point, its root. A reader sees the cloud before or after an edit,
+//!   whole, on stores without atomic batches too.
+//! - Every call may be repeated. After a crash in the middle of one, repeating it gives what it would have given, and
+//!   nothing that the cut-off call wrote is left over.
+//! - What is refused changes nothing, and says all that is wrong at once, with the paths of fields.
+//! - Secrets are only in declared fields of documents (`Secret`), never in errors, states or `Debug`.
+//!
+//! # Credentials
+//! Keys are stored before a request made with them goes anywhere. A credential is (epoch, serial); an epoch is never
+//! used for two identities, also when a user goes and one of the same name comes.
+
+mod access;
+mod apply;
+mod caller;
+mod clean;
+mod clusters;
+mod commit;
+mod credentials;
+mod delete;
+mod documents;
+mod error;
+mod hand_over;
+mod issued;
+mod life;
+mod load;
+mod logical_clouds;
+mod parts;
+mod path;
+mod projects;
+mod put;
+mod read;
+mod requests;
+mod resolve;
+mod status;
+mod terminate;
+mod writing;
+
+pub use access::UserAccess;
+pub use apply::{Applied, ApplyOutcome};
+pub use caller::{CALLER_TEXT_MAX, Caller, Change};
+pub use clusters::{ClusterPage, KubeconfigCheck, RegisteredCluster, RegisteredClusters, Registration};
+pub use error::{Error, Kind, Winner};
+pub use issued::Missing;
+pub use logical_clouds::LogicalClouds;
+pub use parts::{PartDraft, PartName};
+pub use projects::{Project, Projects};
+pub use put::{EditOutcome, Edited};
+pub use read::{Described, Page, Summary};
+pub use resolve::ADMIN_NAMESPACE_DEFAULT;
+pub use status::{
+    AppliedStatus, CloudProgress, CloudStatus, ClusterInCloud, CredentialStatus, Issuance, ProgressStream,
+};

@@ -1,0 +1,179 @@
+//! Editing one part of a logical cloud: the same as putting the whole cloud with that part changed.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::logical_cloud::{
+    Draft, KeyValuesDraft, LogicalCloud, PermissionDraft, QuotaDraft, ReferenceDraft, UserDraft,
+};
+use crate::name::{
+    KeyValuesName, LogicalCloudName, PermissionName, ProjectName, QuotaName, ReferenceName, UserName,
+};
+use crate::refusal::{Refusal, Refusals};
+
+use super::caller::Caller;
+use super::error::{Error, Kind};
+use super::logical_clouds::LogicalClouds;
+use super::put::{EditOutcome, Edited};
+
+/// One part of a logical cloud, as it is written down.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PartDraft {
+    /// A user.
+    User(UserDraft),
+    /// A user permission.
+    Permission(PermissionDraft),
+    /// A quota.
+    Quota(QuotaDraft),
+    /// A cluster reference.
+    Reference(ReferenceDraft),
+    /// A set of key-value pairs.
+    KeyValues(KeyValuesDraft),
+}
+
+/// Names one part of a logical cloud.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PartName {
+    /// A user.
+    User(UserName),
+    /// A user permission.
+    Permission(PermissionName),
+    /// A quota.
+    Quota(QuotaName),
+    /// A cluster reference.
+    Reference(ReferenceName),
+    /// A set of key-value pairs.
+    KeyValues(KeyValuesName),
+}
+
+impl PartName {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::User(_) => Kind::User,
+            Self::Permission(_) => Kind::Permission,
+            Self::Quota(_) => Kind::Quota,
+            Self::Reference(_) => Kind::Reference,
+            Self::KeyValues(_) => Kind::KeyValues,
+        }
+    }
+
+    fn as_str(&self) -> &str {
+        match self {
+            Self::User(name) => name.as_str(),
+            Self::Permission(name) => name.as_str(),
+            Self::Quota(name) => name.as_str(),
+            Self::Reference(name) => name.as_str(),
+            Self::KeyValues(name) => name.as_str(),
+        }
+    }
+
+    /// Takes the part out of a draft; true when it was there.
+    fn take_from(&self, draft: &mut Draft) -> bool {
+        let (spec, name) = (&mut draft.spec, self.as_str());
+        match self {
+            Self::User(_) => take(&mut spec.users, |part| part.name == name),
+            Self::Permission(_) => take(&mut spec.permissions, |part| part.name == name),
+            Self::Quota(_) => take(&mut spec.quotas, |part| part.name == name),
+            Self::Reference(_) => take(&mut spec.clusters, |part| part.name == name),
+            Self::KeyValues(_) => take(&mut spec.key_values, |part| part.name == name),
+        }
+    }
+}
+
+fn take<T>(list: &mut Vec<T>, is_it: impl Fn(&T) -> bool) -> bool {
+    let before = list.len();
+    list.retain(|part| !is_it(part));
+    list.len() < before
+}
+
+impl PartDraft {
+    /// Puts the part into a draft, at the beginning of its list; true when one of its name was there.
+    fn put_into(self, draft: &mut Draft) -> bool {
+        let spec = &mut draft.spec;
+        match self {
+            Self::User(part) => put_first(&mut spec.users, part, |part| &part.name),
+            Self::Permission(part) => put_first(&mut spec.permissions, part, |part| &part.name),
+            Self::Quota(part) => put_first(&mut spec.quotas, part, |part| &part.name),
+            Self::Reference(part) => put_first(&mut spec.clusters, part, |part| &part.name),
+            Self::KeyValues(part) => put_first(&mut spec.key_values, part, |part| &part.name),
+        }
+    }
+
+    /// Where a part is that was put at the beginning.
+    fn path(&self) -> &'static str {
+        match self {
+            Self::User(_) => "spec.users[0]",
+            Self::Permission(_) => "spec.permissions[0]",
+            Self::Quota(_) => "spec.quotas[0]",
+            Self::Reference(_) => "spec.clusters[0]",
+            Self::KeyValues(_) => "spec.keyValues[0]",
+        }
+    }
+}
+
+fn put_first<T>(list: &mut Vec<T>, item: T, name: impl Fn(&T) -> &String) -> bool {
+    let there = take(list, |part| name(part) == name(&item));
+    list.insert(0, item);
+    there
+}
+
+impl LogicalClouds {
+    /// Makes one part of a logical cloud, or replaces the one of its name. [`Edited::outcome`] speaks of the part.
+    ///
+    /// # Errors
+    /// Those of [`LogicalClouds::put`]; the paths of refusals about the part begin in the part.
+    pub async fn put_part(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        part: PartDraft,
+    ) -> Result<Edited, Error> {
+        let was_there = AtomicBool::new(false);
+        let next = |current: Option<&LogicalCloud>| {
+            let mut draft = current.ok_or_else(|| Error::not_found(Kind::LogicalCloud, cloud))?.to_draft();
+            was_there.store(part.clone().put_into(&mut draft), Ordering::Relaxed);
+            Ok(draft)
+        };
+        let mut edited = self.edit(caller, project, cloud, &next).await.map_err(|error| match error {
+            Error::Refused(refusals) => relative(refusals, part.path()).into(),
+            other => other,
+        })?;
+        if !was_there.load(Ordering::Relaxed) {
+            edited.outcome = EditOutcome::Created;
+        }
+        Ok(edited)
+    }
+
+    /// Removes one part of a logical cloud.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for the cloud or the part, and those of [`LogicalClouds::put`]; a user whom a permission
+    /// names is refused.
+    pub async fn delete_part(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        part: &PartName,
+    ) -> Result<Edited, Error> {
+        let next = |current: Option<&LogicalCloud>| {
+            let mut draft = current.ok_or_else(|| Error::not_found(Kind::LogicalCloud, cloud))?.to_draft();
+            if part.take_from(&mut draft) {
+                Ok(draft)
+            } else {
+                Err(Error::not_found(part.kind(), part.as_str()))
+            }
+        };
+        self.edit(caller, project, cloud, &next).await
+    }
+}
+
+/// Refusals with the paths that they have in the part alone.
+fn relative(refusals: Refusals, part: &str) -> Refusals {
+    let shorten = |refusal: Refusal| match refusal.path.strip_prefix(part) {
+        Some(rest) => Refusal { path: rest.trim_start_matches('.').to_owned(), ..refusal },
+        None => refusal,
+    };
+    let shortened: Vec<Refusal> = refusals.as_slice().iter().cloned().map(shorten).collect();
+    Refusals::of(shortened).unwrap_or(refusals)
+}

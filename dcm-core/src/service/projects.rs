@@ -1,0 +1,187 @@
+//! Projects: the owners of logical clouds.
+
+use std::sync::Arc;
+
+use crate::logical_cloud::{Metadata, MetadataDraft};
+use crate::name::ProjectName;
+use crate::port::clock::Clock;
+use crate::port::store::{Document, PageRequest, Store, StoreExt, Version, Write};
+
+use super::caller::{Caller, Change};
+use super::documents::{ProjectDocument, Schema, read};
+use super::error::{Error, Kind};
+use super::load::{self, CONTENTION_TRIES, Found};
+use super::put::EditOutcome;
+use super::{clean, path};
+
+/// The use cases of projects. Cheap to clone.
+#[derive(Clone)]
+pub struct Projects {
+    documents: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+}
+
+/// A project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Project {
+    /// Its name, and what people wrote about it.
+    pub metadata: Metadata<ProjectName>,
+    /// Who made it.
+    pub created: Change,
+    /// Who changed it last.
+    pub changed: Change,
+}
+
+impl Projects {
+    /// Projects in a store of documents: the one of the logical clouds.
+    #[must_use]
+    pub fn new(documents: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        Self { documents, clock }
+    }
+
+    /// Makes a project.
+    ///
+    /// # Errors
+    /// [`Error::AlreadyThere`], also when it is the same; [`Error::Refused`]; [`Error::Store`].
+    pub async fn create(&self, caller: &Caller, draft: MetadataDraft) -> Result<Project, Error> {
+        let metadata: Metadata<ProjectName> = draft.try_into()?;
+        if self.stored(&metadata.name).await?.is_some() {
+            return Err(Error::AlreadyThere { kind: Kind::Project, name: metadata.name.to_string() });
+        }
+        Ok(self.put(caller, metadata.into()).await?.0)
+    }
+
+    /// Makes a project, or changes what is written about it.
+    ///
+    /// # Errors
+    /// [`Error::Refused`]; [`Error::Contended`]; [`Error::Store`].
+    pub async fn put(&self, caller: &Caller, draft: MetadataDraft) -> Result<(Project, EditOutcome), Error> {
+        let metadata: Metadata<ProjectName> = draft.try_into()?;
+        let name = metadata.name.clone();
+        for _ in 0..CONTENTION_TRIES {
+            let stored = self.stored(&name).await?;
+            let changed = caller.change(self.clock.now());
+            let (created, outcome) = match &stored {
+                Some((old, _)) if old.metadata == metadata.clone().into() && !old.deleting => {
+                    return Ok((project(old.clone())?, EditOutcome::Unchanged));
+                }
+                Some((old, _)) => (old.created.clone(), EditOutcome::Changed),
+                None => (changed.clone(), EditOutcome::Created),
+            };
+            let metadata = metadata.clone().into();
+            let document = ProjectDocument { schema: Schema, metadata, created, changed, deleting: false };
+            match self.write(&name, stored.map(|(_, version)| version), &document).await {
+                Ok(_) => return Ok((project(document)?, outcome)),
+                Err(error) if error.is_lost_race() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::contended(Kind::Project, name))
+    }
+
+    /// One project.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::Store`].
+    pub async fn get(&self, name: &ProjectName) -> Result<Project, Error> {
+        let (document, _) = self.stored(name).await?.ok_or_else(|| Error::not_found(Kind::Project, name))?;
+        project(document)
+    }
+
+    /// Some projects, in the order of their names: at most `limit` after `after`, and whether there are more.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn list(
+        &self,
+        after: Option<&ProjectName>,
+        limit: Option<usize>,
+    ) -> Result<(Vec<Project>, Option<ProjectName>), Error> {
+        let request = PageRequest { after: after.map(path::project), limit };
+        let page = self.documents.list(&path::projects(), &request).await?;
+        let read_one = |entry| project(read(entry)?);
+        let projects = page.entries.iter().map(read_one).collect::<Result<Vec<_>, Error>>()?;
+        let next = page.next.and_then(|_| projects.last().map(|last| last.metadata.name.clone()));
+        Ok((projects, next))
+    }
+
+    /// Deletes a project without logical clouds.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::NotEmpty`]; [`Error::Contended`]; [`Error::Store`].
+    pub async fn delete(&self, caller: &Caller, name: &ProjectName) -> Result<(), Error> {
+        for _ in 0..CONTENTION_TRIES {
+            match self.delete_once(caller, name).await {
+                Err(error) if error.is_lost_race() => {}
+                other => return other,
+            }
+        }
+        Err(Error::contended(Kind::Project, name))
+    }
+
+    /// Marks the project first: who makes a logical cloud looks at the mark after it is made, so that one of the two
+    /// sees the other.
+    async fn delete_once(&self, caller: &Caller, name: &ProjectName) -> Result<(), Error> {
+        let (document, version) =
+            self.stored(name).await?.ok_or_else(|| Error::not_found(Kind::Project, name))?;
+        let changed = caller.change(self.clock.now());
+        let marked = ProjectDocument { deleting: true, changed, ..document.clone() };
+        let version = self.write(name, Some(version), &marked).await?;
+        if let Err(error) = self.clear_unfinished(name).await {
+            self.write(name, Some(version), &document).await?;
+            return Err(error);
+        }
+        self.documents.write_one(Write::Delete { path: path::project(name), version }).await?;
+        Ok(())
+    }
+
+    /// Finishes deletions and takes back creations that were cut off.
+    async fn clear_unfinished(&self, name: &ProjectName) -> Result<(), Error> {
+        for entry in self.documents.list_all(&path::roots(name)).await? {
+            let Some((project, cloud)) = path::of_root(&entry.path) else { continue };
+            match load::found(&project, &cloud, &entry)? {
+                Found::Standing(..) => return Err(Error::NotEmpty { project, cloud }),
+                Found::Reserved(place, version) | Found::Deleting(place, version) => {
+                    clean::everything(&*self.documents, &place).await?;
+                    self.documents.write_one(Write::Delete { path: place.root(), version }).await?;
+                }
+                Found::Nothing => {}
+            }
+        }
+        Ok(())
+    }
+
+    async fn stored(&self, name: &ProjectName) -> Result<Option<(ProjectDocument, Version)>, Error> {
+        match self.documents.get(&path::project(name)).await? {
+            Some(entry) => Ok(Some((read(&entry)?, entry.version))),
+            None => Ok(None),
+        }
+    }
+
+    async fn write(
+        &self,
+        name: &ProjectName,
+        version: Option<Version>,
+        document: &ProjectDocument,
+    ) -> Result<Version, Error> {
+        let (path, document) = (path::project(name), Document::from_value(document)?);
+        let write = match version {
+            Some(version) => Write::Update { path, version, document },
+            None => Write::Create { path, document },
+        };
+        Ok(self.documents.write_one(write).await?)
+    }
+}
+
+/// Refuses what belongs to a project that is not there, or is being deleted.
+pub(super) async fn must_exist(store: &dyn Store, project: &ProjectName) -> Result<(), Error> {
+    let missing = || Error::not_found(Kind::Project, project);
+    let entry = store.get(&path::project(project)).await?.ok_or_else(missing)?;
+    let document: ProjectDocument = read(&entry)?;
+    if document.deleting { Err(missing()) } else { Ok(()) }
+}
+
+fn project(document: ProjectDocument) -> Result<Project, Error> {
+    let ProjectDocument { metadata, created, changed, .. } = document;
+    Ok(Project { metadata: metadata.try_into()?, created, changed })
+}

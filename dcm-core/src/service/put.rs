@@ -1,0 +1,201 @@
+//! Making and editing logical clouds. No edit touches a cluster.
+
+use crate::logical_cloud::{Draft, LogicalCloud, LogicalCloudUid, life_cycle};
+use crate::name::{InvalidName, LogicalCloudName, ProjectName};
+use crate::port::store::{Document, StoreExt, Version, Write};
+use crate::refusal::Warning;
+
+use super::caller::Caller;
+use super::commit::{self, Plan};
+use super::documents::{RootDocument, Schema};
+use super::error::{Error, Kind};
+use super::load::{self, CONTENTION_TRIES, Found, Parts};
+use super::logical_clouds::LogicalClouds;
+use super::path::Place;
+use super::{clean, projects, requests};
+
+/// An edit that was accepted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Edited {
+    /// The logical cloud as it is now.
+    pub cloud: LogicalCloud,
+    /// The number of its last edit; it grows with each.
+    pub edit: u64,
+    /// What the call did.
+    pub outcome: EditOutcome,
+    /// What is accepted and perhaps not meant.
+    pub warnings: Vec<Warning>,
+}
+
+/// What a call did to documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EditOutcome {
+    /// There was no such thing, and now there is.
+    Created,
+    /// It was changed.
+    Changed,
+    /// It was so already.
+    Unchanged,
+}
+
+/// How an edit gets from a logical cloud, or from none, to the next draft.
+pub(super) trait NextDraft: Fn(Option<&LogicalCloud>) -> Result<Draft, Error> + Send + Sync {}
+
+impl<F: Fn(Option<&LogicalCloud>) -> Result<Draft, Error> + Send + Sync> NextDraft for F {}
+
+impl LogicalClouds {
+    /// Makes a logical cloud, or brings an existing one to what the draft says: the whole cloud, with all its parts.
+    /// What the draft does not name any more is removed. The UID of an existing cloud stays. Nothing reaches a
+    /// cluster before the next apply.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] with all refusals at once, among them changes of what can't be changed while the cloud is on
+    /// clusters and certificate requests with a wrong subject; [`Error::NotFound`] for the project;
+    /// [`Error::Contended`]; [`Error::Store`].
+    pub async fn put(&self, caller: &Caller, project: &ProjectName, draft: Draft) -> Result<Edited, Error> {
+        let name = match LogicalCloudName::new(&draft.metadata.name) {
+            Ok(name) => name,
+            Err(error) => return Err(refused_name(project, draft, error)),
+        };
+        self.edit(caller, project, &name, &|_: Option<&LogicalCloud>| Ok(draft.clone())).await
+    }
+
+    /// Changes the draft of a logical cloud, again when somebody else was quicker.
+    pub(super) async fn edit(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        name: &LogicalCloudName,
+        next: &impl NextDraft,
+    ) -> Result<Edited, Error> {
+        for _ in 0..CONTENTION_TRIES {
+            match self.edit_once(caller, project, name, next).await {
+                Ok(Some(edited)) => return Ok(edited),
+                Ok(None) => {}
+                Err(error) if error.is_lost_race() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::contended(Kind::LogicalCloud, name))
+    }
+
+    /// One try; none when it only came closer and has to be made again.
+    async fn edit_once(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        name: &LogicalCloudName,
+        next: &impl NextDraft,
+    ) -> Result<Option<Edited>, Error> {
+        let found = load::find(&*self.documents, project, name).await?;
+        if let Found::Standing(..) = found {
+            return match load::load(&*self.documents, project, name).await {
+                Ok(loaded) => self.change_once(caller, loaded, next).await.map(Some),
+                // Deleted since it was found.
+                Err(Error::NotFound { .. }) => Ok(None),
+                Err(error) => Err(error),
+            };
+        }
+        let draft = next(None)?;
+        projects::must_exist(&*self.documents, project).await?;
+        match found {
+            Found::Reserved(place, version) => {
+                self.create_once(caller, &place, version, draft).await.map(Some)
+            }
+            Found::Deleting(place, version) => {
+                check_new(&place, draft)?;
+                self.clear(&place, version).await?;
+                Ok(None)
+            }
+            Found::Nothing | Found::Standing(..) => {
+                let uid = LogicalCloudUid::from_random(self.random.next());
+                let place = Place { project: project.clone(), cloud: name.clone(), uid };
+                check_new(&place, draft)?;
+                self.reserve_name(caller, &place).await?;
+                Ok(None)
+            }
+        }
+    }
+
+    async fn reserve_name(&self, caller: &Caller, place: &Place) -> Result<(), Error> {
+        let changed = self.change(caller);
+        let reserved = RootDocument::Reserved { schema: Schema, uid: place.uid, changed };
+        let document = Document::from_value(&reserved)?;
+        self.documents.write_one(Write::Create { path: place.root(), document }).await?;
+        Ok(())
+    }
+
+    async fn create_once(
+        &self,
+        caller: &Caller,
+        place: &Place,
+        version: Version,
+        draft: Draft,
+    ) -> Result<Edited, Error> {
+        let (cloud, warnings) = check_new(place, draft)?;
+        let parts = Parts::list(&*self.documents, place).await?;
+        let change = self.change(caller);
+        let plan = Plan::new(place, None, &parts, &cloud, &change)?;
+        let root = commit::first_root(&cloud, &plan, change);
+        commit::commit(&*self.documents, place, version, &parts, plan, &root).await?;
+        // Somebody may have deleted the empty project meanwhile: one of the two sees the other.
+        if let Err(error) = projects::must_exist(&*self.documents, &place.project).await {
+            self.take_back(place).await?;
+            return Err(error);
+        }
+        Ok(Edited { cloud, edit: root.edit, outcome: EditOutcome::Created, warnings })
+    }
+
+    /// Removes a cloud that was made this moment in a project that is gone.
+    async fn take_back(&self, place: &Place) -> Result<(), Error> {
+        let found = load::find(&*self.documents, &place.project, &place.cloud).await?;
+        match found {
+            Found::Standing(found, _, version) if found == *place => {
+                let version = self.mark_deleting(&Caller::new("dcm"), place, version).await?;
+                self.clear(place, version).await
+            }
+            _ => Ok(()),
+        }
+    }
+
+    async fn change_once(
+        &self,
+        caller: &Caller,
+        loaded: load::Loaded,
+        next: &impl NextDraft,
+    ) -> Result<Edited, Error> {
+        let load::Loaded { place, root, version, parts, cloud: before } = loaded;
+        let draft = next(Some(&before))?;
+        let order = requests::order(&draft);
+        let (cloud, warnings) = LogicalCloud::new(place.project.clone(), place.uid, draft)?;
+        if cloud == before {
+            let named = parts.contents(&root.contents)?;
+            // What is not cleaned up now is cleaned up by a later edit.
+            drop(clean::parts(&*self.documents, &parts, &root, &named).await);
+            return Ok(Edited { cloud, edit: root.edit, outcome: EditOutcome::Unchanged, warnings });
+        }
+        if let Some(newest) = root.newest() {
+            life_cycle::fixed_while_applied(&parts.cloud(&newest.contents)?, &cloud)?;
+        }
+        self.check_requests(&place, &root, &parts, &cloud, &order).await?;
+        let change = self.change(caller);
+        let plan = Plan::new(&place, Some(&root), &parts, &cloud, &change)?;
+        let next = commit::next_root(&root, &cloud, &plan, change);
+        commit::commit(&*self.documents, &place, version, &parts, plan, &next).await?;
+        Ok(Edited { cloud, edit: next.edit, outcome: EditOutcome::Changed, warnings })
+    }
+}
+
+/// Checks a draft of a cloud that is not there yet.
+fn check_new(place: &Place, draft: Draft) -> Result<(LogicalCloud, Vec<Warning>), Error> {
+    requests::none_yet(&draft)?;
+    Ok(LogicalCloud::new(place.project.clone(), place.uid, draft)?)
+}
+
+/// The refusals of a draft whose name is none.
+fn refused_name(project: &ProjectName, draft: Draft, error: InvalidName) -> Error {
+    match LogicalCloud::new(project.clone(), LogicalCloudUid::from_random(0), draft) {
+        Err(refusals) => refusals.into(),
+        Ok(_) => Error::not_found(Kind::LogicalCloud, error.value),
+    }
+}

@@ -1,0 +1,102 @@
+//! Which clusters an apply brings a cloud to: those that it refers to and those that its selector selects.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::logical_cloud::{ClusterReference, Level, LogicalCloud};
+use crate::name::{ClusterId, Namespace};
+use crate::port::store::StoreExt;
+use crate::refusal::{Checks, Path, Refusals};
+
+use super::documents::{ClusterDocument, read};
+use super::error::Error;
+use super::logical_clouds::LogicalClouds;
+use super::path;
+
+/// Up to so many clusters are read one by one; more are listed, those that the cloud doesn't need included.
+const SINGLE_READS_MAX: usize = 64;
+
+/// Namespace of an admin cloud in clusters that were registered without one.
+pub const ADMIN_NAMESPACE_DEFAULT: &str = "default";
+
+/// A cloud with all its clusters.
+pub(super) struct Resolved {
+    pub(super) cloud: LogicalCloud,
+    /// The references that the selector added.
+    pub(super) selected: Vec<ClusterReference>,
+    pub(super) namespace: Option<Namespace>,
+}
+
+type Registered = BTreeMap<ClusterId, ClusterDocument>;
+
+impl LogicalClouds {
+    pub(super) async fn resolve(&self, cloud: &LogicalCloud) -> Result<Resolved, Error> {
+        let registered = self.registered(cloud).await?;
+        all_registered(cloud, &registered)?;
+        let labels = registered.iter().map(|(id, document)| (id, &document.labels));
+        let resolved = cloud.with_selected(labels)?;
+        let own: BTreeSet<&ClusterId> = cloud.references().iter().map(|own| &own.cluster).collect();
+        let added = resolved.references().iter().filter(|reference| !own.contains(&reference.cluster));
+        let selected = added.cloned().collect();
+        let namespace = match resolved.level() {
+            Level::Admin => admin_namespace(&resolved, &registered)?,
+            Level::Standard | Level::Privileged => resolved.namespace().cloned(),
+        };
+        Ok(Resolved { cloud: resolved, selected, namespace })
+    }
+
+    /// The registered clusters among those that the cloud may mean.
+    async fn registered(&self, cloud: &LogicalCloud) -> Result<Registered, Error> {
+        let mut registered = Registered::new();
+        if cloud.cluster_selector().is_some() || cloud.references().len() > SINGLE_READS_MAX {
+            for entry in self.documents.list_all(&path::clusters()).await? {
+                let document: ClusterDocument = read(&entry)?;
+                registered.insert(document.id.clone(), document);
+            }
+            return Ok(registered);
+        }
+        for reference in cloud.references() {
+            if let Some(entry) = self.documents.get(&path::cluster(&reference.cluster)).await? {
+                registered.insert(reference.cluster.clone(), read(&entry)?);
+            }
+        }
+        Ok(registered)
+    }
+}
+
+fn path_of(index: usize) -> Path {
+    Path::root().field("spec").field("clusters").item(index).field("cluster")
+}
+
+fn all_registered(cloud: &LogicalCloud, registered: &Registered) -> Result<(), Refusals> {
+    let mut checks = Checks::default();
+    for (index, reference) in cloud.references().iter().enumerate() {
+        if !registered.contains_key(&reference.cluster) {
+            checks.refuse(&path_of(index), &reference.cluster.to_string(), "is not registered");
+        }
+    }
+    checks.finish(Some(()))
+}
+
+/// The namespace that all clusters of an admin cloud have.
+fn admin_namespace(cloud: &LogicalCloud, registered: &Registered) -> Result<Option<Namespace>, Refusals> {
+    let mut checks = Checks::default();
+    let mut first: Option<(&ClusterReference, &str)> = None;
+    for (index, reference) in cloud.references().iter().enumerate() {
+        let own = registered.get(&reference.cluster).and_then(|document| document.namespace.as_ref());
+        let own = own.map_or(ADMIN_NAMESPACE_DEFAULT, Namespace::as_str);
+        match first {
+            Some((other, namespace)) if namespace != own => {
+                let rule = format!(
+                    "is registered with namespace {own}, and {} with {namespace}: an admin cloud has one",
+                    other.cluster
+                );
+                checks.refuse(&path_of(index), &reference.cluster.to_string(), rule);
+            }
+            Some(_) => {}
+            None => first = Some((reference, own)),
+        }
+    }
+    let namespace = first.and_then(|(_, namespace)| Namespace::new(namespace).ok());
+    checks.finish(Some(()))?;
+    Ok(namespace)
+}

@@ -1,0 +1,332 @@
+//! How far a logical cloud is: what its documents say beside what the synchronizer says.
+
+use std::collections::BTreeMap;
+
+use futures::StreamExt as _;
+use futures::stream::BoxStream;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::app_context::Generation;
+use crate::logical_cloud::life_cycle::State;
+use crate::logical_cloud::{Epoch, LogicalCloud, LogicalCloudUid, Serial};
+use crate::name::{ClusterId, LogicalCloudName, Namespace, ProjectName, ReferenceName, UserName};
+use crate::port::synchronizer::Error as Failure;
+use crate::refusal::Warning;
+use crate::status::{Cause, ContextStatus, LaneStatus};
+
+use super::caller::Change;
+use super::credentials::{self, Stored};
+use super::documents::{Material, Root, Snapshot};
+use super::error::{Error, Kind};
+use super::issued::{Checked, Credentials, Missing};
+use super::life;
+use super::load::{self, Loaded};
+use super::logical_clouds::LogicalClouds;
+use super::path::Place;
+
+/// How far a logical cloud is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CloudStatus {
+    /// The project that owns it.
+    pub project: ProjectName,
+    /// Its name.
+    pub name: LogicalCloudName,
+    /// What tells it from another one of its name.
+    pub uid: LogicalCloudUid,
+    /// Its state.
+    #[serde(flatten)]
+    pub state: State,
+    /// Its namespace; an admin cloud has one once it is applied.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<Namespace>,
+    /// The number of its last edit.
+    pub edit: u64,
+    /// True when its documents differ from what was applied: an apply would change something.
+    pub is_edited: bool,
+    /// True when an apply is under way or was cut off: apply again, or terminate.
+    pub is_interrupted: bool,
+    /// What was applied last; none when nothing is wanted on clusters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub applied: Option<AppliedStatus>,
+    /// Who changed its documents last.
+    pub changed: Change,
+    /// Who paused it, when it is paused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<Change>,
+    /// Who wanted it off its clusters, since it was applied last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub terminated: Option<Change>,
+    /// What is accepted and perhaps not meant.
+    pub warnings: Vec<Warning>,
+    /// Its clusters: those of its documents, those that it is applied to and those that it is being taken off.
+    pub clusters: BTreeMap<ClusterId, ClusterInCloud>,
+    /// The credentials of the users that are applied.
+    pub credentials: BTreeMap<UserName, CredentialStatus>,
+}
+
+/// What was applied last.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AppliedStatus {
+    /// The number of the snapshot.
+    pub snapshot: u64,
+    /// The edit that it froze.
+    pub edit: u64,
+    /// The generation of the app context.
+    pub generation: Generation,
+    /// Who applied it.
+    pub applied: Change,
+}
+
+/// One cluster of a logical cloud.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClusterInCloud {
+    /// The reference to it; none when it is being taken out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reference: Option<ReferenceName>,
+    /// How far the engine is there; none before it was applied.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lane: Option<LaneStatus>,
+}
+
+/// The credential of one user.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CredentialStatus {
+    /// The type: `certificate` or `token`.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// The user's identity.
+    pub epoch: Epoch,
+    /// Which credential of it.
+    pub serial: Serial,
+    /// True when the user brought the request and keeps the key.
+    pub is_own_request: bool,
+    /// Whose call made it.
+    pub made: Change,
+    /// What each cluster gave for it.
+    pub clusters: BTreeMap<ClusterId, Issuance>,
+}
+
+/// What a cluster gave for a credential.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "state")]
+pub enum Issuance {
+    /// It can be handed out.
+    Issued {
+        /// It begins; tokens don't say.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        not_before: Option<Timestamp>,
+        /// It ends.
+        not_after: Timestamp,
+        /// It lives shorter than what was asked for.
+        is_shortened: bool,
+    },
+    /// There is nothing to hand out.
+    Missing {
+        /// Why not, in words.
+        message: String,
+        /// What hinders the cluster, when it is known.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cause: Option<Cause>,
+    },
+}
+
+/// One event of a watch: the state, and what it was derived from.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CloudProgress {
+    /// The state of the logical cloud.
+    #[serde(flatten)]
+    pub state: State,
+    /// The status of its app context.
+    pub context: ContextStatus,
+}
+
+/// Follows a logical cloud; ends when it is deleted.
+pub type ProgressStream = BoxStream<'static, Result<CloudProgress, Error>>;
+
+impl LogicalClouds {
+    /// How far a logical cloud is.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; errors of the store and the synchronizer.
+    pub async fn status(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+    ) -> Result<CloudStatus, Error> {
+        let loaded = load::load(&*self.documents, project, cloud).await?;
+        let place = &loaded.place;
+        let context = self.synchronizer.status(&place.context_id()).await.map_err(Error::Synchronizer)?;
+        let applied = self.applied(&loaded).await?;
+        let credentials = match &applied {
+            Some((snapshot, cloud)) => self.credentials(place, snapshot, cloud, context.as_ref()).await?,
+            None => BTreeMap::new(),
+        };
+        let (_, warnings) = LogicalCloud::new(project.clone(), place.uid, loaded.cloud.to_draft())?;
+        let root = &loaded.root;
+        let namespace = match &applied {
+            Some((snapshot, _)) => snapshot.namespace.clone(),
+            None => root.namespace.clone(),
+        };
+        let applied_cloud = applied.as_ref().map(|(_, cloud)| cloud);
+        Ok(CloudStatus {
+            project: project.clone(),
+            name: cloud.clone(),
+            uid: root.uid,
+            state: life(root, context.as_ref()).state(),
+            namespace,
+            edit: root.edit,
+            is_edited: is_edited(root, context.as_ref()),
+            is_interrupted: root.applying.is_some(),
+            applied: applied_status(root),
+            changed: root.changed.clone(),
+            stopped: root.stopped.clone(),
+            terminated: root.terminated.clone(),
+            warnings,
+            clusters: clusters(&loaded.cloud, applied_cloud, context),
+            credentials,
+        })
+    }
+
+    /// Follows the work on a logical cloud: an event now, and one after each change.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::NotApplied`] when there is nothing to follow; errors of the store and the
+    /// synchronizer, also in the stream.
+    pub async fn watch(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+    ) -> Result<ProgressStream, Error> {
+        let (place, ..) = load::standing(&*self.documents, project, cloud).await?;
+        let followed = self.synchronizer.watch(&place.context_id()).await;
+        let statuses = followed.map_err(|error| match error {
+            Failure::NotFound { .. } => {
+                Error::NotApplied { kind: Kind::LogicalCloud, name: cloud.to_string() }
+            }
+            other => Error::Synchronizer(other),
+        })?;
+        let clouds = self.clone();
+        let events = statuses.then(move |status| {
+            let (clouds, place) = (clouds.clone(), place.clone());
+            async move {
+                let context = status.map_err(Error::Synchronizer)?;
+                let (_, root, _) = load::standing(&*clouds.documents, &place.project, &place.cloud).await?;
+                Ok(CloudProgress { state: life(&root, Some(&context)).state(), context })
+            }
+        });
+        let until_gone =
+            events.take_while(|event| futures::future::ready(!matches!(event, Err(Error::NotFound { .. }))));
+        Ok(until_gone.boxed())
+    }
+
+    /// The snapshot that is wanted on clusters, with its cloud.
+    async fn applied(&self, loaded: &Loaded) -> Result<Option<(Snapshot, LogicalCloud)>, Error> {
+        let Some(applied) = &loaded.root.applied else { return Ok(None) };
+        let snapshot = load::snapshot(&*self.documents, &loaded.place, &applied.snapshot.id).await?;
+        let cloud = loaded.parts.snapshot(&snapshot)?;
+        Ok(Some((snapshot, cloud)))
+    }
+
+    async fn credentials(
+        &self,
+        place: &Place,
+        snapshot: &Snapshot,
+        cloud: &LogicalCloud,
+        status: Option<&ContextStatus>,
+    ) -> Result<BTreeMap<UserName, CredentialStatus>, Error> {
+        let results = self.results(place).await?;
+        let stored = credentials::list(&*self.documents, place).await?;
+        let now = self.clock.now();
+        let issued = Credentials { place, snapshot, results: &results, status, now };
+        let of_user = |user: &UserName| {
+            let document = &stored.get(user)?.document;
+            let clusters = cloud.references().iter().map(|reference| {
+                let cluster = &reference.cluster;
+                (cluster.clone(), issuance(issued.of(user, Some(document), cluster)))
+            });
+            Some((user.clone(), credential_status(&stored[user], clusters.collect())))
+        };
+        Ok(snapshot.credentials.keys().filter_map(of_user).collect())
+    }
+}
+
+/// Whether an apply would change something, as far as the documents of the cloud tell.
+fn is_edited(root: &Root, context: Option<&ContextStatus>) -> bool {
+    let Some(applied) = &root.applied else { return true };
+    applied.snapshot.contents != root.contents
+        || root.applying.is_some()
+        || context.is_none_or(|context| context.generation != applied.generation)
+}
+
+fn life(root: &Root, context: Option<&ContextStatus>) -> crate::logical_cloud::life_cycle::LifeCycle {
+    life::of(root, context, is_edited(root, context), root.references)
+}
+
+fn applied_status(root: &Root) -> Option<AppliedStatus> {
+    root.applied.as_ref().map(|applied| AppliedStatus {
+        snapshot: applied.snapshot.id.number(),
+        edit: applied.snapshot.edit,
+        generation: applied.generation,
+        applied: applied.snapshot.made.clone(),
+    })
+}
+
+fn clusters(
+    edited: &LogicalCloud,
+    applied: Option<&LogicalCloud>,
+    context: Option<ContextStatus>,
+) -> BTreeMap<ClusterId, ClusterInCloud> {
+    let mut clusters: BTreeMap<ClusterId, ClusterInCloud> = BTreeMap::new();
+    let applied = applied.into_iter().flat_map(LogicalCloud::references);
+    for reference in edited.references().iter().chain(applied) {
+        let entry = clusters.entry(reference.cluster.clone()).or_default();
+        entry.reference.get_or_insert_with(|| reference.metadata.name.clone());
+    }
+    for (cluster, lane) in context.into_iter().flat_map(|context| context.lanes) {
+        clusters.entry(cluster).or_default().lane = Some(lane);
+    }
+    clusters
+}
+
+fn credential_status(stored: &Stored, clusters: BTreeMap<ClusterId, Issuance>) -> CredentialStatus {
+    let document = &stored.document;
+    let (kind, is_own_request) = match &document.material {
+        Material::Certificate { key, .. } => ("certificate", key.is_none()),
+        Material::Token => ("token", false),
+        Material::Retired => ("retired", false),
+    };
+    CredentialStatus {
+        kind,
+        epoch: document.id.epoch,
+        serial: document.id.serial,
+        is_own_request,
+        made: document.changed.clone(),
+        clusters,
+    }
+}
+
+fn issuance(found: Result<Checked, Missing>) -> Issuance {
+    match found {
+        Ok(Checked::Certificate { facts, .. }) => Issuance::Issued {
+            not_before: Some(facts.not_before),
+            not_after: facts.not_after,
+            is_shortened: facts.is_shortened,
+        },
+        Ok(Checked::Token { expires, .. }) => {
+            Issuance::Issued { not_before: None, not_after: expires, is_shortened: false }
+        }
+        Err(missing) => Issuance::Missing {
+            message: missing.to_string(),
+            cause: match missing {
+                Missing::NotIssued { cause } => cause,
+                Missing::Refused(_) | Missing::Expired { .. } => None,
+            },
+        },
+    }
+}

@@ -1,0 +1,121 @@
+//! Taking a logical cloud off its clusters, pausing the work on it, and going on.
+
+use crate::logical_cloud::life_cycle::{Allowed, Operation};
+use crate::name::{LogicalCloudName, ProjectName};
+use crate::port::synchronizer::{Error as Failure, Removal};
+
+use super::caller::Caller;
+use super::documents::Root;
+use super::error::Error;
+use super::logical_clouds::LogicalClouds;
+use super::path::Place;
+use super::{life, load};
+
+/// A logical cloud that an operation is allowed on.
+struct Operable {
+    place: Place,
+    allowed: Allowed,
+    paused: bool,
+}
+
+impl LogicalClouds {
+    /// Takes a logical cloud off its clusters. Its documents stay, so it can be applied again. Namespaces with contents
+    /// of others are deleted only when the removal says so. May be repeated, also to say it otherwise.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::WrongState`] for one that was never applied; errors of the store and the
+    /// synchronizer.
+    pub async fn terminate(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        removal: Removal,
+    ) -> Result<(), Error> {
+        let operable = self.operable(project, cloud, Operation::Terminate).await?;
+        let (place, id) = (&operable.place, operable.place.context_id());
+        let change = self.change(caller);
+        // First the root: a crash now leaves a cloud on clusters that can be terminated again, and never one that
+        // seems to be there and is gone.
+        self.change_root(place, |root| {
+            let wanted = Root {
+                applying: None,
+                applied: None,
+                stopped: None,
+                terminated: root.terminated.clone().or(Some(change.clone())),
+                ..root.clone()
+            };
+            std::mem::replace(root, wanted.clone()) != wanted
+        })
+        .await?;
+        match self.synchronizer.remove(&id, removal).await {
+            Ok(_) if operable.paused => self.synchronizer.resume(&id).await.map_err(Error::Synchronizer),
+            // An apply that was cut off before the synchronizer took it.
+            Ok(_) | Err(Failure::NotFound { .. }) => Ok(()),
+            Err(error) => Err(Error::Synchronizer(error)),
+        }
+    }
+
+    /// Pauses the work on a logical cloud, whichever it is: no request starts after what is under way.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::WrongState`] when nothing is under way; errors of the store and the synchronizer.
+    pub async fn stop(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+    ) -> Result<(), Error> {
+        let operable = self.operable(project, cloud, Operation::Stop).await?;
+        let place = &operable.place;
+        if operable.allowed != Allowed::AlreadySo {
+            self.synchronizer.stop(&place.context_id()).await.map_err(|error| failed(place, error))?;
+        }
+        let change = self.change(caller);
+        self.change_root(place, |root| {
+            let was_there = root.stopped.is_some();
+            root.stopped.get_or_insert_with(|| change.clone());
+            !was_there
+        })
+        .await
+        .map(drop)
+    }
+
+    /// Goes on with what was paused.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::WrongState`] for one that was never applied; errors of the store and the
+    /// synchronizer.
+    pub async fn resume(
+        &self,
+        _caller: &Caller,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+    ) -> Result<(), Error> {
+        let operable = self.operable(project, cloud, Operation::Resume).await?;
+        let place = &operable.place;
+        if operable.allowed != Allowed::AlreadySo {
+            self.synchronizer.resume(&place.context_id()).await.map_err(|error| failed(place, error))?;
+        }
+        self.change_root(place, |root| root.stopped.take().is_some()).await.map(drop)
+    }
+
+    async fn operable(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        operation: Operation,
+    ) -> Result<Operable, Error> {
+        let (place, root, _) = load::standing(&*self.documents, project, cloud).await?;
+        let status = self.synchronizer.status(&place.context_id()).await.map_err(Error::Synchronizer)?;
+        let life = life::of(&root, status.as_ref(), false, root.references);
+        Ok(Operable { place, allowed: life.allows(operation)?, paused: life.paused })
+    }
+}
+
+fn failed(place: &Place, error: Failure) -> Error {
+    match error {
+        Failure::NotFound { .. } => Error::NotHandedOver { cloud: place.cloud.clone() },
+        other => Error::Synchronizer(other),
+    }
+}

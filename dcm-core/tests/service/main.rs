@@ -1,0 +1,15 @@
+//! The use cases of logical clouds over a memory store, with a synchronizer that does as it is told.
+#![cfg(all(feature = "logical-cloud", feature = "pki"))]
+
+mod access;
+mod applying;
+mod clusters;
+mod crash;
+mod editing;
+mod engine_records;
+mod life;
+mod looking;
+mod projects;
+mod races;
+mod requests;
+mod support;

@@ -1,0 +1,353 @@
+//! A synchronizer in memory, which does its work when it is told to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use async_trait::async_trait;
+use dcm_core::app_context::{Action, AppContext, Generation, Request};
+use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::port::synchronizer::{Error, Issued, Removal, Results, StatusStream, Synchronizer};
+use dcm_core::secret::Secret;
+use dcm_core::status::{
+    Cause, ContextStatus, Intent, LaneState, LaneStatus, Progress, Reason, RequestState, RequestStatus,
+};
+use futures::future::BoxFuture;
+use futures::{FutureExt as _, StreamExt as _};
+
+use super::{authority, now};
+
+type Hook = Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send>;
+
+pub(crate) struct Engine {
+    state: Arc<Mutex<State>>,
+    changed: tokio::sync::watch::Sender<()>,
+}
+
+#[derive(Default)]
+struct State {
+    contexts: BTreeMap<ContextId, Held>,
+    claims: BTreeMap<(ClusterId, Arc<str>), ContextId>,
+    calls: Vec<String>,
+    before_apply: Option<Hook>,
+    fails: Option<Error>,
+}
+
+/// One app context, as the engine has it.
+#[derive(Clone)]
+pub(crate) struct Held {
+    pub(crate) context: AppContext,
+    pub(crate) generation: Generation,
+    pub(crate) intent: Intent,
+    pub(crate) paused: bool,
+    pub(crate) removal: Removal,
+    done: BTreeSet<ClusterId>,
+    causes: BTreeMap<ClusterId, Cause>,
+    results: Results,
+}
+
+impl Engine {
+    pub(crate) fn new() -> Self {
+        Self { state: Arc::default(), changed: tokio::sync::watch::Sender::new(()) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+
+    /// What was called since the last time, reads left out.
+    pub(crate) fn calls(&self) -> Vec<String> {
+        std::mem::take(&mut self.state().calls)
+    }
+
+    pub(crate) fn held(&self) -> BTreeMap<ContextId, Held> {
+        self.state().contexts.clone()
+    }
+
+    /// The only app context there is.
+    pub(crate) fn only(&self) -> Held {
+        let held = self.held();
+        assert_eq!(held.len(), 1, "one app context is expected");
+        held.into_values().next().unwrap()
+    }
+
+    /// Runs something before the next apply arrives.
+    pub(crate) fn before_apply(&self, hook: impl Future<Output = ()> + Send + 'static) {
+        self.state().before_apply = Some(Box::new(move || hook.boxed()));
+    }
+
+    /// Lets the next changing call fail.
+    pub(crate) fn fail_next(&self, error: Error) {
+        self.state().fails = Some(error);
+    }
+
+    /// Does all that is wanted, and signs all that is asked for.
+    pub(crate) fn finish(&self) {
+        for held in self.state().contexts.values_mut().filter(|held| !held.paused) {
+            let clusters: Vec<ClusterId> = held.context.placements.keys().cloned().collect();
+            for cluster in clusters {
+                held.finish(&cluster);
+            }
+        }
+        self.changed.send_replace(());
+    }
+
+    /// Does what is wanted in one cluster.
+    pub(crate) fn finish_in(&self, cluster: &ClusterId) {
+        for held in self.state().contexts.values_mut() {
+            held.finish(cluster);
+        }
+        self.changed.send_replace(());
+    }
+
+    /// A cluster can't go on.
+    pub(crate) fn hinder(&self, cluster: &ClusterId, reason: Reason, message: &str) {
+        let next_try = (!reason.needs_somebody()).then(now);
+        for held in self.state().contexts.values_mut() {
+            let cause = Cause { reason, message: message.into(), object: None, next_try };
+            held.causes.insert(cluster.clone(), cause);
+            held.done.remove(cluster);
+        }
+        self.changed.send_replace(());
+    }
+
+    /// Replaces what a cluster issued for a request.
+    pub(crate) fn issue(&self, cluster: &ClusterId, request: &str, issued: Issued) {
+        for held in self.state().contexts.values_mut() {
+            held.results.entry(cluster.clone()).or_default().insert(request.into(), issued.clone());
+        }
+    }
+
+    fn call(&self, call: &str) -> Result<MutexGuard<'_, State>, Error> {
+        let mut state = self.state();
+        state.calls.push(call.to_owned());
+        match state.fails.take() {
+            Some(error) => Err(error),
+            None => Ok(state),
+        }
+    }
+
+    fn with<T>(
+        &self,
+        call: &str,
+        id: &ContextId,
+        change: impl FnOnce(&mut Held) -> T,
+    ) -> Result<T, Error> {
+        let mut state = self.call(call)?;
+        let held = state.contexts.get_mut(id).ok_or_else(|| Error::NotFound { id: id.clone() })?;
+        let changed = change(held);
+        drop(state);
+        self.changed.send_replace(());
+        Ok(changed)
+    }
+}
+
+impl Held {
+    fn finish(&mut self, cluster: &ClusterId) {
+        self.done.insert(cluster.clone());
+        self.causes.remove(cluster);
+        if self.intent == Intent::Absent {
+            return;
+        }
+        for (name, request) in self.requests(cluster) {
+            let issued = match request {
+                Request::Certificate(request) => {
+                    Issued::Certificate { pem: authority::sign(&request.csr_pem).into() }
+                }
+                Request::Token(_) => Issued::Token {
+                    token: Secret::new(format!("token-of-{name}")),
+                    expires: "2027-01-01T00:00:00Z".parse().unwrap(),
+                },
+            };
+            self.results.entry(cluster.clone()).or_default().entry(name).or_insert(issued);
+        }
+    }
+
+    pub(crate) fn requests(&self, cluster: &ClusterId) -> Vec<(Arc<str>, Request)> {
+        let steps = self.context.placements[cluster].steps().iter();
+        steps
+            .filter_map(|step| match &step.action {
+                Action::Request { name, request } => Some((name.clone(), request.clone())),
+                Action::Apply { .. } => None,
+            })
+            .collect()
+    }
+
+    /// The objects of all clusters, as JSON texts.
+    pub(crate) fn objects(&self) -> BTreeSet<String> {
+        let steps = self.context.placements.values().flat_map(|bundle| bundle.steps());
+        steps
+            .filter_map(|step| match &step.action {
+                Action::Apply { manifest, .. } => Some(manifest.body().to_string()),
+                Action::Request { .. } => None,
+            })
+            .collect()
+    }
+
+    pub(crate) fn clusters(&self) -> Vec<String> {
+        self.context.placements.keys().map(ToString::to_string).collect()
+    }
+
+    fn status(&self) -> ContextStatus {
+        let lanes: BTreeMap<ClusterId, LaneStatus> =
+            self.context.placements.keys().map(|cluster| (cluster.clone(), self.lane(cluster))).collect();
+        let open: Vec<&ClusterId> = lanes.keys().filter(|cluster| !self.done.contains(*cluster)).collect();
+        let needs = |cluster: &&ClusterId| {
+            self.causes.get(*cluster).is_some_and(|cause| cause.reason.needs_somebody())
+        };
+        let progress = if open.is_empty() {
+            Progress::Done
+        } else if open.iter().all(needs) {
+            Progress::Stuck
+        } else {
+            Progress::Working
+        };
+        ContextStatus {
+            id: self.context.id.clone(),
+            generation: self.generation,
+            intent: self.intent,
+            paused: self.paused,
+            progress,
+            lanes,
+        }
+    }
+
+    fn lane(&self, cluster: &ClusterId) -> LaneStatus {
+        let done = self.done.contains(cluster);
+        let state = match (self.intent, done) {
+            (Intent::Present, true) => LaneState::Done,
+            (Intent::Present, false) => LaneState::Pending,
+            (Intent::Absent, true) => LaneState::Removed,
+            (Intent::Absent, false) => LaneState::Removing,
+        };
+        let issued = self.results.get(cluster);
+        let request = |(name, _): (Arc<str>, Request)| {
+            let is_issued = issued.is_some_and(|issued| issued.contains_key(&name));
+            let state = if is_issued { RequestState::Issued } else { RequestState::Pending };
+            RequestStatus { name, state, cause: None }
+        };
+        LaneStatus {
+            observed_generation: self.generation,
+            state,
+            since: now(),
+            cause: self.causes.get(cluster).cloned(),
+            objects: Vec::new(),
+            requests: self.requests(cluster).into_iter().map(request).collect(),
+        }
+    }
+}
+
+impl State {
+    fn claim(&mut self, context: &AppContext) -> Result<(), Error> {
+        let mut wanted = Vec::new();
+        for (cluster, bundle) in &context.placements {
+            for step in bundle.steps() {
+                if let Action::Apply { manifest, .. } = &step.action
+                    && manifest.kind().is_namespace()
+                {
+                    wanted.push((cluster.clone(), manifest.key().name.clone()));
+                }
+            }
+        }
+        for (cluster, namespace) in &wanted {
+            if let Some(winner) = self.claims.get(&(cluster.clone(), namespace.clone()))
+                && *winner != context.id
+            {
+                let (cluster, namespace) = (cluster.clone(), namespace.clone());
+                return Err(Error::NamespaceTaken { namespace, cluster, winner: winner.clone() });
+            }
+        }
+        self.claims.extend(wanted.into_iter().map(|claim| (claim, context.id.clone())));
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Synchronizer for Engine {
+    async fn apply(&self, context: &AppContext) -> Result<Generation, Error> {
+        let hook = self.state().before_apply.take();
+        if let Some(hook) = hook {
+            hook().await;
+        }
+        let mut state = self.call("apply")?;
+        state.claim(context)?;
+        let current = state.contexts.get(&context.id);
+        let same = current.filter(|held| held.context == *context && held.intent == Intent::Present);
+        if let Some(held) = same {
+            return Ok(held.generation);
+        }
+        let results = current.map(|held| held.results.clone()).unwrap_or_default();
+        let generation = current.map_or(Generation(1), |held| held.generation.next());
+        let held = Held {
+            context: context.clone(),
+            generation,
+            intent: Intent::Present,
+            paused: false,
+            removal: Removal::default(),
+            done: BTreeSet::new(),
+            causes: BTreeMap::new(),
+            results,
+        };
+        state.contexts.insert(context.id.clone(), held);
+        drop(state);
+        self.changed.send_replace(());
+        Ok(generation)
+    }
+
+    async fn remove(&self, id: &ContextId, removal: Removal) -> Result<Generation, Error> {
+        self.with("remove", id, |held| {
+            if held.intent != Intent::Absent || held.removal != removal {
+                held.intent = Intent::Absent;
+                held.removal = removal;
+                held.generation = held.generation.next();
+                held.done.clear();
+                held.causes.clear();
+                held.paused = false;
+            }
+            held.generation
+        })
+    }
+
+    async fn stop(&self, id: &ContextId) -> Result<(), Error> {
+        self.with("stop", id, |held| held.paused = true)
+    }
+
+    async fn resume(&self, id: &ContextId) -> Result<(), Error> {
+        self.with("resume", id, |held| held.paused = false)
+    }
+
+    async fn forget(&self, id: &ContextId) -> Result<(), Error> {
+        let mut state = self.call("forget")?;
+        if let Some(held) = state.contexts.get(id) {
+            let status = held.status();
+            if status.intent != Intent::Absent || status.progress != Progress::Done {
+                return Err(Error::NotRemoved { id: id.clone() });
+            }
+        }
+        state.contexts.remove(id);
+        state.claims.retain(|_, owner| owner != id);
+        drop(state);
+        self.changed.send_replace(());
+        Ok(())
+    }
+
+    async fn status(&self, id: &ContextId) -> Result<Option<ContextStatus>, Error> {
+        Ok(self.state().contexts.get(id).map(Held::status))
+    }
+
+    async fn results(&self, id: &ContextId) -> Result<Results, Error> {
+        Ok(self.state().contexts.get(id).map(|held| held.results.clone()).unwrap_or_default())
+    }
+
+    async fn watch(&self, id: &ContextId) -> Result<StatusStream, Error> {
+        self.status(id).await?.ok_or_else(|| Error::NotFound { id: id.clone() })?;
+        let mut changed = self.changed.subscribe();
+        changed.mark_changed();
+        let follow = (self.state.clone(), changed, id.clone());
+        let statuses = futures::stream::unfold(follow, |(state, mut changed, id)| async move {
+            changed.changed().await.ok()?;
+            let status = state.lock().unwrap().contexts.get(&id).map(Held::status)?;
+            Some((Ok(status), (state, changed, id)))
+        });
+        Ok(statuses.boxed())
+    }
+}

@@ -1,0 +1,10 @@
+//! What the tests share.
+
+mod authority;
+mod dying;
+mod engine;
+mod world;
+
+pub(crate) use dying::Dying;
+pub(crate) use engine::Engine;
+pub(crate) use world::{World, admin_kubeconfig, cluster, draft, name, now, permission, registration, user};
