@@ -24,22 +24,7 @@ async fn main() -> anyhow::Result<()> {
     let engine = Engine::builder(store, fleet.clone()).owner(OwnerId::new("orchestrator")?).spawn();
     let contexts = engine.contexts();
 
-    // Two clusters share a bundle; a third one gets another.
-    let greeting = |text: &str| {
-        bundle([
-            (0, json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "web"}})),
-            (
-                1,
-                json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "greeting", "namespace": "web"},
-                "data": {"text": text}}),
-            ),
-        ])
-    };
-    let (many, one) = (Arc::new(greeting("hello")?), Arc::new(greeting("bonjour")?));
-    let placements =
-        BTreeMap::from([(cluster_id(1), many.clone()), (cluster_id(2), many), (cluster_id(3), one)]);
-    let context = AppContext { id: ContextId::new("web-1")?, labels: BTreeMap::new(), placements };
-
+    let context = context()?;
     let generation = contexts.apply(&context).await?;
     let status = contexts.wait_until_done(&context.id).await?;
     println!("generation {generation}: {:?}", status.progress);
@@ -60,6 +45,23 @@ async fn main() -> anyhow::Result<()> {
     contexts.forget(&context.id).await?;
     engine.shutdown().await;
     Ok(())
+}
+
+/// Two clusters share a bundle; a third one gets another.
+fn context() -> anyhow::Result<AppContext> {
+    let metadata = json!({"name": "greeting", "namespace": "web"});
+    let greeting = |text: &str| {
+        bundle([
+            (0, json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "web"}})),
+            (
+                1,
+                json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"text": text}}),
+            ),
+        ])
+    };
+    let (many, one) = (Arc::new(greeting("hello")?), Arc::new(greeting("bonjour")?));
+    let placements = [(cluster_id(1), many.clone()), (cluster_id(2), many), (cluster_id(3), one)];
+    Ok(AppContext { id: ContextId::new("web-1")?, labels: BTreeMap::new(), placements: placements.into() })
 }
 
 /// Steps of one app; all of a stage are done before the next begins.

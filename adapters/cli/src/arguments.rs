@@ -25,13 +25,14 @@ pub(crate) struct Arguments {
 
 /// What every subcommand takes.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
     /// Form of the result.
     #[arg(short, long, global = true, value_enum, default_value_t, value_name = "FORM")]
     pub(crate) output: Format,
     /// Where everything is kept: sqlite:PATH, or memory: for nothing that stays. Default: a file in the user's data
     /// folder.
-    #[arg(long, global = true, env = "DCM_STORE", value_name = "URL")]
+    #[arg(long, global = true, env = "DCM_STORE", hide_env_values = true, value_name = "URL")]
     pub(crate) store: Option<String>,
     /// The file with the keys that secrets in the store are encrypted with; made when there is none. Default: a file in
     /// the user's configuration folder.
@@ -43,7 +44,7 @@ pub(crate) struct Global {
     /// How long a worker's clusters stay its own without a sign of life; the same for all workers of a store.
     #[arg(long, global = true, default_value = "10s", value_parser = duration::parse, value_name = "DURATION")]
     pub(crate) lease: Duration,
-    /// Logs what happens; more often for more. DCM_LOG says it in full.
+    /// Logs what happens; may be repeated for more.
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
 }

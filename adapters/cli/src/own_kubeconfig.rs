@@ -163,7 +163,7 @@ users:
             "missing.pem" => Err(io::ErrorKind::NotFound.into()),
             path => Ok(format!("content of {path}").into_bytes()),
         };
-        let single = single(&Secret::new(text), context, Path::new("/home/ann/.kube"), &read_file)?;
+        let single = single(&Secret::new(text), context, Path::new("/folder"), &read_file)?;
         Ok(serde_json::from_str(single.expose()).unwrap())
     }
 
@@ -184,8 +184,8 @@ users:
     #[test]
     fn programs_and_token_files_stay_with_absolute_paths() {
         let user = of(TEXT, Some("two")).unwrap()["users"][0]["user"].clone();
-        assert_eq!(user["tokenFile"], "/home/ann/.kube/token");
-        assert_eq!(user["exec"]["command"], "/home/ann/.kube/./bin/login");
+        assert_eq!(user["tokenFile"], "/folder/token");
+        assert_eq!(user["exec"]["command"], "/folder/./bin/login");
         let in_path = TEXT.replace("./bin/login", "aws");
         assert_eq!(of(&in_path, Some("two")).unwrap()["users"][0]["user"]["exec"]["command"], "aws");
     }

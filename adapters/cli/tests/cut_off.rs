@@ -4,7 +4,7 @@
 mod common;
 
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use common::User;
 use dcm_testenv::{Environment, Route};
@@ -42,7 +42,7 @@ async fn the_others_are_done_the_status_says_why_and_a_worker_finishes_when_it_c
 
     let mut worker = user.command().arg("serve").stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     proxy.pass().await.unwrap();
-    let started = Instant::now();
+    let started = tokio::time::Instant::now();
     while !user.run(["get", "cut"]).done().contains("3/3") {
         assert!(started.elapsed() < SOON, "{}", user.run(["status", "cut"]).out);
         tokio::time::sleep(Duration::from_millis(200)).await;

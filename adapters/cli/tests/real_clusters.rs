@@ -104,6 +104,16 @@ fn kubeconfig(registered: &Registered, cloud: &str, user: &str) -> PathBuf {
     file
 }
 
+/// Keys and tokens in a kubeconfig.
+fn secrets(kubeconfig: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(kubeconfig).unwrap();
+    let values = text.lines().filter_map(|line| line.trim().split_once(": "));
+    let secrets = values.filter(|(member, _)| matches!(*member, "client-key-data" | "token"));
+    let secrets: Vec<String> = secrets.map(|(_, value)| value.trim_matches('"').to_owned()).collect();
+    assert_eq!(secrets.len(), CLUSTERS, "{}", kubeconfig.display());
+    secrets
+}
+
 #[tokio::test]
 async fn one_document_becomes_working_credentials_on_three_clusters_and_then_nothing() {
     let registered = Registered::new().await;
@@ -115,7 +125,8 @@ async fn one_document_becomes_working_credentials_on_three_clusters_and_then_not
     assert_eq!(plan.matches("request  ").count(), CLUSTERS * 2, "{plan}");
     assert_eq!(registered.owned("shop"), BTreeSet::new());
 
-    let applied = user.run(["apply", "-f", text(&document)]).done();
+    let ran = user.run(["apply", "-vvv", "-f", text(&document)]);
+    let (log, applied) = (ran.err.clone(), ran.done());
     assert!(applied.contains("default  shop           instantiated  3/3"), "{applied}");
     assert_eq!(registered.owned("shop").len(), CLUSTERS * 8);
     let again = user.run(["apply", "-f", text(&document)]);
@@ -131,6 +142,9 @@ async fn one_document_becomes_working_credentials_on_three_clusters_and_then_not
     assert_eq!(json["clusters"]["real/cluster-2"]["lane"]["state"], "done");
 
     let (ann, ci) = (kubeconfig(&registered, "shop", "ann"), kubeconfig(&registered, "shop", "ci"));
+    for secret in secrets(&ann).into_iter().chain(secrets(&ci)) {
+        assert!(!log.contains(&secret));
+    }
     for cluster in registered.environment.clusters() {
         let (as_ann, as_ci) = (format!("ann@{}", cluster.name()), format!("ci@{}", cluster.name()));
         let ann = |arguments: &[&str]| {
@@ -151,6 +165,8 @@ async fn one_document_becomes_working_credentials_on_three_clusters_and_then_not
         output(&mut ci(&["delete", "configmap", "c"]));
     }
 
+    merges_into_a_persons_own_file(&registered, "shop");
+
     user.run(["delete", "shop"]).ended_with(5);
     let terminated = user.run(["terminate", "shop"]).done();
     assert!(terminated.contains("terminated"), "{terminated}");
@@ -158,6 +174,27 @@ async fn one_document_becomes_working_credentials_on_three_clusters_and_then_not
     user.run(["delete", "shop"]).done();
     user.run(["status", "shop"]).ended_with(6);
     user.run(["cluster", "remove", "real/cluster-1"]).done();
+}
+
+/// Twice, the second time with nothing to change; what was there stays.
+fn merges_into_a_persons_own_file(registered: &Registered, cloud: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let user = &registered.user;
+    let folder = user.home().join(".kube");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(
+        folder.join("config"),
+        "{clusters: [{name: other, cluster: {server: 'https://other.invalid'}}]}",
+    )
+    .unwrap();
+    user.run(["kubeconfig", cloud, "--user", "ann", "--merge"]).done();
+    let merged = std::fs::read_to_string(folder.join("config")).unwrap();
+    user.run(["kubeconfig", cloud, "--user", "ann", "--merge"]).done();
+    assert_eq!(std::fs::read_to_string(folder.join("config")).unwrap(), merged);
+    assert!(merged.contains("https://other.invalid"));
+    assert_eq!(folder.join("config").metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    let mut asked = kubectl(&registered.environment, &folder.join("config"), "ann@default/shop/cluster-3");
+    assert_eq!(output(asked.args(["get", "resourcequotas", "-o", "name"])), "resourcequota/compute\n");
 }
 
 #[tokio::test]
@@ -222,4 +259,51 @@ async fn rights_that_are_missing_are_printed_as_a_role_that_mends_it() {
     let left =
         output(cluster.kubectl().args(["get", "namespaces", "least", "--ignore-not-found", "-o", "name"]));
     assert_eq!(left, "");
+}
+
+/// How often two installations meet.
+const MEETINGS: usize = 20;
+
+#[tokio::test]
+async fn two_installations_that_meet_on_a_cluster_learn_whose_the_namespace_is() {
+    let environment = Environment::shared(CLUSTERS).await.unwrap();
+    let cluster = &environment.clusters()[0];
+    let users = [User::new(), User::new()];
+    for user in &users {
+        let file = user.write("config", &cluster.admin_kubeconfig(Route::Direct));
+        user.run(["cluster", "add", "real/one", "--kubeconfig", text(&file)]).done();
+    }
+    for meeting in 0..MEETINGS {
+        let started = [0, 1].map(|side| {
+            let document = format!(
+                "{{apiVersion: dcm.internal/v1, kind: LogicalCloud, metadata: {{name: m{meeting}-{side}}}, spec: \
+                 {{namespace: meeting-{meeting}, clusters: [{{provider: real, cluster: one}}]}}}}"
+            );
+            let file = users[side].write("meeting.yaml", &document);
+            let mut command = users[side].command();
+            command.args(["apply", "--timeout", "60s", "-f"]).arg(file).stdin(Stdio::null());
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        });
+        let ran = started.map(|child| common::Ran::of(child.wait_with_output().unwrap()));
+        let winner = match &ran {
+            [one, other] if one.code == 0 && other.code == 5 => 0,
+            [one, other] if one.code == 5 && other.code == 0 => 1,
+            ran => panic!("meeting {meeting}: {ran:#?}"),
+        };
+        let said = &ran[1 - winner].err;
+        let expected = format!("foreign: it belongs to app context dcm-default-m{meeting}-{winner}-");
+        assert!(said.contains(&expected), "meeting {meeting}: {said}");
+        // The loser leaves what is not its own alone.
+        let cloud = format!("m{meeting}-{}", 1 - winner);
+        users[1 - winner].run(["terminate", &cloud]).done();
+        let namespace = format!("meeting-{meeting}");
+        let found = output(cluster.kubectl().args([
+            "get",
+            "namespace",
+            &namespace,
+            "-o",
+            "jsonpath={.status.phase}",
+        ]));
+        assert_eq!(found, "Active");
+    }
 }

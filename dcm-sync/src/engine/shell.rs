@@ -37,7 +37,7 @@ pub(crate) struct Ports {
 
 /// What a finished task leaves.
 pub(super) enum Outcome {
-    Input(Input),
+    Input(Box<Input>),
     Connected(ClusterId, Epoch, Result<(Arc<dyn Cluster>, ClusterUid), cluster::Error>),
     Watching(ClusterId, Epoch, GroupVersionKind, Result<Watch, cluster::Error>),
     Nothing,
@@ -47,7 +47,7 @@ pub(super) enum Outcome {
 enum Woken {
     Command(Option<Command>),
     Task(Outcome),
-    Told(Told),
+    Told(Box<Told>),
     Followed(Part, Followed),
     Time,
 }
@@ -121,7 +121,8 @@ impl Shell {
             match self.wait().await {
                 Woken::Command(command) => self.command(command),
                 Woken::Task(outcome) => self.finished(outcome),
-                Woken::Told((cluster, epoch, kind, told)) => {
+                Woken::Told(told) => {
+                    let (cluster, epoch, kind, told) = *told;
                     self.tell(Input::Watched(cluster, epoch, kind, told));
                 }
                 Woken::Followed(part, change) => self.changed(part, change),
@@ -149,7 +150,7 @@ impl Shell {
         futures::select_biased! {
             command = command => Woken::Command(command),
             outcome = self.tasks.select_next_some() => Woken::Task(outcome),
-            told = self.watches.select_next_some() => Woken::Told(told),
+            told = self.watches.select_next_some() => Woken::Told(Box::new(told)),
             change = self.followed.select_next_some() => Woken::Followed(change.0, change.1),
             () = timer => Woken::Time,
         }
@@ -193,7 +194,7 @@ impl Shell {
             (Part::Shards, Followed::Put(entry)) => {
                 match (path::cluster_of(&entry.path, 1), entry.document.read()) {
                     (Some(cluster), Ok(record)) => {
-                        self.tell(Input::ShardChanged(cluster, Some((record, entry.version))))
+                        self.tell(Input::ShardChanged(cluster, Some((record, entry.version))));
                     }
                     _ => tracing::warn!(path = %entry.path, "a shard's record can't be read"),
                 }
@@ -224,7 +225,7 @@ impl Shell {
 
     fn finished(&mut self, outcome: Outcome) {
         match outcome {
-            Outcome::Input(input) => self.tell(input),
+            Outcome::Input(input) => self.tell(*input),
             Outcome::Connected(cluster, epoch, Ok((client, uid))) => {
                 self.clients.insert(cluster.clone(), (epoch, client));
                 self.tell(Input::Connected(cluster, epoch, Ok(uid)));
@@ -264,7 +265,7 @@ impl Shell {
             Effect::Stopped => return self.stopped = true,
             Effect::LoadContext(id) => async move {
                 let loaded = contexts::load(&*store, &id).await;
-                Outcome::Input(Input::ContextLoaded(id, loaded))
+                Outcome::Input(Box::new(Input::ContextLoaded(id, loaded)))
             }
             .boxed(),
             Effect::LoadLane(id) => calls::load_lane(store, id).boxed(),

@@ -1,6 +1,7 @@
 //! `dcm get`: logical clouds, or the document of one.
 
 use dcm_core::document;
+use dcm_core::logical_cloud::LogicalCloud;
 use dcm_core::name::LogicalCloudName;
 use dcm_core::service::CloudStatus;
 
@@ -36,43 +37,45 @@ async fn print_table(session: &Session, names: &[LogicalCloudName]) -> anyhow::R
     let mut rows = Vec::with_capacity(names.len());
     for name in names {
         let status = clouds.status(&session.project, name).await?;
-        let described = clouds.get(&session.project, name).await?;
-        rows.push((status, described.cloud.level(), described.cloud.users().len()));
+        let cloud = clouds.get(&session.project, name).await?.cloud;
+        rows.push((columns(session, &status), more_columns(&status, &cloud)));
     }
-    let namespace = |status: &CloudStatus| status.namespace.as_ref().map_or("-".into(), ToString::to_string);
-    let clusters = |status: &CloudStatus| {
-        let (done, all) = report::counted(status);
-        format!("{done}/{all}")
-    };
-    let changed = |status: &CloudStatus| age::between(status.changed.at, session.now());
+    let [name, state, clusters, namespace, changed] = HEAD;
     let table = if session.format == Format::Wide {
+        let [level, users, edit, by, uid] = MORE_HEAD;
         let head =
-            ["NAME", "STATE", "CLUSTERS DONE", "NAMESPACE", "LEVEL", "USERS", "EDIT", "CHANGED", "BY", "UID"];
-        let row = |(status, level, users): &(CloudStatus, _, usize)| {
-            let edited = if status.is_edited { " (not applied)" } else { "" };
-            [
-                status.name.to_string(),
-                status.state.to_string(),
-                clusters(status),
-                namespace(status),
-                format!("{level}"),
-                users.to_string(),
-                format!("{}{edited}", status.edit),
-                changed(status),
-                status.changed.by.clone(),
-                status.uid.to_string(),
-            ]
-        };
-        output::columns(head, rows.iter().map(row))
+            [name, state, clusters, namespace, changed, level, users, edit, by, uid].map(str::to_owned);
+        output::table(head, rows.into_iter().map(|(first, more)| first.into_iter().chain(more)))
     } else {
-        let head = ["NAME", "STATE", "CLUSTERS DONE", "NAMESPACE", "CHANGED"];
-        let row = |(status, ..): &(CloudStatus, _, usize)| {
-            let name = status.name.to_string();
-            [name, status.state.to_string(), clusters(status), namespace(status), changed(status)]
-        };
-        output::columns(head, rows.iter().map(row))
+        output::columns(HEAD, rows.into_iter().map(|(first, _)| first))
     };
     output::print(&table)
+}
+
+const HEAD: [&str; 5] = ["NAME", "STATE", "CLUSTERS DONE", "NAMESPACE", "CHANGED"];
+
+fn columns(session: &Session, status: &CloudStatus) -> [String; 5] {
+    let (done, all) = report::counted(status);
+    [
+        status.name.to_string(),
+        status.state.to_string(),
+        format!("{done}/{all}"),
+        status.namespace.as_ref().map_or("-".to_owned(), ToString::to_string),
+        age::between(status.changed.at, session.now()),
+    ]
+}
+
+const MORE_HEAD: [&str; 5] = ["LEVEL", "USERS", "EDIT", "BY", "UID"];
+
+fn more_columns(status: &CloudStatus, cloud: &LogicalCloud) -> [String; 5] {
+    let edited = if status.is_edited { " (not applied)" } else { "" };
+    [
+        cloud.level().to_string(),
+        cloud.users().len().to_string(),
+        format!("{}{edited}", status.edit),
+        status.changed.by.clone(),
+        status.uid.to_string(),
+    ]
 }
 
 /// One named cloud is one document; all of a project are a list in JSON and several documents in YAML, as `apply`

@@ -126,12 +126,7 @@ impl Engine {
         }
     }
 
-    fn with<T>(
-        &self,
-        call: &str,
-        id: &ContextId,
-        change: impl FnOnce(&mut Held) -> T,
-    ) -> Result<T, Error> {
+    fn with<T>(&self, call: &str, id: &ContextId, change: impl FnOnce(&mut Held) -> T) -> Result<T, Error> {
         let mut state = self.call(call)?;
         let held = state.contexts.get_mut(id).ok_or_else(|| Error::NotFound { id: id.clone() })?;
         let changed = change(held);

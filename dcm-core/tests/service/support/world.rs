@@ -97,8 +97,7 @@ impl World {
         let clock = Arc::new(FixedClock(AtomicI64::new(now().as_second())));
         let keys = Arc::new(Keys::default());
         let random = Arc::new(Counting(AtomicU64::new(1)));
-        let clouds =
-            LogicalClouds::new(store.clone(), synchronizer, keys.clone(), clock.clone(), random);
+        let clouds = LogicalClouds::new(store.clone(), synchronizer, keys.clone(), clock.clone(), random);
         Self {
             clusters: RegisteredClusters::new(store.clone(), clock.clone(), Arc::new(|_: &Secret| Ok(()))),
             projects: Projects::new(store.clone(), clock.clone()),

@@ -39,7 +39,7 @@ impl Machine {
     pub(super) fn context_loaded(&mut self, id: ContextId, loaded: Result<Option<Loaded>, LoadError>) {
         self.loading.remove(&id);
         match loaded {
-            Ok(Some(loaded)) => self.adopt_context(id, loaded),
+            Ok(Some(loaded)) => self.adopt_context(&id, loaded),
             Ok(None) => self.drop_context(&id),
             Err(error) => {
                 tracing::warn!(context = %id, error = &error as &dyn std::error::Error, "can't load an app context");
@@ -48,9 +48,9 @@ impl Machine {
         }
     }
 
-    fn adopt_context(&mut self, id: ContextId, loaded: Loaded) {
+    fn adopt_context(&mut self, id: &ContextId, loaded: Loaded) {
         let Loaded { root, bundles, lanes } = loaded;
-        let known = self.contexts.get(&id).map(|context| context.root.generation);
+        let known = self.contexts.get(id).map(|context| context.root.generation);
         if known.is_some_and(|known| known > root.generation) {
             return;
         }
@@ -67,7 +67,7 @@ impl Machine {
             let untouched = || Box::new(Lane::new(record::Lane::untouched(now), None));
             let lane = lanes.entry(id.clone()).or_insert_with(untouched);
             lane.encourage();
-            self.open_watches(&cluster, Some(&id));
+            self.open_watches(&cluster, Some(id));
             self.claim(&cluster);
             self.ready.insert(LaneId { cluster, context: id.clone() });
         }

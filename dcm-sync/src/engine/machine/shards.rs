@@ -84,12 +84,12 @@ impl Machine {
         self.effects.push(Effect::SaveShard { cluster: cluster.clone(), record, version });
     }
 
-    pub(super) fn shard_saved(&mut self, cluster: &ClusterId, saved: Result<Version, store::Error>) {
+    pub(super) fn shard_saved(&mut self, cluster: &ClusterId, saved: &Result<Version, store::Error>) {
         let owned_before = self.shards.get(cluster).is_some_and(|shard| self.owns(shard));
         let Some(shard) = self.shards.get_mut(cluster) else { return };
         let Some(record) = shard.saving.take() else { return };
         match saved {
-            Ok(version) => {
+            &Ok(version) => {
                 let newer = shard.record.as_ref().is_none_or(|(_, known)| *known < version);
                 if newer {
                     shard.record = Some((record, version));
