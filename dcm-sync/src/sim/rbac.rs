@@ -181,7 +181,9 @@ pub(super) fn needed(operation: &Operation) -> Vec<Access> {
         Operation::Get { kind, key } => vec![on("get", kind, key)],
         // The name of what is not there yet is not checked.
         Operation::Create { kind, key, .. } => {
-            vec![on("create", kind, &ObjectKey { name: "".into(), ..key.clone() })]
+            let unnamed =
+                ObjectKey::new(key.group.clone(), key.kind.clone(), key.namespace.clone(), "".into());
+            vec![on("create", kind, &unnamed)]
         }
         Operation::Update { kind, key, .. } | Operation::Release { kind, key, .. } => {
             vec![on("patch", kind, key)]
