@@ -16,6 +16,9 @@ use serde_json::{Value, json};
 /// The project of all clouds.
 const PROJECT: &str = "bench";
 
+/// How many credentials its users get on each cluster.
+pub(crate) const CREDENTIALS: usize = 2;
+
 /// What the first permission allows.
 const VERBS: [&str; 3] = ["get", "list", "watch"];
 

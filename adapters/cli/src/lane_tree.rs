@@ -161,8 +161,7 @@ mod tests {
     use dcm_core::manifest::ObjectKey;
 
     fn object(kind: &str, name: &str, cause: Option<Cause>) -> ObjectStatus {
-        let key =
-            ObjectKey { group: "".into(), kind: kind.into(), namespace: Some("n".into()), name: name.into() };
+        let key = ObjectKey::new("".into(), kind.into(), Some("n".into()), name.into());
         let state = if cause.is_some() { ObjectState::Pending } else { ObjectState::Applied };
         ObjectStatus { key, state, cause }
     }

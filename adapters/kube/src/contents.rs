@@ -152,12 +152,8 @@ impl Found {
     }
 
     fn key(&self, namespace: &str) -> ObjectKey {
-        ObjectKey {
-            group: self.group.clone(),
-            kind: self.kind.clone(),
-            namespace: Some(namespace.into()),
-            name: self.metadata.name.as_str().into(),
-        }
+        let name = self.metadata.name.as_str().into();
+        ObjectKey::new(self.group.clone(), self.kind.clone(), Some(namespace.into()), name)
     }
 }
 

@@ -19,8 +19,7 @@ pub(crate) fn read(kind: &GroupVersionKind, mut body: Value) -> Result<Object, E
         let message = format!("it told a {} without name, UID or resource version", kind.kind);
         return Err(Error::Server { code: 200, message });
     };
-    let key =
-        ObjectKey { group: kind.group.clone(), kind: kind.kind.clone(), namespace: text("namespace"), name };
+    let key = ObjectKey::new(kind.group.clone(), kind.kind.clone(), text("namespace"), name);
     let marks = Marks::read(&body);
     let deleting = (!metadata["deletionTimestamp"].is_null()).then(|| finalizers(&body));
     if let Value::Object(members) = &mut body {

@@ -102,12 +102,7 @@ mod tests {
     use super::*;
 
     fn key(namespace: Option<&str>, name: &str) -> ObjectKey {
-        ObjectKey {
-            group: RBAC.into(),
-            kind: "X".into(),
-            namespace: namespace.map(Into::into),
-            name: name.into(),
-        }
+        ObjectKey::new(RBAC.into(), "X".into(), namespace.map(Into::into), name.into())
     }
 
     #[test]

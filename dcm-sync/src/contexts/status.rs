@@ -133,7 +133,7 @@ fn unrecorded(lane: &Lane) -> impl Iterator<Item = ObjectStatus> {
 }
 
 fn kept(name: &Arc<str>, lane: &Lane) -> ObjectStatus {
-    let key = ObjectKey { group: "".into(), kind: "Namespace".into(), namespace: None, name: name.clone() };
+    let key = ObjectKey::new("".into(), "Namespace".into(), None, name.clone());
     let count = lane.kept.get(name).copied().unwrap_or(0);
     let cause = Cause {
         reason: Reason::HasContents,

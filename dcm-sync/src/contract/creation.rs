@@ -1,6 +1,6 @@
 //! Promises about `create` and `get`.
 
-use dcm_core::manifest::{GroupVersionKind, ObjectKey};
+use dcm_core::manifest::GroupVersionKind;
 use dcm_core::port::cluster::{Deletion, Error, Selection};
 use futures::StreamExt as _;
 use serde_json::{Value, json};
@@ -103,7 +103,7 @@ pub async fn a_kind_that_is_not_served_is_unknown(subject: &Subject) {
         "metadata": {"name": "n", "namespace": namespace},
     });
     let (cluster, call) = (&subject.cluster, &subject.call);
-    let key = ObjectKey { ..key(&body) };
+    let key = key(&body);
     let selection = Selection { kind: unknown.clone(), owner: call.owner.clone() };
     let watched = match cluster.watch(call, &selection).await {
         Err(error) => Some(error),

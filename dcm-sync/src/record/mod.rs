@@ -292,11 +292,8 @@ mod objects {
     }
 
     fn restore(record: ObjectRecord) -> (ObjectKey, Recorded) {
-        let kind = GroupVersionKind {
-            group: record.key.group.clone(),
-            version: record.version,
-            kind: record.key.kind.clone(),
-        };
+        let (group, kind) = (record.key.group.clone(), record.key.kind.clone());
+        let kind = GroupVersionKind::of_parts(group, record.version, kind);
         let recorded = Recorded {
             kind,
             uid: record.uid,

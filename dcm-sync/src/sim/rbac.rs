@@ -191,7 +191,7 @@ pub(super) fn needed(operation: &Operation) -> Vec<Access> {
         }
         Operation::Approve { key, .. } => {
             vec![access(
-                "update",
+                "patch",
                 CERTIFICATES_GROUP,
                 "certificatesigningrequests",
                 "approval",

@@ -230,10 +230,9 @@ pub(super) fn find(kind: &GroupVersionKind) -> Result<&'static Kind, Error> {
 pub(super) fn locate(kind: &GroupVersionKind, key: &ObjectKey) -> Result<(&'static Kind, ObjectKey), Error> {
     let kind = find(kind)?;
     let (group, name) = (kind.gvk.group.clone(), kind.gvk.kind.clone());
-    Ok((kind, ObjectKey { group, kind: name, namespace: key.namespace.clone(), name: key.name.clone() }))
+    Ok((kind, ObjectKey::new(group, name, key.namespace.clone(), key.name.clone())))
 }
 
 pub(super) fn key_of(kind: &Kind, namespace: Option<&str>, name: &str) -> ObjectKey {
-    let (group, kind) = (kind.gvk.group.clone(), kind.gvk.kind.clone());
-    ObjectKey { group, kind, namespace: namespace.map(Into::into), name: name.into() }
+    ObjectKey::of_kind(&kind.gvk, namespace, name)
 }

@@ -240,8 +240,7 @@ mod tests {
 
     fn key_of(kind: &str, namespace: Option<&str>, name: &str) -> Result<(), Error> {
         let kind = Kind::named(kind);
-        let (group, namespace) = (kind.gvk.group.clone(), namespace.map(Into::into));
-        key(kind, &ObjectKey { group, kind: kind.gvk.kind.clone(), namespace, name: name.into() })
+        key(kind, &ObjectKey::of_kind(&kind.gvk, namespace, name))
     }
 
     #[test]

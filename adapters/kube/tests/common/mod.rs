@@ -43,12 +43,7 @@ pub(crate) fn config_map() -> GroupVersionKind {
 }
 
 pub(crate) fn key(kind: &GroupVersionKind, namespace: Option<&str>, name: &str) -> ObjectKey {
-    ObjectKey {
-        group: kind.group.clone(),
-        kind: kind.kind.clone(),
-        namespace: namespace.map(Into::into),
-        name: name.into(),
-    }
+    ObjectKey::of_kind(kind, namespace, name)
 }
 
 pub(crate) fn stamped(call: &Call, body: Value) -> Stamped {

@@ -44,7 +44,11 @@ impl Machine {
 
     fn succeeded(&mut self, id: &LaneId, step: &Step, reply: Reply) {
         match reply {
-            Reply::Written(object) => self.written(id, step, &object),
+            Reply::Written(object) => {
+                // Named as the step names it: thousands of clusters share the names of their manifests.
+                let object = Object { kind: step.kind.clone(), key: step.key.clone(), ..object };
+                self.written(id, step, &object);
+            }
             Reply::Found(found) => self.found(id, step, found.as_ref()),
             Reply::Deleted(deletion) => self.deleted(id, step, deletion),
             Reply::Released => self.released(id, step),
