@@ -61,7 +61,7 @@ impl Needs {
         }
         needs.0.insert(Access { subresource: "token".into(), ..access("create", "", "serviceaccounts") });
         needs.add(&REQUEST_VERBS, CERTIFICATES, "certificatesigningrequests");
-        let approval = access("update", CERTIFICATES, "certificatesigningrequests");
+        let approval = access("patch", CERTIFICATES, "certificatesigningrequests");
         needs.0.insert(Access { subresource: "approval".into(), ..approval });
         needs.0.insert(Access { name: SIGNER.into(), ..access("approve", CERTIFICATES, "signers") });
         needs.add_roles("roles", "rolebindings");

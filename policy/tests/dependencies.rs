@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use cargo_metadata::semver::Version;
-use cargo_metadata::{Package, PackageId};
+use cargo_metadata::{DependencyKind, Package, PackageId};
 use dcm_policy::{Workspace, root};
 
 /// Licences that ask no more than to be named. A crate that may be had under one of them may be used.
@@ -38,6 +38,14 @@ fn declared(manifest: &toml::Table) -> Vec<(String, toml::Value)> {
     tables.flatten().map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
+/// A member that tests with another one which depends on it names that by its path alone: cargo leaves such a dependency
+/// out of what is published, where a version would make a circle.
+fn is_circle_broken(package: &Package, name: &str, value: &toml::Value) -> bool {
+    let development = package.dependencies.iter().filter(|dependency| dependency.name == name);
+    let only_for_tests = development.into_iter().all(|dependency| dependency.kind == DependencyKind::Development);
+    only_for_tests && name.starts_with("dcm-") && value.get("path").is_some() && value.get("version").is_none()
+}
+
 #[test]
 fn every_dependency_comes_from_the_workspace_table() {
     let workspace = Workspace::load().unwrap();
@@ -45,7 +53,7 @@ fn every_dependency_comes_from_the_workspace_table() {
     for package in workspace.members() {
         for (name, value) in declared(&manifest(package)) {
             let inherited = value.get("workspace").and_then(toml::Value::as_bool) == Some(true);
-            if !inherited {
+            if !inherited && !is_circle_broken(package, &name, &value) {
                 offenders.push(format!("{}: {name} must be `workspace = true`", package.name));
             }
         }

@@ -173,12 +173,8 @@ impl Cluster for KubeCluster {
     async fn approve(&self, call: &Call, key: &ObjectKey, observed: &Precondition) -> Result<Object, Error> {
         let kind = GroupVersionKind::new("certificates.k8s.io", "v1", "CertificateSigningRequest");
         let path = self.resource(call, &kind).await?.object(key)?;
-        let live = self.observed(call, &kind, &path, observed).await?;
-        let Some(body) = issue::approved(&live.body) else {
-            return Ok(live);
-        };
         let uri = format!("{path}/approval?fieldManager={FIELD_MANAGER}");
-        self.object(call, &kind, Request::put(uri, body)).await
+        self.object(call, &kind, Request::patch(uri, MERGE_PATCH, issue::approval(observed))).await
     }
 
     async fn issue_token(&self, call: &Call, request: &TokenRequest) -> Result<IssuedToken, Error> {

@@ -1,7 +1,7 @@
 //! Certificates and tokens that a cluster issues.
 
 use dcm_core::app_context::TokenRequest;
-use dcm_core::port::cluster::{Call, Error, IssuedToken};
+use dcm_core::port::cluster::{Call, Error, IssuedToken, Precondition};
 use dcm_core::secret::Secret;
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -10,22 +10,18 @@ use serde_json::{Value, json};
 use crate::resource::{Resource, escape};
 use crate::transport::{Request, Transport};
 
-/// The certificate signing request as it is, approved; none when it is approved already.
-pub(crate) fn approved(live: &Value) -> Option<Value> {
-    let conditions = live["status"]["conditions"].as_array().cloned().unwrap_or_default();
-    if conditions.iter().any(|condition| condition["type"] == "Approved") {
-        return None;
-    }
-    let mut body = live.clone();
-    let mut conditions = conditions;
-    conditions.push(json!({
-        "type": "Approved",
-        "status": "True",
-        "reason": "WantedByLogicalCloud",
-        "message": "Made and approved for a user of a logical cloud.",
-    }));
-    body["status"]["conditions"] = conditions.into();
-    Some(body)
+/// What approves a certificate signing request in the state that was seen, in one request: a merge patch (RFC 7396) of
+/// its `approval` subresource.
+pub(crate) fn approval(observed: &Precondition) -> Value {
+    json!({
+        "metadata": {"uid": &*observed.uid, "resourceVersion": &*observed.resource_version},
+        "status": {"conditions": [{
+            "type": "Approved",
+            "status": "True",
+            "reason": "WantedByLogicalCloud",
+            "message": "Made and approved for a user of a logical cloud.",
+        }]},
+    })
 }
 
 /// What a TokenRequest is answered with.
@@ -68,15 +64,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn approval_is_added_once_and_to_what_is_there() {
-        let live =
-            json!({"metadata": {"resourceVersion": "7"}, "status": {"conditions": [{"type": "Other"}]}});
-        let body = approved(&live).unwrap();
-        assert_eq!(body["metadata"]["resourceVersion"], "7");
-        assert_eq!(body["status"]["conditions"][0]["type"], "Other");
-        assert_eq!(body["status"]["conditions"][1]["type"], "Approved");
-        assert_eq!(approved(&body), None);
-        let bare = approved(&json!({"metadata": {}, "spec": {}})).unwrap();
-        assert_eq!(bare["status"]["conditions"].as_array().unwrap().len(), 1);
+    fn an_approval_is_of_the_state_that_was_seen() {
+        let body = approval(&Precondition { uid: "u".into(), resource_version: "7".into() });
+        assert_eq!(body["metadata"], json!({"uid": "u", "resourceVersion": "7"}));
+        assert_eq!(body["status"]["conditions"][0]["type"], "Approved");
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use common::*;
 use dcm_core::app_context::TokenRequest;
-use dcm_core::port::cluster::{Access, Call, Cluster, Error, Object, Watch, WatchEvent};
+use dcm_core::port::cluster::{Access, Call, Cluster, Error, Object, Precondition, Watch, WatchEvent};
 use dcm_kube::Options;
 use dcm_testenv::{AuditFilter, Cluster as Server, Environment, Route, Stage};
 use futures::StreamExt as _;
@@ -331,10 +331,9 @@ async fn certificates_and_tokens_are_issued() {
         "metadata": {"name": "issues"}, "spec": {"request": signing_request(), "usages": ["client auth"],
         "signerName": "kubernetes.io/kube-apiserver-client", "expirationSeconds": 600}});
     let made = cluster.create(&call, &stamped(&call, request)).await.unwrap();
-    let approved = cluster.approve(&call, &made).await.unwrap();
-    let again = cluster.approve(&call, &approved).await.unwrap();
-    assert_eq!(again.resource_version, approved.resource_version);
-    let stale = cluster.approve(&call, &made).await.unwrap_err();
+    let seen = Precondition { uid: made.uid.clone(), resource_version: made.resource_version.clone() };
+    cluster.approve(&call, &made.key, &seen).await.unwrap();
+    let stale = cluster.approve(&call, &made.key, &seen).await.unwrap_err();
     assert!(matches!(stale, Error::Conflict), "{stale}");
     let issued = within(LIMIT, async {
         loop {

@@ -91,7 +91,7 @@ fn the_least_role_of_standard_clouds_is_this() {
             {"apiGroups": ["*"], "resources": ["*"], "verbs": ["list"]},
             {"apiGroups": [CERTIFICATES], "resources": ["certificatesigningrequests"],
              "verbs": ["create", "delete", "get", "list", "watch"]},
-            {"apiGroups": [CERTIFICATES], "resources": ["certificatesigningrequests/approval"], "verbs": ["update"]},
+            {"apiGroups": [CERTIFICATES], "resources": ["certificatesigningrequests/approval"], "verbs": ["patch"]},
             {"apiGroups": [CERTIFICATES], "resources": ["signers"], "verbs": ["approve"], "resourceNames": [SIGNER]},
             {"apiGroups": [RBAC], "resources": ["roles"], "verbs": roles},
             {"apiGroups": [RBAC], "resources": ["rolebindings"], "verbs": all},

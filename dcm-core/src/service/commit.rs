@@ -133,7 +133,8 @@ pub(super) fn root_update(place: &Place, version: Version, root: &Root) -> Resul
     Ok(Write::Update { path: place.root(), version, document })
 }
 
-/// Applies writes of which the last is the root's. When the cloud turns out to be gone, so is what was written for it.
+/// Applies writes of which the last is the root's. When the cloud turns out to be gone, so is what was written for it:
+/// whoever deletes it may have looked for it before.
 pub(super) async fn write_with_root(
     store: &dyn Store,
     place: &Place,
@@ -141,16 +142,16 @@ pub(super) async fn write_with_root(
     passes_over: impl Fn(&Path) -> bool,
 ) -> Result<(), Error> {
     let Err(error) = writing::write_in_order(store, writes, passes_over).await else { return Ok(()) };
-    if matches!(error, store::Error::Conflict { .. }) && !stands(store, place).await? {
+    if matches!(error, store::Error::Conflict { .. }) && is_gone(store, place).await? {
         clean::everything(store, place).await?;
     }
     Err(error.into())
 }
 
-/// True while the root of this very cloud is there, in whatever stage.
-async fn stands(store: &dyn Store, place: &Place) -> Result<bool, Error> {
+/// True when this very cloud is neither there nor about to be.
+async fn is_gone(store: &dyn Store, place: &Place) -> Result<bool, Error> {
     Ok(match load::find(store, &place.project, &place.cloud).await? {
-        Found::Nothing => false,
-        Found::Reserved(found, _) | Found::Deleting(found, _) | Found::Standing(found, ..) => found == *place,
+        Found::Nothing | Found::Deleting(..) => true,
+        Found::Reserved(found, _) | Found::Standing(found, ..) => found != *place,
     })
 }

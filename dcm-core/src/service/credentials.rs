@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::logical_cloud::{Epoch, LifetimeSeconds, LogicalCloud, RequestPem, Serial, User, UserType};
 use crate::name::UserName;
-use crate::pki;
+use crate::pki::{self, RequestRefused};
 use crate::port::store::{Document, Entry, Store, StoreExt, Write};
 use crate::render;
 
@@ -86,7 +86,7 @@ impl Wanted<'_> {
             (
                 UserType::Certificate { own_request: Some(own) },
                 Material::Certificate { key: None, request },
-            ) => own.as_str() == request,
+            ) => own == request,
             (UserType::Certificate { own_request: Some(_) }, Material::Certificate { .. }) => false,
             (_, Material::Retired)
             | (UserType::Token, Material::Certificate { .. })
@@ -121,8 +121,7 @@ impl Ensured {
 /// A credential as rendering wants it.
 pub(super) fn for_rendering(document: &CredentialDocument) -> render::Credential {
     let request = match &document.material {
-        // It was made or checked by us, so it is one.
-        Material::Certificate { request, .. } => RequestPem::new(request).ok(),
+        Material::Certificate { request, .. } => Some(request.clone()),
         Material::Token | Material::Retired => None,
     };
     render::Credential { epoch: document.id.epoch, serial: document.id.serial, request }
@@ -175,14 +174,16 @@ impl LogicalClouds {
             UserType::Token => Ok(Material::Token),
             UserType::Certificate { own_request: Some(own) } => {
                 requests::check(own, &subject, name, order)?;
-                Ok(Material::Certificate { request: own.as_str().to_owned(), key: None })
+                Ok(Material::Certificate { request: own.clone(), key: None })
             }
             UserType::Certificate { own_request: None } => {
                 let failed = |source| Error::Key { user: name.clone(), source };
                 let made = self.keys.issue(&subject).map_err(failed)?;
                 let wrong = |source| Error::KeyRequest { user: name.clone(), source: Box::new(source) };
                 pki::check_request(&made.request, &subject).map_err(wrong)?;
-                Ok(Material::Certificate { request: made.request, key: Some(made.key) })
+                let request =
+                    RequestPem::new(&made.request).map_err(|_| wrong(RequestRefused::NotOneBlock))?;
+                Ok(Material::Certificate { request, key: Some(made.key) })
             }
         }
     }

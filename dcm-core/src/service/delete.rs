@@ -4,9 +4,9 @@
 
 use crate::logical_cloud::life_cycle::Operation;
 use crate::name::{LogicalCloudName, ProjectName};
-use crate::port::store::{self, Document, StoreExt, Version, Write};
+use crate::port::store::{self, Document, Store, StoreExt, Version, Write};
 
-use super::caller::Caller;
+use super::caller::{Caller, Change};
 use super::documents::{Root, RootDocument, Schema};
 use super::error::{Error, Kind};
 use super::load::{self, CONTENTION_TRIES, Found};
@@ -29,15 +29,15 @@ impl LogicalClouds {
         for _ in 0..CONTENTION_TRIES {
             let (place, version) = match load::find(&*self.documents, project, cloud).await? {
                 Found::Nothing => return Err(Error::not_found(Kind::LogicalCloud, cloud)),
-                Found::Deleting(place, version) => return self.clear(&place, version).await,
+                Found::Deleting(place, version) => return clear(&*self.documents, &place, version).await,
                 Found::Reserved(place, version) => (place, version),
                 Found::Standing(place, root, version) => {
                     self.forget(&place, &root).await?;
                     (place, version)
                 }
             };
-            match self.mark_deleting(caller, &place, version).await {
-                Ok(version) => return self.clear(&place, version).await,
+            match mark(&*self.documents, &place, version, self.change(caller)).await {
+                Ok(version) => return clear(&*self.documents, &place, version).await,
                 Err(error) if error.is_lost_race() => {}
                 Err(error) => return Err(error),
             }
@@ -55,26 +55,26 @@ impl LogicalClouds {
         }
         Ok(())
     }
+}
 
-    pub(super) async fn mark_deleting(
-        &self,
-        caller: &Caller,
-        place: &Place,
-        version: Version,
-    ) -> Result<Version, Error> {
-        let changed = self.change(caller);
-        let deleting = RootDocument::Deleting { schema: Schema, uid: place.uid, changed };
-        let document = Document::from_value(&deleting)?;
-        Ok(self.documents.write_one(Write::Update { path: place.root(), version, document }).await?)
-    }
+/// Says that a cloud is gone, if its root still has this version.
+pub(super) async fn mark(
+    store: &dyn Store,
+    place: &Place,
+    version: Version,
+    changed: Change,
+) -> Result<Version, Error> {
+    let deleting = RootDocument::Deleting { schema: Schema, uid: place.uid, changed };
+    let document = Document::from_value(&deleting)?;
+    Ok(store.write_one(Write::Update { path: place.root(), version, document }).await?)
+}
 
-    /// Removes all that is left of a cloud that is marked as gone, the mark last.
-    pub(super) async fn clear(&self, place: &Place, version: Version) -> Result<(), Error> {
-        clean::everything(&*self.documents, place).await?;
-        match self.documents.write_one(Write::Delete { path: place.root(), version }).await {
-            // Somebody else finished it.
-            Ok(_) | Err(store::Error::Conflict { .. }) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+/// Removes all that is left of a cloud that is marked as gone, the mark last.
+pub(super) async fn clear(store: &dyn Store, place: &Place, version: Version) -> Result<(), Error> {
+    clean::everything(store, place).await?;
+    match store.write_one(Write::Delete { path: place.root(), version }).await {
+        // Somebody else finished it.
+        Ok(_) | Err(store::Error::Conflict { .. }) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }

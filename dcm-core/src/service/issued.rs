@@ -81,7 +81,7 @@ impl Credentials<'_> {
             (Issued::Certificate { pem }, Material::Certificate { request, .. }) => {
                 let subject = self.place.identity().subject(&document.user, document.id.epoch);
                 let expected = Expected {
-                    request_pem: request,
+                    request_pem: request.as_str(),
                     subject: &subject,
                     lifetime_seconds: document.lifetime_seconds,
                     now: self.now,

@@ -12,7 +12,7 @@ use super::documents::{ProjectDocument, Schema, read};
 use super::error::{Error, Kind};
 use super::load::{self, CONTENTION_TRIES, Found};
 use super::put::EditOutcome;
-use super::{clean, path};
+use super::{delete, path};
 
 /// The use cases of projects. Cheap to clone.
 #[derive(Clone)]
@@ -127,7 +127,7 @@ impl Projects {
         let changed = caller.change(self.clock.now());
         let marked = ProjectDocument { deleting: true, changed, ..document.clone() };
         let version = self.write(name, Some(version), &marked).await?;
-        if let Err(error) = self.clear_unfinished(name).await {
+        if let Err(error) = self.clear_unfinished(name, &marked.changed).await {
             self.write(name, Some(version), &document).await?;
             return Err(error);
         }
@@ -136,15 +136,17 @@ impl Projects {
     }
 
     /// Finishes deletions and takes back creations that were cut off.
-    async fn clear_unfinished(&self, name: &ProjectName) -> Result<(), Error> {
-        for entry in self.documents.list_all(&path::roots(name)).await? {
+    async fn clear_unfinished(&self, name: &ProjectName, change: &Change) -> Result<(), Error> {
+        let store = &*self.documents;
+        for entry in store.list_all(&path::roots(name)).await? {
             let Some((project, cloud)) = path::of_root(&entry.path) else { continue };
             match load::found(&project, &cloud, &entry)? {
                 Found::Standing(..) => return Err(Error::NotEmpty { project, cloud }),
-                Found::Reserved(place, version) | Found::Deleting(place, version) => {
-                    clean::everything(&*self.documents, &place).await?;
-                    self.documents.write_one(Write::Delete { path: place.root(), version }).await?;
+                Found::Reserved(place, version) => {
+                    let version = delete::mark(store, &place, version, change.clone()).await?;
+                    delete::clear(store, &place, version).await?;
                 }
+                Found::Deleting(place, version) => delete::clear(store, &place, version).await?,
                 Found::Nothing => {}
             }
         }

@@ -12,7 +12,7 @@ use super::error::{Error, Kind};
 use super::load::{self, CONTENTION_TRIES, Found, Parts};
 use super::logical_clouds::LogicalClouds;
 use super::path::Place;
-use super::{clean, projects, requests};
+use super::{clean, delete, projects, requests};
 
 /// An edit that was accepted.
 #[derive(Debug, Clone, PartialEq)]
@@ -97,14 +97,17 @@ impl LogicalClouds {
             };
         }
         let draft = next(None)?;
-        projects::must_exist(&*self.documents, project).await?;
+        if let Err(error) = projects::must_exist(&*self.documents, project).await {
+            self.withdraw(caller, found).await?;
+            return Err(error);
+        }
         match found {
             Found::Reserved(place, version) => {
                 self.create_once(caller, &place, version, draft).await.map(Some)
             }
             Found::Deleting(place, version) => {
                 check_new(&place, draft)?;
-                self.clear(&place, version).await?;
+                delete::clear(&*self.documents, &place, version).await?;
                 Ok(None)
             }
             Found::Nothing | Found::Standing(..) => {
@@ -140,22 +143,27 @@ impl LogicalClouds {
         commit::commit(&*self.documents, place, version, &parts, plan, &root).await?;
         // Somebody may have deleted the empty project meanwhile: one of the two sees the other.
         if let Err(error) = projects::must_exist(&*self.documents, &place.project).await {
-            self.take_back(place).await?;
+            let made = load::find(&*self.documents, &place.project, &place.cloud).await?;
+            if matches!(&made, Found::Standing(made, ..) if made == place) {
+                self.withdraw(caller, made).await?;
+            }
             return Err(error);
         }
         Ok(Edited { cloud, edit: root.edit, outcome: EditOutcome::Created, warnings })
     }
 
-    /// Removes a cloud that was made this moment in a project that is gone.
-    async fn take_back(&self, place: &Place) -> Result<(), Error> {
-        let found = load::find(&*self.documents, &place.project, &place.cloud).await?;
-        match found {
-            Found::Standing(found, _, version) if found == *place => {
-                let version = self.mark_deleting(&Caller::new("dcm"), place, version).await?;
-                self.clear(place, version).await
+    /// Removes a cloud, or what was to become one, whose project was deleted in the moment it was made.
+    async fn withdraw(&self, caller: &Caller, found: Found) -> Result<(), Error> {
+        let (place, version) = match found {
+            Found::Reserved(place, version) | Found::Standing(place, _, version) => {
+                let change = self.change(caller);
+                let version = delete::mark(&*self.documents, &place, version, change).await?;
+                (place, version)
             }
-            _ => Ok(()),
-        }
+            Found::Deleting(place, version) => (place, version),
+            Found::Nothing => return Ok(()),
+        };
+        delete::clear(&*self.documents, &place, version).await
     }
 
     async fn change_once(

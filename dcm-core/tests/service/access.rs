@@ -1,1 +1,176 @@
-//! t
+//! Kubeconfigs.
+
+use dcm_core::kubeconfig::Credential;
+use dcm_core::pki::SystemKeys;
+use dcm_core::port::key_source::KeySource as _;
+use dcm_core::port::synchronizer::Issued;
+use dcm_core::secret::Secret;
+use dcm_core::service::{Error, Missing, UserAccess};
+use dcm_core::status::Reason;
+use dcm_core::subject::Subject;
+use serde_json::json;
+
+use crate::support::{World, cluster, draft, name, sign, user};
+
+async fn access(world: &World, user: Option<&str>, reference: Option<&str>) -> Result<UserAccess, Error> {
+    let (user, reference) = (user.map(name), reference.map(name));
+    world.clouds.kubeconfigs(&world.project, &name("shop"), user.as_ref(), reference.as_ref()).await
+}
+
+#[tokio::test]
+async fn a_certificate_user_gets_the_certificate_of_each_cluster_with_the_stored_key() {
+    let world = World::new(true).await;
+    world.instantiated().await;
+    let found = access(&world, Some("ann"), None).await.unwrap();
+    assert!(found.missing.is_empty());
+    assert_eq!(found.access.namespace.as_str(), "shop-ns");
+    let key = world.keys.made.lock().unwrap()[0].1.key.clone();
+    for (reference, server) in [("r1", "https://one.example:6443"), ("r2", "https://two.example:6443")] {
+        let found = &found.access.clusters[&name(reference)];
+        assert_eq!(found.cluster.server(), server);
+        let Credential::Certificate { certificate, key: given } = &found.credential else {
+            panic!("a certificate is expected")
+        };
+        assert!(certificate.starts_with("-----BEGIN CERTIFICATE-----"));
+        assert_eq!(given.as_ref(), Some(&key));
+    }
+}
+
+#[tokio::test]
+async fn a_token_user_gets_the_token_of_one_cluster() {
+    let world = World::new(true).await;
+    world.instantiated().await;
+    let found = access(&world, Some("bot"), Some("r2")).await.unwrap();
+    let clusters: Vec<_> = found.access.clusters.into_iter().collect();
+    let [(reference, found)] = &clusters[..] else { panic!("one cluster was asked for") };
+    assert_eq!(reference.as_str(), "r2");
+    let Credential::Token(token) = &found.credential else { panic!("a token is expected") };
+    assert_eq!(token.expose(), "token-of-token/bot/1/1");
+}
+
+#[tokio::test]
+async fn a_user_is_named_where_there_are_several() {
+    let world = World::new(true).await;
+    world.instantiated().await;
+    let error = access(&world, None, None).await.unwrap_err();
+    assert_eq!(error.to_string(), "the logical cloud has several users; name one of ann, bot");
+    let mut single = draft();
+    single["spec"]["users"] = json!([user("ann")]);
+    world.put(single).await.unwrap();
+    world.apply("shop").await.unwrap();
+    assert_eq!(access(&world, None, None).await.unwrap().access.user.as_str(), "ann");
+}
+
+#[tokio::test]
+async fn unknown_users_and_references_and_clouds_that_are_not_applied_are_told_apart() {
+    let world = World::new(true).await;
+    let message = |error: Error| error.to_string();
+    assert_eq!(message(access(&world, None, None).await.unwrap_err()), "there is no logical cloud shop");
+    world.put(draft()).await.unwrap();
+    let not_applied = "logical cloud shop is not applied; apply the logical cloud first";
+    assert_eq!(message(access(&world, Some("ann"), None).await.unwrap_err()), not_applied);
+    world.apply("shop").await.unwrap();
+    world.engine.finish();
+    assert_eq!(message(access(&world, Some("eve"), None).await.unwrap_err()), "there is no user eve");
+    let error = access(&world, Some("ann"), Some("r9")).await.unwrap_err();
+    assert_eq!(message(error), "there is no cluster reference r9");
+    let mut more = draft();
+    let third = json!({"name": "r3", "provider": "sim", "cluster": "three"});
+    more["spec"]["clusters"].as_array_mut().unwrap().push(third);
+    world.put(more).await.unwrap();
+    let error = access(&world, Some("ann"), Some("r3")).await.unwrap_err();
+    assert_eq!(message(error), "cluster reference r3 is not applied; apply the logical cloud first");
+    world.terminate("shop").await.unwrap();
+    assert_eq!(message(access(&world, Some("ann"), None).await.unwrap_err()), not_applied);
+}
+
+#[tokio::test]
+async fn what_is_not_issued_yet_says_why_and_when_the_next_try_is() {
+    let world = World::new(true).await;
+    world.put(draft()).await.unwrap();
+    world.apply("shop").await.unwrap();
+    world.engine.finish_in(&cluster("one"));
+    world.engine.hinder(&cluster("two"), Reason::Unreachable, "connection refused");
+    let found = access(&world, Some("ann"), None).await.unwrap();
+    assert_eq!(found.access.clusters.len(), 1, "the other cluster goes on");
+    let Missing::NotIssued { cause: Some(cause) } = &found.missing[&name("r2")] else {
+        panic!("a cause is expected")
+    };
+    assert_eq!(cause.reason, Reason::Unreachable);
+    let error = access(&world, Some("ann"), Some("r2")).await.unwrap_err();
+    assert!(error.is_retryable());
+    let text = "ann has no credential for r2: it is not issued yet (connection refused; next try at \
+                2026-06-01T00:00:00Z)";
+    assert_eq!(error.to_string(), text);
+}
+
+#[tokio::test]
+async fn a_certificate_that_is_not_what_was_asked_for_is_not_handed_out() {
+    let world = World::new(true).await;
+    world.instantiated().await;
+    let ours = world.keys.made.lock().unwrap()[0].0.clone();
+    let stranger = Subject::new("stranger", None).unwrap();
+    for (subject, reason) in [(ours, "public key"), (stranger, "public key")] {
+        let pem = sign(&SystemKeys.issue(&subject).unwrap().request).into();
+        world.engine.issue(&cluster("one"), "certificate/ann/1/1", Issued::Certificate { pem });
+        let error = access(&world, Some("ann"), Some("r1")).await.unwrap_err();
+        let Error::Certificate { source, .. } = &error else { panic!("a refusal is expected: {error}") };
+        assert!(source.to_string().contains(reason), "{source}");
+        let found = access(&world, Some("ann"), None).await.unwrap();
+        assert!(matches!(found.missing[&name("r1")], Missing::Refused(_)));
+    }
+}
+
+#[tokio::test]
+async fn what_is_over_is_not_handed_out() {
+    let world = World::new(true).await;
+    world.instantiated().await;
+    world.at("2027-01-02T00:00:00Z");
+    assert!(matches!(access(&world, Some("ann"), Some("r1")).await, Err(Error::Certificate { .. })));
+    let error = access(&world, Some("bot"), Some("r1")).await.unwrap_err();
+    assert!(error.to_string().ends_with("the token ended at 2027-01-01T00:00:00Z"), "{error}");
+}
+
+#[tokio::test]
+async fn no_secret_is_in_debug_or_errors() {
+    let world = World::new(true).await;
+    world.instantiated().await;
+    let found = access(&world, Some("bot"), None).await.unwrap();
+    let token = Issued::Token { token: Secret::new("a"), expires: "2027-01-01T00:00:00Z".parse().unwrap() };
+    world.engine.issue(&cluster("one"), "certificate/ann/1/1", token);
+    let error = access(&world, Some("ann"), Some("r1")).await.unwrap_err();
+    let ann = access(&world, Some("ann"), Some("r2")).await.unwrap();
+    let cluster = world.clusters.get(&cluster("one")).await.unwrap();
+    let status = world.clouds.status(&world.project, &name("shop")).await.unwrap();
+    let seen = format!("{found:?} {error:?} {error} {ann:?} {cluster:?} {status:?}")
+        + &serde_json::to_string(&status).unwrap();
+    let key = world.keys.made.lock().unwrap()[0].1.key.clone();
+    let key = key.expose().lines().nth(1).unwrap().to_owned();
+    for secret in [key.as_str(), "token-of-token", "admin-token-of-nobody-else"] {
+        assert!(!seen.contains(secret), "{secret}");
+    }
+    assert!(!seen.contains("PRIVATE KEY"));
+}
+
+#[tokio::test]
+async fn secrets_lie_in_declared_fields_only() {
+    let world = World::new(true).await;
+    world.instantiated().await;
+    let mut documents = world.documents().await;
+    documents.values_mut().for_each(hide);
+    let key = world.keys.made.lock().unwrap()[0].1.key.clone();
+    let key = key.expose().lines().nth(1).unwrap().to_owned();
+    let text = serde_json::to_string(&documents).unwrap();
+    for secret in [key.as_str(), "PRIVATE KEY", "admin-token-of-nobody-else", "token-of-token"] {
+        assert!(!text.contains(secret), "{secret}");
+    }
+}
+
+fn hide(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::Object(members) if members.contains_key("$secret") => members.clear(),
+        serde_json::Value::Object(members) => members.values_mut().for_each(hide),
+        serde_json::Value::Array(items) => items.iter_mut().for_each(hide),
+        _ => {}
+    }
+}

@@ -73,11 +73,8 @@ async fn editing_after_an_apply_does_not_reach_what_was_frozen() {
     world.put(other).await.unwrap();
     let access = world.clouds.kubeconfigs(&world.project, &name("shop"), Some(&name("ann")), None).await;
     assert_eq!(access.unwrap().access.clusters.len(), 2);
-    let error = world
-        .clouds
-        .kubeconfigs(&world.project, &name("shop"), Some(&name("zoe")), None)
-        .await
-        .unwrap_err();
+    let error =
+        world.clouds.kubeconfigs(&world.project, &name("shop"), Some(&name("zoe")), None).await.unwrap_err();
     assert_eq!(error.to_string(), "user zoe is not applied; apply the logical cloud first");
     world.apply("shop").await.unwrap();
     assert_eq!(world.engine.only().clusters(), ["sim/three"]);
@@ -126,8 +123,7 @@ async fn a_selector_is_resolved_at_each_apply() {
     assert_eq!(world.engine.only().clusters(), ["sim/one", "sim/three", "sim/two"]);
     world.engine.finish();
     let access = world.clouds.kubeconfigs(&world.project, &name("shop"), Some(&name("bot")), None).await;
-    let references: Vec<String> =
-        access.unwrap().access.clusters.keys().map(ToString::to_string).collect();
+    let references: Vec<String> = access.unwrap().access.clusters.keys().map(ToString::to_string).collect();
     assert_eq!(references, ["r1", "three", "two"]);
 
     world.register("four", &[("tier", "edge")]).await;

@@ -1,1 +1,105 @@
-//! t
+//! Registered clusters.
+
+use std::sync::Arc;
+
+use dcm_core::refusal::{Refusal, Refusals};
+use dcm_core::secret::Secret;
+use dcm_core::service::{EditOutcome, Error, RegisteredClusters};
+use serde_json::json;
+
+use crate::editing::refusals;
+use crate::support::{World, admin_kubeconfig, cluster, draft, registration};
+
+#[tokio::test]
+async fn a_cluster_is_registered_once_read_listed_and_removed() {
+    let world = World::empty(true);
+    let one = registration("one", &[("tier", "edge")]);
+    assert_eq!(world.clusters.add(&world.caller, one.clone()).await.unwrap(), EditOutcome::Created);
+    assert_eq!(world.clusters.add(&world.caller, one.clone()).await.unwrap(), EditOutcome::Unchanged);
+    let other = registration("one", &[("tier", "core")]);
+    let error = world.clusters.add(&world.caller, other).await.unwrap_err();
+    assert_eq!(error.to_string(), "there is a cluster sim/one already");
+    world.clusters.add(&world.caller, registration("two", &[])).await.unwrap();
+
+    let read = world.clusters.get(&cluster("one")).await.unwrap();
+    assert_eq!((read.registration, read.created.by.as_str()), (one, "tester"));
+    let page = world.clusters.list(None, Some(1)).await.unwrap();
+    assert_eq!(page.clusters[0].registration.id, cluster("one"));
+    let page = world.clusters.list(page.next.as_ref(), Some(1)).await.unwrap();
+    assert_eq!((page.clusters[0].registration.id.clone(), page.next), (cluster("two"), None));
+
+    world.clusters.remove(&cluster("one")).await.unwrap();
+    assert!(matches!(world.clusters.remove(&cluster("one")).await, Err(Error::NotFound { .. })));
+    assert!(matches!(world.clusters.get(&cluster("one")).await, Err(Error::NotFound { .. })));
+}
+
+#[tokio::test]
+async fn kubeconfig_and_labels_are_replaced() {
+    let world = World::new(true).await;
+    let moved = admin_kubeconfig("elsewhere");
+    let one = cluster("one");
+    let replace = || world.clusters.replace_kubeconfig(&world.caller, &one, moved.clone());
+    assert_eq!(replace().await.unwrap(), EditOutcome::Changed);
+    assert_eq!(replace().await.unwrap(), EditOutcome::Unchanged);
+    assert_eq!(world.clusters.get(&cluster("one")).await.unwrap().registration.kubeconfig, moved);
+    let absent = world.clusters.replace_kubeconfig(&world.caller, &cluster("nine"), moved.clone()).await;
+    assert!(matches!(absent, Err(Error::NotFound { .. })));
+    let bad = [("a b".to_owned(), String::new())].into();
+    let refused = world.clusters.replace_labels(&world.caller, &cluster("one"), bad).await.unwrap_err();
+    assert_eq!(refusals(refused).as_slice()[0].path, r#"labels["a b"]"#);
+}
+
+#[tokio::test]
+async fn kubeconfigs_are_checked_by_us_and_by_whoever_wires_the_services() {
+    let world = World::empty(true);
+    let mut bad = registration("one", &[]);
+    bad.kubeconfig = Secret::new("secret: [");
+    let refused = refusals(world.clusters.add(&world.caller, bad.clone()).await.unwrap_err());
+    assert!(refused.to_string().starts_with("kubeconfig: "), "{refused}");
+    assert!(!refused.to_string().contains("secret"), "{refused}");
+    let no_programs = |_: &Secret| {
+        let (path, rule) = ("kubeconfig.users[0].user.exec".to_owned(), "must not run programs".to_owned());
+        Err(Refusals::from(Refusal { path, value: String::new(), rule }))
+    };
+    let strict = RegisteredClusters::new(world.memory.clone(), world.clock.clone(), Arc::new(no_programs));
+    let refused = refusals(strict.add(&world.caller, bad).await.unwrap_err());
+    assert_eq!(refused.as_slice().len(), 2, "{refused}");
+    let refused = strict.add(&world.caller, registration("one", &[])).await.unwrap_err();
+    assert_eq!(refused.to_string(), "kubeconfig.users[0].user.exec: must not run programs");
+    assert!(world.documents().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_cluster_is_not_removed_while_clouds_refer_to_it_in_documents_or_on_clusters() {
+    let world = World::new(true).await;
+    world.instantiated().await;
+    let mut other = draft();
+    other["metadata"]["name"] = "second".into();
+    other["spec"]["namespace"] = "second".into();
+    world.put(other).await.unwrap();
+    let error = world.clusters.remove(&cluster("two")).await.unwrap_err();
+    let text = "cluster sim/two is used by retail/second, retail/shop; remove it from them, and apply or terminate \
+                them, first";
+    assert_eq!(error.to_string(), text);
+    world.delete("second").await.unwrap();
+
+    let mut fewer = draft();
+    fewer["spec"]["clusters"].as_array_mut().unwrap().remove(1);
+    world.put(fewer).await.unwrap();
+    let error = world.clusters.remove(&cluster("two")).await.unwrap_err();
+    assert!(error.to_string().contains("used by retail/shop;"), "still applied: {error}");
+    world.apply("shop").await.unwrap();
+    world.clusters.remove(&cluster("two")).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_cluster_that_a_selector_selected_is_in_use() {
+    let world = World::new(true).await;
+    let mut selecting = draft();
+    selecting["spec"]["clusters"] = json!([]);
+    selecting["spec"]["clusterSelector"] = json!({"matchLabels": {"name": "three"}});
+    world.put(selecting).await.unwrap();
+    world.apply("shop").await.unwrap();
+    assert!(matches!(world.clusters.remove(&cluster("three")).await, Err(Error::ClusterInUse { .. })));
+    world.clusters.remove(&cluster("one")).await.unwrap();
+}

@@ -69,7 +69,9 @@ async fn editing_touches_no_cluster() {
     let mut other = draft();
     other["metadata"]["description"] = "another text".into();
     world.put(other).await.unwrap();
-    put_part(&world, PartDraft::User(UserDraft { name: "eve".into(), ..UserDraft::default() })).await.unwrap();
+    put_part(&world, PartDraft::User(UserDraft { name: "eve".into(), ..UserDraft::default() }))
+        .await
+        .unwrap();
     delete_part(&world, PartName::User(name("eve"))).await.unwrap();
     world.clouds.subject(&world.project, &name("shop"), &name("eve")).await.unwrap();
     world.clouds.list(&world.project, None, None).await.unwrap();
@@ -132,7 +134,8 @@ async fn only_what_changed_is_written_again_and_says_by_whom() {
         documents[*after.iter().find(of).as_ref().unwrap()]["changed"].clone()
     };
     assert_eq!(changed("/quotas/")["by"], "somebody else");
-    let by_tester = json!({"by": "tester", "why": "to see", "requestId": "r-1", "at": "2026-06-01T00:00:00Z"});
+    let by_tester =
+        json!({"by": "tester", "why": "to see", "requestId": "r-1", "at": "2026-06-01T00:00:00Z"});
     assert_eq!(changed("/users/ann/"), by_tester);
 }
 

@@ -1,1 +1,136 @@
-//! t
+//! Terminating, pausing, resuming and deleting.
+
+use dcm_core::port::synchronizer::{Error as Failure, Removal};
+use dcm_core::service::{Error, Kind};
+use dcm_core::status::{Intent, Reason};
+
+use crate::support::{World, cluster, draft, name};
+
+async fn stop(world: &World) -> Result<(), Error> {
+    world.clouds.stop(&world.caller, &world.project, &name("shop")).await
+}
+
+async fn resume(world: &World) -> Result<(), Error> {
+    world.clouds.resume(&world.caller, &world.project, &name("shop")).await
+}
+
+#[tokio::test]
+async fn a_cloud_goes_through_its_life() {
+    let world = World::new(false).await;
+    world.put(draft()).await.unwrap();
+    assert_eq!(world.state("shop").await, "created");
+    world.apply("shop").await.unwrap();
+    assert_eq!(world.state("shop").await, "instantiating");
+    world.engine.finish();
+    assert_eq!(world.state("shop").await, "instantiated");
+    let error = world.delete("shop").await.unwrap_err();
+    let text = "can't delete a logical cloud that is instantiated: it is on clusters; terminate it first";
+    assert_eq!(error.to_string(), text);
+    world.terminate("shop").await.unwrap();
+    assert_eq!(world.state("shop").await, "terminating");
+    let error = world.delete("shop").await.unwrap_err();
+    assert!(error.to_string().contains("it is being terminated"), "{error}");
+    world.engine.finish();
+    assert_eq!(world.state("shop").await, "terminated");
+    world.engine.calls();
+    world.delete("shop").await.unwrap();
+    assert_eq!(world.engine.calls(), ["forget"]);
+    assert!(world.engine.held().is_empty());
+    assert!(world.cloud_paths().await.is_empty());
+    let error = world.delete("shop").await.unwrap_err();
+    assert!(matches!(error, Error::NotFound { kind: Kind::LogicalCloud, .. }));
+}
+
+#[tokio::test]
+async fn a_cloud_that_was_never_applied_is_deleted_and_not_terminated() {
+    let world = World::new(true).await;
+    world.put(draft()).await.unwrap();
+    let error = world.terminate("shop").await.unwrap_err();
+    let text = "can't terminate a logical cloud that is created: it was never applied and is on no cluster; apply or \
+                delete it";
+    assert_eq!(error.to_string(), text);
+    world.delete("shop").await.unwrap();
+    assert_eq!(world.engine.calls(), Vec::<String>::new());
+    assert!(world.cloud_paths().await.is_empty());
+}
+
+#[tokio::test]
+async fn terminate_may_be_repeated_also_to_delete_contents_after_all() {
+    let world = World::new(true).await;
+    world.instantiated().await;
+    world.terminate("shop").await.unwrap();
+    let document = world.documents().await["logical-clouds/retail/shop"].clone();
+    assert_eq!(document["terminated"]["by"], "tester");
+    world.terminate("shop").await.unwrap();
+    assert_eq!(world.documents().await["logical-clouds/retail/shop"], document);
+    assert!(!world.engine.only().removal.delete_contents);
+    let everything = Removal { delete_contents: true };
+    world.clouds.terminate(&world.caller, &world.project, &name("shop"), everything).await.unwrap();
+    let held = world.engine.only();
+    assert_eq!((held.intent, held.removal), (Intent::Absent, everything));
+}
+
+#[tokio::test]
+async fn stop_and_resume_say_who_paused_it() {
+    let world = World::new(true).await;
+    world.put(draft()).await.unwrap();
+    assert!(matches!(stop(&world).await, Err(Error::WrongState(_))), "nothing is under way");
+    world.apply("shop").await.unwrap();
+    stop(&world).await.unwrap();
+    stop(&world).await.unwrap();
+    assert_eq!(world.state("shop").await, "stopped while instantiating");
+    let status = world.clouds.status(&world.project, &name("shop")).await.unwrap();
+    assert_eq!(status.stopped.unwrap().by, "tester");
+    resume(&world).await.unwrap();
+    resume(&world).await.unwrap();
+    assert_eq!(world.state("shop").await, "instantiating");
+    let status = world.clouds.status(&world.project, &name("shop")).await.unwrap();
+    assert!(status.stopped.is_none());
+    assert_eq!(world.engine.calls(), ["apply", "stop", "resume"]);
+    world.engine.finish();
+    assert!(matches!(stop(&world).await, Err(Error::WrongState(_))), "nothing is under way");
+}
+
+#[tokio::test]
+async fn terminate_ends_a_pause() {
+    let world = World::new(true).await;
+    world.put(draft()).await.unwrap();
+    world.apply("shop").await.unwrap();
+    stop(&world).await.unwrap();
+    world.terminate("shop").await.unwrap();
+    assert!(!world.engine.only().paused);
+    stop(&world).await.unwrap();
+    assert_eq!(world.state("shop").await, "stopped while terminating");
+    world.terminate("shop").await.unwrap();
+    assert!(!world.engine.only().paused);
+    assert_eq!(world.state("shop").await, "terminating");
+}
+
+#[tokio::test]
+async fn what_the_synchronizer_will_not_forget_stays_and_says_so() {
+    let world = World::new(true).await;
+    world.instantiated().await;
+    world.terminate("shop").await.unwrap();
+    world.engine.finish_in(&cluster("one"));
+    world.engine.hinder(&cluster("two"), Reason::Denied, "no rights");
+    assert_eq!(world.state("shop").await, "failed while terminating");
+    let error = world.delete("shop").await.unwrap_err();
+    assert!(matches!(error, Error::Synchronizer(Failure::NotRemoved { .. })), "{error}");
+    assert_eq!(world.state("shop").await, "failed while terminating");
+}
+
+#[tokio::test]
+async fn errors_of_the_synchronizer_are_passed_on_with_their_source() {
+    let world = World::new(true).await;
+    world.instantiated().await;
+    for call in ["terminate", "terminate again"] {
+        world.engine.fail_next(Failure::Contended { id: name("any") });
+        let error = world.terminate("shop").await.unwrap_err();
+        assert!(error.is_retryable(), "{call}");
+        assert!(std::error::Error::source(&error).is_some(), "{call}");
+        assert_eq!(world.engine.only().intent, Intent::Present, "{call}");
+    }
+    assert_eq!(world.state("shop").await, "instantiated", "what is on clusters is never called gone");
+    world.terminate("shop").await.unwrap();
+    assert_eq!(world.state("shop").await, "terminating");
+}

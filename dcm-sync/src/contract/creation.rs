@@ -171,3 +171,24 @@ pub async fn defaults_are_filled_in_as_kubernetes_does(subject: &Subject) {
     assert_eq!(made.body["metadata"]["labels"]["kubernetes.io/metadata.name"], namespace.as_str());
     subject.clean_up("defaults").await;
 }
+
+/// A list or map that is empty is not written, or null: a comparison must not see a difference there.
+pub async fn what_is_empty_is_written_as_kubernetes_does(subject: &Subject) {
+    let namespace = subject.namespace("empty").await;
+    let rbac = |kind: &str| {
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": kind,
+            "metadata": {"name": "e", "namespace": namespace},
+        })
+    };
+    let (mut role, mut binding) = (rbac("Role"), rbac("RoleBinding"));
+    role["rules"] = json!([]);
+    binding["subjects"] = json!([]);
+    binding["roleRef"] = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "e"});
+    assert_eq!(subject.create(&role).await.body["rules"], Value::Null);
+    assert_eq!(subject.create(&binding).await.body.get("subjects"), None);
+    let map = subject.create(&config_map(&namespace, "e", &json!({}))).await;
+    assert_eq!(map.body.get("data"), None);
+    subject.clean_up("empty").await;
+}

@@ -85,7 +85,7 @@ impl World {
     }
 
     pub fn writes(&self) -> u64 {
-        self.requests(|log| log.writes())
+        self.requests(dcm_sync::sim::RequestLog::writes)
     }
 
     pub fn requests(&self, count: impl Fn(&dcm_sync::sim::RequestLog) -> u64) -> u64 {

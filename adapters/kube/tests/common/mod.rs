@@ -9,7 +9,7 @@ use dcm_core::app_context::Generation;
 use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use dcm_core::name::{ContextId, OwnerId};
 use dcm_core::port::cluster::{
-    Call, Cluster, Fence, LABEL_OWNER, Marks, Object, Precondition, Selection, Stamped,
+    Call, Cluster, Fence, LABEL_OWNER, Marks, Object, Origin, Precondition, Selection, Stamped,
 };
 use dcm_core::secret::Secret;
 use dcm_kube::{KubeCluster, Options};
@@ -58,6 +58,7 @@ pub(crate) fn stamped(call: &Call, body: Value) -> Stamped {
         context: call.context.clone().unwrap(),
         generation: call.generation,
         manifest: Some(manifest.hash()),
+        origin: Origin::Created,
     };
     let labels = BTreeMap::from([("dcm.internal/project".to_owned(), "p".to_owned())]);
     Stamped { manifest, marks, labels: Arc::new(labels) }

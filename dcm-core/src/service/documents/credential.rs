@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::logical_cloud::RequestPem;
 use crate::name::UserName;
 use crate::secret::Secret;
 use crate::service::caller::Change;
@@ -32,8 +33,8 @@ pub(in crate::service) struct CredentialDocument {
 pub(in crate::service) enum Material {
     /// A request for certificates, and its key.
     Certificate {
-        /// The request, PEM.
-        request: String,
+        /// The request.
+        request: RequestPem,
         /// The private key, PEM; none when the user keeps it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<Secret>,

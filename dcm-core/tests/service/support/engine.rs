@@ -28,6 +28,8 @@ struct State {
     contexts: BTreeMap<ContextId, Held>,
     claims: BTreeMap<(ClusterId, Arc<str>), ContextId>,
     calls: Vec<String>,
+    /// What was asked for, ever: one request is never asked for in two ways.
+    asked: BTreeMap<(ContextId, Arc<str>), Request>,
     before_apply: Option<Hook>,
     fails: Option<Error>,
 }
@@ -126,12 +128,7 @@ impl Engine {
         }
     }
 
-    fn with<T>(
-        &self,
-        call: &str,
-        id: &ContextId,
-        change: impl FnOnce(&mut Held) -> T,
-    ) -> Result<T, Error> {
+    fn with<T>(&self, call: &str, id: &ContextId, change: impl FnOnce(&mut Held) -> T) -> Result<T, Error> {
         let mut state = self.call(call)?;
         let held = state.contexts.get_mut(id).ok_or_else(|| Error::NotFound { id: id.clone() })?;
         let changed = change(held);
@@ -237,6 +234,15 @@ impl Held {
 }
 
 impl State {
+    fn remember(&mut self, context: &AppContext) {
+        for step in context.placements.values().flat_map(|bundle| bundle.steps()) {
+            if let Action::Request { name, request } = &step.action {
+                let asked = self.asked.entry((context.id.clone(), name.clone()));
+                assert_eq!(asked.or_insert_with(|| request.clone()), request, "{name} in two ways");
+            }
+        }
+    }
+
     fn claim(&mut self, context: &AppContext) -> Result<(), Error> {
         let mut wanted = Vec::new();
         for (cluster, bundle) in &context.placements {
@@ -270,6 +276,7 @@ impl Synchronizer for Engine {
         }
         let mut state = self.call("apply")?;
         state.claim(context)?;
+        state.remember(context);
         let current = state.contexts.get(&context.id);
         let same = current.filter(|held| held.context == *context && held.intent == Intent::Present);
         if let Some(held) = same {

@@ -43,11 +43,21 @@ impl Clock for FixedClock {
     }
 }
 
-struct Counting(AtomicU64);
+/// Gives 1, 2, 3 and so on, or always the same.
+pub(crate) struct Counting {
+    last: AtomicU64,
+    step: AtomicU64,
+}
 
 impl Random for Counting {
     fn next(&self) -> u64 {
-        self.0.fetch_add(1, Ordering::SeqCst)
+        self.last.fetch_add(self.step.load(Ordering::SeqCst), Ordering::SeqCst)
+    }
+}
+
+impl Counting {
+    pub(crate) fn freeze(&self) {
+        self.step.store(0, Ordering::SeqCst);
     }
 }
 
@@ -73,6 +83,7 @@ pub(crate) struct World {
     pub(crate) engine: Arc<Engine>,
     pub(crate) keys: Arc<Keys>,
     pub(crate) clock: Arc<FixedClock>,
+    pub(crate) random: Arc<Counting>,
     pub(crate) caller: Caller,
     pub(crate) project: ProjectName,
     pub(crate) clouds: LogicalClouds,
@@ -92,13 +103,21 @@ impl World {
         engine: Arc<Engine>,
         synchronizer: Arc<dyn Synchronizer>,
     ) -> Self {
-        let memory = Arc::new(MemoryStore::builder().atomic_batches(atomic_batches).build());
+        let memory = MemoryStore::builder().atomic_batches(atomic_batches).build();
+        Self::with(Arc::new(memory), engine, synchronizer)
+    }
+
+    pub(crate) fn with(
+        memory: Arc<MemoryStore>,
+        engine: Arc<Engine>,
+        synchronizer: Arc<dyn Synchronizer>,
+    ) -> Self {
         let store = Arc::new(Dying::new(memory.clone()));
         let clock = Arc::new(FixedClock(AtomicI64::new(now().as_second())));
         let keys = Arc::new(Keys::default());
-        let random = Arc::new(Counting(AtomicU64::new(1)));
+        let random = Arc::new(Counting { last: AtomicU64::new(1), step: AtomicU64::new(1) });
         let clouds =
-            LogicalClouds::new(store.clone(), synchronizer, keys.clone(), clock.clone(), random);
+            LogicalClouds::new(store.clone(), synchronizer, keys.clone(), clock.clone(), random.clone());
         Self {
             clusters: RegisteredClusters::new(store.clone(), clock.clone(), Arc::new(|_: &Secret| Ok(()))),
             projects: Projects::new(store.clone(), clock.clone()),
@@ -109,6 +128,7 @@ impl World {
             engine,
             keys,
             clock,
+            random,
             clouds,
         }
     }
