@@ -69,6 +69,7 @@ fn requests(requests: &[RequestStatus], detail: Detail, now: Timestamp) -> Vec<N
     let mut issued: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut nodes = Vec::new();
     for request in requests {
+        // Named as rendering names them: type, user, epoch, serial. Others are shown as they are.
         let (kind, user) = request.name.split_once('/').unwrap_or(("request", &request.name));
         let user = user.split('/').next().unwrap_or(user);
         match (request.state, &request.cause, detail) {

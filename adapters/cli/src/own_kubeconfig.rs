@@ -55,7 +55,7 @@ fn refuse(file: &Path, rule: &str) -> anyhow::Error {
 
 type ReadFile<'a> = &'a dyn Fn(&str) -> io::Result<Vec<u8>>;
 
-/// One context, with its cluster and user. Errors name fields, files and rules, never content.
+/// One context, with its cluster and user. Errors name fields, entries, files and rules, never credentials.
 fn single(
     text: &Secret,
     context: Option<&str>,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
 
-use dcm_core::name::ClusterId;
+use dcm_core::name::LogicalCloudName;
 use dcm_core::status::{ContextStatus, LaneState, LaneStatus, ObjectState, RequestState};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use jiff::Timestamp;
@@ -17,106 +17,101 @@ const BARS_MAX: usize = 16;
 /// How often a bar's sign of life moves.
 const TICK: Duration = Duration::from_millis(120);
 
-/// Shows how far the clusters of an app context are.
+/// Shows how far the clusters of logical clouds are.
 pub(crate) struct Progress {
+    /// Lines about several clouds say which one they are about.
+    names_clouds: bool,
     shown: Shown,
-    /// What was last said of each cluster: a change is said once.
-    said: BTreeMap<ClusterId, String>,
 }
 
 enum Shown {
-    Bars { all: MultiProgress, bars: BTreeMap<ClusterId, ProgressBar>, others: Option<ProgressBar> },
-    Lines,
+    Bars(Bars),
+    /// What was last said of each cluster: only a change is said.
+    Lines(BTreeMap<String, String>),
+}
+
+/// A bar for each of the first clusters, and one that counts the others.
+struct Bars {
+    all: MultiProgress,
+    own: BTreeMap<String, ProgressBar>,
+    others: Option<ProgressBar>,
+    /// Whether each of the others is at its end.
+    ended: BTreeMap<String, bool>,
 }
 
 impl Progress {
-    /// Bars where standard error is a terminal, else lines.
-    pub(crate) fn new() -> Self {
+    /// For so many clouds: bars where standard error is a terminal, else lines.
+    pub(crate) fn new(clouds: usize) -> Self {
         let shown = if std::io::stderr().is_terminal() {
-            Shown::Bars { all: MultiProgress::new(), bars: BTreeMap::new(), others: None }
+            let (all, own) = (MultiProgress::new(), BTreeMap::new());
+            Shown::Bars(Bars { all, own, others: None, ended: BTreeMap::new() })
         } else {
-            Shown::Lines
+            Shown::Lines(BTreeMap::new())
         };
-        Self { shown, said: BTreeMap::new() }
+        Self { names_clouds: clouds > 1, shown }
     }
 
-    /// Shows a status.
-    pub(crate) fn show(&mut self, status: &ContextStatus, now: Timestamp) {
+    /// Shows the status of one cloud.
+    pub(crate) fn show(&mut self, cloud: &LogicalCloudName, status: &ContextStatus, now: Timestamp) {
         for (cluster, lane) in &status.lanes {
-            self.show_lane(cluster, lane, now);
-        }
-        if let Shown::Bars { others: Some(bar), bars, .. } = &self.shown {
-            let others = status.lanes.iter().filter(|(cluster, _)| !bars.contains_key(*cluster));
-            let (mut done, mut count) = (0, 0);
-            for (_, lane) in others {
-                count += 1;
-                done += u64::from(is_at_end(lane.state));
+            let title = if self.names_clouds { format!("{cloud} on {cluster}") } else { cluster.to_string() };
+            match &mut self.shown {
+                Shown::Lines(said) => say(said, title, lane),
+                Shown::Bars(bars) => bars.show(title, lane, now),
             }
-            bar.set_length(count);
-            bar.set_position(done);
-        }
-    }
-
-    fn show_lane(&mut self, cluster: &ClusterId, lane: &LaneStatus, now: Timestamp) {
-        match &mut self.shown {
-            Shown::Lines => {
-                let line = line_of(lane);
-                if self.said.get(cluster) != Some(&line) {
-                    // Nobody reads it when standard error is gone; the work goes on.
-                    let _ = writeln!(std::io::stderr(), "{cluster}: {line}");
-                    self.said.insert(cluster.clone(), line);
-                }
-            }
-            Shown::Bars { all, bars, others } => {
-                if let Some(bar) = bar_of(all, bars, others, cluster) {
-                    show_in(bar, lane, now);
-                }
-            }
-        }
-    }
-
-    /// Leaves what was shown on the screen.
-    pub(crate) fn finish(&mut self) {
-        if let Shown::Bars { bars, others, .. } = &self.shown {
-            bars.values().chain(others).for_each(ProgressBar::abandon);
         }
     }
 }
 
 impl Drop for Progress {
+    /// Leaves what was shown on the screen.
     fn drop(&mut self) {
-        self.finish();
-    }
-}
-
-fn bar_of<'a>(
-    all: &MultiProgress,
-    bars: &'a mut BTreeMap<ClusterId, ProgressBar>,
-    others: &mut Option<ProgressBar>,
-    cluster: &ClusterId,
-) -> Option<&'a ProgressBar> {
-    if !bars.contains_key(cluster) {
-        if bars.len() == BARS_MAX {
-            others.get_or_insert_with(|| new_bar(all, "other clusters"));
-            return None;
+        if let Shown::Bars(Bars { own, others, .. }) = &self.shown {
+            own.values().chain(others).for_each(ProgressBar::abandon);
         }
-        bars.insert(cluster.clone(), new_bar(all, &cluster.to_string()));
     }
-    bars.get(cluster)
 }
 
-fn new_bar(all: &MultiProgress, title: &str) -> ProgressBar {
+fn say(said: &mut BTreeMap<String, String>, title: String, lane: &LaneStatus) {
+    let line = line_of(lane);
+    if said.get(&title) != Some(&line) {
+        // Nobody reads it when standard error is gone; the work goes on.
+        let _ = writeln!(std::io::stderr(), "{title}: {line}");
+        said.insert(title, line);
+    }
+}
+
+impl Bars {
+    fn show(&mut self, title: String, lane: &LaneStatus, now: Timestamp) {
+        if let Some(bar) = self.own.get(&title) {
+            return show_in(bar, lane, now);
+        }
+        if self.own.len() < BARS_MAX {
+            let bar = new_bar(&self.all, title.clone());
+            show_in(&bar, lane, now);
+            self.own.insert(title, bar);
+            return;
+        }
+        self.ended.insert(title, is_at_end(lane.state));
+        let bar = self.others.get_or_insert_with(|| new_bar(&self.all, "other clusters".to_owned()));
+        bar.set_length(counted(self.ended.values(), |_| true));
+        bar.set_position(counted(self.ended.values(), |ended| **ended));
+    }
+}
+
+fn new_bar(all: &MultiProgress, title: String) -> ProgressBar {
     let style = ProgressStyle::with_template("{spinner} {prefix:24} [{bar:20}] {pos}/{len} {msg}");
-    let bar = ProgressBar::new(0).with_prefix(title.to_owned());
+    // First among the others, then drawn: it would draw itself elsewhere.
+    let bar = all.add(ProgressBar::new(0));
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
+    bar.set_prefix(title);
     bar.enable_steady_tick(TICK);
-    all.add(bar)
+    bar
 }
 
 fn show_in(bar: &ProgressBar, lane: &LaneStatus, now: Timestamp) {
-    let (done, all) = counted(lane);
-    bar.set_length(all);
-    bar.set_position(done);
+    bar.set_length(counted(steps(lane), |_| true));
+    bar.set_position(counted(steps(lane), |done| *done));
     let cause = lane.cause.as_ref().map(|cause| format!(" ({})", cause_text(cause, now)));
     bar.set_message(format!("{}{}", state_of(lane.state), cause.unwrap_or_default()));
     if is_at_end(lane.state) {
@@ -124,13 +119,16 @@ fn show_in(bar: &ProgressBar, lane: &LaneStatus, now: Timestamp) {
     }
 }
 
-/// Steps that are done, of those that are known.
-fn counted(lane: &LaneStatus) -> (u64, u64) {
+/// Which steps are done, of those that are known.
+fn steps(lane: &LaneStatus) -> impl Iterator<Item = bool> {
     let objects = lane.objects.iter().map(|object| {
         matches!(object.state, ObjectState::Applied | ObjectState::Adopted | ObjectState::Kept)
     });
-    let requests = lane.requests.iter().map(|request| request.state == RequestState::Issued);
-    objects.chain(requests).fold((0, 0), |(done, all), is_done| (done + u64::from(is_done), all + 1))
+    objects.chain(lane.requests.iter().map(|request| request.state == RequestState::Issued))
+}
+
+fn counted<T>(items: impl Iterator<Item = T>, counts: impl Fn(&T) -> bool) -> u64 {
+    items.fold(0, |count, item| count + u64::from(counts(&item)))
 }
 
 fn is_at_end(state: LaneState) -> bool {

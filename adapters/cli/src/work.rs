@@ -51,9 +51,8 @@ pub(crate) async fn bring_about(
     session: &Session,
     worked: &[Worked],
     timeout: Duration,
-    progress: Progress,
 ) -> anyhow::Result<End> {
-    let progress = Mutex::new(progress);
+    let progress = Mutex::new(Progress::new(worked.len()));
     let mut own = None;
     let end = tokio::select! {
         biased;
@@ -120,7 +119,7 @@ async fn settle(
         while let Some(event) = events.next().await {
             let event = event?;
             let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
-            progress.show(&event.context, session.now());
+            progress.show(&worked.cloud, &event.context, session.now());
             if event.context.progress != status::Progress::Working {
                 return Ok(event);
             }

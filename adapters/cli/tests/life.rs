@@ -4,14 +4,15 @@
 mod common;
 
 use std::io::{BufRead as _, Read as _};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
-use common::{Ran, UNREACHABLE, User};
+use common::{UNREACHABLE, User};
 
 const DOCUMENT: &str = "{apiVersion: dcm.internal/v1, kind: LogicalCloud, metadata: {name: c, description: first}, spec: {clusters: [{provider: p, cluster: c}]}}";
 
-/// Each look takes some milliseconds.
-const LOOKS_MAX: usize = 2000;
+fn interrupt(process: &Child) {
+    assert!(Command::new("kill").args(["-INT", &process.id().to_string()]).status().unwrap().success());
+}
 
 fn registered() -> User {
     let user = User::new();
@@ -40,12 +41,16 @@ fn an_interrupt_ends_the_waiting_with_code_130_and_what_was_accepted_stays() {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let child = command.spawn().unwrap();
-    let begun = (0..LOOKS_MAX).any(|_| user.run(["get"]).out.contains("instantiating"));
-    assert!(begun);
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    let ran = Ran::of(child.wait_with_output().unwrap());
-    assert!(ran.code == 130 && ran.err.contains("interrupted: it goes on when a worker runs"), "{ran:#?}");
+    let mut child = command.spawn().unwrap();
+    let mut said = std::io::BufReader::new(child.stderr.take().unwrap());
+    let mut text = String::new();
+    while !text.contains("p/c: ") {
+        assert_ne!(said.read_line(&mut text).unwrap(), 0, "{text}");
+    }
+    interrupt(&child);
+    said.read_to_string(&mut text).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(text.contains("interrupted: it goes on when a worker runs"), "{text}");
     assert!(user.run(["get", "c"]).done().contains("instantiating"));
 }
 
@@ -102,7 +107,7 @@ fn a_watched_status_ends_with_an_interrupt() {
     let mut shown = std::io::BufReader::new(child.stdout.take().unwrap());
     let mut text = String::new();
     shown.read_line(&mut text).unwrap();
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    interrupt(&child);
     shown.read_to_string(&mut text).unwrap();
     // Nothing changed, so it was shown once.
     assert_eq!(

@@ -38,7 +38,8 @@ fn one_of_two_clouds_gets_a_namespace_and_the_other_learns_whose_it_is() {
         };
         let said = &ran[1 - winner].err;
         let expected = format!(
-            "dcm: namespace n{round} of cluster p/c belongs to logical cloud {} of project default",
+            "dcm: logical cloud {}: namespace n{round} of cluster p/c belongs to logical cloud {} of project default",
+            clouds[1 - winner],
             clouds[winner]
         );
         assert!(said.contains(&expected), "round {round}: {said}");

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use dcm_sync::engine::{Acquire, Event, What};
-use futures::StreamExt as _;
+use dcm_sync::engine::{Acquire, Engine, Event, What};
+use futures::future::{FutureExt as _, select};
+use futures::stream::StreamExt as _;
 
 use crate::deployment::Deployment;
 
@@ -30,30 +31,24 @@ pub async fn serve(deployment: &Deployment, stop: impl Future<Output = ()>) -> R
     stopped
 }
 
-async fn stop_in_time(
-    engine: &dcm_sync::engine::Engine,
-    deployment: &Deployment,
-) -> Result<(), StopTimedOut> {
+async fn stop_in_time(engine: &Engine, deployment: &Deployment) -> Result<(), StopTimedOut> {
     let timeout = deployment.clock().sleep(STOP_TIMEOUT);
-    futures::future::select(Box::pin(engine.shutdown()), timeout).await;
+    select(Box::pin(engine.shutdown()), timeout).await;
     // Which of the two it was, the engine itself says.
-    futures::FutureExt::now_or_never(engine.stopped()).ok_or(StopTimedOut)
+    engine.stopped().now_or_never().ok_or(StopTimedOut)
 }
 
 /// Writes what the engine does to the log. A reader that fell behind begins again.
-async fn log_events(engine: dcm_sync::engine::Engine) {
-    let mut events = engine.events();
+async fn log_events(engine: Engine) {
     loop {
-        match events.next().await {
-            Some(event) => log(&event),
-            None => {
-                if futures::FutureExt::now_or_never(engine.stopped()).is_some() {
-                    return;
-                }
-                tracing::warn!("some events were not logged");
-                events = engine.events();
-            }
+        let mut events = engine.events();
+        while let Some(event) = events.next().await {
+            log(&event);
         }
+        if engine.stopped().now_or_never().is_some() {
+            return;
+        }
+        tracing::warn!("some events were not logged");
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use anyhow::Context as _;
 use dcm_core::document::Document;
-use dcm_core::logical_cloud::{LogicalCloud, LogicalCloudUid, MetadataDraft};
-use dcm_core::name::ProjectName;
+use dcm_core::logical_cloud::{LogicalCloud, LogicalCloudUid, MetadataDraft, ReferenceDraft};
+use dcm_core::name::{ClusterId, ProjectName};
 use dcm_core::refusal::{Checks, Path, Refusals};
 use dcm_core::render::naming::Identity;
 use dcm_core::service;
@@ -42,12 +43,15 @@ pub(crate) async fn hand_over(session: &Session, documents: Vec<Document>) -> an
     let mut worked = Vec::with_capacity(documents.len());
     for Document { project, draft, .. } in documents {
         ensure_project(session, &project).await?;
-        let cloud = clouds.put(&session.caller, &project, draft).await?.cloud;
+        let name = draft.metadata.name.clone();
+        let put = clouds.put(&session.caller, &project, draft).await;
+        let cloud = put.with_context(|| format!("logical cloud {name}"))?.cloud;
         let context = Identity::of(&cloud).context_id();
         worked.push(Worked { project, cloud: cloud.name().clone(), context });
     }
     for Worked { project, cloud, .. } in &worked {
-        let applied = clouds.apply(&session.caller, project, cloud).await?;
+        let applied = clouds.apply(&session.caller, project, cloud).await;
+        let applied = applied.with_context(|| format!("logical cloud {cloud}"))?;
         if applied.outcome == service::ApplyOutcome::Unchanged {
             output::note(format_args!("{cloud}: unchanged"));
         }
@@ -64,11 +68,7 @@ async fn check_registered(session: &Session, document: &Document) -> anyhow::Res
         match session.deployment.registered().get(&reference.cluster).await {
             Ok(_) => {}
             Err(service::Error::NotFound { .. }) => {
-                let index = position(
-                    document,
-                    reference.cluster.provider.as_str(),
-                    reference.cluster.cluster.as_str(),
-                );
+                let index = position(document, &reference.cluster);
                 let path = Path::root().field("spec").field("clusters").item(index).field("cluster");
                 checks.refuse(&path, &reference.cluster.to_string(), "is not registered (dcm cluster add)");
             }
@@ -76,12 +76,15 @@ async fn check_registered(session: &Session, document: &Document) -> anyhow::Res
         }
     }
     let checked: Result<(), Refusals> = checks.finish(Some(()));
-    Ok(checked?)
+    checked.with_context(|| format!("logical cloud {}", cloud.name()))
 }
 
-fn position(document: &Document, provider: &str, cluster: &str) -> usize {
-    let references = &document.draft.spec.clusters;
-    references.iter().position(|one| one.provider == provider && one.cluster == cluster).unwrap_or_default()
+/// Where the document refers to a cluster: a checked cloud has its references in another order.
+fn position(document: &Document, cluster: &ClusterId) -> usize {
+    let is_it = |one: &ReferenceDraft| {
+        one.provider == cluster.provider.as_str() && one.cluster == cluster.cluster.as_str()
+    };
+    document.draft.spec.clusters.iter().position(is_it).unwrap_or_default()
 }
 
 /// Makes the project when there is none of the name; one that is there stays as it is.

@@ -7,7 +7,6 @@ use crate::arguments::Waiting;
 use crate::exit::Exit;
 use crate::lane_tree::{Detail, cause_text};
 use crate::output;
-use crate::progress::Progress;
 use crate::session::Session;
 use crate::status_tree;
 use crate::work::{self, End, Worked};
@@ -21,7 +20,7 @@ pub(crate) async fn wait(session: &Session, worked: &[Worked], waiting: &Waiting
         print(session, &statuses(session, worked).await?)?;
         return Ok(Exit::Done);
     }
-    let end = work::bring_about(session, worked, waiting.timeout, Progress::new()).await?;
+    let end = work::bring_about(session, worked, waiting.timeout).await?;
     let statuses = statuses(session, worked).await?;
     print(session, &statuses)?;
     statuses.iter().for_each(|status| note_kept(session, status));

@@ -17,7 +17,6 @@ use super::apply;
 use crate::exit::Exit;
 use crate::lane_tree::Detail;
 use crate::output;
-use crate::progress::Progress;
 use crate::session::Session;
 use crate::status_tree;
 use crate::work::{self, Worked};
@@ -82,7 +81,7 @@ async fn play(clusters: usize) -> anyhow::Result<Figures> {
          apply: the example document payments.yaml\n"
     ))?;
     let worked = apply::hand_over(session, documents).await?;
-    work::bring_about(session, &worked, TIMEOUT, Progress::new()).await?;
+    work::bring_about(session, &worked, TIMEOUT).await?;
     let mut instantiated = 0;
     let mut proved = true;
     for one in &worked {
@@ -130,7 +129,7 @@ async fn terminate(session: &Session, worked: &[Worked]) -> anyhow::Result<()> {
         let clouds = session.deployment.clouds();
         clouds.terminate(&session.caller, project, cloud, Removal::default()).await?;
     }
-    work::bring_about(session, worked, TIMEOUT, Progress::new()).await?;
+    work::bring_about(session, worked, TIMEOUT).await?;
     for Worked { project, cloud, .. } in worked {
         let status = session.deployment.clouds().status(project, cloud).await?;
         output::print(&format!("{cloud}: {}\n\n", status.state))?;

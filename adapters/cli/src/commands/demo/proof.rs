@@ -50,12 +50,12 @@ pub(super) async fn show(world: &World, status: &CloudStatus) -> anyhow::Result<
             rows.push((question(verb, group, resource, place), shown.collect::<Vec<_>>()));
         }
     }
-    let elsewhere: Vec<usize> = users.values().map(|one| count_known_elsewhere(world, one)).collect();
-    confined &= elsewhere.iter().all(|count| *count == 0);
-    rows.push((
-        "be known to another cluster".to_owned(),
-        users.values().zip(elsewhere).map(|(one, count)| in_words(count, one.len())).collect(),
-    ));
+    if status.clusters.len() > 1 {
+        let elsewhere: Vec<usize> = users.values().map(|one| count_known_elsewhere(world, one)).collect();
+        confined &= elsewhere.iter().all(|count| *count == 0);
+        let shown = users.values().zip(elsewhere).map(|(one, count)| in_words(count, one.len()));
+        rows.push(("be known to another cluster".to_owned(), shown.collect()));
+    }
     output::print(&format!("\nwho may, by the issued credentials on {} clusters\n", status.clusters.len()))?;
     output::print(&table(users.keys(), &rows))?;
     Ok(confined && !useful.is_empty() && useful.iter().all(|useful| *useful))
