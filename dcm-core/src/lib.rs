@@ -14,6 +14,8 @@ pub mod name;
 pub mod pki;
 pub mod plan;
 pub mod port;
+#[cfg(feature = "logical-cloud")]
+pub mod preflight;
 pub mod refusal;
 #[cfg(feature = "logical-cloud")]
 pub mod render;

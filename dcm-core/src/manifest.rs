@@ -1,6 +1,7 @@
 //! Kubernetes objects as desired state: what is to be in a cluster, whatever its kind.
 
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -13,8 +14,15 @@ use crate::hash::ContentHash;
 pub const MANIFEST_BYTES_MAX: usize = 1024 * 1024;
 
 /// Group, version and kind of an object. The core group is the empty text.
+///
+/// Cheap to clone, and as large as a pointer: an engine keeps some for each object of each cluster.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct GroupVersionKind {
+#[serde(transparent)]
+pub struct GroupVersionKind(Arc<KindParts>);
+
+/// The parts of a [`GroupVersionKind`].
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct KindParts {
     /// API group, such as `rbac.authorization.k8s.io`; empty for the core group.
     pub group: Arc<str>,
     /// API version, such as `v1`.
@@ -27,7 +35,13 @@ impl GroupVersionKind {
     /// Puts the parts together.
     #[must_use]
     pub fn new(group: &str, version: &str, kind: &str) -> Self {
-        Self { group: group.into(), version: version.into(), kind: kind.into() }
+        Self::of_parts(group.into(), version.into(), kind.into())
+    }
+
+    /// Puts the parts together as they are.
+    #[must_use]
+    pub fn of_parts(group: Arc<str>, version: Arc<str>, kind: Arc<str>) -> Self {
+        Self(Arc::new(KindParts { group, version, kind }))
     }
 
     /// `apiVersion` as manifests spell it: `v1`, `apps/v1`.
@@ -47,6 +61,14 @@ impl GroupVersionKind {
     }
 }
 
+impl Deref for GroupVersionKind {
+    type Target = KindParts;
+
+    fn deref(&self) -> &KindParts {
+        &self.0
+    }
+}
+
 impl fmt::Display for GroupVersionKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.api_version(), self.kind)
@@ -54,8 +76,15 @@ impl fmt::Display for GroupVersionKind {
 }
 
 /// Names one object in one cluster. The API version is not part of it: one object answers under each served version.
+///
+/// Cheap to clone, and as large as a pointer, like [`GroupVersionKind`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct ObjectKey {
+#[serde(transparent)]
+pub struct ObjectKey(Arc<KeyParts>);
+
+/// The parts of an [`ObjectKey`].
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct KeyParts {
     /// API group.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub group: Arc<str>,
@@ -66,6 +95,28 @@ pub struct ObjectKey {
     pub namespace: Option<Arc<str>>,
     /// Name.
     pub name: Arc<str>,
+}
+
+impl ObjectKey {
+    /// Puts the parts together.
+    #[must_use]
+    pub fn new(group: Arc<str>, kind: Arc<str>, namespace: Option<Arc<str>>, name: Arc<str>) -> Self {
+        Self(Arc::new(KeyParts { group, kind, namespace, name }))
+    }
+
+    /// The key of an object of a kind.
+    #[must_use]
+    pub fn of_kind(kind: &GroupVersionKind, namespace: Option<&str>, name: &str) -> Self {
+        Self::new(kind.group.clone(), kind.kind.clone(), namespace.map(Into::into), name.into())
+    }
+}
+
+impl Deref for ObjectKey {
+    type Target = KeyParts;
+
+    fn deref(&self) -> &KeyParts {
+        &self.0
+    }
 }
 
 impl fmt::Display for ObjectKey {
@@ -139,12 +190,7 @@ impl Manifest {
         if canonical.len() > MANIFEST_BYTES_MAX {
             return Err(InvalidManifest { path: "", rule: "must be at most 1 MiB of JSON" });
         }
-        let key = ObjectKey {
-            group: kind.group.clone(),
-            kind: kind.kind.clone(),
-            namespace: text(&body["metadata"], "namespace").map(Into::into),
-            name: name.into(),
-        };
+        let key = ObjectKey::of_kind(&kind, text(&body["metadata"], "namespace"), name);
         let hash = ContentHash::of_bytes(canonical.as_bytes());
         Ok(Self(Arc::new(Inner { kind, key, hash, body })))
     }

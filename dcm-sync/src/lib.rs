@@ -10,5 +10,5 @@ pub mod runtime;
 #[cfg(feature = "sim")]
 pub mod sim;
 
-pub use contexts::Contexts;
+pub use contexts::{Contexts, WorkerSession};
 pub use record::WorkerId;

@@ -436,7 +436,7 @@ fn a_same_named_entry_without_our_mark_is_refused_with_its_name() {
 #[test]
 fn a_key_that_its_owner_added_survives_a_renewal() {
     let own = access_of("alice", &["east"], &certificate(None));
-    for (member, value) in [("client-key", "/home/alice/key.pem"), ("client-key-data", KEY)] {
+    for (member, value) in [("client-key", "/keys/alice.pem"), ("client-key-data", KEY)] {
         let mut file = merged(&json!({}), &own);
         file["users"][0]["user"][member] = json!(value);
         assert_eq!(merged(&file, &own)["users"][0]["user"][member], value);

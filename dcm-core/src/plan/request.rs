@@ -53,12 +53,7 @@ impl RequestWork {
 
 /// The object through which a certificate is asked for.
 pub(super) fn certificate_key(request: &CertificateRequest) -> ObjectKey {
-    ObjectKey {
-        group: CERTIFICATES.into(),
-        kind: "CertificateSigningRequest".into(),
-        namespace: None,
-        name: request.object_name.clone(),
-    }
+    ObjectKey::new(CERTIFICATES.into(), "CertificateSigningRequest".into(), None, request.object_name.clone())
 }
 
 /// The CertificateSigningRequest as a manifest, for the usages of a TLS client.
@@ -96,12 +91,7 @@ pub(super) fn desire(
     let (kind, key, work) = match request {
         Request::Token(request) => {
             let kind = GroupVersionKind::new("", "v1", "ServiceAccount");
-            let key = ObjectKey {
-                group: kind.group.clone(),
-                kind: kind.kind.clone(),
-                namespace: Some(request.namespace.clone()),
-                name: request.service_account.clone(),
-            };
+            let key = ObjectKey::of_kind(&kind, Some(&request.namespace), &request.service_account);
             (kind, key, RequestWork::Token { request: request.clone() })
         }
         Request::Certificate(request) => {

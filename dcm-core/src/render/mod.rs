@@ -34,6 +34,7 @@ mod tests;
 
 pub use credentials::{Credential, Credentials};
 pub use defaults::{DEFAULT_LIMITS, DEFAULT_REQUESTS};
+pub use users::SIGNER;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Serialize;

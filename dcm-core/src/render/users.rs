@@ -8,7 +8,7 @@ use crate::logical_cloud::{LifetimeSeconds, User, UserType};
 use super::{Context, Credential, Error, STAGE_BASE, STAGE_LAST, Steps, naming};
 
 /// The signer of client certificates that every Kubernetes API server trusts.
-pub(super) const SIGNER: &str = "kubernetes.io/kube-apiserver-client";
+pub const SIGNER: &str = "kubernetes.io/kube-apiserver-client";
 
 pub(super) fn render(context: &Context<'_>, steps: &mut Steps) -> Result<(), Error> {
     for user in context.cloud.users() {

@@ -1,5 +1,6 @@
 //! The use cases of logical clouds over a memory store, with a synchronizer that does as it is told.
 #![cfg(all(feature = "logical-cloud", feature = "pki"))]
+// An unwrap is an assertion here.
 #![allow(clippy::unwrap_used)]
 
 mod access;

@@ -5,17 +5,20 @@
 
 mod claims;
 mod status;
+mod workers;
 mod writing;
 
-use std::collections::BTreeMap;
+pub use workers::WorkerSession;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use dcm_core::app_context::{AppContext, CLUSTERS_MAX, Generation};
 use dcm_core::name::{ClusterId, ContextId};
-use dcm_core::port::store::{self, Document, Store, StoreExt, Version, Write};
+use dcm_core::port::store::{self, Change, Document, Store, StoreExt, Version, Write};
 use dcm_core::port::synchronizer::{Error, Removal, Results, StatusStream, Synchronizer};
-use dcm_core::status::{ContextStatus, Intent};
+use dcm_core::status::{ContextStatus, Intent, Progress};
 use futures::StreamExt as _;
 
 use crate::record::{self, Lane, Outcome, Root, path};
@@ -41,20 +44,33 @@ impl Contexts {
     /// # Errors
     /// [`Error`], among them [`Error::NotFound`] when the context is forgotten meanwhile.
     pub async fn wait_until_done(&self, id: &ContextId) -> Result<ContextStatus, Error> {
+        let not_found = || Error::NotFound { id: id.clone() };
         loop {
-            let mut statuses = self.watch(id).await?;
-            let mut seen = false;
-            while let Some(status) = statuses.next().await {
-                seen = true;
-                let status = status?;
-                if status.progress != dcm_core::status::Progress::Working {
-                    return Ok(status);
+            let mut changes = status::changes(self, id).await?;
+            while let Some(batch) = changes.next().await {
+                // With thousands of lanes a whole status after each change would cost more than the work.
+                if self.progress(id).await?.ok_or_else(not_found)? != Progress::Working {
+                    let status = self.status(id).await?.ok_or_else(not_found)?;
+                    if status.progress != Progress::Working {
+                        return Ok(status);
+                    }
+                }
+                if batch.contains(&Change::Lost) {
+                    break;
                 }
             }
-            if !seen {
-                return Err(Error::NotFound { id: id.clone() });
-            }
         }
+    }
+
+    /// How far a context is; none when there is no such context.
+    async fn progress(&self, id: &ContextId) -> Result<Option<Progress>, Error> {
+        let Some((root, _)) = self.root(id).await? else { return Ok(None) };
+        let mut progress = Progress::Done;
+        self.visit_lanes(id, &root, |cluster, lane| {
+            progress = status::progress_with(progress, &root, cluster, lane);
+        })
+        .await?;
+        Ok(Some(progress))
     }
 
     async fn root(&self, id: &ContextId) -> Result<Option<(Root, Version)>, Error> {
@@ -62,14 +78,34 @@ impl Contexts {
         Ok(Some((entry.document.read()?, entry.version)))
     }
 
-    async fn lanes(&self, id: &ContextId) -> Result<BTreeMap<ClusterId, Lane>, Error> {
-        let mut lanes = BTreeMap::new();
+    /// Visits the record of each lane, one at a time as there may be many, and then the clusters that have none yet.
+    async fn visit_lanes(
+        &self,
+        id: &ContextId,
+        root: &Root,
+        mut visit: impl FnMut(&ClusterId, Option<&Lane>) + Send,
+    ) -> Result<(), Error> {
+        let mut unrecorded: BTreeSet<&ClusterId> = root.clusters().collect();
         for entry in self.store.list_all(&path::lanes(id)).await? {
             if let Some(cluster) = path::cluster_of(&entry.path, 2) {
-                lanes.insert(cluster, entry.document.read()?);
+                unrecorded.remove(&cluster);
+                visit(&cluster, Some(&entry.document.read()?));
             }
         }
-        Ok(lanes)
+        unrecorded.into_iter().for_each(|cluster| visit(cluster, None));
+        Ok(())
+    }
+
+    async fn status_of(&self, id: &ContextId, root: &Root) -> Result<ContextStatus, Error> {
+        let mut whole = status::of_root(id, root);
+        self.visit_lanes(id, root, |cluster, lane| {
+            whole.progress = status::progress_with(whole.progress, root, cluster, lane);
+            if let Some(lane) = status::of_lane(root, cluster, lane) {
+                whole.lanes.insert(cluster.clone(), lane);
+            }
+        })
+        .await?;
+        Ok(whole)
     }
 
     /// Changes a root by compare-and-swap; `change` says whether there is something to write.
@@ -97,9 +133,13 @@ impl Contexts {
 
     /// An apply of what is wanted already. Where something is stuck, it asks for another try.
     async fn ask_again(&self, id: &ContextId, root: &Root) -> Result<Generation, Error> {
-        let lanes = self.lanes(id).await?;
-        let done = |cluster| lanes.get(cluster).is_some_and(|lane| lane.is_at(root.wanted(cluster)));
-        if root.clusters().all(done) {
+        let mut done = true;
+        self.visit_lanes(id, root, |cluster, lane| {
+            let wanted = root.wanted(cluster);
+            done &= wanted.is_none() || lane.is_some_and(|lane| lane.is_at(wanted));
+        })
+        .await?;
+        if done {
             return Ok(root.generation);
         }
         self.change(id, |root| {
@@ -157,8 +197,7 @@ impl Synchronizer for Contexts {
 
     async fn forget(&self, id: &ContextId) -> Result<(), Error> {
         let Some((root, version)) = self.root(id).await? else { return Ok(()) };
-        let status = status::of_context(id, &root, &self.lanes(id).await?);
-        let gone = root.intent == Intent::Absent && status.progress == dcm_core::status::Progress::Done;
+        let gone = root.intent == Intent::Absent && self.progress(id).await? == Some(Progress::Done);
         if !gone {
             return Err(Error::NotRemoved { id: id.clone() });
         }
@@ -178,7 +217,7 @@ impl Synchronizer for Contexts {
 
     async fn status(&self, id: &ContextId) -> Result<Option<ContextStatus>, Error> {
         let Some((root, _)) = self.root(id).await? else { return Ok(None) };
-        Ok(Some(status::of_context(id, &root, &self.lanes(id).await?)))
+        Ok(Some(self.status_of(id, &root).await?))
     }
 
     async fn results(&self, id: &ContextId) -> Result<Results, Error> {

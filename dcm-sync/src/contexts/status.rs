@@ -13,60 +13,56 @@ use dcm_core::status::{
     RequestStatus,
 };
 use futures::StreamExt as _;
-use futures::stream;
+use futures::stream::{self, BoxStream};
 
 use super::Contexts;
 use crate::record::{ActionRecord, Lane, Root, path};
 
-/// The status of a context: what its root wants beside what its lanes have recorded.
-pub(super) fn of_context(id: &ContextId, root: &Root, lanes: &BTreeMap<ClusterId, Lane>) -> ContextStatus {
-    let clusters: BTreeSet<&ClusterId> = root.clusters().chain(lanes.keys()).collect();
-    let statuses: BTreeMap<ClusterId, LaneStatus> = clusters
-        .into_iter()
-        .filter_map(|cluster| of_lane(root, cluster, lanes.get(cluster)).map(|lane| (cluster.clone(), lane)))
-        .collect();
-    let progress = progress(root, lanes);
+/// The status of a context of which no lane was looked at yet.
+pub(super) fn of_root(id: &ContextId, root: &Root) -> ContextStatus {
     ContextStatus {
         id: id.clone(),
         generation: root.generation,
         intent: root.intent,
         paused: root.paused,
-        progress,
-        lanes: statuses,
+        progress: Progress::Done,
+        lanes: BTreeMap::new(),
     }
 }
 
-fn progress(root: &Root, lanes: &BTreeMap<ClusterId, Lane>) -> Progress {
-    let clusters: BTreeSet<&ClusterId> = root.clusters().chain(lanes.keys()).collect();
-    let mut stuck = false;
-    for cluster in clusters {
-        let lane = lanes.get(cluster);
-        let wanted = root.wanted(cluster);
-        let done = lane.map_or(wanted.is_none(), |lane| lane.is_at(wanted));
-        if done {
-            continue;
-        }
-        let looked_at =
-            lane.filter(|lane| lane.attempt == root.attempt && lane.generation == root.generation);
-        let needs_somebody = |lane: &Lane| lane.causes.iter().any(|cause| cause.reason.needs_somebody());
-        if !looked_at.is_some_and(needs_somebody) {
-            return Progress::Working;
-        }
-        stuck = true;
+/// How far a context is with one more lane: as far as the lane with the most work left.
+pub(super) fn progress_with(
+    progress: Progress,
+    root: &Root,
+    cluster: &ClusterId,
+    lane: Option<&Lane>,
+) -> Progress {
+    match (progress, progress_of(root, cluster, lane)) {
+        (Progress::Working, _) | (_, Progress::Working) => Progress::Working,
+        (Progress::Stuck, _) | (_, Progress::Stuck) => Progress::Stuck,
+        (Progress::Done, Progress::Done) => Progress::Done,
     }
-    if stuck { Progress::Stuck } else { Progress::Done }
+}
+
+fn progress_of(root: &Root, cluster: &ClusterId, lane: Option<&Lane>) -> Progress {
+    let wanted = root.wanted(cluster);
+    if lane.map_or(wanted.is_none(), |lane| lane.is_at(wanted)) {
+        return Progress::Done;
+    }
+    let looked_at = lane.filter(|lane| lane.attempt == root.attempt && lane.generation == root.generation);
+    let needs_somebody = |lane: &Lane| lane.causes.iter().any(|cause| cause.reason.needs_somebody());
+    if looked_at.is_some_and(needs_somebody) { Progress::Stuck } else { Progress::Working }
 }
 
 /// A lane's status; none for a cluster that was removed and holds nothing that was kept.
-fn of_lane(root: &Root, cluster: &ClusterId, lane: Option<&Lane>) -> Option<LaneStatus> {
+pub(super) fn of_lane(root: &Root, cluster: &ClusterId, lane: Option<&Lane>) -> Option<LaneStatus> {
     let wanted = root.wanted(cluster);
     let lane = match lane {
         Some(lane) => lane,
         None => &Lane::untouched(jiff::Timestamp::UNIX_EPOCH),
     };
-    let still_named = root.clusters().any(|named| named == cluster);
     let finished = lane.is_at(wanted);
-    if wanted.is_none() && finished && lane.kept.is_empty() && !still_named {
+    if wanted.is_none() && finished && lane.kept.is_empty() && root.placed(cluster).is_none() {
         return None;
     }
     let observed_generation = if finished { root.generation } else { lane.generation };
@@ -137,7 +133,7 @@ fn unrecorded(lane: &Lane) -> impl Iterator<Item = ObjectStatus> {
 }
 
 fn kept(name: &Arc<str>, lane: &Lane) -> ObjectStatus {
-    let key = ObjectKey { group: "".into(), kind: "Namespace".into(), namespace: None, name: name.clone() };
+    let key = ObjectKey::new("".into(), "Namespace".into(), None, name.clone());
     let count = lane.kept.get(name).copied().unwrap_or(0);
     let cause = Cause {
         reason: Reason::HasContents,
@@ -174,12 +170,7 @@ fn steps<'a>(root: &'a Root, cluster: &ClusterId) -> impl Iterator<Item = &'a Ac
 /// Follows a context: a status now, and one after each change of its root or lanes. Changes that come while a status
 /// is read are joined. Ends when the context is gone.
 pub(super) async fn follow(contexts: Contexts, id: ContextId) -> Result<StatusStream, Error> {
-    let root_folder = Prefix::below(&path::context_folder(&id));
-    let roots = contexts.store.watch(&root_folder).await?;
-    let lanes = contexts.store.watch(&path::lanes(&id)).await?;
-    let changes = stream::select(roots, lanes).ready_chunks(CHANGES_JOINED_MAX);
-    let first = stream::iter([Vec::new()]);
-    let statuses = first.chain(changes).scan(false, move |lost, batch| {
+    let statuses = changes(&contexts, &id).await?.scan(false, move |lost, batch| {
         // A lost watch ends the stream after one more status; the caller watches again.
         let ended = std::mem::replace(lost, batch.contains(&Change::Lost));
         let (contexts, id) = (contexts.clone(), id.clone());
@@ -191,6 +182,19 @@ pub(super) async fn follow(contexts: Contexts, id: ContextId) -> Result<StatusSt
         }
     });
     Ok(statuses.boxed())
+}
+
+/// The changes of a context's root and lanes, those together that came together; the first are none, for what is
+/// there already.
+pub(super) async fn changes(
+    contexts: &Contexts,
+    id: &ContextId,
+) -> Result<BoxStream<'static, Vec<Change>>, Error> {
+    let root_folder = Prefix::below(&path::context_folder(id));
+    let roots = contexts.store.watch(&root_folder).await?;
+    let lanes = contexts.store.watch(&path::lanes(id)).await?;
+    let changes = stream::select(roots, lanes).ready_chunks(CHANGES_JOINED_MAX);
+    Ok(stream::iter([Vec::new()]).chain(changes).boxed())
 }
 
 /// How many changes one status may answer at most.

@@ -1,6 +1,6 @@
 //! Promises about `create` and `get`.
 
-use dcm_core::manifest::{GroupVersionKind, ObjectKey};
+use dcm_core::manifest::GroupVersionKind;
 use dcm_core::port::cluster::{Deletion, Error, Selection};
 use futures::StreamExt as _;
 use serde_json::{Value, json};
@@ -103,7 +103,7 @@ pub async fn a_kind_that_is_not_served_is_unknown(subject: &Subject) {
         "metadata": {"name": "n", "namespace": namespace},
     });
     let (cluster, call) = (&subject.cluster, &subject.call);
-    let key = ObjectKey { ..key(&body) };
+    let key = key(&body);
     let selection = Selection { kind: unknown.clone(), owner: call.owner.clone() };
     let watched = match cluster.watch(call, &selection).await {
         Err(error) => Some(error),
@@ -170,4 +170,25 @@ pub async fn defaults_are_filled_in_as_kubernetes_does(subject: &Subject) {
     let made = subject.there(&subject.namespace_body("defaults")).await;
     assert_eq!(made.body["metadata"]["labels"]["kubernetes.io/metadata.name"], namespace.as_str());
     subject.clean_up("defaults").await;
+}
+
+/// A list or map that is empty is not written, or null: a comparison must not see a difference there.
+pub async fn what_is_empty_is_written_as_kubernetes_does(subject: &Subject) {
+    let namespace = subject.namespace("empty").await;
+    let rbac = |kind: &str| {
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": kind,
+            "metadata": {"name": "e", "namespace": namespace},
+        })
+    };
+    let (mut role, mut binding) = (rbac("Role"), rbac("RoleBinding"));
+    role["rules"] = json!([]);
+    binding["subjects"] = json!([]);
+    binding["roleRef"] = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "e"});
+    assert_eq!(subject.create(&role).await.body["rules"], Value::Null);
+    assert_eq!(subject.create(&binding).await.body.get("subjects"), None);
+    let map = subject.create(&config_map(&namespace, "e", &json!({}))).await;
+    assert_eq!(map.body.get("data"), None);
+    subject.clean_up("empty").await;
 }

@@ -130,6 +130,31 @@ pub async fn update_keeps_what_others_wrote(subject: &Subject) {
     subject.clean_up("others").await;
 }
 
+/// What another changed since is theirs, and stays when the manifest doesn't say it any more.
+pub async fn update_leaves_what_another_changed(subject: &Subject) {
+    let namespace = subject.namespace("changed").await;
+    let body = config_map(&namespace, "c", &json!({"color": "red", "size": "1"}));
+    subject.create(&body).await;
+    subject.edit(&body, json!({"data": {"color": "blue"}})).await;
+    let without = config_map(&namespace, "c", &json!({"size": "2"}));
+    let updated = must(subject.update(&without, false).await, "update");
+    assert_eq!(updated.body["data"], json!({"color": "blue", "size": "2"}));
+    subject.clean_up("changed").await;
+}
+
+/// What another wrote and the manifest said too, with the same value, stays when the manifest doesn't say it any more.
+pub async fn update_leaves_what_was_shared_with_another(subject: &Subject) {
+    let namespace = subject.namespace("shared").await;
+    let body = config_map(&namespace, "c", &json!({"size": "1"}));
+    subject.create(&body).await;
+    subject.edit(&body, json!({"data": {"color": "blue"}})).await;
+    let both = config_map(&namespace, "c", &json!({"color": "blue", "size": "1"}));
+    must(subject.update(&both, false).await, "an update to what the other wrote");
+    let updated = must(subject.update(&body, false).await, "update");
+    assert_eq!(updated.body["data"], json!({"color": "blue", "size": "1"}));
+    subject.clean_up("shared").await;
+}
+
 /// A field that another manager holds with another value is a `FieldConflict` that names both, and nothing changes;
 /// with the same value there is no conflict.
 pub async fn update_without_force_reports_the_other_manager(subject: &Subject) {

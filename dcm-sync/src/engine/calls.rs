@@ -32,7 +32,7 @@ pub(super) async fn within<T>(
 pub(super) async fn call(client: Arc<dyn Cluster>, clock: Arc<dyn Clock>, asked: ClusterCall) -> Outcome {
     let ClusterCall { ticket, call, request, limit, .. } = asked;
     let answer = within(&*clock, limit, send(&*client, &call, &request)).await;
-    Outcome::Input(Input::Replied(ticket, answer))
+    Outcome::Input(Box::new(Input::Replied(ticket, answer)))
 }
 
 async fn send(
@@ -62,7 +62,7 @@ async fn send(
 
 pub(super) async fn load_lane(store: Arc<dyn Store>, id: LaneId) -> Outcome {
     let loaded = read_lane(&*store, &id).await;
-    Outcome::Input(Input::LaneLoaded(id, loaded))
+    Outcome::Input(Box::new(Input::LaneLoaded(id, loaded)))
 }
 
 async fn read_lane(store: &dyn Store, id: &LaneId) -> Result<Option<(record::Lane, Version)>, store::Error> {
@@ -74,7 +74,7 @@ async fn read_lane(store: &dyn Store, id: &LaneId) -> Result<Option<(record::Lan
 
 pub(super) async fn save_lane(store: Arc<dyn Store>, save: Box<SaveLane>) -> Outcome {
     let saved = saving::save_lane(&*store, &save).await;
-    Outcome::Input(Input::LaneSaved(save.id, saved))
+    Outcome::Input(Box::new(Input::LaneSaved(save.id, saved)))
 }
 
 pub(super) async fn save_session(
@@ -84,7 +84,7 @@ pub(super) async fn save_session(
     version: Option<Version>,
 ) -> Outcome {
     let saved = put(&*store, path::worker(&worker), &record, version).await;
-    Outcome::Input(Input::SessionSaved(saved))
+    Outcome::Input(Box::new(Input::SessionSaved(saved)))
 }
 
 pub(super) async fn delete_session(store: Arc<dyn Store>, worker: WorkerId, version: Version) -> Outcome {
@@ -103,7 +103,7 @@ pub(super) async fn save_shard(
     version: Option<Version>,
 ) -> Outcome {
     let saved = put(&*store, path::shard(&cluster), &record, version).await;
-    Outcome::Input(Input::ShardSaved(cluster, saved))
+    Outcome::Input(Box::new(Input::ShardSaved(cluster, saved)))
 }
 
 async fn put<T: serde::Serialize>(

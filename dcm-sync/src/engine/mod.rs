@@ -26,6 +26,7 @@ mod machine;
 mod options;
 mod saving;
 mod shell;
+mod telling;
 
 use std::future::Future;
 use std::sync::Arc;

@@ -13,7 +13,7 @@ use dcm_core::port::cluster::{self, Call, Cluster, ClusterUid, Clusters, Fence, 
 use dcm_core::port::store::Store;
 use futures::channel::mpsc;
 use futures::future::{self, AbortHandle, BoxFuture, Either, FutureExt as _};
-use futures::stream::{self, Abortable, BoxStream, FuturesUnordered, SelectAll, StreamExt as _};
+use futures::stream::{Abortable, BoxStream, FuturesUnordered, SelectAll, StreamExt as _};
 use jiff::Timestamp;
 
 use super::Command;
@@ -23,6 +23,7 @@ use super::follow::{Followed, follow};
 use super::io::{Effect, Epoch, Input};
 use super::machine::Machine;
 use super::options::Options;
+use super::telling::{Telling, Told};
 use crate::contexts;
 use crate::record::path;
 
@@ -36,7 +37,7 @@ pub(crate) struct Ports {
 
 /// What a finished task leaves.
 pub(super) enum Outcome {
-    Input(Input),
+    Input(Box<Input>),
     Connected(ClusterId, Epoch, Result<(Arc<dyn Cluster>, ClusterUid), cluster::Error>),
     Watching(ClusterId, Epoch, GroupVersionKind, Result<Watch, cluster::Error>),
     Nothing,
@@ -46,13 +47,10 @@ pub(super) enum Outcome {
 enum Woken {
     Command(Option<Command>),
     Task(Outcome),
-    Told(Told),
+    Told(Box<Told>),
     Followed(Part, Followed),
     Time,
 }
-
-/// What a watch of a cluster told.
-type Told = (ClusterId, Epoch, GroupVersionKind, Result<Option<cluster::WatchEvent>, cluster::Error>);
 
 /// The parts of the store that are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -73,7 +71,7 @@ pub(crate) struct Shell {
     commands_open: bool,
     subscribers: Vec<mpsc::Sender<Event>>,
     tasks: FuturesUnordered<BoxFuture<'static, Outcome>>,
-    watches: SelectAll<BoxStream<'static, Told>>,
+    watches: SelectAll<Abortable<Telling>>,
     aborts: BTreeMap<ClusterId, Vec<AbortHandle>>,
     followed: SelectAll<BoxStream<'static, (Part, Followed)>>,
     listed: BTreeSet<Part>,
@@ -123,7 +121,8 @@ impl Shell {
             match self.wait().await {
                 Woken::Command(command) => self.command(command),
                 Woken::Task(outcome) => self.finished(outcome),
-                Woken::Told((cluster, epoch, kind, told)) => {
+                Woken::Told(told) => {
+                    let (cluster, epoch, kind, told) = *told;
                     self.tell(Input::Watched(cluster, epoch, kind, told));
                 }
                 Woken::Followed(part, change) => self.changed(part, change),
@@ -151,7 +150,7 @@ impl Shell {
         futures::select_biased! {
             command = command => Woken::Command(command),
             outcome = self.tasks.select_next_some() => Woken::Task(outcome),
-            told = self.watches.select_next_some() => Woken::Told(told),
+            told = self.watches.select_next_some() => Woken::Told(Box::new(told)),
             change = self.followed.select_next_some() => Woken::Followed(change.0, change.1),
             () = timer => Woken::Time,
         }
@@ -195,7 +194,7 @@ impl Shell {
             (Part::Shards, Followed::Put(entry)) => {
                 match (path::cluster_of(&entry.path, 1), entry.document.read()) {
                     (Some(cluster), Ok(record)) => {
-                        self.tell(Input::ShardChanged(cluster, Some((record, entry.version))))
+                        self.tell(Input::ShardChanged(cluster, Some((record, entry.version))));
                     }
                     _ => tracing::warn!(path = %entry.path, "a shard's record can't be read"),
                 }
@@ -226,7 +225,7 @@ impl Shell {
 
     fn finished(&mut self, outcome: Outcome) {
         match outcome {
-            Outcome::Input(input) => self.tell(input),
+            Outcome::Input(input) => self.tell(*input),
             Outcome::Connected(cluster, epoch, Ok((client, uid))) => {
                 self.clients.insert(cluster.clone(), (epoch, client));
                 self.tell(Input::Connected(cluster, epoch, Ok(uid)));
@@ -248,10 +247,7 @@ impl Shell {
         }
         let (abort, registration) = AbortHandle::new_pair();
         self.aborts.entry(cluster.clone()).or_default().push(abort);
-        let end = stream::iter([Ok(None)]);
-        let told = watch.map(|event| event.map(Some)).chain(end);
-        let told = told.map(move |told| (cluster.clone(), epoch, kind.clone(), told));
-        self.watches.push(Abortable::new(told, registration).boxed());
+        self.watches.push(Abortable::new(Telling::new(cluster, epoch, kind, watch), registration));
     }
 
     fn tell(&mut self, input: Input) {
@@ -269,7 +265,7 @@ impl Shell {
             Effect::Stopped => return self.stopped = true,
             Effect::LoadContext(id) => async move {
                 let loaded = contexts::load(&*store, &id).await;
-                Outcome::Input(Input::ContextLoaded(id, loaded))
+                Outcome::Input(Box::new(Input::ContextLoaded(id, loaded)))
             }
             .boxed(),
             Effect::LoadLane(id) => calls::load_lane(store, id).boxed(),

@@ -136,9 +136,11 @@ impl Root {
 
     /// The bundle that a cluster is to hold; none when it is to hold nothing of this context.
     pub(crate) fn wanted(&self, cluster: &ClusterId) -> Option<ContentHash> {
-        if self.intent == Intent::Absent {
-            return None;
-        }
+        if self.intent == Intent::Absent { None } else { self.placed(cluster) }
+    }
+
+    /// The bundle that a cluster is named with, wanted or being removed.
+    pub(crate) fn placed(&self, cluster: &ClusterId) -> Option<ContentHash> {
         let mut placements = self.placements.iter();
         placements.find(|(_, clusters)| clusters.binary_search(cluster).is_ok()).map(|(hash, _)| *hash)
     }
@@ -290,11 +292,8 @@ mod objects {
     }
 
     fn restore(record: ObjectRecord) -> (ObjectKey, Recorded) {
-        let kind = GroupVersionKind {
-            group: record.key.group.clone(),
-            version: record.version,
-            kind: record.key.kind.clone(),
-        };
+        let (group, kind) = (record.key.group.clone(), record.key.kind.clone());
+        let kind = GroupVersionKind::of_parts(group, record.version, kind);
         let recorded = Recorded {
             kind,
             uid: record.uid,

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use super::kind::Kind;
 use super::lifecycle::condition;
-use super::object::{Stored, later, read_time, time};
+use super::object::{later, read_time, time};
 use super::schedule::{Due, Task};
 use super::server::{Server, locate};
 use super::signer::{Refusal, Signer, SigningRequest};
@@ -37,9 +37,8 @@ impl Server {
     pub fn set_signer(&mut self, signer: Option<Arc<dyn Signer>>) {
         self.signer = signer;
         let waits =
-            |stored: &&Stored| condition(stored.body(), "Approved").is_some() && !is_signed(stored.body());
-        let waiting: Vec<Object> =
-            self.objects.values().filter(waits).map(|stored| stored.object.clone()).collect();
+            |object: &Object| condition(&object.body, "Approved").is_some() && !is_signed(&object.body);
+        let waiting: Vec<Object> = self.objects().filter(waits).collect();
         for object in &waiting {
             self.schedule_issuing(object);
         }
@@ -49,10 +48,11 @@ impl Server {
         let kind = Kind::named("CertificateSigningRequest");
         let (_, key) = locate(&kind.gvk, key)?;
         let stored = self.observed(&key, observed)?;
-        if condition(stored.body(), "Approved").is_some() {
-            return Ok(stored.object.clone());
+        let body = stored.state.body();
+        if condition(&body, "Approved").is_some() {
+            return Ok(stored.state.object());
         }
-        if condition(stored.body(), "Denied").is_some() {
+        if condition(&body, "Denied").is_some() {
             return Err(invalid("status.conditions: is denied already"));
         }
         let object = self.decide(&key, "Approved", "ApprovedByDcm", "approved for an app context")?;
@@ -68,7 +68,7 @@ impl Server {
     /// Adds a condition.
     fn decide(&mut self, key: &ObjectKey, name: &str, reason: &str, message: &str) -> Result<Object, Error> {
         let stored = self.objects.get(key).ok_or(Error::NotFound)?;
-        let (kind, mut body, owners) = (stored.kind, stored.body().clone(), stored.owners.clone());
+        let (kind, mut body, owners) = (stored.state.kind, stored.state.body(), stored.owners.clone());
         let at = time(self.now);
         let condition = json!({
             "type": name, "status": "True", "reason": reason, "message": message,
@@ -88,10 +88,10 @@ impl Server {
         let (Some(stored), Some(signer)) = (self.objects.get(key), self.signer.clone()) else {
             return;
         };
-        if is_signed(stored.body()) || stored.body()["spec"]["signerName"] != CLIENT_SIGNER {
+        let (kind, mut body, owners) = (stored.state.kind, stored.state.body(), stored.owners.clone());
+        if is_signed(&body) || body["spec"]["signerName"] != CLIENT_SIGNER {
             return;
         }
-        let (kind, mut body, owners) = (stored.kind, stored.body().clone(), stored.owners.clone());
         match signed(&*signer, &body["spec"], self.now, self.draw()) {
             Ok(certificate) => {
                 body["status"]["certificate"] = STANDARD.encode(certificate).into();
@@ -116,7 +116,7 @@ impl Server {
 
     pub(super) fn clean(&mut self, key: &ObjectKey) {
         // Another look was scheduled when its deadline changed.
-        if self.objects.get(key).is_some_and(|stored| deadline(stored.body()) < self.now) {
+        if self.objects.get(key).is_some_and(|stored| deadline(&stored.state.body()) < self.now) {
             let deleted = self.delete_now(key);
             debug_assert!(deleted.is_ok(), "the request was there just now");
         }

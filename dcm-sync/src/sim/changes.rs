@@ -2,16 +2,19 @@
 
 use std::collections::VecDeque;
 
-use dcm_core::port::cluster::{Error, Object, Selection, WatchEvent};
+use dcm_core::port::cluster::{Error, Selection, WatchEvent};
 use jiff::Timestamp;
 
-/// One change of one object.
+use super::object::State;
+
+/// A change as those see it who select the owner of its state. One revision has two when an object changes its owner:
+/// for one it is gone, for the other it is there.
 #[derive(Debug)]
 struct Change {
-    revision: u64,
     at: Timestamp,
-    before: Option<Object>,
-    after: Option<Object>,
+    is_gone: bool,
+    /// Under the revision of the change; of what is gone the last state.
+    state: State,
 }
 
 /// How far a watch has seen after a look, and what it saw at which time.
@@ -26,16 +29,10 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    pub(super) fn add(
-        &mut self,
-        (revision, at): (u64, Timestamp),
-        before: Option<Object>,
-        after: Option<Object>,
-        changes_max: usize,
-    ) {
-        self.lines.push_back(Change { revision, at, before, after });
+    pub(super) fn add(&mut self, at: Timestamp, is_gone: bool, state: State, changes_max: usize) {
+        self.lines.push_back(Change { at, is_gone, state });
         while self.lines.len() > changes_max {
-            self.forgotten = self.lines.pop_front().map_or(self.forgotten, |change| change.revision);
+            self.forgotten = self.lines.pop_front().map_or(self.forgotten, |change| change.state.revision);
         }
     }
 
@@ -44,30 +41,18 @@ impl Changes {
         if after < self.forgotten {
             return Err(Error::Gone);
         }
-        let start = self.lines.partition_point(|change| change.revision <= after);
-        for change in self.lines.range(start..) {
-            if let Some(event) = change.as_seen_by(selection) {
-                return Ok((change.revision, Some((change.at, event))));
-            }
+        let start = self.lines.partition_point(|change| change.state.revision <= after);
+        if let Some(change) = self.lines.range(start..).find(|change| selects(selection, &change.state)) {
+            let object = change.state.object();
+            let event =
+                if change.is_gone { WatchEvent::Deleted(object) } else { WatchEvent::Applied(object) };
+            return Ok((change.state.revision, Some((change.at, event))));
         }
-        Ok((self.lines.back().map_or(after, |change| change.revision.max(after)), None))
-    }
-}
-
-impl Change {
-    /// What leaves the selection is deleted for whoever watches it.
-    fn as_seen_by(&self, selection: &Selection) -> Option<WatchEvent> {
-        let seen = |object: &&Object| selects(selection, object);
-        match (self.before.as_ref().filter(seen), self.after.as_ref().filter(seen)) {
-            (_, Some(after)) => Some(WatchEvent::Applied(after.clone())),
-            (Some(before), None) => Some(WatchEvent::Deleted(before.clone())),
-            (None, None) => None,
-        }
+        Ok((self.lines.back().map_or(after, |change| change.state.revision.max(after)), None))
     }
 }
 
 /// True when a selection sees an object.
-pub(super) fn selects(selection: &Selection, object: &Object) -> bool {
-    let label = &object.body["metadata"]["labels"][dcm_core::port::cluster::LABEL_OWNER];
-    object.kind == selection.kind && label.as_str() == Some(selection.owner.as_str())
+pub(super) fn selects(selection: &Selection, state: &State) -> bool {
+    state.kind.gvk == selection.kind && state.owner.as_deref() == Some(selection.owner.as_str())
 }

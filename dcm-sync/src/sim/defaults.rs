@@ -22,7 +22,56 @@ pub(super) fn fill(kind: &Kind, body: &mut Value) -> Result<(), NoQuantity> {
         _ => {}
     }
     drop_nulls(body);
+    drop_empty(kind, body);
     Ok(())
+}
+
+/// Lists and maps that Kubernetes does not write when they are empty.
+const UNWRITTEN: [&str; 11] = [
+    "/metadata/labels",
+    "/metadata/annotations",
+    "/metadata/finalizers",
+    "/data",
+    "/binaryData",
+    "/secrets",
+    "/imagePullSecrets",
+    "/subjects",
+    "/spec/hard",
+    "/spec/ingress",
+    "/spec/egress",
+];
+
+/// What is empty is not written, or written as null: so it is compared with a manifest.
+fn drop_empty(kind: &Kind, body: &mut Value) {
+    for path in UNWRITTEN {
+        if let Some((parent, name)) = path.rsplit_once('/') {
+            drop_if_empty(body.pointer_mut(parent), name);
+        }
+    }
+    let list = match &*kind.gvk.kind {
+        "Role" | "ClusterRole" => member(body, "rules"),
+        "LimitRange" => member(member(body, "spec"), "limits"),
+        _ => return,
+    };
+    if list.as_array().is_none_or(Vec::is_empty) {
+        *list = Value::Null;
+    }
+    for item in items(list) {
+        let names: Vec<String> = item.as_object().into_iter().flat_map(Map::keys).cloned().collect();
+        names.iter().for_each(|name| drop_if_empty(Some(item), name));
+    }
+}
+
+fn drop_if_empty(parent: Option<&mut Value>, name: &str) {
+    let Some(members) = parent.and_then(Value::as_object_mut) else { return };
+    let is_empty = match members.get(name) {
+        Some(Value::Array(items)) => items.is_empty(),
+        Some(Value::Object(members)) => members.is_empty(),
+        _ => false,
+    };
+    if is_empty {
+        members.remove(name);
+    }
 }
 
 /// Null says *not set*; it is not stored.
@@ -89,12 +138,13 @@ fn limits(body: &mut Value) -> Result<(), NoQuantity> {
 
 fn network_policy(body: &mut Value) {
     let mut types = vec!["Ingress"];
-    if body["spec"]["egress"].is_array() {
+    if body["spec"]["egress"].as_array().is_some_and(|rules| !rules.is_empty()) {
         types.push("Egress");
     }
-    or_insert(member(body, "spec"), &json!({"policyTypes": types}));
+    or_insert(member(body, "spec"), &json!({"podSelector": {}, "policyTypes": types}));
     for direction in ["ingress", "egress"] {
         for rule in items(member(member(body, "spec"), direction)) {
+            ["from", "to", "ports"].iter().for_each(|name| drop_if_empty(Some(rule), name));
             for port in items(member(rule, "ports")) {
                 or_insert(port, &json!({"protocol": "TCP"}));
             }
@@ -222,5 +272,21 @@ mod tests {
         assert_eq!(body["spec"]["policyTypes"], json!(["Ingress", "Egress"]));
         assert_eq!(body["spec"]["egress"][0]["ports"][0]["protocol"], "TCP");
         assert_eq!(body["spec"].get("ingress"), None);
+    }
+
+    #[test]
+    fn what_is_empty_is_not_written_or_is_null() {
+        let role = filled("Role", json!({"rules": [], "metadata": {"labels": {}}}));
+        assert_eq!(role, json!({"rules": null, "metadata": {}}));
+        let rule = json!({"apiGroups": [""], "resources": ["pods"], "resourceNames": [], "verbs": ["get"]});
+        let role = filled("Role", json!({"rules": [rule]}));
+        assert_eq!(role["rules"], json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]));
+        assert_eq!(filled("ResourceQuota", json!({"spec": {"hard": {}}})), json!({"spec": {}}));
+        assert_eq!(filled("ConfigMap", json!({"data": {}})), json!({}));
+        assert_eq!(filled("LimitRange", json!({})), json!({"spec": {"limits": null}}));
+        assert_eq!(
+            filled("NetworkPolicy", json!({"spec": {"egress": []}}))["spec"]["policyTypes"],
+            json!(["Ingress"])
+        );
     }
 }

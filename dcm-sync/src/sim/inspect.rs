@@ -8,7 +8,7 @@ use dcm_core::port::cluster::{Access, CONTENTS_SAMPLE_MAX, Call, ClusterUid, Con
 use serde_json::Value;
 
 use super::kind::Kind;
-use super::object::Stored;
+use super::object::State;
 use super::rbac::{self, Identity, Rights, Roles};
 use super::request::RequestLog;
 use super::server::{Server, key_of, locate};
@@ -18,8 +18,7 @@ impl Server {
     #[must_use]
     pub fn uid(&self) -> ClusterUid {
         let kind = Kind::named("Namespace");
-        let uid =
-            self.objects.get(&key_of(kind, None, "kube-system")).map(|stored| stored.object.uid.clone());
+        let uid = self.objects.get(&key_of(kind, None, "kube-system")).map(|stored| stored.state.uid.clone());
         ClusterUid(uid.unwrap_or_default())
     }
 
@@ -27,14 +26,14 @@ impl Server {
     ///
     /// # Errors
     /// [`Error::UnknownKind`].
-    pub fn object(&self, kind: &GroupVersionKind, key: &ObjectKey) -> Result<Option<&Object>, Error> {
+    pub fn object(&self, kind: &GroupVersionKind, key: &ObjectKey) -> Result<Option<Object>, Error> {
         let (_, key) = locate(kind, key)?;
-        Ok(self.objects.get(&key).map(|stored| &stored.object))
+        Ok(self.objects.get(&key).map(|stored| stored.state.object()))
     }
 
     /// All objects, in the order of their keys.
-    pub fn objects(&self) -> impl Iterator<Item = &Object> {
-        self.objects.values().map(|stored| &stored.object)
+    pub fn objects(&self) -> impl Iterator<Item = Object> {
+        self.objects.values().map(|stored| stored.state.object())
     }
 
     /// The field managers that own anything of an object.
@@ -84,8 +83,12 @@ impl Server {
     }
 
     pub(super) fn contents(&self, call: &Call, namespace: &str) -> Contents {
-        let inside = || self.objects().filter(|object| object.key.namespace.as_deref() == Some(namespace));
-        let uids: BTreeSet<&str> = inside().map(|object| &*object.uid).collect();
+        let states = self.objects.values().map(|stored| &stored.state);
+        let inside: Vec<Object> = states
+            .filter(|state| state.key.namespace.as_deref() == Some(namespace))
+            .map(State::object)
+            .collect();
+        let uids: BTreeSet<&str> = inside.iter().map(|object| &*object.uid).collect();
         let is_owned = |object: &Object| {
             let owners = object.body["metadata"]["ownerReferences"].as_array();
             owners
@@ -99,7 +102,8 @@ impl Server {
                 marks.owner == call.owner && Some(&marks.context) == call.context.as_ref()
             })
         };
-        let others = inside()
+        let others = inside
+            .iter()
             .filter(|object| !is_kubernetes_own(&object.key) && !is_ours(object) && !is_owned(object));
         let mut contents = Contents::default();
         for object in others {
@@ -113,14 +117,15 @@ impl Server {
 }
 
 impl Roles for Server {
-    fn all<'a>(&'a self, kind: &str, namespace: Option<&str>) -> Vec<&'a Value> {
-        let is_meant =
-            |stored: &&Stored| stored.kind.is(kind) && stored.object.key.namespace.as_deref() == namespace;
-        self.objects.values().filter(is_meant).map(Stored::body).collect()
+    fn all(&self, kind: &str, namespace: Option<&str>) -> Vec<Value> {
+        let states = self.objects.values().map(|stored| &stored.state);
+        let is_meant = |state: &&State| state.kind.is(kind) && state.key.namespace.as_deref() == namespace;
+        states.filter(is_meant).map(State::body).collect()
     }
 
-    fn one<'a>(&'a self, kind: &str, namespace: Option<&str>, name: &str) -> Option<&'a Value> {
-        self.objects.get(&key_of(Kind::named(kind), namespace, name)).map(Stored::body)
+    fn one(&self, kind: &str, namespace: Option<&str>, name: &str) -> Option<Value> {
+        let stored = self.objects.get(&key_of(Kind::named(kind), namespace, name));
+        stored.map(|stored| stored.state.body())
     }
 }
 

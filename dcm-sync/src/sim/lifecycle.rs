@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::kind::Kind;
-use super::object::{finalizers, later};
+use super::object::{State, finalizers, later};
 use super::schedule::{Due, Task};
 use super::server::{Server, key_of};
 
@@ -31,7 +31,7 @@ impl Server {
     }
 
     fn perform(&mut self, due: &Due) {
-        if self.objects.get(&due.key).is_none_or(|stored| stored.object.uid != due.uid) {
+        if self.objects.get(&due.key).is_none_or(|stored| stored.state.uid != due.uid) {
             return;
         }
         match due.task {
@@ -66,7 +66,7 @@ impl Server {
         let Some(stored) = self.objects.get(namespace) else {
             return;
         };
-        let (kind, mut body, owners) = (stored.kind, stored.body().clone(), stored.owners.clone());
+        let (kind, mut body, owners) = (stored.state.kind, stored.state.body(), stored.owners.clone());
         if remaining > 0 {
             self.emptying.insert(namespace.clone());
             let message = format!("{remaining} objects remain");
@@ -95,8 +95,8 @@ impl Server {
 
     /// Removes an object that is being deleted and that nothing holds back any more.
     pub(super) fn finish_if_free(&mut self, key: &ObjectKey) {
-        let is_free = |deleting: &Option<Vec<_>>| deleting.as_ref().is_some_and(Vec::is_empty);
-        if self.objects.get(key).is_some_and(|stored| is_free(&stored.object.deleting)) {
+        let is_free = |state: &State| state.is_deleting && finalizers(state.kind, &state.body()).is_empty();
+        if self.objects.get(key).is_some_and(|stored| is_free(&stored.state)) {
             self.remove(key);
         }
     }

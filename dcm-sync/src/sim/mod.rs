@@ -57,6 +57,7 @@ mod fleet;
 mod inspect;
 mod kind;
 mod lifecycle;
+mod limits;
 mod null;
 mod object;
 mod quantity;

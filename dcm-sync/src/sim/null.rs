@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -168,7 +169,12 @@ impl Cluster for NullCluster {
 
     async fn watch(&self, _: &Call, _: &Selection) -> Result<Watch, Error> {
         self.read();
-        Ok(stream::iter([Ok(WatchEvent::Listed(Vec::new()))]).chain(stream::pending()).boxed())
+        let mut listed = false;
+        Ok(stream::poll_fn(move |_| match std::mem::replace(&mut listed, true) {
+            false => Poll::Ready(Some(Ok(WatchEvent::Listed(Vec::new())))),
+            true => Poll::Pending,
+        })
+        .boxed())
     }
 
     async fn approve(&self, call: &Call, key: &ObjectKey, observed: &Precondition) -> Result<Object, Error> {

@@ -1,10 +1,13 @@
 //! Quantities as the API server stores them: rounded up to thousandths, in the largest unit that keeps them whole.
 
-/// The largest quantity, in whole units: Kubernetes cuts there too.
-const UNITS_MAX: i128 = i64::MAX as i128;
-
 /// Thousandths in one.
 const MILLI: i128 = 1000;
+
+/// Digits before the point: more than any resource has, and few enough for the arithmetic to stay within 128 bits.
+const WHOLE_DIGITS_MAX: usize = 22;
+
+/// Digits after the point: far below thousandths.
+const FRACTION_DIGITS_MAX: usize = 12;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Format {
@@ -13,15 +16,24 @@ enum Format {
     Binary,
 }
 
-/// The canonical text of a quantity, or none when it is no quantity.
+/// The canonical text of a quantity, or none when it is no quantity, or beyond all measure.
 pub(super) fn canonical(text: &str) -> Option<String> {
+    let (thousandths, format) = read(text)?;
+    Some(written(thousandths, format))
+}
+
+/// A quantity in thousandths, for comparison.
+pub(super) fn in_thousandths(text: &str) -> Option<i128> {
+    read(text).map(|(thousandths, _)| thousandths)
+}
+
+fn read(text: &str) -> Option<(i128, Format)> {
     let text = text.trim();
     let digits_end =
         text.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '+' | '-')).unwrap_or(text.len());
     let (number, suffix) = text.split_at(digits_end);
     let (format, base, power) = scale(suffix)?;
-    let thousandths = thousandths(number, base, power)?;
-    Some(written(thousandths, format))
+    Some((thousandths(number, base, power)?, format))
 }
 
 /// Format, base and exponent of a suffix.
@@ -60,8 +72,10 @@ fn thousandths(number: &str, base: i128, power: i32) -> Option<i128> {
     };
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let fraction = fraction.trim_end_matches('0');
-    // What is longer can't be kept in 64 bits, nor told apart in thousandths.
-    if whole.len() + fraction.len() == 0 || whole.len() > 19 || fraction.len() > 18 {
+    if whole.len() + fraction.len() == 0
+        || whole.len() > WHOLE_DIGITS_MAX
+        || fraction.len() > FRACTION_DIGITS_MAX
+    {
         return None;
     }
     let digits: i128 = format!("{whole}{fraction}").parse().ok().filter(|digits: &i128| *digits >= 0)?;
@@ -72,10 +86,10 @@ fn thousandths(number: &str, base: i128, power: i32) -> Option<i128> {
         divisor = divisor.checked_mul(factor)?;
         value = value.checked_mul(MILLI)?;
     } else {
-        value = value.checked_mul(MILLI).and_then(|value| value.checked_mul(factor)).unwrap_or(i128::MAX / 2);
+        value = value.checked_mul(MILLI)?.checked_mul(factor)?;
     }
     let rounded = value / divisor + i128::from(value % divisor != 0);
-    Some(sign * rounded.min(UNITS_MAX * MILLI))
+    Some(sign * rounded)
 }
 
 fn written(thousandths: i128, format: Format) -> String {
@@ -83,12 +97,12 @@ fn written(thousandths: i128, format: Format) -> String {
         let suffix = if format == Format::Exponent { "e-3" } else { "m" };
         return format!("{thousandths}{suffix}");
     }
-    let whole = thousandths / MILLI + (thousandths % MILLI).signum();
+    let whole = thousandths / MILLI;
     match format {
-        Format::Binary if whole.abs() >= 1024 => {
+        Format::Binary if thousandths % (1024 * MILLI) == 0 => {
             in_units(whole, 1024, &["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"])
         }
-        // Binary below 1024 is written as decimal, as Kubernetes does.
+        // Without a binary unit it reads as decimal, and is written so when it is read again.
         Format::Binary => written(thousandths, Format::Decimal),
         Format::Decimal => in_units(whole, 1000, &["", "k", "M", "G", "T", "P", "E"]),
         Format::Exponent => in_units(whole, 1000, &["", "e3", "e6", "e9", "e12", "e15", "e18"]),
@@ -122,11 +136,15 @@ mod tests {
             ("1500Mi", "1500Mi"),
             ("1.5Gi", "1536Mi"),
             ("0.5Ki", "512"),
+            ("1953.125Ki", "2M"),
+            ("2.5Ki", "2560"),
+            ("9313226.1Gi", "10000000379938406400m"),
             ("1n", "1m"),
             ("0", "0"),
             ("0Gi", "0"),
             ("1e3", "1e3"),
-            ("12E", "9223372036854775807"),
+            ("12E", "12E"),
+            ("1234567890123456789012", "1234567890123456789012"),
             ("-1500m", "-1500m"),
             ("+2", "2"),
             (".5", "500m"),
@@ -138,7 +156,7 @@ mod tests {
 
     #[test]
     fn other_texts_are_no_quantities() {
-        for text in ["", "m", "1x", "1Kib", "--1", "1.2.3", "1e99", "e3", "1-"] {
+        for text in ["", "m", "1x", "1Kib", "--1", "1.2.3", "1e99", "e3", "1-", "0.0000000000001"] {
             assert_eq!(canonical(text), None, "{text}");
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use dcm_core::app_context::TokenRequest;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::port::cluster::Access;
 use serde_json::Value;
@@ -64,10 +65,10 @@ impl Identity {
 /// The RBAC objects of a cluster, by kind, namespace and name.
 pub(super) trait Roles {
     /// Bodies of all objects of a kind in a namespace; of a cluster-scoped kind in none.
-    fn all<'a>(&'a self, kind: &str, namespace: Option<&str>) -> Vec<&'a Value>;
+    fn all(&self, kind: &str, namespace: Option<&str>) -> Vec<Value>;
 
     /// One body.
-    fn one<'a>(&'a self, kind: &str, namespace: Option<&str>, name: &str) -> Option<&'a Value>;
+    fn one(&self, kind: &str, namespace: Option<&str>, name: &str) -> Option<Value>;
 }
 
 /// True when the bindings give the identity this access.
@@ -78,15 +79,15 @@ pub(super) fn may(roles: &impl Roles, identity: &Identity, access: &Access) -> b
     let grants = |binding: &Value, namespace: Option<&str>| {
         let subjects = binding["subjects"].as_array();
         subjects.into_iter().flatten().any(|subject| identity.is_subject(subject, namespace))
-            && role_of(roles, binding, namespace).is_some_and(|role| role_gives(role, access))
+            && role_of(roles, binding, namespace).is_some_and(|role| role_gives(&role, access))
     };
     let namespace = access.namespace.as_deref();
-    roles.all("ClusterRoleBinding", None).into_iter().any(|binding| grants(binding, None))
+    roles.all("ClusterRoleBinding", None).iter().any(|binding| grants(binding, None))
         || namespace.is_some()
-            && roles.all("RoleBinding", namespace).into_iter().any(|binding| grants(binding, namespace))
+            && roles.all("RoleBinding", namespace).iter().any(|binding| grants(binding, namespace))
 }
 
-fn role_of<'a>(roles: &'a impl Roles, binding: &Value, namespace: Option<&str>) -> Option<&'a Value> {
+fn role_of(roles: &impl Roles, binding: &Value, namespace: Option<&str>) -> Option<Value> {
     let reference = &binding["roleRef"];
     let name = reference["name"].as_str()?;
     match reference["kind"].as_str()? {
@@ -180,9 +181,7 @@ pub(super) fn needed(operation: &Operation) -> Vec<Access> {
         Operation::Uid => vec![access("get", "", "namespaces", "", (None, "kube-system"))],
         Operation::Get { kind, key } => vec![on("get", kind, key)],
         // The name of what is not there yet is not checked.
-        Operation::Create { kind, key, .. } => {
-            vec![on("create", kind, &ObjectKey { name: "".into(), ..key.clone() })]
-        }
+        Operation::Create { kind, key, .. } => vec![on_all("create", kind, key.namespace.as_ref())],
         Operation::Update { kind, key, .. } | Operation::Release { kind, key, .. } => {
             vec![on("patch", kind, key)]
         }
@@ -191,12 +190,16 @@ pub(super) fn needed(operation: &Operation) -> Vec<Access> {
             ["list", "watch"].map(|verb| on_all(verb, &selection.kind, None)).into()
         }
         Operation::Approve { key, .. } => {
-            let resource = "certificatesigningrequests";
-            vec![access("update", CERTIFICATES_GROUP, resource, "approval", (None, &key.name))]
+            vec![access(
+                "patch",
+                CERTIFICATES_GROUP,
+                "certificatesigningrequests",
+                "approval",
+                (None, &key.name),
+            )]
         }
-        Operation::IssueToken(token) => {
-            let at = (Some(&token.namespace), &*token.service_account);
-            vec![access("create", "", "serviceaccounts", "token", at)]
+        Operation::IssueToken(TokenRequest { namespace, service_account, .. }) => {
+            vec![access("create", "", "serviceaccounts", "token", (Some(namespace), service_account))]
         }
         Operation::Contents { namespace } => {
             let namespaced = Kind::all().iter().filter(|kind| kind.namespaced);

@@ -234,8 +234,12 @@ pub struct RequestLog {
 }
 
 impl RequestLog {
-    pub(super) fn add(&mut self, line: Logged, lines_max: usize) {
+    pub(super) fn add(&mut self, mut line: Logged, lines_max: usize) {
         *self.counts.entry(line.verb).or_default() += 1;
+        if let Some(last) = self.lines.back().filter(|last| last.agent == line.agent) {
+            // The same caller asks many times: one text is enough.
+            line.agent = last.agent.clone();
+        }
         self.lines.push_back(line);
         if self.lines.len() > lines_max {
             self.lines.pop_front();

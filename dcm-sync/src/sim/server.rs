@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::changes::{self, Changes, Seen};
 use super::fields::Owners;
 use super::kind::Kind;
-use super::object::{self, Stored};
+use super::object::{State, Stored};
 use super::rbac::{self, Rights};
 use super::request::{Logged, Operation, Reply, Request, RequestLog};
 use super::schedule::Schedule;
@@ -135,7 +135,7 @@ impl Server {
                 let version = self.settings.version.to_string();
                 Ok(Reply::Info(ServerInfo { version, time: Some(self.now) }))
             }
-            Operation::Get { kind, key } => Ok(Reply::Found(self.object(kind, key)?.cloned())),
+            Operation::Get { kind, key } => Ok(Reply::Found(self.object(kind, key)?)),
             Operation::Create { kind, key, body } => self.create(kind, key, body).map(Reply::Written),
             Operation::Update { kind, key, body, observed, force } => {
                 self.apply(kind, key, body, observed, *force).map(Reply::Written)
@@ -169,7 +169,8 @@ impl Server {
 
     fn list(&self, selection: &Selection) -> Result<Reply, Error> {
         find(&selection.kind)?;
-        let objects = self.objects().filter(|object| changes::selects(selection, object)).cloned().collect();
+        let states = self.objects.values().map(|stored| &stored.state);
+        let objects = states.filter(|state| changes::selects(selection, state)).map(State::object).collect();
         Ok(Reply::Listed { objects, revision: self.revision })
     }
 
@@ -180,45 +181,38 @@ impl Server {
     /// The object in the state that was observed.
     pub(super) fn observed(&self, key: &ObjectKey, observed: &Precondition) -> Result<&Stored, Error> {
         let stored = self.objects.get(key).ok_or(Error::NotFound)?;
-        let is_as_observed =
-            stored.object.uid == observed.uid && stored.object.resource_version == observed.resource_version;
+        let (uid, revision) = (&stored.state.uid, stored.state.revision.to_string());
+        let is_as_observed = *uid == observed.uid && *revision == *observed.resource_version;
         if is_as_observed { Ok(stored) } else { Err(Error::Conflict) }
     }
 
     /// Stores a state of an object under the next `resourceVersion`.
-    pub(super) fn put(
-        &mut self,
-        kind: &'static Kind,
-        key: ObjectKey,
-        mut body: Value,
-        owners: Owners,
-    ) -> Object {
+    pub(super) fn put(&mut self, kind: &'static Kind, key: ObjectKey, body: Value, owners: Owners) -> Object {
         self.revision += 1;
-        body["metadata"]["resourceVersion"] = self.revision.to_string().into();
-        let object = object::object(kind, &key, body);
-        let stored = Stored { kind, object: object.clone(), owners };
-        let before = self.objects.insert(key, stored).map(|stored| stored.object);
-        debug_assert!(
-            before.as_ref().is_none_or(|before| before.uid == object.uid),
-            "an object keeps its UID"
-        );
-        self.note(before, Some(object.clone()));
+        let (state, object) = State::new(kind, key.clone(), self.revision, body);
+        let before = self.objects.insert(key, Stored { state: state.clone(), owners });
+        if let Some(before) = before.map(|stored| stored.state) {
+            debug_assert!(before.uid == state.uid, "an object keeps its UID");
+            if before.owner != state.owner {
+                self.note_end(&before);
+            }
+        }
+        self.changes.add(self.now, false, state, self.settings.changes_max);
         object
     }
 
-    /// Removes an object; the last state carries the `resourceVersion` of its end.
+    /// Removes an object.
     pub(super) fn take(&mut self, key: &ObjectKey) {
-        let Some(stored) = self.objects.remove(key) else {
-            return;
-        };
-        self.revision += 1;
-        let mut body = Arc::unwrap_or_clone(stored.object.body);
-        body["metadata"]["resourceVersion"] = self.revision.to_string().into();
-        self.note(Some(object::object(stored.kind, key, body)), None);
+        if let Some(stored) = self.objects.remove(key) {
+            self.revision += 1;
+            self.note_end(&stored.state);
+        }
     }
 
-    fn note(&mut self, before: Option<Object>, after: Option<Object>) {
-        self.changes.add((self.revision, self.now), before, after, self.settings.changes_max);
+    /// Tells whoever sees this state that it is gone. It carries the `resourceVersion` of its end.
+    fn note_end(&mut self, state: &State) {
+        let (last, _) = State::new(state.kind, state.key.clone(), self.revision, state.body());
+        self.changes.add(self.now, true, last, self.settings.changes_max);
     }
 
     /// 64 bits of its seed.
@@ -236,10 +230,9 @@ pub(super) fn find(kind: &GroupVersionKind) -> Result<&'static Kind, Error> {
 pub(super) fn locate(kind: &GroupVersionKind, key: &ObjectKey) -> Result<(&'static Kind, ObjectKey), Error> {
     let kind = find(kind)?;
     let (group, name) = (kind.gvk.group.clone(), kind.gvk.kind.clone());
-    Ok((kind, ObjectKey { group, kind: name, namespace: key.namespace.clone(), name: key.name.clone() }))
+    Ok((kind, ObjectKey::new(group, name, key.namespace.clone(), key.name.clone())))
 }
 
 pub(super) fn key_of(kind: &Kind, namespace: Option<&str>, name: &str) -> ObjectKey {
-    let (group, kind) = (kind.gvk.group.clone(), kind.gvk.kind.clone());
-    ObjectKey { group, kind, namespace: namespace.map(Into::into), name: name.into() }
+    ObjectKey::of_kind(&kind.gvk, namespace, name)
 }

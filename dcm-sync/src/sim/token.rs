@@ -36,7 +36,7 @@ pub(super) struct Tokens(BTreeMap<String, Known>);
 impl Server {
     pub(super) fn issue_token(&mut self, request: &TokenRequest) -> Result<IssuedToken, Error> {
         let key = key_of(Kind::named("ServiceAccount"), Some(&request.namespace), &request.service_account);
-        let uid = self.objects.get(&key).ok_or(Error::NotFound)?.object.uid.clone();
+        let uid = self.objects.get(&key).ok_or(Error::NotFound)?.state.uid.clone();
         let seconds = request.lifetime_seconds.unwrap_or(LIFETIME_SECONDS_DEFAULT);
         if !(LIFETIME_SECONDS_MIN..=LIFETIME_SECONDS_MAX).contains(&seconds) {
             return Err(invalid("spec.expirationSeconds: from 10 minutes to 2^32 seconds"));
@@ -55,7 +55,7 @@ impl Server {
     pub fn identify_token(&self, token: &Secret) -> Option<Identity> {
         let known = self.tokens.0.get(token.expose()).filter(|known| known.expires > self.now)?;
         let key = key_of(Kind::named("ServiceAccount"), Some(&known.namespace), &known.name);
-        self.objects.get(&key).filter(|stored| stored.object.uid == known.uid)?;
+        self.objects.get(&key).filter(|stored| stored.state.uid == known.uid)?;
         Some(Identity::service_account(&known.namespace, &known.name))
     }
 }

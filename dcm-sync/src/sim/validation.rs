@@ -8,9 +8,13 @@ use dcm_core::port::cluster::Error;
 use serde_json::Value;
 
 use super::kind::{Kind, NameRule, RBAC_GROUP};
+use super::limits;
 
 /// Shortest lifetime that may be asked for, in seconds: Kubernetes' own limit, for certificates and tokens.
 pub(super) const LIFETIME_SECONDS_MIN: i64 = 600;
+
+/// Finalizers without a domain that are Kubernetes' own.
+const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
 
 pub(super) fn invalid(message: impl Into<String>) -> Error {
     Error::Invalid { message: message.into() }
@@ -64,10 +68,12 @@ pub(super) fn shape(body: &Value) -> Result<(), Error> {
 pub(super) fn object(kind: &Kind, body: &Value) -> Result<(), Error> {
     metadata(&body["metadata"])?;
     match &*kind.gvk.kind {
-        "Role" | "ClusterRole" => rules(&body["rules"]),
+        "Role" | "ClusterRole" => rules(&body["rules"], kind.namespaced),
+        "LimitRange" => limits::range(&body["spec"]["limits"]),
+        "ConfigMap" => config_map(&body["data"]),
         "RoleBinding" | "ClusterRoleBinding" => binding(body),
         "CertificateSigningRequest" => certificate_request(&body["spec"]),
-        "ResourceQuota" => hard_limits(&body["spec"]["hard"]),
+        "ResourceQuota" => limits::quota(&body["spec"]["hard"]),
         "Deployment" => deployment(&body["spec"]),
         _ => Ok(()),
     }
@@ -96,6 +102,12 @@ fn metadata(metadata: &Value) -> Result<(), Error> {
             return Err(invalid(format!("metadata.labels: {value} is no label value")));
         }
     }
+    for finalizer in metadata["finalizers"].as_array().into_iter().flatten() {
+        let is_known = finalizer.as_str().is_some_and(|name| name.contains('/') && is_qualified(name));
+        if !is_known && !STANDARD_FINALIZERS.contains(&finalizer.as_str().unwrap_or_default()) {
+            return Err(invalid(format!("metadata.finalizers: {finalizer} must be domain/name")));
+        }
+    }
     for (key, value) in metadata["annotations"].as_object().into_iter().flatten() {
         if !is_qualified(&key.to_ascii_lowercase()) || !value.is_string() {
             return Err(invalid(format!("metadata.annotations: {key:?} is no annotation")));
@@ -105,7 +117,7 @@ fn metadata(metadata: &Value) -> Result<(), Error> {
 }
 
 /// `name` or `prefix/name`.
-fn is_qualified(key: &str) -> bool {
+pub(super) fn is_qualified(key: &str) -> bool {
     match key.split_once('/') {
         Some((prefix, name)) => name::is_dns_subdomain(prefix) && name::is_label_value(name),
         None => name::is_label_value(key),
@@ -116,13 +128,17 @@ fn texts(value: &Value) -> usize {
     value.as_array().map_or(0, |items| items.iter().filter(|item| item.is_string()).count())
 }
 
-fn rules(rules: &Value) -> Result<(), Error> {
+fn rules(rules: &Value, namespaced: bool) -> Result<(), Error> {
     for rule in rules.as_array().into_iter().flatten() {
         if texts(&rule["verbs"]) == 0 {
             return Err(invalid("rules.verbs: at least one"));
         }
+        let is_about_urls = texts(&rule["nonResourceURLs"]) > 0;
+        if is_about_urls && namespaced {
+            return Err(invalid("rules.nonResourceURLs: have no namespace"));
+        }
         let is_about_resources = texts(&rule["resources"]) > 0 && texts(&rule["apiGroups"]) > 0;
-        if !is_about_resources && texts(&rule["nonResourceURLs"]) == 0 {
+        if !is_about_resources && !is_about_urls {
             return Err(invalid("rules: needs apiGroups and resources"));
         }
     }
@@ -140,7 +156,11 @@ fn binding(body: &Value) -> Result<(), Error> {
     }
     for subject in body["subjects"].as_array().into_iter().flatten() {
         let is_good = match subject["kind"].as_str() {
-            Some("ServiceAccount") => is_text(&subject["namespace"]) && subject["apiGroup"].is_null(),
+            // In a namespace it is the binding's own when it is missing.
+            Some("ServiceAccount") => {
+                let is_placed = body["kind"] == "RoleBinding" || is_text(&subject["namespace"]);
+                is_placed && subject["apiGroup"].as_str().unwrap_or_default().is_empty()
+            }
             Some("User" | "Group") => subject["apiGroup"] == RBAC_GROUP,
             _ => false,
         };
@@ -184,13 +204,13 @@ pub(super) fn csr_pem(spec: &Value) -> Option<String> {
     is_der.then_some(pem)
 }
 
-fn hard_limits(hard: &Value) -> Result<(), Error> {
-    for (resource, quantity) in hard.as_object().into_iter().flatten() {
-        if quantity.as_str().is_some_and(|text| text.starts_with('-')) {
-            return Err(invalid(format!("spec.hard[{resource}]: must not be negative")));
-        }
-        if !is_qualified(resource) {
-            return Err(invalid(format!("spec.hard[{resource}]: is no resource")));
+fn config_map(data: &Value) -> Result<(), Error> {
+    let is_key = |key: &str| key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+    for (key, value) in data.as_object().into_iter().flatten() {
+        if key.is_empty() || !is_key(key) || !value.is_string() {
+            return Err(invalid(format!(
+                "data[{key}]: must be a text under letters, digits, '-', '_' and '.'"
+            )));
         }
     }
     Ok(())
@@ -205,8 +225,10 @@ fn deployment(spec: &Value) -> Result<(), Error> {
     if selector.into_iter().flatten().any(|(key, value)| labels[key] != *value) {
         return Err(invalid("spec.template.metadata.labels: the selector does not match them"));
     }
-    if spec["template"]["spec"]["containers"].as_array().is_none_or(Vec::is_empty) {
-        return Err(invalid("spec.template.spec.containers: at least one"));
+    let containers = spec["template"]["spec"]["containers"].as_array();
+    let is_whole = |container: &Value| is_text(&container["name"]) && is_text(&container["image"]);
+    if !containers.is_some_and(|containers| !containers.is_empty() && containers.iter().all(is_whole)) {
+        return Err(invalid("spec.template.spec.containers: at least one, each with its name and image"));
     }
     Ok(())
 }
@@ -218,8 +240,7 @@ mod tests {
 
     fn key_of(kind: &str, namespace: Option<&str>, name: &str) -> Result<(), Error> {
         let kind = Kind::named(kind);
-        let (group, namespace) = (kind.gvk.group.clone(), namespace.map(Into::into));
-        key(kind, &ObjectKey { group, kind: kind.gvk.kind.clone(), namespace, name: name.into() })
+        key(kind, &ObjectKey::of_kind(&kind.gvk, namespace, name))
     }
 
     #[test]

@@ -85,7 +85,7 @@ impl Server {
         };
         let stored =
             self.objects.get(&key_of(Kind::named("Namespace"), None, namespace)).ok_or(Error::NotFound)?;
-        if stored.is_deleting() {
+        if stored.state.is_deleting {
             let message = format!("namespace {namespace} is being terminated: nothing new in it");
             return Err(Error::Forbidden { message });
         }
@@ -116,16 +116,16 @@ impl Server {
         let (kind, key) = locate(kind, key)?;
         validation::shape(desired)?;
         let stored = self.observed(&key, observed)?;
-        let live = stored.body();
-        let mut merged = stored.owners.merged(FIELD_MANAGER, live, desired);
+        let live = stored.state.body();
+        let mut merged = stored.owners.merged(FIELD_MANAGER, &live, desired);
         fill(kind, &mut merged)?;
-        let held = stored.owners.held(FIELD_MANAGER, desired, live, &merged);
+        let held = stored.owners.held(FIELD_MANAGER, desired, &live, &merged);
         if let Some(held) = held.filter(|_| !force) {
             return Err(Error::FieldConflict { manager: held.manager, field: held.field });
         }
-        let owners = stored.owners.applied(FIELD_MANAGER, desired, live, &merged);
-        if merged == *live && owners == stored.owners {
-            return Ok(stored.object.clone());
+        let owners = stored.owners.applied(FIELD_MANAGER, desired, &live, &merged);
+        if merged == live && owners == stored.owners {
+            return Ok(stored.state.object());
         }
         self.replace(kind, &key, merged, owners)
     }
@@ -138,9 +138,9 @@ impl Server {
         mut body: Value,
         owners: Owners,
     ) -> Result<Object, Error> {
-        let live = self.objects.get(key).ok_or(Error::NotFound)?.body();
+        let live = self.objects.get(key).ok_or(Error::NotFound)?.state.body();
         validation::object(kind, &body)?;
-        validation::change(kind, live, &body)?;
+        validation::change(kind, &live, &body)?;
         if kind.counts_generations && live["spec"] != body["spec"] {
             body["metadata"]["generation"] =
                 (body["metadata"]["generation"].as_u64().unwrap_or(0) + 1).into();
@@ -158,13 +158,13 @@ impl Server {
     ) -> Result<Object, Error> {
         let (kind, key) = locate(kind, key)?;
         let stored = self.observed(&key, observed)?;
-        let mut body = stored.body().clone();
+        let mut body = stored.state.body();
         if let Some(metadata) = body["metadata"].as_object_mut() {
             take_marks_off(metadata);
         }
         let owners = stored.owners.without(FIELD_MANAGER);
-        if body == *stored.body() && owners == stored.owners {
-            return Ok(stored.object.clone());
+        if body == stored.state.body() && owners == stored.owners {
+            return Ok(stored.state.object());
         }
         self.replace(kind, &key, body, owners)
     }
@@ -191,18 +191,18 @@ impl Server {
 
     pub(super) fn delete_now(&mut self, key: &ObjectKey) -> Result<Deletion, Error> {
         let stored = self.objects.get(key).ok_or(Error::NotFound)?;
-        let kind = stored.kind;
+        let kind = stored.state.kind;
         if kind.gvk.is_namespace() && SYSTEM_NAMESPACES.contains(&&*key.name) {
             return Err(Error::Forbidden { message: "this namespace may not be deleted".into() });
         }
-        if stored.is_deleting() {
+        if stored.state.is_deleting {
             return Ok(Deletion::Pending);
         }
-        if finalizers(kind, stored.body()).is_empty() {
+        let (mut body, owners) = (stored.state.body(), stored.owners.clone());
+        if finalizers(kind, &body).is_empty() {
             self.remove(key);
             return Ok(Deletion::Gone);
         }
-        let (mut body, owners) = (stored.body().clone(), stored.owners.clone());
         body["metadata"]["deletionTimestamp"] = time(self.now);
         body["metadata"]["deletionGracePeriodSeconds"] = 0.into();
         if kind.gvk.is_namespace() {
@@ -229,7 +229,7 @@ impl Server {
     ) -> Result<Object, Error> {
         let (kind, key) = locate(kind, key)?;
         let stored = self.objects.get(&key).ok_or(Error::NotFound)?;
-        let live = stored.body();
+        let live = stored.state.body();
         let mut body = live.clone();
         merge_patch(&mut body, patch);
         validation::shape(&body)?;
@@ -237,7 +237,7 @@ impl Server {
             body["metadata"][member] = live["metadata"][member].clone();
         }
         fill(kind, &mut body)?;
-        let owners = stored.owners.edited(manager, live, &body);
+        let owners = stored.owners.edited(manager, &live, &body);
         let object = self.replace(kind, &key, body, owners)?;
         self.schedule_cleaning(&object);
         Ok(object)

@@ -85,7 +85,7 @@ impl World {
     }
 
     pub fn writes(&self) -> u64 {
-        self.requests(|log| log.writes())
+        self.requests(dcm_sync::sim::RequestLog::writes)
     }
 
     pub fn requests(&self, count: impl Fn(&dcm_sync::sim::RequestLog) -> u64) -> u64 {
@@ -125,15 +125,13 @@ pub fn context_id() -> ContextId {
 
 pub fn namespace(name: &str) -> (GroupVersionKind, ObjectKey) {
     let kind = GroupVersionKind::new("", "v1", "Namespace");
-    let key =
-        ObjectKey { group: kind.group.clone(), kind: kind.kind.clone(), namespace: None, name: name.into() };
+    let key = ObjectKey::of_kind(&kind, None, name);
     (kind, key)
 }
 
 pub fn config_map(namespace: &str, name: &str) -> (GroupVersionKind, ObjectKey) {
     let kind = GroupVersionKind::new("", "v1", "ConfigMap");
-    let (group, of_kind) = (kind.group.clone(), kind.kind.clone());
-    let key = ObjectKey { group, kind: of_kind, namespace: Some(namespace.into()), name: name.into() };
+    let key = ObjectKey::of_kind(&kind, Some(namespace), name);
     (kind, key)
 }
 

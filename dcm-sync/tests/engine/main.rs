@@ -1,6 +1,7 @@
 //! The engine on simulated clusters, in virtual time.
 
-#![allow(unreachable_pub)] // one binary: nothing outside reaches in
+// One binary: nothing outside reaches in. An unwrap is an assertion here.
+#![allow(unreachable_pub, clippy::unwrap_used)]
 
 mod fixture;
 mod hindrances;

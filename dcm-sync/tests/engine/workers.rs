@@ -70,3 +70,22 @@ async fn an_engine_that_waits_for_its_own_changes_gives_its_clusters_back() {
     done(&other, &context_id()).await;
     assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_sessions_of_a_store_tell_who_serves_it() {
+    let world = World::new(1);
+    let serving = world.engine();
+    let acquire = Acquire::PendingOf([context_id()].into());
+    let waiting = world.engine_with(Options { acquire, ..Options::default() });
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    let sessions = serving.contexts().workers().await.unwrap();
+    let mut serves: Vec<bool> = sessions.iter().map(|session| session.serves).collect();
+    serves.sort_unstable();
+    assert_eq!(serves, [false, true]);
+    let lease = jiff::SignedDuration::try_from(Options::default().lease).unwrap();
+    let now = world.clock.now();
+    assert!(sessions.iter().all(|session| now.duration_since(session.renewed) < lease), "{sessions:?}");
+    serving.shutdown().await;
+    waiting.shutdown().await;
+    assert_eq!(serving.contexts().workers().await.unwrap(), []);
+}

@@ -76,6 +76,15 @@ impl Lane {
         }
     }
 
+    /// A request is under way no more.
+    pub(super) fn call_ended(&mut self, key: &StepKey) {
+        self.calls.remove(key);
+        if self.calls.is_empty() {
+            // An emptied map keeps its memory, and most lanes rest.
+            self.calls = BTreeMap::new();
+        }
+    }
+
     /// Forgets what was under way on a connection that is no more.
     pub(super) fn interrupt(&mut self) {
         self.calls.clear();

@@ -67,7 +67,7 @@ impl Machine {
         let mut gate = Gate::Open;
         lane.kinds(context.bundle(&id.cluster).as_deref(), &mut |kind| match shard.watches.get(kind) {
             Some(WatchState::Listed { .. } | WatchState::NoKind) => {}
-            Some(WatchState::Broken { cause, .. }) => gate = Gate::Hindered(cause.clone()),
+            Some(WatchState::Broken { cause, .. }) => gate = Gate::Hindered((**cause).clone()),
             Some(WatchState::Opening) | None if matches!(gate, Gate::Open) => gate = Gate::Shut,
             Some(WatchState::Opening) | None => {}
         });
@@ -236,7 +236,7 @@ impl Machine {
 
     /// Sends a lane's record to the store.
     pub(super) fn save(&mut self, id: &LaneId) {
-        let fence = self.shards.get(&id.cluster).map(Self::fence).unwrap_or_default();
+        let fence = self.shards.get(&id.cluster).map(|shard| Self::fence(shard)).unwrap_or_default();
         let owned = self.shards.get(&id.cluster).is_some_and(|shard| self.owns(shard));
         let Some(lane) = self.lane_mut(id).filter(|lane| owned && !lane.saving && !lane.stale) else {
             return;
@@ -266,7 +266,7 @@ impl Machine {
         match saved {
             Ok(version) => {
                 lane.version = Some(version);
-                lane.outcomes.clear();
+                lane.outcomes = Vec::new();
                 lane.freed = false;
                 self.ready.insert(id.clone());
             }

@@ -39,7 +39,7 @@ impl Machine {
     pub(super) fn context_loaded(&mut self, id: ContextId, loaded: Result<Option<Loaded>, LoadError>) {
         self.loading.remove(&id);
         match loaded {
-            Ok(Some(loaded)) => self.adopt_context(id, loaded),
+            Ok(Some(loaded)) => self.adopt_context(&id, loaded),
             Ok(None) => self.drop_context(&id),
             Err(error) => {
                 tracing::warn!(context = %id, error = &error as &dyn std::error::Error, "can't load an app context");
@@ -48,9 +48,9 @@ impl Machine {
         }
     }
 
-    fn adopt_context(&mut self, id: ContextId, loaded: Loaded) {
+    fn adopt_context(&mut self, id: &ContextId, loaded: Loaded) {
         let Loaded { root, bundles, lanes } = loaded;
-        let known = self.contexts.get(&id).map(|context| context.root.generation);
+        let known = self.contexts.get(id).map(|context| context.root.generation);
         if known.is_some_and(|known| known > root.generation) {
             return;
         }
@@ -59,15 +59,15 @@ impl Machine {
         for (cluster, (record, version)) in lanes {
             clusters.push(cluster.clone());
             let lanes = &mut self.shard_mut(&cluster).lanes;
-            lanes.entry(id.clone()).or_insert_with(|| Lane::new(record, Some(version)));
+            lanes.entry(id.clone()).or_insert_with(|| Box::new(Lane::new(record, Some(version))));
         }
         let now = self.now;
         for cluster in clusters {
             let lanes = &mut self.shard_mut(&cluster).lanes;
-            let untouched = || Lane::new(record::Lane::untouched(now), None);
+            let untouched = || Box::new(Lane::new(record::Lane::untouched(now), None));
             let lane = lanes.entry(id.clone()).or_insert_with(untouched);
             lane.encourage();
-            self.open_watches(&cluster);
+            self.open_watches(&cluster, Some(id));
             self.claim(&cluster);
             self.ready.insert(LaneId { cluster, context: id.clone() });
         }
@@ -112,7 +112,7 @@ impl Machine {
                 if inherited {
                     lane.inherit(until);
                 }
-                self.open_watches(&id.cluster);
+                self.open_watches(&id.cluster, Some(&id.context));
                 self.ready.insert(id.clone());
             }
             Err(error) => {
@@ -124,7 +124,7 @@ impl Machine {
     }
 
     pub(super) fn lane_mut(&mut self, id: &LaneId) -> Option<&mut Lane> {
-        self.shards.get_mut(&id.cluster)?.lanes.get_mut(&id.context)
+        self.shards.get_mut(&id.cluster)?.lanes.get_mut(&id.context).map(Box::as_mut)
     }
 
     /// True when a lane is not where it is to be.
@@ -152,10 +152,14 @@ impl Machine {
 
     /// A worker that only waits for its own changes gives a shard back when they are done.
     pub(super) fn release_if_idle(&mut self, cluster: &ClusterId) {
+        // Asked first, as it is soon answered.
+        if self.wants(cluster) {
+            return;
+        }
         let idle = self.shards.get(cluster).is_some_and(|shard| {
             shard.requests == 0 && !shard.lanes.values().any(|lane| !lane.calls.is_empty() || lane.saving)
         });
-        if idle && !self.wants(cluster) {
+        if idle {
             self.give_back(cluster);
         }
     }

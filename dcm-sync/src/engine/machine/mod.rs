@@ -52,7 +52,7 @@ pub(crate) struct Machine {
     session: Session,
     contexts: BTreeMap<ContextId, Context>,
     loading: BTreeSet<ContextId>,
-    shards: BTreeMap<ClusterId, Shard>,
+    shards: BTreeMap<ClusterId, Box<Shard>>,
     pending: BTreeMap<Ticket, Pending>,
     /// Requests that count for the global limit: those that began not long ago.
     young: VecDeque<(Timestamp, Ticket)>,
@@ -119,8 +119,8 @@ impl Machine {
             Input::LaneSaved(id, saved) => self.lane_saved(&id, saved),
             Input::WorkerChanged(worker, version) => self.worker_changed(worker, version),
             Input::ShardChanged(cluster, record) => self.shard_changed(&cluster, record),
-            Input::SessionSaved(saved) => self.session_saved(saved),
-            Input::ShardSaved(cluster, saved) => self.shard_saved(&cluster, saved),
+            Input::SessionSaved(saved) => self.session_saved(&saved),
+            Input::ShardSaved(cluster, saved) => self.shard_saved(&cluster, &saved),
             Input::Connected(cluster, epoch, connected) => self.connected(&cluster, epoch, connected),
             Input::Watched(cluster, epoch, kind, told) => self.watched(&cluster, epoch, kind, told),
             Input::Replied(ticket, reply) => self.replied(ticket, reply),
@@ -138,7 +138,7 @@ impl Machine {
             Alarm::Watch(cluster, kind) => self.open_watch(&cluster, &kind),
             Alarm::Lane(lane) => drop(self.ready.insert(lane)),
             Alarm::SaveLane(lane) => self.save(&lane),
-            Alarm::Cluster(cluster) => self.wake_lanes(&cluster),
+            Alarm::Cluster(cluster) => self.wake_starved(&cluster),
             Alarm::Load(context) => self.context_changed(context),
         }
     }

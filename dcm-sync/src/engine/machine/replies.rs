@@ -28,13 +28,13 @@ impl Machine {
         shard.requests = shard.requests.saturating_sub(1);
         let room = shard.requests + 1 == self.options.cluster_requests_max;
         let Some(lane) = self.lane_mut(&id) else { return };
-        lane.calls.remove(&step_key(&step));
+        lane.call_ended(&step_key(&step));
         match reply {
             Ok(reply) => self.succeeded(&id, &step, reply),
             Err(error) => self.failed(&id, &step, &error),
         }
         if room {
-            self.wake_lanes(&id.cluster);
+            self.wake_starved(&id.cluster);
         }
         let lane_is_free = self.lane_mut(&id).is_some_and(|lane| lane.calls.is_empty() || lane.starved);
         if lane_is_free || matches!(step.work, Work::Request { .. }) {
@@ -44,7 +44,11 @@ impl Machine {
 
     fn succeeded(&mut self, id: &LaneId, step: &Step, reply: Reply) {
         match reply {
-            Reply::Written(object) => self.written(id, step, &object),
+            Reply::Written(object) => {
+                // Named as the step names it: thousands of clusters share the names of their manifests.
+                let object = Object { kind: step.kind.clone(), key: step.key.clone(), ..object };
+                self.written(id, step, &object);
+            }
             Reply::Found(found) => self.found(id, step, found.as_ref()),
             Reply::Deleted(deletion) => self.deleted(id, step, deletion),
             Reply::Released => self.released(id, step),
@@ -205,8 +209,15 @@ impl Machine {
     /// A watch told of an object.
     pub(super) fn object_seen(&mut self, cluster: &ClusterId, object: &Object) {
         let owner = self.options.owner.clone();
-        let Some(context) = self.shard_mut(cluster).remember(&owner, object) else { return };
-        self.wake_if_concerned(cluster, &context, object);
+        let shard = self.shard_mut(cluster);
+        // An echo of our own write wakes nobody.
+        if shard.knows(object) {
+            return;
+        }
+        let Some(context) = shard.remember(&owner, object) else { return };
+        let Some(lane) = shard.lanes.get_mut(&context) else { return };
+        lane.looked.remove(&object.key);
+        self.ready.insert(LaneId { cluster: cluster.clone(), context });
     }
 
     /// A watch told that an object is gone, or carries our marks no more.
@@ -229,18 +240,5 @@ impl Machine {
             lane.looked.insert(object.key.clone(), None);
         }
         self.ready.insert(LaneId { cluster: cluster.clone(), context });
-    }
-
-    /// An echo of our own write wakes nobody.
-    fn wake_if_concerned(
-        &mut self,
-        cluster: &ClusterId,
-        context: &dcm_core::name::ContextId,
-        object: &Object,
-    ) {
-        let id = LaneId { cluster: cluster.clone(), context: context.clone() };
-        let Some(lane) = self.lane_mut(&id) else { return };
-        lane.looked.remove(&object.key);
-        self.ready.insert(id);
     }
 }

@@ -71,11 +71,11 @@ impl Machine {
         self.effects.push(Effect::SaveSession { worker, record, version: self.session.version });
     }
 
-    pub(super) fn session_saved(&mut self, saved: Result<Version, store::Error>) {
+    pub(super) fn session_saved(&mut self, saved: &Result<Version, store::Error>) {
         self.session.saving = false;
         let renewal = self.options.lease / RENEWALS_PER_LEASE;
         match saved {
-            Ok(version) => {
+            &Ok(version) => {
                 let was_valid = self.session_is_valid();
                 self.session.version = Some(version);
                 self.session.valid_until = self.session.sent + self.options.lease;

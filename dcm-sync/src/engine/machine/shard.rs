@@ -37,7 +37,8 @@ pub(super) struct Shard {
     pub requests: usize,
     /// The cluster asked for fewer requests until then.
     pub hold_until: Option<Timestamp>,
-    pub lanes: BTreeMap<ContextId, Lane>,
+    /// Boxed, like shards: a map has room for eleven of them even when there is one.
+    pub lanes: BTreeMap<ContextId, Box<Lane>>,
 }
 
 /// How a cluster is reached.
@@ -62,7 +63,8 @@ pub(super) enum WatchState {
     /// It could not be opened; tried again later.
     Broken {
         failures: u32,
-        cause: Cause,
+        /// Boxed: almost every watch is without one.
+        cause: Box<Cause>,
     },
 }
 
@@ -87,6 +89,16 @@ impl Shard {
 
     pub(super) fn is_up(&self) -> bool {
         matches!(self.link, Link::Up)
+    }
+
+    /// True when this state of an object, or a later one, is known already.
+    pub(super) fn knows(&self, object: &Object) -> bool {
+        let known =
+            object.marks.as_ref().and_then(|marks| self.objects.get(&marks.context)?.get(&object.key));
+        known.is_some_and(|(_, sighting)| {
+            let (told, known) = (&object.resource_version, &sighting.resource_version);
+            sighting.uid == object.uid && (told == known || is_older(told, known))
+        })
     }
 
     /// Remembers an object that carries our marks, unless a later state of it is known.

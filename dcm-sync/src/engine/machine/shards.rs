@@ -1,10 +1,11 @@
 //! Taking, reaching, losing and giving back shards.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::time::Duration;
 
 use dcm_core::manifest::GroupVersionKind;
-use dcm_core::name::ClusterId;
+use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::cluster::{self, Call, ClusterUid, Fence, WatchEvent};
 use dcm_core::port::store::{self, Version};
 use dcm_core::status::{Cause, Reason};
@@ -25,9 +26,10 @@ const CHANGED_CLUSTER_WAIT: Duration = Duration::from_secs(60);
 impl Machine {
     pub(super) fn shard_mut(&mut self, cluster: &ClusterId) -> &mut Shard {
         let (options, now) = (&self.options, self.now);
-        self.shards
-            .entry(cluster.clone())
-            .or_insert_with(|| Shard::new(Bucket::new(options.writes_per_second, options.writes_burst, now)))
+        self.shards.entry(cluster.clone()).or_insert_with(|| {
+            let bucket = Bucket::new(options.writes_per_second, options.writes_burst, now);
+            Box::new(Shard::new(bucket))
+        })
     }
 
     /// True when the shard's record says that it is ours and nobody can have taken it.
@@ -82,12 +84,12 @@ impl Machine {
         self.effects.push(Effect::SaveShard { cluster: cluster.clone(), record, version });
     }
 
-    pub(super) fn shard_saved(&mut self, cluster: &ClusterId, saved: Result<Version, store::Error>) {
+    pub(super) fn shard_saved(&mut self, cluster: &ClusterId, saved: &Result<Version, store::Error>) {
         let owned_before = self.shards.get(cluster).is_some_and(|shard| self.owns(shard));
         let Some(shard) = self.shards.get_mut(cluster) else { return };
         let Some(record) = shard.saving.take() else { return };
         match saved {
-            Ok(version) => {
+            &Ok(version) => {
                 let newer = shard.record.as_ref().is_none_or(|(_, known)| *known < version);
                 if newer {
                     shard.record = Some((record, version));
@@ -224,7 +226,7 @@ impl Machine {
         shard.link = Link::Up;
         shard.failures = 0;
         self.publish(cluster, None, What::Connected);
-        self.open_watches(cluster);
+        self.open_watches(cluster, None);
         self.wake_lanes(cluster);
     }
 
@@ -285,11 +287,15 @@ impl Machine {
         self.effects.push(Effect::Disconnect(cluster.clone()));
     }
 
-    /// Opens the watches that the shard's lanes need and don't have yet.
-    pub(super) fn open_watches(&mut self, cluster: &ClusterId) {
+    /// Opens the watches that one of the shard's lanes, or all of them, need and don't have yet.
+    pub(super) fn open_watches(&mut self, cluster: &ClusterId, only: Option<&ContextId>) {
         let Some(shard) = self.shards.get(cluster).filter(|shard| shard.is_up()) else { return };
         let mut missing = std::collections::BTreeSet::new();
-        for (context, lane) in &shard.lanes {
+        let (first, last) = match only {
+            Some(only) => (Bound::Included(only), Bound::Included(only)),
+            None => (Bound::Unbounded, Bound::Unbounded),
+        };
+        for (context, lane) in shard.lanes.range::<ContextId, _>((first, last)) {
             let bundle = self.contexts.get(context).and_then(|context| context.bundle(cluster));
             lane.kinds(bundle.as_deref(), &mut |kind| {
                 if !shard.watches.contains_key(kind) {
@@ -366,7 +372,7 @@ impl Machine {
                     object: None,
                     next_try: Some(next_try),
                 };
-                WatchState::Broken { failures, cause }
+                WatchState::Broken { failures, cause: Box::new(cause) }
             }
         };
         shard.watches.insert(kind.clone(), state);
@@ -378,6 +384,15 @@ impl Machine {
         let Some(shard) = self.shards.get(cluster) else { return };
         let lanes =
             shard.lanes.keys().map(|context| LaneId { cluster: cluster.clone(), context: context.clone() });
+        self.ready.extend(lanes);
+    }
+
+    /// Wakes the lanes that could not send all they wanted: with many lanes at rest, looking at each one whenever there
+    /// is room for a request would cost more than the requests.
+    pub(super) fn wake_starved(&mut self, cluster: &ClusterId) {
+        let Some(shard) = self.shards.get(cluster) else { return };
+        let starved = shard.lanes.iter().filter(|(_, lane)| lane.starved);
+        let lanes = starved.map(|(context, _)| LaneId { cluster: cluster.clone(), context: context.clone() });
         self.ready.extend(lanes);
     }
 

@@ -223,7 +223,7 @@ impl Machine {
         let (kind, key) = (step.kind.clone(), step.key.clone());
         let request = match &step.work {
             Work::Look => Request::Get { kind, key },
-            Work::Count => Request::Contents { namespace: key.name },
+            Work::Count => Request::Contents { namespace: key.name.clone() },
             Work::Create { manifest } => Request::Create(self.stamp(id, manifest, Origin::Created)?),
             Work::Update { manifest, observed, origin } => {
                 Request::Update { object: self.stamp(id, manifest, *origin)?, observed: observed.clone() }

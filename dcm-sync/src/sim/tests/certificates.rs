@@ -241,7 +241,7 @@ mod with_a_real_authority {
         let ca = lab.server.ca_pem().unwrap();
         assert!(ca.starts_with("-----BEGIN CERTIFICATE-----"));
         lab.create(&namespace("team")).unwrap();
-        let is_root = |object: &&Object| {
+        let is_root = |object: &Object| {
             object.key.namespace.as_deref() == Some("team") && &*object.key.name == "kube-root-ca.crt"
         };
         assert_eq!(lab.server.objects().find(is_root).unwrap().body["data"]["ca.crt"], ca.as_str());

@@ -112,12 +112,13 @@ proptest! {
             let before = lab.server.revision();
             let refused = perform(&mut lab, act).err();
             prop_assert!(lab.server.revision() >= before, "{act:?}: {refused:?}");
-            let newest = lab.server.objects().map(revision).max();
+            let newest = lab.server.objects().map(|object| revision(&object)).max();
             prop_assert!(newest <= Some(lab.server.revision()));
             watched.follow(&lab.server, &selection);
             let ours = lab.server.objects().filter(|object| object.kind == selection.kind && object.marks.is_some());
-            let there: Vec<_> = ours.map(|object| (&object.key, &object.resource_version)).collect();
-            let known: Vec<_> = watched.known.iter().map(|(key, object)| (key, &object.resource_version)).collect();
+            let there: Vec<_> = ours.map(|object| (object.key, object.resource_version)).collect();
+            let known = watched.known.values().map(|object| (object.key.clone(), object.resource_version.clone()));
+            let known: Vec<_> = known.collect();
             prop_assert_eq!(there, known);
         }
     }

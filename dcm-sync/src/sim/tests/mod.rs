@@ -116,6 +116,6 @@ impl Lab {
     }
 
     pub(super) fn get(&self, body: &Value) -> Option<Object> {
-        self.server.object(&kind(body), &key(body)).unwrap().cloned()
+        self.server.object(&kind(body), &key(body)).unwrap()
     }
 }

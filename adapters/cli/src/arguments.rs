@@ -1,0 +1,124 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+use dcm_core::name::ProjectName;
+
+use crate::commands::{
+    apply, cluster, completions, delete, demo, get, kubeconfig, plan, resume, schema, serve, status, stop,
+    subject, terminate,
+};
+use crate::output::Format;
+use crate::{duration, exit};
+
+/// Logical clouds on Kubernetes clusters: from one document to working credentials, and back to nothing.
+#[derive(Debug, Parser)]
+#[command(name = "dcm", version, after_help = exit::HELP, max_term_width = 120)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every subcommand takes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct Global {
+    /// Form of the result.
+    #[arg(short, long, global = true, value_enum, default_value_t, value_name = "FORM")]
+    pub(crate) output: Format,
+    /// Where everything is kept: sqlite:PATH, or memory: for nothing that stays. Default: a file in the user's data
+    /// folder.
+    #[arg(long, global = true, env = "DCM_STORE", hide_env_values = true, value_name = "URL")]
+    pub(crate) store: Option<String>,
+    /// The file with the keys that secrets in the store are encrypted with; made when there is none. Default: a file in
+    /// the user's configuration folder.
+    #[arg(long, global = true, env = "DCM_KEY_FILE", value_name = "FILE")]
+    pub(crate) key_file: Option<PathBuf>,
+    /// The project of logical clouds whose document or command names none.
+    #[arg(short, long, global = true, env = "DCM_PROJECT", default_value = "default", value_name = "NAME")]
+    pub(crate) project: ProjectName,
+    /// How long a worker's clusters stay its own without a sign of life; the same for all workers of a store.
+    #[arg(long, global = true, default_value = "10s", value_parser = duration::parse, value_name = "DURATION")]
+    pub(crate) lease: Duration,
+    /// Logs what happens; may be repeated for more.
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+}
+
+/// What is to be done.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// The clusters that logical clouds can be on.
+    #[command(subcommand)]
+    Cluster(cluster::Command),
+    /// Brings logical clouds from their documents to their clusters.
+    Apply(apply::Arguments),
+    /// Shows what an apply would do. Changes nothing.
+    Plan(plan::Arguments),
+    /// Shows logical clouds, or the document of one.
+    Get(get::Arguments),
+    /// Shows how far logical clouds are: clusters, objects, causes.
+    Status(status::Arguments),
+    /// Gives a user's kubeconfig.
+    Kubeconfig(kubeconfig::Arguments),
+    /// Shows the subject that a user's own certificate request must have.
+    Subject(subject::Arguments),
+    /// Takes a logical cloud off its clusters. Its document stays.
+    Terminate(terminate::Arguments),
+    /// Pauses the work on a logical cloud.
+    Stop(stop::Arguments),
+    /// Goes on with the work on a logical cloud.
+    Resume(resume::Arguments),
+    /// Deletes a logical cloud that is on no cluster.
+    Delete(delete::Arguments),
+    /// Works until it is ended: keeps everything in the store in sync.
+    Serve(serve::Arguments),
+    /// Shows the whole way of a logical cloud on simulated clusters. Touches nothing outside this process.
+    Demo(demo::Arguments),
+    /// Prints the JSON Schema of documents.
+    Schema(schema::Arguments),
+    /// Prints a completion script for a shell.
+    Completions(completions::Arguments),
+}
+
+/// Waiting for work to be done.
+#[derive(Debug, Args)]
+pub(crate) struct Waiting {
+    /// Waits until the work is done, or can't go on. This is the default.
+    #[arg(long, overrides_with = "no_wait")]
+    wait: bool,
+    /// Returns when the work is accepted. It is done by a running `dcm serve`.
+    #[arg(long)]
+    pub(crate) no_wait: bool,
+    /// Longest time to wait; then it ends with exit code 4.
+    #[arg(long, default_value = "10m", value_parser = duration::parse, value_name = "DURATION")]
+    pub(crate) timeout: Duration,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn the_last_of_wait_and_no_wait_holds() {
+        let no_wait = |arguments: &[&str]| {
+            let all = ["dcm", "terminate", "c"].iter().chain(arguments);
+            match Arguments::try_parse_from(all).unwrap().command {
+                Command::Terminate(arguments) => arguments.waiting.no_wait,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert!(!no_wait(&[]) && no_wait(&["--no-wait"]));
+        assert!(!no_wait(&["--no-wait", "--wait"]) && no_wait(&["--wait", "--no-wait"]));
+    }
+}

@@ -1,0 +1,57 @@
+//! `dcm cluster`: the clusters that logical clouds can be on.
+
+mod add;
+mod check;
+mod list;
+mod remove;
+mod role;
+
+use dcm_core::logical_cloud::Level;
+
+use crate::arguments::Global;
+use crate::exit::Exit;
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Registers a cluster, after a look whether it is ready.
+    Add(add::Arguments),
+    /// Shows registered clusters.
+    List(list::Arguments),
+    /// Removes a cluster that no logical cloud refers to.
+    Remove(remove::Arguments),
+    /// Looks whether a registered cluster is ready: rights, version, clock. Prints the rights that are missing.
+    Check(check::Arguments),
+    /// Prints the least ClusterRole that a cluster's kubeconfig needs.
+    Role(role::Arguments),
+}
+
+pub(crate) async fn run(global: &Global, command: Command) -> anyhow::Result<Exit> {
+    match command {
+        Command::Add(arguments) => add::run(global, &arguments).await,
+        Command::List(arguments) => list::run(global, &arguments).await,
+        Command::Remove(arguments) => remove::run(global, &arguments).await,
+        Command::Check(arguments) => check::run(global, &arguments).await,
+        Command::Role(arguments) => role::run(global, &arguments),
+    }
+}
+
+/// A level, on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum LevelArgument {
+    /// A namespace of its own, and nothing outside it.
+    Standard,
+    /// Also permissions in other namespaces and in the whole cluster.
+    Privileged,
+    /// Uses clusters as they are.
+    Admin,
+}
+
+impl From<LevelArgument> for Level {
+    fn from(level: LevelArgument) -> Self {
+        match level {
+            LevelArgument::Standard => Self::Standard,
+            LevelArgument::Privileged => Self::Privileged,
+            LevelArgument::Admin => Self::Admin,
+        }
+    }
+}

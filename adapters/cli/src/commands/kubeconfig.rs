@@ -1,0 +1,93 @@
+//! `dcm kubeconfig`: what a user works with.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use dcm_core::kubeconfig::{Access, merge};
+use dcm_core::name::{ReferenceName, UserName};
+use dcm_core::secret::Secret;
+use dcm_core::service::UserAccess;
+
+use crate::arguments::Global;
+use crate::exit::Exit;
+use crate::output::{self, Notation};
+use crate::own_kubeconfig;
+use crate::private_file;
+use crate::session::{Named, Session};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    cloud: Named,
+    /// The user. May be left out where there is only one.
+    #[arg(short, long, value_name = "NAME")]
+    user: Option<UserName>,
+    /// One cluster reference only. Default: a file for all, with a context each.
+    #[arg(short = 'r', long, value_name = "NAME")]
+    cluster_reference: Option<ReferenceName>,
+    /// Writes a file, for its owner only, instead of standard output.
+    #[arg(short, long, value_name = "FILE", conflicts_with = "merge")]
+    file: Option<PathBuf>,
+    /// Puts the entries into an existing kubeconfig, as kubectl config would, and leaves everything else there. Default:
+    /// the first file of KUBECONFIG, or the one in the home folder.
+    #[arg(short, long, value_name = "FILE", num_args = 0..=1)]
+    merge: Option<Option<PathBuf>>,
+}
+
+pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
+    let session = Session::open(global).await?;
+    let (user, reference) = (arguments.user.as_ref(), arguments.cluster_reference.as_ref());
+    let clouds = session.deployment.clouds();
+    let found = clouds.kubeconfigs(&session.project, &arguments.cloud.name, user, reference).await?;
+    let UserAccess { access, missing } = found;
+    for (reference, missing) in &missing {
+        output::note(format_args!("{reference}: left out: {missing}"));
+    }
+    note_keyless(&access);
+    match &arguments.merge {
+        Some(file) => merge_into(file.clone(), &access)?,
+        None => {
+            let text = write(&access, reference, session.format.for_programs().unwrap_or(Notation::Yaml))?;
+            match &arguments.file {
+                Some(file) => private_file::write(file, &text)?,
+                None => output::print(text.expose())?,
+            }
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn write(access: &Access, reference: Option<&ReferenceName>, notation: Notation) -> anyhow::Result<Secret> {
+    let kubeconfig = match reference {
+        // The service gives nothing only with the reason, as an error.
+        Some(reference) => {
+            access.for_cluster(reference).context("there is no credential for this reference")?
+        }
+        None => access.for_all_clusters(),
+    };
+    Ok(match notation {
+        Notation::Json => kubeconfig.to_json()?,
+        Notation::Yaml => kubeconfig.to_yaml()?,
+    })
+}
+
+fn note_keyless(access: &Access) {
+    if access.clusters.values().any(|cluster| cluster.credential.is_keyless()) {
+        let user = &access.user;
+        output::note(format_args!(
+            "{user} keeps the private key: add it with kubectl config set-credentials"
+        ));
+    }
+}
+
+fn merge_into(file: Option<PathBuf>, access: &Access) -> anyhow::Result<()> {
+    let file = match file {
+        Some(file) => file,
+        None => own_kubeconfig::default_file()?,
+    };
+    let existing = private_file::read(&file)?.unwrap_or_else(|| Secret::new(""));
+    let merged = merge(&existing, access).with_context(|| format!("{} was not changed", file.display()))?;
+    private_file::write(&file, &merged)?;
+    output::note(format_args!("merged into {}", file.display()));
+    Ok(())
+}

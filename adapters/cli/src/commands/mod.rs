@@ -1,0 +1,45 @@
+//! The subcommands, one file each.
+
+pub(crate) mod apply;
+pub(crate) mod cluster;
+pub(crate) mod completions;
+pub(crate) mod delete;
+pub(crate) mod demo;
+pub(crate) mod get;
+pub(crate) mod kubeconfig;
+pub(crate) mod plan;
+pub(crate) mod resume;
+pub(crate) mod schema;
+pub(crate) mod serve;
+pub(crate) mod status;
+pub(crate) mod stop;
+pub(crate) mod subject;
+pub(crate) mod terminate;
+
+mod documents;
+mod report;
+
+use crate::arguments::{Arguments, Command};
+use crate::exit::Exit;
+
+/// Runs a subcommand.
+pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<Exit> {
+    let Arguments { global, command } = arguments;
+    match command {
+        Command::Apply(arguments) => apply::run(&global, &arguments).await,
+        Command::Cluster(command) => cluster::run(&global, command).await,
+        Command::Completions(arguments) => completions::run(&arguments),
+        Command::Delete(arguments) => delete::run(&global, &arguments).await,
+        Command::Demo(arguments) => demo::run(&arguments).await,
+        Command::Get(arguments) => get::run(&global, &arguments).await,
+        Command::Kubeconfig(arguments) => kubeconfig::run(&global, &arguments).await,
+        Command::Plan(arguments) => plan::run(&global, &arguments).await,
+        Command::Resume(arguments) => resume::run(&global, &arguments).await,
+        Command::Schema(arguments) => schema::run(&global, &arguments),
+        Command::Serve(arguments) => serve::run(&global, &arguments).await,
+        Command::Status(arguments) => status::run(&global, &arguments).await,
+        Command::Stop(arguments) => stop::run(&global, &arguments).await,
+        Command::Subject(arguments) => subject::run(&global, &arguments).await,
+        Command::Terminate(arguments) => terminate::run(&global, &arguments).await,
+    }
+}

@@ -1,0 +1,89 @@
+//! A plan without asking anybody: what would be rendered.
+
+use dcm_core::app_context::{Action, Request, Step};
+use dcm_core::document::Document;
+use dcm_core::logical_cloud::Level;
+use serde_json::{Value, json};
+
+use super::{Rendered, rendered};
+use crate::arguments::Global;
+use crate::exit::Exit;
+use crate::output::{self, Notation};
+
+pub(super) fn run(global: &Global, documents: Vec<Document>) -> anyhow::Result<Exit> {
+    let all: Vec<Rendered> =
+        documents.into_iter().map(|document| rendered(document, None)).collect::<anyhow::Result<_>>()?;
+    note_unknown(&all);
+    match global.output.for_programs() {
+        None => output::print(&table(&all))?,
+        Some(Notation::Json) => {
+            let plans: Vec<Value> = all.iter().map(value).collect();
+            output::print(&Notation::Json.write(&plans)?)?;
+        }
+        Some(Notation::Yaml) => {
+            let manifests = all.iter().flat_map(|one| one.bundle.steps()).filter_map(manifest);
+            let texts =
+                manifests.map(|body| Notation::Yaml.write(body)).collect::<anyhow::Result<Vec<_>>>()?;
+            output::print(&texts.join("---\n"))?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// Says what can't be known without a store.
+fn note_unknown(all: &[Rendered]) {
+    output::note(
+        "offline: names that carry a cloud's UID are those of UID 0, credentials are the first of their user",
+    );
+    for cloud in all.iter().map(|one| &one.cloud) {
+        if cloud.cluster_selector().is_some() {
+            output::note(format_args!(
+                "{}: its selector's clusters are looked up when it is applied",
+                cloud.name()
+            ));
+        }
+        if cloud.level() == Level::Admin {
+            output::note(format_args!("{}: an admin cloud changes nothing on its clusters", cloud.name()));
+        }
+    }
+}
+
+fn table(all: &[Rendered]) -> String {
+    let rows = all.iter().flat_map(|one| {
+        let name = one.cloud.name().to_string();
+        one.bundle.steps().iter().map(move |step| [name.clone(), step.stage.0.to_string(), subject(step)])
+    });
+    output::columns(["LOGICAL CLOUD", "STAGE", "STEP"], rows)
+}
+
+fn subject(step: &Step) -> String {
+    match &step.action {
+        Action::Apply { manifest, .. } => manifest.key().to_string(),
+        Action::Request { name, request: Request::Certificate(_) } => format!("request {name}"),
+        Action::Request { name, request: Request::Token(_) } => format!("request {name}"),
+    }
+}
+
+fn manifest(step: &Step) -> Option<&Value> {
+    match &step.action {
+        Action::Apply { manifest, .. } => Some(manifest.body()),
+        Action::Request { .. } => None,
+    }
+}
+
+fn value(one: &Rendered) -> Value {
+    let clusters: Vec<String> =
+        one.cloud.references().iter().map(|reference| reference.cluster.to_string()).collect();
+    let steps: Vec<Value> = one
+        .bundle
+        .steps()
+        .iter()
+        .map(|step| match &step.action {
+            Action::Apply { manifest, existing } => {
+                json!({"stage": step.stage, "manifest": manifest.body(), "existing": existing})
+            }
+            Action::Request { name, .. } => json!({"stage": step.stage, "request": name}),
+        })
+        .collect();
+    json!({"project": one.cloud.project(), "name": one.cloud.name(), "clusters": clusters, "steps": steps})
+}

@@ -1,0 +1,105 @@
+//! What is said when work was accepted: at once, or when it is done.
+
+use dcm_core::service::CloudStatus;
+use dcm_core::status::{LaneState, ObjectState};
+
+use crate::arguments::Waiting;
+use crate::exit::Exit;
+use crate::lane_tree::{Detail, cause_text};
+use crate::output;
+use crate::session::Session;
+use crate::status_tree;
+use crate::work::{self, End, Worked};
+
+/// Waits as the command line says, prints the clouds, and says how it ended.
+pub(crate) async fn wait(session: &Session, worked: &[Worked], waiting: &Waiting) -> anyhow::Result<Exit> {
+    if waiting.no_wait {
+        if !work::is_served(session).await? {
+            output::note("no worker serves this store: nothing will happen until one runs (dcm serve)");
+        }
+        print(session, &statuses(session, worked).await?)?;
+        return Ok(Exit::Done);
+    }
+    let end = work::bring_about(session, worked, waiting.timeout).await?;
+    let statuses = statuses(session, worked).await?;
+    print(session, &statuses)?;
+    statuses.iter().for_each(|status| note_kept(session, status));
+    if end != End::Done {
+        statuses.iter().for_each(|status| note_open(session, status));
+    }
+    Ok(match end {
+        End::Done => Exit::Done,
+        End::Stuck => {
+            output::note("stuck: nothing more happens before somebody changes something");
+            Exit::Stuck
+        }
+        End::TimedOut => {
+            let next = next_worker(session).await?;
+            output::note(format_args!("work is left after {:?}: {next}", waiting.timeout));
+            Exit::TimedOut
+        }
+        End::Interrupted => {
+            output::note(format_args!("interrupted: {}", next_worker(session).await?));
+            Exit::Interrupted
+        }
+    })
+}
+
+/// Who goes on with work that is left.
+async fn next_worker(session: &Session) -> anyhow::Result<&'static str> {
+    Ok(if work::is_served(session).await? {
+        "the worker of this store goes on with it"
+    } else {
+        "it goes on when a worker runs (dcm serve), or when the command is given again"
+    })
+}
+
+async fn statuses(session: &Session, worked: &[Worked]) -> anyhow::Result<Vec<CloudStatus>> {
+    let clouds = session.deployment.clouds();
+    let mut statuses = Vec::with_capacity(worked.len());
+    for one in worked {
+        statuses.push(clouds.status(&one.project, &one.cloud).await?);
+    }
+    Ok(statuses)
+}
+
+fn print(session: &Session, statuses: &[CloudStatus]) -> anyhow::Result<()> {
+    output::print_either(session.format, &statuses, || {
+        let row = |status: &CloudStatus| {
+            let (done, all) = counted(status);
+            [
+                status.project.to_string(),
+                status.name.to_string(),
+                status.state.to_string(),
+                format!("{done}/{all}"),
+            ]
+        };
+        output::columns(["PROJECT", "LOGICAL CLOUD", "STATE", "CLUSTERS DONE"], statuses.iter().map(row))
+    })
+}
+
+/// Clusters that are where they are to be, of all.
+pub(crate) fn counted(status: &CloudStatus) -> (usize, usize) {
+    let at_end = |state| matches!(state, LaneState::Done | LaneState::Removed);
+    let lanes = status.clusters.values().filter_map(|cluster| cluster.lane.as_ref());
+    (lanes.filter(|lane| at_end(lane.state)).count(), status.clusters.len())
+}
+
+/// Says which objects were kept, and why.
+fn note_kept(session: &Session, status: &CloudStatus) {
+    for (id, cluster) in &status.clusters {
+        let objects = cluster.lane.iter().flat_map(|lane| &lane.objects);
+        for object in objects.filter(|object| object.state == ObjectState::Kept) {
+            let cause = object.cause.as_ref().map(|cause| cause_text(cause, session.now()));
+            output::note(format_args!("{id}: {} {}", object.key, cause.unwrap_or_default()));
+        }
+    }
+}
+
+/// Says where a cloud is that is not where it is to be.
+fn note_open(session: &Session, status: &CloudStatus) {
+    let (done, all) = counted(status);
+    if done < all {
+        output::note(status_tree::draw(status, Detail::Grouped, session.now()).trim_end());
+    }
+}

@@ -1,0 +1,89 @@
+//! `dcm status`: how far logical clouds are.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::time::Duration;
+
+use dcm_core::name::LogicalCloudName;
+use dcm_core::service::CloudStatus;
+
+use crate::arguments::Global;
+use crate::exit::Exit;
+use crate::lane_tree::Detail;
+use crate::output::{self, Format, Notation};
+use crate::session::Session;
+use crate::{status_tree, work};
+
+/// How often a watched status is looked at: quick enough for eyes, and nothing for a store.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Clears a terminal and goes to its beginning.
+const CLEAR: &str = "\u{1b}[2J\u{1b}[H";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The logical cloud. Default: all of the project.
+    #[arg(value_name = "LOGICAL_CLOUD")]
+    cloud: Option<LogicalCloudName>,
+    /// Shows it again whenever it changes, until it is interrupted.
+    #[arg(short, long)]
+    watch: bool,
+}
+
+pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
+    let session = Session::open(global).await?;
+    if !arguments.watch {
+        let statuses = read(&session, arguments).await?;
+        output::print(&shown(&session, arguments, &statuses)?)?;
+        return Ok(Exit::Done);
+    }
+    tokio::select! {
+        biased;
+        interrupted = work::interrupted() => interrupted.map(|()| Exit::Interrupted),
+        failed = watch(&session, arguments) => failed,
+    }
+}
+
+async fn watch(session: &Session, arguments: &Arguments) -> anyhow::Result<Exit> {
+    let on_terminal = std::io::stdout().is_terminal() && session.format.for_programs().is_none();
+    let mut last: Option<Vec<CloudStatus>> = None;
+    loop {
+        let statuses = read(session, arguments).await?;
+        // Ages change all the time; on a terminal they are shown, elsewhere only news are.
+        if on_terminal || last.as_ref() != Some(&statuses) {
+            let text = shown(session, arguments, &statuses)?;
+            output::print(&if on_terminal { format!("{CLEAR}{text}") } else { text })?;
+            std::io::stdout().flush()?;
+        }
+        last = Some(statuses);
+        tokio::time::sleep(LOOK_INTERVAL).await;
+    }
+}
+
+async fn read(session: &Session, arguments: &Arguments) -> anyhow::Result<Vec<CloudStatus>> {
+    let names = match &arguments.cloud {
+        Some(name) => vec![name.clone()],
+        None => session.cloud_names().await?,
+    };
+    let mut statuses = Vec::with_capacity(names.len());
+    for name in &names {
+        statuses.push(session.deployment.clouds().status(&session.project, name).await?);
+    }
+    Ok(statuses)
+}
+
+/// One named cloud is one value; all of a project are a list.
+fn shown(session: &Session, arguments: &Arguments, statuses: &[CloudStatus]) -> anyhow::Result<String> {
+    let detail = if session.format == Format::Wide { Detail::Each } else { Detail::Grouped };
+    match (session.format.for_programs(), &arguments.cloud, statuses) {
+        (None, _, _) => {
+            let trees = statuses.iter().map(|status| status_tree::draw(status, detail, session.now()));
+            Ok(trees.collect())
+        }
+        (Some(notation), Some(_), [only]) => written(notation, only),
+        (Some(notation), _, all) => written(notation, all),
+    }
+}
+
+fn written<T: serde::Serialize + ?Sized>(notation: Notation, value: &T) -> anyhow::Result<String> {
+    notation.write(&value)
+}

@@ -1,0 +1,28 @@
+//! Durations on the command line: `90s`, `10m`, `1h30m`.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+
+/// Reads a duration that is longer than nothing.
+pub(crate) fn parse(text: &str) -> Result<Duration, String> {
+    let wrong = || "must be a duration such as 90s, 10m or 1h30m".to_owned();
+    let duration: SignedDuration = text.parse().map_err(|_| wrong())?;
+    let duration = Duration::try_from(duration).map_err(|_| wrong())?;
+    if duration.is_zero() { Err(wrong()) } else { Ok(duration) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_has_units_and_is_longer_than_nothing() {
+        for (text, seconds) in [("90s", 90), ("10m", 600), ("1h30m", 5400), ("1h 30m", 5400), ("PT5S", 5)] {
+            assert_eq!(parse(text), Ok(Duration::from_secs(seconds)), "{text}");
+        }
+        for text in ["", "90", "-5s", "0s", "soon"] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! How the command ends: its exit codes, and which error ends with which.
+
+use std::fmt;
+use std::process::ExitCode;
+
+use dcm_core::kubeconfig::MergeError;
+use dcm_core::refusal::Refusals;
+use dcm_core::service::Error;
+
+/// How the command ends. The codes are part of its interface, documented in `dcm --help`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// What was asked for is done.
+    Done = 0,
+    /// Something failed: a store, a cluster, a file.
+    Failed = 1,
+    /// An input breaks a rule; nothing was changed.
+    Refused = 3,
+    /// The time is over and work is left; it goes on, or doesn't, as the message says.
+    TimedOut = 4,
+    /// Nothing more happens before somebody changes something: a conflict, a wrong state, a missing right.
+    Stuck = 5,
+    /// There is no such thing.
+    NotFound = 6,
+    /// It was interrupted; what was accepted stays accepted.
+    Interrupted = 130,
+}
+
+/// What `--help` says about exit codes.
+pub(crate) const HELP: &str = "\
+Exit codes:
+    0  done
+    1  something failed: a store, a cluster, a file
+    2  the command line is wrong
+    3  a document, name or kubeconfig breaks a rule; nothing was changed
+    4  the time is over and work is left
+    5  stuck: a conflict, a state that does not allow it, a missing right; somebody has to change something
+    6  there is no such thing
+  130  interrupted";
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// An end that is no failure of anything below: it carries its own code.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct Ended {
+    pub(crate) exit: Exit,
+    pub(crate) message: String,
+}
+
+impl Ended {
+    pub(crate) fn new(exit: Exit, message: impl fmt::Display) -> Self {
+        Self { exit, message: message.to_string() }
+    }
+}
+
+/// The code that an error ends with: that of the outermost cause that has one.
+pub(crate) fn code_of(error: &anyhow::Error) -> Exit {
+    error.chain().find_map(known).unwrap_or(Exit::Failed)
+}
+
+fn known(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
+    if let Some(ended) = cause.downcast_ref::<Ended>() {
+        return Some(ended.exit);
+    }
+    if cause.is::<Refusals>() || cause.is::<MergeError>() {
+        return Some(Exit::Refused);
+    }
+    cause.downcast_ref::<Error>().and_then(code_of_service)
+}
+
+/// None for what its own cause decides.
+fn code_of_service(error: &Error) -> Option<Exit> {
+    match error {
+        Error::NotFound { .. } => Some(Exit::NotFound),
+        Error::Refused(_) | Error::UserNotNamed { .. } | Error::Kubeconfig { .. } => Some(Exit::Refused),
+        Error::AlreadyThere { .. }
+        | Error::WrongState(_)
+        | Error::NotApplied { .. }
+        | Error::NotHandedOver { .. }
+        | Error::TerminatedMeanwhile { .. }
+        | Error::NotEmpty { .. }
+        | Error::ClusterInUse { .. }
+        | Error::NamespaceTaken { .. }
+        | Error::NotIssued { .. }
+        | Error::Certificate { .. }
+        | Error::Contended { .. } => Some(Exit::Stuck),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context as _;
+
+    #[test]
+    fn an_error_ends_with_the_code_of_what_caused_it() {
+        let ended: anyhow::Result<()> = Err(Ended::new(Exit::TimedOut, "work is left").into());
+        assert_eq!(code_of(&ended.context("while applying").unwrap_err()), Exit::TimedOut);
+        assert_eq!(code_of(&anyhow::anyhow!("anything")), Exit::Failed);
+    }
+
+    #[test]
+    fn what_a_service_says_has_a_code_of_its_kind() {
+        let missing = Error::NotFound { kind: dcm_core::service::Kind::LogicalCloud, name: "c".into() };
+        assert_eq!(code_of(&missing.into()), Exit::NotFound);
+        let there = Error::AlreadyThere { kind: dcm_core::service::Kind::Cluster, name: "p/c".into() };
+        assert_eq!(code_of(&anyhow::Error::new(there).context("while adding")), Exit::Stuck);
+    }
+
+    #[test]
+    fn the_help_names_every_code() {
+        for exit in [
+            Exit::Done,
+            Exit::Failed,
+            Exit::Refused,
+            Exit::TimedOut,
+            Exit::Stuck,
+            Exit::NotFound,
+            Exit::Interrupted,
+        ] {
+            // 2 is that of the parser of arguments.
+            assert!(
+                HELP.lines().any(|line| line.trim().starts_with(&format!("{} ", exit as u8))),
+                "{exit:?}"
+            );
+        }
+    }
+}

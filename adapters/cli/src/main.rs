@@ -1,0 +1,5 @@
+//! The `dcm` command.
+
+fn main() -> std::process::ExitCode {
+    dcm_cli::main()
+}

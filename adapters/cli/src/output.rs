@@ -1,0 +1,129 @@
+//! What the command prints as its result, on standard output: tables for people, JSON and YAML for programs.
+
+use std::io::{self, Write as _};
+
+use anyhow::Context as _;
+use comfy_table::{Table, presets};
+use serde::Serialize;
+
+/// The form of results.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// Columns, or a tree, for people.
+    #[default]
+    Table,
+    /// The same with more columns and every object.
+    Wide,
+    /// Indented JSON.
+    Json,
+    /// YAML.
+    Yaml,
+}
+
+impl Format {
+    /// The form for programs, when one was asked for.
+    pub(crate) fn for_programs(self) -> Option<Notation> {
+        match self {
+            Self::Table | Self::Wide => None,
+            Self::Json => Some(Notation::Json),
+            Self::Yaml => Some(Notation::Yaml),
+        }
+    }
+}
+
+/// A notation of structured values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Notation {
+    /// Indented JSON.
+    Json,
+    /// YAML.
+    Yaml,
+}
+
+impl Notation {
+    /// A value as text, ending in a line break.
+    pub(crate) fn write<T: Serialize>(self, value: &T) -> anyhow::Result<String> {
+        let mut text = match self {
+            Self::Json => {
+                serde_json::to_string_pretty(value).context("the result can't be written as JSON")?
+            }
+            Self::Yaml => serde_saphyr::to_string(value).context("the result can't be written as YAML")?,
+        };
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        Ok(text)
+    }
+}
+
+/// Prints a text as it is.
+///
+/// # Errors
+/// When standard output can't be written. That its reader went away is no error: it has read enough.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.context("standard output can't be written"),
+    }
+}
+
+/// Prints a value in the form for programs, or what people read.
+pub(crate) fn print_either<T: Serialize>(
+    format: Format,
+    value: &T,
+    for_people: impl FnOnce() -> String,
+) -> anyhow::Result<()> {
+    match format.for_programs() {
+        Some(notation) => print(&notation.write(value)?),
+        None => print(&for_people()),
+    }
+}
+
+/// Columns of texts, each as wide as it needs, ending in a line break.
+pub(crate) fn columns<const N: usize>(
+    head: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+) -> String {
+    table(head.into_iter().map(str::to_owned), rows)
+}
+
+/// The same where the number of columns is known only when it is asked for.
+pub(crate) fn table<R: IntoIterator<Item = String>>(
+    head: impl IntoIterator<Item = String>,
+    rows: impl IntoIterator<Item = R>,
+) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(head);
+    for row in rows {
+        table.add_row(row);
+    }
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// Says something on standard error, beside the result.
+pub(crate) fn note(text: impl std::fmt::Display) {
+    // Nobody reads it when standard error is gone; the result does not depend on it.
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_they_need_and_have_no_frames() {
+        let rows = [["a", "long value"], ["longer", ""]].map(|row| row.map(str::to_owned));
+        assert_eq!(columns(["NAME", "VALUE"], rows), "NAME    VALUE\na       long value\nlonger\n");
+    }
+
+    #[test]
+    fn each_notation_ends_with_one_line_break() {
+        let value = serde_json::json!({"a": [1]});
+        assert_eq!(Notation::Json.write(&value).unwrap(), "{\n  \"a\": [\n    1\n  ]\n}\n");
+        assert_eq!(Notation::Yaml.write(&value).unwrap(), "a:\n- 1\n");
+    }
+}

@@ -1,0 +1,108 @@
+//! What most subcommands work with: the store's services, and who calls them.
+
+use dcm_core::name::{LogicalCloudName, ProjectName};
+use dcm_core::render::naming::Identity;
+use dcm_core::service::{Caller, Error, Kind, RegisteredCluster};
+use dcm_kube::kubeconfig::Allowed;
+use dcm_server::{Configuration, Deployment};
+use jiff::Timestamp;
+
+use crate::arguments::Global;
+use crate::folders;
+use crate::output::Format;
+use crate::work::Worked;
+
+/// The services of the store that the command line names.
+pub(crate) struct Session {
+    pub(crate) deployment: Deployment,
+    pub(crate) caller: Caller,
+    pub(crate) project: ProjectName,
+    pub(crate) format: Format,
+}
+
+impl Session {
+    /// Opens the store.
+    pub(crate) async fn open(global: &Global) -> anyhow::Result<Self> {
+        let store = match &global.store {
+            Some(url) => url.clone(),
+            None => folders::store_url()?,
+        };
+        let key_file = match &global.key_file {
+            Some(file) => file.clone(),
+            None => folders::key_file()?,
+        };
+        let configuration = Configuration {
+            lease: global.lease,
+            // The user could run and read all that by other means.
+            kubeconfigs: Allowed::everything(),
+            ..Configuration::new(store, key_file)
+        };
+        let deployment = Deployment::open(&configuration).await?;
+        Ok(Self::over(deployment, global.project.clone(), global.output))
+    }
+
+    /// A session over given services.
+    pub(crate) fn over(deployment: Deployment, project: ProjectName, format: Format) -> Self {
+        Self { deployment, caller: caller(), project, format }
+    }
+
+    /// The time.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.deployment.clock().now()
+    }
+}
+
+impl Session {
+    /// A logical cloud of the session's project, to wait for.
+    pub(crate) async fn worked(&self, cloud: &LogicalCloudName) -> anyhow::Result<Worked> {
+        let found = self.deployment.clouds().get(&self.project, cloud).await?.cloud;
+        let context = Identity::of(&found).context_id();
+        Ok(Worked { project: self.project.clone(), cloud: cloud.clone(), context })
+    }
+
+    /// All registered clusters, in order.
+    pub(crate) async fn clusters(&self) -> anyhow::Result<Vec<RegisteredCluster>> {
+        let (mut clusters, mut after) = (Vec::new(), None);
+        loop {
+            let page = self.deployment.registered().list(after.as_ref(), None).await?;
+            clusters.extend(page.clusters);
+            match page.next {
+                Some(next) => after = Some(next),
+                None => return Ok(clusters),
+            }
+        }
+    }
+
+    /// The names of all logical clouds of the session's project, in order. A project that nothing was put into yet has
+    /// none.
+    pub(crate) async fn cloud_names(&self) -> anyhow::Result<Vec<LogicalCloudName>> {
+        let (mut names, mut after) = (Vec::new(), None);
+        loop {
+            let page = match self.deployment.clouds().list(&self.project, after.as_ref(), None).await {
+                Err(Error::NotFound { kind: Kind::Project, .. }) => return Ok(names),
+                page => page?,
+            };
+            for summary in page.clouds {
+                names.push(LogicalCloudName::new(&summary.metadata.name)?);
+            }
+            match page.next {
+                Some(next) => after = Some(next),
+                None => return Ok(names),
+            }
+        }
+    }
+}
+
+/// The user of this process.
+fn caller() -> Caller {
+    let user = ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok());
+    Caller::new(user.filter(|user| !user.is_empty()).unwrap_or_else(|| "dcm".to_owned()))
+}
+
+/// A logical cloud of the session's project.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Named {
+    /// The logical cloud.
+    #[arg(value_name = "LOGICAL_CLOUD")]
+    pub(crate) name: LogicalCloudName,
+}

@@ -1,0 +1,129 @@
+//! Having work done, and waiting for it.
+//!
+//! Where a worker serves the store, it does the work, and this process only watches. Where none does, this process works
+//! itself, on its own app contexts alone, and gives the clusters back when it is done. A worker that goes away
+//! meanwhile is replaced by this process, too.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use dcm_core::name::{ContextId, LogicalCloudName, ProjectName};
+use dcm_core::service::CloudProgress;
+use dcm_core::status;
+use dcm_sync::engine::{Acquire, Engine};
+use futures::StreamExt as _;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::progress::Progress;
+use crate::session::Session;
+
+/// How long an own engine may take to finish what is under way when the waiting is over.
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long to wait before a lost watch is begun again.
+const RETRY_WAIT: Duration = Duration::from_millis(200);
+
+/// A logical cloud that is worked on.
+#[derive(Debug, Clone)]
+pub(crate) struct Worked {
+    pub(crate) project: ProjectName,
+    pub(crate) cloud: LogicalCloudName,
+    pub(crate) context: ContextId,
+}
+
+/// How the waiting ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// Everything is where it is to be.
+    Done,
+    /// Something can't go on before somebody changes something.
+    Stuck,
+    /// The time is over.
+    TimedOut,
+    /// A signal came.
+    Interrupted,
+}
+
+/// Waits until the work on all clouds is done or stuck, and sees to it that somebody does it.
+pub(crate) async fn bring_about(
+    session: &Session,
+    worked: &[Worked],
+    timeout: Duration,
+) -> anyhow::Result<End> {
+    let progress = Mutex::new(Progress::new(worked.len()));
+    let mut own = None;
+    let end = tokio::select! {
+        biased;
+        settled = settle_all(session, worked, &progress) => settled,
+        failed = keep_working(session, worked, &mut own) => Err(failed),
+        signal = interrupted() => signal.map(|()| End::Interrupted),
+        () = tokio::time::sleep(timeout) => Ok(End::TimedOut),
+    };
+    if let Some(engine) = own {
+        // What is still under way then ends with this process; whoever comes next sees what became of it.
+        let _ = tokio::time::timeout(STOP_TIMEOUT, engine.shutdown()).await;
+    }
+    end
+}
+
+/// Ends with the first signal that asks this process to end.
+pub(crate) async fn interrupted() -> anyhow::Result<()> {
+    let mut terminate = signal(SignalKind::terminate()).context("signals can't be awaited")?;
+    tokio::select! {
+        biased;
+        _ = terminate.recv() => Ok(()),
+        pressed = tokio::signal::ctrl_c() => pressed.context("signals can't be awaited"),
+    }
+}
+
+/// True when a worker serves the store.
+pub(crate) async fn is_served(session: &Session) -> anyhow::Result<bool> {
+    let deployment = &session.deployment;
+    let sessions = deployment.contexts().workers().await?;
+    let oldest = session.now() - deployment.options().lease;
+    Ok(sessions.iter().any(|session| session.serves && session.renewed >= oldest))
+}
+
+/// Starts an engine of this process as soon as nobody serves the store. Ends only with an error.
+async fn keep_working(session: &Session, worked: &[Worked], own: &mut Option<Engine>) -> anyhow::Error {
+    let contexts: BTreeSet<ContextId> = worked.iter().map(|one| one.context.clone()).collect();
+    loop {
+        if own.is_none() {
+            match is_served(session).await {
+                Ok(true) => {}
+                Ok(false) => *own = Some(session.deployment.engine(Acquire::PendingOf(contexts.clone()))),
+                Err(error) => return error,
+            }
+        }
+        tokio::time::sleep(session.deployment.options().lease).await;
+    }
+}
+
+async fn settle_all(session: &Session, worked: &[Worked], progress: &Mutex<Progress>) -> anyhow::Result<End> {
+    let each = worked.iter().map(|one| settle(session, one, progress));
+    let ends = futures::future::try_join_all(each).await?;
+    let stuck = ends.iter().any(|end| end.context.progress == status::Progress::Stuck);
+    Ok(if stuck { End::Stuck } else { End::Done })
+}
+
+/// Follows one cloud until its clusters are done or stuck.
+async fn settle(
+    session: &Session,
+    worked: &Worked,
+    progress: &Mutex<Progress>,
+) -> anyhow::Result<CloudProgress> {
+    loop {
+        let mut events = session.deployment.clouds().watch(&worked.project, &worked.cloud).await?;
+        while let Some(event) = events.next().await {
+            let event = event?;
+            let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
+            progress.show(&worked.cloud, &event.context, session.now());
+            if event.context.progress != status::Progress::Working {
+                return Ok(event);
+            }
+        }
+        tokio::time::sleep(RETRY_WAIT).await;
+    }
+}

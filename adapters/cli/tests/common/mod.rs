@@ -1,0 +1,89 @@
+//! Running the command as a user does.
+#![allow(dead_code, reason = "each test binary uses a part of it")]
+
+use std::ffi::OsStr;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A kubeconfig of a cluster that is not there, with a token.
+pub(crate) const UNREACHABLE: &str = "
+apiVersion: v1
+kind: Config
+current-context: main
+contexts: [{name: main, context: {cluster: main, user: main}}]
+clusters: [{name: main, cluster: {server: 'https://127.0.0.1:1'}}]
+users: [{name: main, user: {token: hunter2}}]
+";
+
+/// A user with a home folder of their own.
+pub(crate) struct User {
+    home: tempfile::TempDir,
+}
+
+/// What a run of the command left.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl User {
+    pub(crate) fn new() -> Self {
+        Self { home: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    /// The command, with nothing of the environment that could change what it does.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dcm"));
+        command.env_clear().env("HOME", self.home()).env("USER", "ann").current_dir(self.home());
+        command
+    }
+
+    pub(crate) fn run<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, arguments: I) -> Ran {
+        Ran::of(self.command().args(arguments).stdin(Stdio::null()).output().unwrap())
+    }
+
+    pub(crate) fn run_with_input(&self, arguments: &[&str], input: &str) -> Ran {
+        let mut command = self.command();
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        Ran::of(child.wait_with_output().unwrap())
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
+        let file = self.home().join(name);
+        std::fs::write(&file, text).unwrap();
+        file
+    }
+}
+
+impl Ran {
+    pub(crate) fn of(output: Output) -> Self {
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Its result, when it ended well.
+    #[track_caller]
+    pub(crate) fn done(self) -> String {
+        assert_eq!(self.code, 0, "{self:#?}");
+        self.out
+    }
+
+    /// What it said, when it ended with this code.
+    #[track_caller]
+    pub(crate) fn ended_with(self, code: i32) -> String {
+        assert_eq!(self.code, code, "{self:#?}");
+        self.err
+    }
+}

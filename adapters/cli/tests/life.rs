@@ -1,0 +1,118 @@
+//! The life of a logical cloud whose cluster never answers: everything ends in time, and with its code.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod common;
+
+use std::io::{BufRead as _, Read as _};
+use std::process::{Child, Command, Stdio};
+
+use common::{UNREACHABLE, User};
+
+const DOCUMENT: &str = "{apiVersion: dcm.internal/v1, kind: LogicalCloud, metadata: {name: c, description: first}, spec: {clusters: [{provider: p, cluster: c}]}}";
+
+fn interrupt(process: &Child) {
+    assert!(Command::new("kill").args(["-INT", &process.id().to_string()]).status().unwrap().success());
+}
+
+fn registered() -> User {
+    let user = User::new();
+    let file = user.write("config", UNREACHABLE);
+    user.run(["cluster", "add", "p/c", "--unchecked", "--kubeconfig", file.to_str().unwrap()]).done();
+    user
+}
+
+#[test]
+fn work_that_is_left_when_the_time_is_over_ends_with_code_4() {
+    let user = registered();
+    let ran = user.run_with_input(&["apply", "--timeout", "2s", "-f", "-"], DOCUMENT);
+    assert!(ran.code == 4 && ran.out.contains("instantiating"), "{ran:#?}");
+    assert!(ran.err.contains("work is left after 2s"), "{}", ran.err);
+    assert!(ran.err.contains("p/c: working, unreachable: "), "{}", ran.err);
+}
+
+#[test]
+fn an_interrupt_ends_the_waiting_with_code_130_and_what_was_accepted_stays() {
+    let user = registered();
+    let file = user.write("c.yaml", DOCUMENT);
+    let mut command = user.command();
+    command
+        .args(["apply", "-f"])
+        .arg(file)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut said = std::io::BufReader::new(child.stderr.take().unwrap());
+    let mut text = String::new();
+    while !text.contains("p/c: ") {
+        assert_ne!(said.read_line(&mut text).unwrap(), 0, "{text}");
+    }
+    interrupt(&child);
+    said.read_to_string(&mut text).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(text.contains("interrupted: it goes on when a worker runs"), "{text}");
+    assert!(user.run(["get", "c"]).done().contains("instantiating"));
+}
+
+#[test]
+fn a_cloud_can_be_stopped_resumed_terminated_and_deleted_although_its_cluster_is_gone() {
+    let user = registered();
+    user.run_with_input(&["apply", "--no-wait", "-f", "-"], DOCUMENT).done();
+    user.run(["delete", "c"]).ended_with(5);
+    user.run(["cluster", "remove", "p/c"]).ended_with(5);
+    user.run(["stop", "c"]).done();
+    assert!(user.run(["status", "c"]).done().contains("stopped while instantiating"));
+    user.run(["resume", "--no-wait", "c"]).done();
+    assert!(user.run(["status", "c"]).done().contains("c (project default)  instantiating"));
+    assert!(user.run(["terminate", "c"]).done().contains("terminated"));
+    user.run(["delete", "c"]).done();
+    user.run(["cluster", "remove", "p/c"]).done();
+    assert_eq!(user.run(["cluster", "list"]).done(), "CLUSTER  SERVER  LABELS  ADDED\n");
+}
+
+#[test]
+fn what_get_writes_apply_reads_and_finds_unchanged() {
+    let user = registered();
+    user.run_with_input(&["apply", "--no-wait", "-f", "-"], DOCUMENT).done();
+    for form in ["yaml", "json"] {
+        for arguments in [&["get", "c", "-o", form] as &[&str], &["get", "-o", form]] {
+            let document = user.run(arguments).done();
+            assert!(document.contains("first"), "{document}");
+            let again = user.run_with_input(&["apply", "--no-wait", "-f", "-"], &document);
+            assert!(again.code == 0 && again.err.contains("c: unchanged"), "{again:?}");
+        }
+    }
+    let wide = user.run(["get", "-o", "wide"]).done();
+    assert!(wide.contains("LEVEL") && wide.contains("standard") && wide.contains("ann"), "{wide}");
+}
+
+#[test]
+fn a_plan_says_which_clusters_could_not_be_looked_at() {
+    let user = registered();
+    let ran = user.run_with_input(&["plan", "-f", "-"], DOCUMENT);
+    assert!(
+        ran.code == 1 && ran.out.contains("p/c      unknown  -       the cluster could not be looked at"),
+        "{ran:?}"
+    );
+    assert_eq!(user.run(["get"]).done().lines().count(), 1);
+}
+
+#[test]
+fn a_watched_status_ends_with_an_interrupt() {
+    let user = registered();
+    user.run_with_input(&["apply", "--no-wait", "-f", "-"], DOCUMENT).done();
+    let mut command = user.command();
+    command.args(["status", "--watch"]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut shown = std::io::BufReader::new(child.stdout.take().unwrap());
+    let mut text = String::new();
+    shown.read_line(&mut text).unwrap();
+    interrupt(&child);
+    shown.read_to_string(&mut text).unwrap();
+    // Nothing changed, so it was shown once.
+    assert_eq!(
+        (child.wait().unwrap().code(), text.matches("c (project default)").count()),
+        (Some(130), 1),
+        "{text}"
+    );
+}

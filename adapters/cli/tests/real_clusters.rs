@@ -1,0 +1,309 @@
+//! The main job with the command, on real API servers.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use common::User;
+use dcm_testenv::{Cluster, Environment, Route};
+
+const CLUSTERS: usize = 3;
+
+/// A user of the command with all clusters registered as `real/cluster-1` and so on.
+struct Registered {
+    user: User,
+    environment: dcm_testenv::SharedEnvironment,
+}
+
+impl Registered {
+    async fn new() -> Self {
+        let environment = Environment::shared(CLUSTERS).await.unwrap();
+        let registered = Self { user: User::new(), environment };
+        for cluster in registered.environment.clusters() {
+            let out = registered.add(cluster, &cluster.admin_kubeconfig(Route::Direct)).done();
+            assert!(out.contains(": ready\n") && out.contains("rights  complete"), "{out}");
+        }
+        registered
+    }
+
+    fn add(&self, cluster: &Cluster, kubeconfig: &str) -> common::Ran {
+        let file = self.user.write(&format!("{}.yaml", cluster.name()), kubeconfig);
+        let name = format!("real/{}", cluster.name());
+        let ran =
+            self.user.run(["cluster", "add", &name, "--label", "site=test", "--kubeconfig", text(&file)]);
+        std::fs::remove_file(file).unwrap();
+        ran
+    }
+
+    /// The objects of a logical cloud, of the kinds that are rendered, on all clusters.
+    fn owned(&self, cloud: &str) -> BTreeSet<String> {
+        let kinds = "namespaces,resourcequotas,limitranges,serviceaccounts,roles,rolebindings,clusterroles,\
+                     clusterrolebindings,networkpolicies,certificatesigningrequests";
+        let label = format!("dcm.internal/owner,dcm.internal/logical-cloud={cloud}");
+        let mut owned = BTreeSet::new();
+        for cluster in self.environment.clusters() {
+            let arguments = ["get", kinds, "-A", "-l", &label, "-o", "name"];
+            let found = output(cluster.kubectl().args(arguments));
+            owned.extend(found.lines().map(|line| format!("{} {line}", cluster.name())));
+        }
+        owned
+    }
+
+    fn document(&self, name: &str) -> String {
+        let clusters: String = self
+            .environment
+            .clusters()
+            .iter()
+            .map(|cluster| format!("  - {{provider: real, cluster: {}}}\n", cluster.name()))
+            .collect();
+        format!(
+            "apiVersion: dcm.internal/v1\nkind: LogicalCloud\nmetadata: {{name: {name}}}\nspec:\n  users:\n  - name: ann\n  \
+             - {{name: ci, type: token}}\n  permissions:\n  - {{name: look, apiGroups: ['', apps], resources: ['*'], \
+             verbs: [get, list, watch]}}\n  - {{name: run, users: [ci], apiGroups: [''], resources: [configmaps], \
+             verbs: [create, delete]}}\n  quotas:\n  - name: compute\n    hard: {{limits.cpu: 2, pods: 10}}\n  clusters:\n{clusters}"
+        )
+    }
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+fn run(command: &mut Command) -> Output {
+    command.stdin(Stdio::null()).output().unwrap()
+}
+
+#[track_caller]
+fn output(command: &mut Command) -> String {
+    let output = run(command);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// kubectl with a user's kubeconfig and one of its contexts.
+fn kubectl(environment: &Environment, kubeconfig: &Path, context: &str) -> Command {
+    let mut command = Command::new(environment.kubectl());
+    command.env_clear().env("HOME", kubeconfig.parent().unwrap());
+    command.args(["--kubeconfig", text(kubeconfig), "--context", context]);
+    command
+}
+
+#[track_caller]
+fn forbidden(command: &mut Command) {
+    let output = run(command);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains(" is forbidden: "), "{said}");
+}
+
+fn kubeconfig(registered: &Registered, cloud: &str, user: &str) -> PathBuf {
+    let file = registered.user.home().join(format!("{user}.kubeconfig"));
+    registered.user.run(["kubeconfig", cloud, "--user", user, "--file", text(&file)]).done();
+    file
+}
+
+/// Keys and tokens in a kubeconfig.
+fn secrets(kubeconfig: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(kubeconfig).unwrap();
+    let values = text.lines().filter_map(|line| line.trim().split_once(": "));
+    let secrets = values.filter(|(member, _)| matches!(*member, "client-key-data" | "token"));
+    let secrets: Vec<String> = secrets.map(|(_, value)| value.trim_matches('"').to_owned()).collect();
+    assert_eq!(secrets.len(), CLUSTERS, "{}", kubeconfig.display());
+    secrets
+}
+
+#[tokio::test]
+async fn one_document_becomes_working_credentials_on_three_clusters_and_then_nothing() {
+    let registered = Registered::new().await;
+    let user = &registered.user;
+    let document = user.write("shop.yaml", &registered.document("shop"));
+
+    let plan = user.run(["plan", "-f", text(&document)]).done();
+    assert_eq!(plan.matches("create  ").count(), CLUSTERS * 8, "{plan}");
+    assert_eq!(plan.matches("request  ").count(), CLUSTERS * 2, "{plan}");
+    assert_eq!(registered.owned("shop"), BTreeSet::new());
+
+    let ran = user.run(["apply", "-vvv", "-f", text(&document)]);
+    let (log, applied) = (ran.err.clone(), ran.done());
+    assert!(applied.contains("default  shop           instantiated  3/3"), "{applied}");
+    assert_eq!(registered.owned("shop").len(), CLUSTERS * 8);
+    let again = user.run(["apply", "-f", text(&document)]);
+    assert!(again.err.contains("shop: unchanged"), "{again:?}");
+    let plan = user.run(["plan", "-f", text(&document)]).done();
+    assert_eq!(plan.matches("everything is as desired").count(), CLUSTERS, "{plan}");
+
+    let status = user.run(["status", "shop"]).done();
+    assert!(status.starts_with("shop (project default)  instantiated, namespace shop"), "{status}");
+    assert_eq!(status.matches("Namespace shop  applied").count(), CLUSTERS, "{status}");
+    let json: serde_json::Value =
+        serde_json::from_str(&user.run(["status", "shop", "-o", "json"]).done()).unwrap();
+    assert_eq!(json["clusters"]["real/cluster-2"]["lane"]["state"], "done");
+
+    let (ann, ci) = (kubeconfig(&registered, "shop", "ann"), kubeconfig(&registered, "shop", "ci"));
+    for secret in secrets(&ann).into_iter().chain(secrets(&ci)) {
+        assert!(!log.contains(&secret));
+    }
+    for cluster in registered.environment.clusters() {
+        let (as_ann, as_ci) = (format!("ann@{}", cluster.name()), format!("ci@{}", cluster.name()));
+        let ann = |arguments: &[&str]| {
+            let mut command = kubectl(&registered.environment, &ann, &as_ann);
+            command.args(arguments);
+            command
+        };
+        let ci = |arguments: &[&str]| {
+            let mut command = kubectl(&registered.environment, &ci, &as_ci);
+            command.args(arguments);
+            command
+        };
+        assert!(output(&mut ann(&["get", "resourcequotas", "-o", "name"])).contains("resourcequota/compute"));
+        forbidden(&mut ann(&["create", "configmap", "c"]));
+        forbidden(&mut ann(&["get", "pods", "--namespace", "default"]));
+        output(&mut ci(&["create", "configmap", "c"]));
+        forbidden(&mut ci(&["create", "configmap", "c", "--namespace", "default"]));
+        output(&mut ci(&["delete", "configmap", "c"]));
+    }
+
+    merges_into_a_persons_own_file(&registered, "shop");
+
+    user.run(["delete", "shop"]).ended_with(5);
+    let terminated = user.run(["terminate", "shop"]).done();
+    assert!(terminated.contains("terminated"), "{terminated}");
+    assert_eq!(registered.owned("shop"), BTreeSet::new());
+    user.run(["delete", "shop"]).done();
+    user.run(["status", "shop"]).ended_with(6);
+    user.run(["cluster", "remove", "real/cluster-1"]).done();
+}
+
+/// Twice, the second time with nothing to change; what was there stays.
+fn merges_into_a_persons_own_file(registered: &Registered, cloud: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let user = &registered.user;
+    let folder = user.home().join(".kube");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(
+        folder.join("config"),
+        "{clusters: [{name: other, cluster: {server: 'https://other.invalid'}}]}",
+    )
+    .unwrap();
+    user.run(["kubeconfig", cloud, "--user", "ann", "--merge"]).done();
+    let merged = std::fs::read_to_string(folder.join("config")).unwrap();
+    user.run(["kubeconfig", cloud, "--user", "ann", "--merge"]).done();
+    assert_eq!(std::fs::read_to_string(folder.join("config")).unwrap(), merged);
+    assert!(merged.contains("https://other.invalid"));
+    assert_eq!(folder.join("config").metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    let mut asked = kubectl(&registered.environment, &folder.join("config"), "ann@default/shop/cluster-3");
+    assert_eq!(output(asked.args(["get", "resourcequotas", "-o", "name"])), "resourcequota/compute\n");
+}
+
+#[tokio::test]
+async fn a_worker_does_the_work_that_is_handed_over() {
+    let registered = Registered::new().await;
+    let user = &registered.user;
+    let document = user.write("served.yaml", &registered.document("served"));
+    let said = user.run(["apply", "--no-wait", "-f", text(&document)]);
+    assert!(said.code == 0 && said.err.contains("nothing will happen until one runs"), "{said:?}");
+    let timed_out = user.run(["status", "served"]).done();
+    assert!(timed_out.contains("instantiating"), "{timed_out}");
+
+    let mut serve = user.command();
+    let mut worker = serve.arg("serve").stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let applied = user.run(["apply", "-f", text(&document)]).done();
+    assert!(applied.contains("3/3"), "{applied}");
+    let served = user.run(["terminate", "--no-wait", "served"]);
+    assert!(served.code == 0 && !served.err.contains("nothing will happen"), "{served:?}");
+    user.run(["terminate", "served"]).done();
+
+    let process = worker.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &process]).status().unwrap().success());
+    assert_eq!(worker.wait().unwrap().code(), Some(0));
+}
+
+#[tokio::test]
+async fn rights_that_are_missing_are_printed_as_a_role_that_mends_it() {
+    let registered = Registered::new().await;
+    let user = &registered.user;
+    let cluster = &registered.environment.clusters()[0];
+    let engine = cluster.issue("engine-of-the-check", &[]).unwrap();
+    let file = user.write("engine.yaml", &cluster.kubeconfig(&engine, Route::Direct));
+    let arguments = ["cluster", "add", "real/least", "--kubeconfig", text(&file)];
+    let ran = user.run(arguments);
+    assert!(ran.code == 5 && ran.err.contains("real/least was not registered"), "{ran:?}");
+    let (_, role) = ran.out.split_once("---\n").unwrap();
+
+    let role = user.write("role.yaml", role);
+    output(cluster.kubectl().args(["apply", "-f", text(&role)]));
+    let bind = [
+        "create",
+        "clusterrolebinding",
+        "dcm-missing",
+        "--clusterrole=dcm-missing",
+        "--user=engine-of-the-check",
+    ];
+    output(cluster.kubectl().args(bind));
+    // The API server's authorizer learns of it a moment later.
+    let mut ran = user.run(arguments);
+    for _ in 0..50 {
+        if ran.code == 0 {
+            break;
+        }
+        ran = user.run(arguments);
+    }
+    assert!(ran.done().contains("rights  complete"));
+
+    let document = "{apiVersion: dcm.internal/v1, kind: LogicalCloud, metadata: {name: least}, spec: {users: [{name: ann}, {name: ci, type: token}], permissions: [{name: all, apiGroups: ['*'], resources: ['*'], verbs: ['*']}], quotas: [{name: q, hard: {limits.cpu: 1}}], clusters: [{provider: real, cluster: least}]}}";
+    let applied = user.run_with_input(&["apply", "--timeout", "60s", "-f", "-"], document);
+    assert!(applied.done().contains("1/1"));
+    user.run(["terminate", "least", "--timeout", "60s"]).done();
+    let left =
+        output(cluster.kubectl().args(["get", "namespaces", "least", "--ignore-not-found", "-o", "name"]));
+    assert_eq!(left, "");
+}
+
+/// How often two installations meet.
+const MEETINGS: usize = 20;
+
+#[tokio::test]
+async fn two_installations_that_meet_on_a_cluster_learn_whose_the_namespace_is() {
+    let environment = Environment::shared(CLUSTERS).await.unwrap();
+    let cluster = &environment.clusters()[0];
+    let users = [User::new(), User::new()];
+    for user in &users {
+        let file = user.write("config", &cluster.admin_kubeconfig(Route::Direct));
+        user.run(["cluster", "add", "real/one", "--kubeconfig", text(&file)]).done();
+    }
+    for meeting in 0..MEETINGS {
+        let started = [0, 1].map(|side| {
+            let document = format!(
+                "{{apiVersion: dcm.internal/v1, kind: LogicalCloud, metadata: {{name: m{meeting}-{side}}}, spec: \
+                 {{namespace: meeting-{meeting}, clusters: [{{provider: real, cluster: one}}]}}}}"
+            );
+            let file = users[side].write("meeting.yaml", &document);
+            let mut command = users[side].command();
+            command.args(["apply", "--timeout", "60s", "-f"]).arg(file).stdin(Stdio::null());
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        });
+        let ran = started.map(|child| common::Ran::of(child.wait_with_output().unwrap()));
+        let winner = match &ran {
+            [one, other] if one.code == 0 && other.code == 5 => 0,
+            [one, other] if one.code == 5 && other.code == 0 => 1,
+            ran => panic!("meeting {meeting}: {ran:#?}"),
+        };
+        let said = &ran[1 - winner].err;
+        let expected = format!("foreign: it belongs to app context dcm-default-m{meeting}-{winner}-");
+        assert!(said.contains(&expected), "meeting {meeting}: {said}");
+        // The loser leaves what is not its own alone.
+        let cloud = format!("m{meeting}-{}", 1 - winner);
+        users[1 - winner].run(["terminate", &cloud]).done();
+        let namespace = format!("meeting-{meeting}");
+        let found = output(cluster.kubectl().args([
+            "get",
+            "namespace",
+            &namespace,
+            "-o",
+            "jsonpath={.status.phase}",
+        ]));
+        assert_eq!(found, "Active");
+    }
+}

@@ -1,0 +1,224 @@
+//! A real cluster, as the port.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use dcm_core::app_context::TokenRequest;
+use dcm_core::manifest::{GroupVersionKind, ObjectKey};
+use dcm_core::port::cluster::{
+    Access, Call, Cluster, ClusterUid, Contents, Deletion, Error, FIELD_MANAGER, IssuedToken, Object,
+    Precondition, Selection, ServerInfo, Stamped, Watch,
+};
+use dcm_core::secret::Secret;
+use serde_json::{Value, json};
+
+use crate::discovery::Discovery;
+use crate::failure::Failure;
+use crate::options::Options;
+use crate::resource::Resource;
+use crate::transport::{APPLY_PATCH, MERGE_PATCH, Request, Transport};
+use crate::update::{Way, apply_body, choose};
+use crate::{connection, contents, issue, kubeconfig, object, release, review, server, watch};
+
+/// A client of a real cluster, on the tokio runtime that it was made on. Its watches go on without it.
+pub struct KubeCluster {
+    transport: Arc<Transport>,
+    discovery: Discovery,
+}
+
+impl KubeCluster {
+    /// Makes a client from a kubeconfig. No request is sent: the first call tells whether the cluster answers.
+    ///
+    /// # Errors
+    /// [`Error::Kubeconfig`] when the kubeconfig is unusable or breaks a rule, [`Error::TimedOut`] when a program that
+    /// it may run takes longer than a request may.
+    pub async fn connect(kubeconfig: &Secret, options: &Options) -> Result<Self, Error> {
+        let checked = kubeconfig::check(kubeconfig, &options.allowed)?;
+        let client = connection::open(checked, options).await?;
+        let transport = Arc::new(Transport::new(client, options.request_time_limit));
+        Ok(Self { transport, discovery: Discovery::default() })
+    }
+
+    async fn resource(&self, call: &Call, kind: &GroupVersionKind) -> Result<Resource, Error> {
+        self.discovery.resource(&self.transport, call, kind).await
+    }
+
+    /// Sends a request about an object of a kind, and takes the object that comes back.
+    async fn object(&self, call: &Call, kind: &GroupVersionKind, request: Request) -> Result<Object, Error> {
+        match self.transport.send(call, request).await {
+            Ok(answer) => object::read(kind, answer.read()?),
+            Err(failure) => Err(self.failed(kind, failure).await),
+        }
+    }
+
+    /// The error of a request about a kind. When the cluster no longer serves it, what was known of it is forgotten.
+    async fn failed(&self, kind: &GroupVersionKind, failure: Failure) -> Error {
+        let error = failure.about(kind);
+        if matches!(error, Error::UnknownKind { .. }) {
+            self.discovery.forget(kind).await;
+        }
+        error
+    }
+
+    /// The object, if it is in the state that was observed.
+    async fn observed(
+        &self,
+        call: &Call,
+        kind: &GroupVersionKind,
+        path: &str,
+        observed: &Precondition,
+    ) -> Result<Object, Error> {
+        let object = self.object(call, kind, Request::get(path.to_owned())).await?;
+        let is_observed = object.uid == observed.uid && object.resource_version == observed.resource_version;
+        if is_observed { Ok(object) } else { Err(Error::Conflict) }
+    }
+}
+
+#[async_trait]
+impl Cluster for KubeCluster {
+    async fn uid(&self, call: &Call) -> Result<ClusterUid, Error> {
+        server::uid(&self.transport, call).await
+    }
+
+    async fn server_info(&self, call: &Call) -> Result<ServerInfo, Error> {
+        server::info(&self.transport, call).await
+    }
+
+    async fn get(
+        &self,
+        call: &Call,
+        kind: &GroupVersionKind,
+        key: &ObjectKey,
+    ) -> Result<Option<Object>, Error> {
+        let path = self.resource(call, kind).await?.object(key)?;
+        match self.object(call, kind, Request::get(path)).await {
+            Ok(object) => Ok(Some(object)),
+            Err(Error::NotFound) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn create(&self, call: &Call, object: &Stamped) -> Result<Object, Error> {
+        let (kind, key) = (object.manifest.kind(), object.manifest.key());
+        let resource = self.resource(call, kind).await?;
+        // Also checks the name, which is not in the path here.
+        resource.object(key)?;
+        let uri = format!("{}?{}", resource.parent_of(key)?, write_options());
+        self.object(call, kind, Request::post(uri, object.body())).await
+    }
+
+    async fn update(
+        &self,
+        call: &Call,
+        object: &Stamped,
+        observed: &Precondition,
+        force: bool,
+    ) -> Result<Object, Error> {
+        let kind = object.manifest.kind();
+        let path = self.resource(call, kind).await?.object(object.manifest.key())?;
+        let live = self.observed(call, kind, &path, observed).await?;
+        let manifest = object.body();
+        let uri = format!("{path}?{}", write_options());
+        let request = match choose(&live.body, &manifest, force)? {
+            Way::Replace(body) => Request::put(uri, body),
+            Way::Apply { force } => {
+                let body = apply_body(manifest, &observed.uid, &observed.resource_version);
+                Request::patch(format!("{uri}&force={force}"), APPLY_PATCH, body)
+            }
+        };
+        self.object(call, kind, request).await
+    }
+
+    async fn release(
+        &self,
+        call: &Call,
+        kind: &GroupVersionKind,
+        key: &ObjectKey,
+        observed: &Precondition,
+    ) -> Result<Object, Error> {
+        let path = self.resource(call, kind).await?.object(key)?;
+        let live = self.observed(call, kind, &path, observed).await?;
+        let uri = format!("{path}?{}", write_options());
+        self.object(call, kind, Request::patch(uri, MERGE_PATCH, release::patch(&live.body))).await
+    }
+
+    async fn delete(
+        &self,
+        call: &Call,
+        kind: &GroupVersionKind,
+        key: &ObjectKey,
+        observed: &Precondition,
+    ) -> Result<Deletion, Error> {
+        let path = self.resource(call, kind).await?.object(key)?;
+        let options = json!({
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "propagationPolicy": "Background",
+            "preconditions": {"uid": observed.uid, "resourceVersion": observed.resource_version},
+        });
+        match self.transport.send(call, Request::delete(path, options)).await {
+            Ok(answer) => Ok(deletion(&answer.read()?)),
+            Err(failure) => Err(self.failed(kind, failure).await),
+        }
+    }
+
+    async fn watch(&self, call: &Call, selection: &Selection) -> Result<Watch, Error> {
+        let resource = self.resource(call, &selection.kind).await?;
+        match watch::follow(self.transport.clone(), call.clone(), &resource, selection).await {
+            Ok(watch) => Ok(watch),
+            Err(failure) => Err(self.failed(&selection.kind, failure).await),
+        }
+    }
+
+    async fn approve(&self, call: &Call, key: &ObjectKey, observed: &Precondition) -> Result<Object, Error> {
+        let kind = GroupVersionKind::new("certificates.k8s.io", "v1", "CertificateSigningRequest");
+        let path = self.resource(call, &kind).await?.object(key)?;
+        let uri = format!("{path}/approval?fieldManager={FIELD_MANAGER}");
+        self.object(call, &kind, Request::patch(uri, MERGE_PATCH, issue::approval(observed))).await
+    }
+
+    async fn issue_token(&self, call: &Call, request: &TokenRequest) -> Result<IssuedToken, Error> {
+        issue::token(&self.transport, call, request).await
+    }
+
+    async fn contents(&self, call: &Call, namespace: &str) -> Result<Contents, Error> {
+        contents::contents(&self.transport, call, namespace).await
+    }
+
+    async fn review(&self, call: &Call, accesses: &[Access]) -> Result<Vec<bool>, Error> {
+        review::review(&self.transport, call, accesses).await
+    }
+}
+
+/// Under which manager a write is made. Unknown and doubled fields are refused, or a typing error would be desired
+/// state that never holds.
+fn write_options() -> String {
+    format!("fieldManager={FIELD_MANAGER}&fieldValidation=Strict")
+}
+
+/// How a deletion went, by its answer: the object is still there when it is told with the time of its deletion.
+fn deletion(answer: &Value) -> Deletion {
+    let is_object = answer["kind"] != "Status";
+    let pending = is_object && !answer["metadata"]["deletionTimestamp"].is_null();
+    if pending { Deletion::Pending } else { Deletion::Gone }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_tells_whether_an_object_is_gone() {
+        let table = [
+            (json!({"kind": "Status", "status": "Success", "details": {"uid": "u"}}), Deletion::Gone),
+            (json!({"kind": "ServiceAccount", "metadata": {"name": "a"}}), Deletion::Gone),
+            (
+                json!({"kind": "Namespace", "metadata": {"name": "a", "deletionTimestamp": "2026-01-01T00:00:00Z"}}),
+                Deletion::Pending,
+            ),
+        ];
+        for (answer, expected) in table {
+            assert_eq!(deletion(&answer), expected, "{answer}");
+        }
+    }
+}

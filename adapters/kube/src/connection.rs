@@ -1,0 +1,110 @@
+//! The way to a cluster: TLS, HTTP/2 and credentials from a checked kubeconfig.
+//!
+//! kube's own stack is not used, but its parts are: it speaks HTTP/1.1 only (a connection, and a handshake, for each of
+//! hundreds of requests at once), tries again by itself, and takes proxies from the environment.
+
+use dcm_core::port::cluster::Error;
+use http::Uri;
+use hyper::rt::{Read, Write};
+use hyper_rustls::{FixedServerNameResolver, HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
+use hyper_util::client::legacy::connect::{Connection, HttpConnector};
+use hyper_util::client::legacy::{Builder, Client};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use kube::Config;
+use kube::client::{Body, ConfigExt as _};
+use kube::config::Kubeconfig;
+use tower::{BoxError, Service, ServiceBuilder};
+
+use crate::failure::{error_of_client, kubeconfig_rule, unusable};
+use crate::kubeconfig::Checked;
+use crate::options::Options;
+
+/// Makes a client. No request is sent, but programs that the kubeconfig may run are run, and its files are read.
+pub(crate) async fn open(checked: Checked, options: &Options) -> Result<kube::Client, Error> {
+    let (options, limit) = (options.clone(), options.request_time_limit);
+    // Programs and files block.
+    let work = tokio::task::spawn_blocking(move || build(checked, &options));
+    match tokio::time::timeout(limit, work).await {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(_)) => Err(unusable("making a client of it failed")),
+        Err(_) => Err(Error::TimedOut { limit }),
+    }
+}
+
+fn build(checked: Checked, options: &Options) -> Result<kube::Client, Error> {
+    choose_cryptography();
+    let config = config_of(checked.kubeconfig)?;
+    let proxy = checked.proxy.or_else(|| options.proxy.clone());
+    let mut tcp = HttpConnector::new();
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    tcp.set_connect_timeout(Some(options.connect_time_limit));
+    tcp.set_keepalive(Some(options.silence_limit));
+    let client = match proxy {
+        None => client(&config, tcp, options),
+        Some(url) if url.is_socks() => client(&config, SocksV5::new(url.uri().clone(), tcp), options),
+        Some(url) => client(&config, Tunnel::new(url.uri().clone(), tcp), options),
+    };
+    client.map_err(|error| error_of_client(error).into())
+}
+
+/// TLS needs one implementation of cryptography in the process. When nobody has chosen, and more than one is linked in,
+/// it would panic; so the choice is made here, as kube does for its other one.
+fn choose_cryptography() {
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        // An error means that somebody else has chosen in between.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    }
+}
+
+fn config_of(mut kubeconfig: Kubeconfig) -> Result<Config, Error> {
+    // Without a proxy here kube would look into the environment for one. Proxies are set up above, so what stands here
+    // is never used.
+    for cluster in kubeconfig.clusters.iter_mut().filter_map(|named| named.cluster.as_mut()) {
+        cluster.proxy_url.clone_from(&cluster.server);
+    }
+    let mut config = Config::try_from(kubeconfig).map_err(|error| unusable(kubeconfig_rule(&error)))?;
+    config.proxy_url = None;
+    Ok(config)
+}
+
+fn client<H>(config: &Config, connector: H, options: &Options) -> Result<kube::Client, kube::Error>
+where
+    H: Service<Uri> + Clone + Send + Sync + 'static,
+    H::Response: Connection + Read + Write + Send + Unpin + 'static,
+    H::Future: Send + 'static,
+    H::Error: Into<BoxError>,
+{
+    let http: Client<_, Body> = Builder::new(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .pool_timer(TokioTimer::new())
+        .pool_max_idle_per_host(options.connections_idle_max)
+        .http2_keep_alive_interval(options.silence_limit)
+        .http2_keep_alive_timeout(options.silence_limit)
+        .build(tls(config, connector)?);
+    let service = ServiceBuilder::new()
+        .layer(config.base_uri_layer())
+        .option_layer(config.auth_layer()?)
+        .layer(config.extra_headers_layer()?)
+        .map_err(BoxError::from)
+        .service(http);
+    Ok(kube::Client::new(service, config.default_namespace.clone()))
+}
+
+fn tls<H>(config: &Config, connector: H) -> Result<HttpsConnector<H>, kube::Error> {
+    let builder =
+        HttpsConnectorBuilder::new().with_tls_config(config.rustls_client_config()?).https_or_http();
+    let builder = match &config.tls_server_name {
+        None => builder,
+        Some(name) => {
+            let name = name
+                .clone()
+                .try_into()
+                .map_err(kube::client::RustlsTlsError::InvalidServerName)
+                .map_err(kube::Error::RustlsTls)?;
+            builder.with_server_name_resolver(FixedServerNameResolver::new(name))
+        }
+    };
+    Ok(builder.enable_all_versions().wrap_connector(connector))
+}

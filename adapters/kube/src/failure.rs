@@ -1,0 +1,275 @@
+//! What went wrong, in the words of the port.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dcm_core::manifest::GroupVersionKind;
+use dcm_core::port::cluster::Error;
+use kube::config::KubeconfigError;
+use kube::core::Status;
+
+/// Most bytes of a server's words that we pass on: its message may quote a whole object.
+const MESSAGE_BYTES_MAX: usize = 2048;
+
+/// Type of the cause by which the API server names a field that another manager holds.
+const FIELD_MANAGER_CONFLICT: &str = "FieldManagerConflict";
+
+/// How the API server begins its words for a server-side apply with a field that the kind does not have, or of another
+/// type. It says 500, but the same request fails again.
+const NO_SUCH_FIELD: &str = "failed to create typed patch object";
+
+/// An answer that is none of success.
+#[derive(Debug, Clone)]
+pub(crate) struct Refused {
+    pub(crate) status: Status,
+    pub(crate) retry_after: Option<Duration>,
+}
+
+impl Refused {
+    /// Reads an answer. A body that is no `Status` (a proxy's page, a plain text) is taken as its words.
+    pub(crate) fn read(code: u16, retry_after: Option<&str>, body: &[u8]) -> Self {
+        let status = serde_json::from_slice::<Status>(body).ok().filter(Status::is_failure);
+        let mut status = status.unwrap_or_else(|| {
+            let words = String::from_utf8_lossy(&body[..body.len().min(MESSAGE_BYTES_MAX)]);
+            Status::failure(words.trim(), "")
+        });
+        status.code = code;
+        let seconds = retry_after.and_then(|text| text.trim().parse().ok());
+        Self { status, retry_after: seconds.map(Duration::from_secs) }
+    }
+
+    /// True when the server does not know the path at all, unlike the object.
+    pub(crate) fn is_not_served(&self) -> bool {
+        let names_object = self.status.details.as_ref().is_some_and(|details| !details.name.is_empty());
+        self.status.code == 404 && !names_object
+    }
+}
+
+impl From<Status> for Refused {
+    fn from(status: Status) -> Self {
+        Self { status, retry_after: None }
+    }
+}
+
+/// Why a request brought nothing.
+#[derive(Debug, Clone)]
+pub(crate) enum Failure {
+    /// The server answered so.
+    Refused(Box<Refused>),
+    /// There was no answer, or none that we understand.
+    Broken(Error),
+}
+
+impl Failure {
+    /// The error, when the request was about a kind.
+    pub(crate) fn about(self, kind: &GroupVersionKind) -> Error {
+        match self {
+            Self::Refused(refused) if refused.is_not_served() => Error::UnknownKind { kind: kind.clone() },
+            other => other.into(),
+        }
+    }
+}
+
+impl From<Refused> for Failure {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(Box::new(refused))
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Broken(error)
+    }
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Refused(refused) => error_of(&refused),
+            Failure::Broken(error) => error,
+        }
+    }
+}
+
+/// The port's error for an answer.
+pub(crate) fn error_of(refused: &Refused) -> Error {
+    let message = message(&refused.status);
+    match refused.status.code {
+        401 => Error::Unauthorized { message },
+        403 => Error::Forbidden { message },
+        404 => Error::NotFound,
+        409 => conflict(&refused.status),
+        410 => Error::Gone,
+        429 => Error::TooManyRequests { retry_after: retry_after(refused) },
+        408 => Error::Server { code: 408, message },
+        code @ 400..500 => {
+            Error::Invalid { message: if message.is_empty() { format!("status {code}") } else { message } }
+        }
+        500 if message.starts_with(NO_SUCH_FIELD) => Error::Invalid { message },
+        code => Error::Server { code, message },
+    }
+}
+
+/// A 409 says by its reason what is in conflict with what.
+fn conflict(status: &Status) -> Error {
+    if status.is_already_exists() {
+        return Error::AlreadyExists;
+    }
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    let held = causes.into_iter().find(|cause| cause.reason == FIELD_MANAGER_CONFLICT);
+    held.map_or(Error::Conflict, |cause| Error::FieldConflict {
+        manager: manager(&cause.message).to_owned(),
+        field: cause.field.clone(),
+    })
+}
+
+/// The manager in `conflict with "NAME" using v1`.
+fn manager(message: &str) -> &str {
+    let name = message.split_once('"').and_then(|(_, rest)| rest.split_once('"')).map(|(name, _)| name);
+    name.unwrap_or(message)
+}
+
+fn retry_after(refused: &Refused) -> Option<Duration> {
+    let seconds = refused.status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
+    refused.retry_after.or((seconds > 0).then(|| Duration::from_secs(u64::from(seconds))))
+}
+
+fn message(status: &Status) -> String {
+    let mut message = status.message.clone();
+    if message.len() > MESSAGE_BYTES_MAX {
+        let end = (0..=MESSAGE_BYTES_MAX).rev().find(|end| message.is_char_boundary(*end)).unwrap_or(0);
+        message.truncate(end);
+        message.push('…');
+    }
+    message
+}
+
+/// The port's error for what went wrong below HTTP, or before it.
+pub(crate) fn error_of_client(error: kube::Error) -> Failure {
+    match error {
+        kube::Error::Api(status) => Refused::from(*status).into(),
+        // What a credential program or a token file said may be in such an error.
+        kube::Error::Auth(_) => credential_failed().into(),
+        kube::Error::Service(below) if below.is::<kube::client::AuthError>() => credential_failed().into(),
+        kube::Error::Service(below) => Error::Unreachable { source: Arc::from(below) }.into(),
+        kube::Error::InferKubeconfig(error) => unusable(kubeconfig_rule(&error)).into(),
+        kube::Error::RustlsTls(_) => unusable("its certificates or its key can't be used for TLS").into(),
+        kube::Error::SerdeError(error) => unreadable(&error).into(),
+        other => Error::Unreachable { source: Arc::new(other) }.into(),
+    }
+}
+
+/// An answer that is not what the API says it is.
+pub(crate) fn unreadable(error: &serde_json::Error) -> Error {
+    // A JSON error tells the place and the expected type, not the content.
+    Error::Server { code: 200, message: format!("the answer can't be read: {error}") }
+}
+
+fn credential_failed() -> Error {
+    unusable("the program or file that it takes its credential from failed")
+}
+
+pub(crate) fn unusable(reason: &str) -> Error {
+    Error::Kubeconfig { reason: reason.to_owned() }
+}
+
+/// Which part can't be used. The causes may quote content, so they are left out.
+pub(crate) fn kubeconfig_rule(error: &KubeconfigError) -> &'static str {
+    match error {
+        KubeconfigError::LoadCertificateAuthority(_) | KubeconfigError::ParseCertificates(_) => {
+            "clusters[].cluster.certificate-authority: can't be read as certificates"
+        }
+        KubeconfigError::LoadClientCertificate(_) => "users[].user.client-certificate: can't be read",
+        KubeconfigError::LoadClientKey(_) => "users[].user.client-key: can't be read",
+        _ => "it does not describe a cluster",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn refused(code: u16, reason: &str, details: &Value) -> Refused {
+        let status = json!({"kind": "Status", "status": "Failure", "message": "words", "reason": reason,
+                            "details": details, "code": code});
+        Refused::read(code, None, status.to_string().as_bytes())
+    }
+
+    #[test]
+    fn each_answer_has_its_error() {
+        let held = json!({"causes": [
+            {"reason": "FieldManagerConflict", "message": "conflict with \"kubectl\" using v1 at 2026-01-01", "field": ".data.a"},
+        ]});
+        let table = [
+            (401, "Unauthorized", json!({}), "our credential is not accepted: words"),
+            (403, "Forbidden", json!({}), "not allowed: words"),
+            (404, "NotFound", json!({"name": "c"}), "there is no such object"),
+            (405, "MethodNotAllowed", json!({}), "refused: words"),
+            (409, "AlreadyExists", json!({"name": "c"}), "there is an object of this name already"),
+            (409, "Conflict", json!({"name": "c"}), "the object changed meanwhile"),
+            (409, "", json!({}), "the object changed meanwhile"),
+            (409, "Conflict", held, "kubectl manages .data.a"),
+            (410, "Expired", json!({}), "what was asked about is no longer kept"),
+            (400, "BadRequest", json!({}), "refused: words"),
+            (422, "Invalid", json!({}), "refused: words"),
+            (429, "TooManyRequests", json!({}), "the cluster asks for fewer requests"),
+            (500, "InternalError", json!({}), "the cluster failed with 500: words"),
+            (504, "Timeout", json!({}), "the cluster failed with 504: words"),
+            (302, "", json!({}), "the cluster failed with 302: words"),
+        ];
+        for (code, reason, details, expected) in table {
+            assert_eq!(error_of(&refused(code, reason, &details)).to_string(), expected, "{code} {reason}");
+        }
+    }
+
+    #[test]
+    fn an_apply_with_an_unknown_field_is_invalid_whatever_the_code() {
+        let words = "failed to create typed patch object (n/c; /v1, Kind=ConfigMap): .dota: field not declared in schema";
+        let status = json!({"kind": "Status", "status": "Failure", "message": words, "code": 500});
+        let refused = Refused::read(500, None, status.to_string().as_bytes());
+        assert_eq!(error_of(&refused).to_string(), format!("refused: {words}"));
+    }
+
+    #[test]
+    fn how_long_to_wait_is_told_by_the_header_or_the_status() {
+        let wait = |refused: &Refused| match error_of(refused) {
+            Error::TooManyRequests { retry_after } => retry_after,
+            error => panic!("{error}"),
+        };
+        assert_eq!(wait(&refused(429, "", &json!({"retryAfterSeconds": 3}))), Some(Duration::from_secs(3)));
+        assert_eq!(wait(&Refused::read(429, Some("7"), b"busy")), Some(Duration::from_secs(7)));
+        assert_eq!(wait(&Refused::read(429, Some("Wed, 21 Oct 2026 07:28:00 GMT"), b"")), None);
+    }
+
+    #[test]
+    fn an_unknown_path_is_told_from_an_unknown_object() {
+        assert!(Refused::read(404, None, b"404 page not found\n").is_not_served());
+        assert!(refused(404, "NotFound", &json!({})).is_not_served());
+        assert!(!refused(404, "NotFound", &json!({"name": "c", "kind": "configmaps"})).is_not_served());
+        assert!(!refused(403, "Forbidden", &json!({})).is_not_served());
+        let kind = GroupVersionKind::new("a", "v1", "B");
+        let failure = Failure::from(Refused::read(404, None, b"404 page not found"));
+        assert_eq!(failure.about(&kind).to_string(), "the cluster has no a/v1 B");
+    }
+
+    #[test]
+    fn a_long_message_is_cut_at_a_character() {
+        let refused = Refused::read(422, None, "é".repeat(5000).as_bytes());
+        assert!(message(&refused.status).len() <= MESSAGE_BYTES_MAX + "…".len());
+        let mut status = Status::failure(&"é".repeat(5000), "").with_code(422);
+        status.message.insert(0, 'a');
+        assert!(message(&status).ends_with('…'));
+    }
+
+    #[test]
+    fn what_a_credential_program_said_is_not_passed_on() {
+        let said = kube::client::AuthError::AuthExec("hunter2".into());
+        let error = Error::from(error_of_client(kube::Error::Service(Box::new(said))));
+        assert!(matches!(error, Error::Kubeconfig { .. }));
+        assert!(!format!("{error:?}").contains("hunter2"));
+        let said = kube::client::AuthError::AuthExec("hunter2".into());
+        let error = Error::from(error_of_client(kube::Error::Auth(said)));
+        assert!(!format!("{error:?}").contains("hunter2"));
+    }
+}

@@ -1,0 +1,226 @@
+//! Every namespaced resource of a cluster that can be listed and deleted, each in one version.
+//!
+//! Since 1.26 a cluster tells them all in two answers; an older one, or a proxy that strips the form asked for, is asked
+//! group by group.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use dcm_core::port::cluster::{Call, Error};
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
+    APIGroupList, APIResource, APIResourceList, APIVersions,
+};
+use kube::client::{APIGroupDiscoveryList, APIResourceDiscovery};
+use serde::Deserialize;
+
+use crate::resource::{Resource, group_version_path};
+use crate::transport::{Request, Transport};
+
+/// The forms in which a cluster may tell its resources, the best first.
+const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
+     application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
+
+/// Groups asked at once, when they have to be asked one by one.
+const GROUPS_AT_ONCE: usize = 8;
+
+/// A resource, and the kind of its objects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Listable {
+    pub(crate) resource: Resource,
+    pub(crate) kind: Arc<str>,
+}
+
+/// All namespaced resources that can be listed and deleted, except events.
+pub(crate) async fn listable(transport: &Transport, call: &Call) -> Result<Vec<Listable>, Error> {
+    let (core, groups) = futures::try_join!(roots(transport, call, "/api"), roots(transport, call, "/apis"))?;
+    let mut found = Vec::new();
+    for answer in [core, groups] {
+        match answer {
+            Root::Aggregated(list) => found.extend(from_aggregated(&list)?),
+            Root::Plain(versions) => found.extend(one_by_one(transport, call, versions).await?),
+        }
+    }
+    Ok(first_versions(found))
+}
+
+/// A group and version.
+type GroupVersion = (String, String);
+
+/// What one of the two roots of the API told.
+enum Root {
+    /// All resources.
+    Aggregated(APIGroupDiscoveryList),
+    /// The versions of each group, the preferred one first.
+    Plain(Vec<GroupVersion>),
+}
+
+#[derive(Deserialize)]
+struct Form {
+    #[serde(default)]
+    kind: String,
+}
+
+async fn roots(transport: &Transport, call: &Call, path: &str) -> Result<Root, Error> {
+    let answer = transport.send(call, Request::get(path.to_owned()).accepting(AGGREGATED)).await?;
+    Ok(match answer.read::<Form>()?.kind.as_str() {
+        "APIGroupDiscoveryList" => Root::Aggregated(answer.read()?),
+        "APIVersions" => Root::Plain(core_versions(answer.read()?)),
+        _ => Root::Plain(group_versions(answer.read()?)),
+    })
+}
+
+fn core_versions(versions: APIVersions) -> Vec<GroupVersion> {
+    versions.versions.into_iter().map(|version| (String::new(), version)).collect()
+}
+
+fn group_versions(list: APIGroupList) -> Vec<GroupVersion> {
+    let mut versions = Vec::new();
+    for group in list.groups {
+        let preferred = group.preferred_version.map(|preferred| preferred.version);
+        let others = group.versions.into_iter().map(|version| version.version);
+        for version in preferred.into_iter().chain(others) {
+            if !versions.contains(&(group.name.clone(), version.clone())) {
+                versions.push((group.name.clone(), version));
+            }
+        }
+    }
+    versions
+}
+
+async fn one_by_one(
+    transport: &Transport,
+    call: &Call,
+    versions: Vec<GroupVersion>,
+) -> Result<Vec<Listable>, Error> {
+    let lists = versions.into_iter().map(|(group, version)| async move {
+        let answer = transport.send(call, Request::get(group_version_path(&group, &version))).await?;
+        let list: APIResourceList = answer.read()?;
+        Ok::<_, Error>(from_plain(&group, &version, list.resources))
+    });
+    let found: Vec<Vec<Listable>> = stream::iter(lists).buffered(GROUPS_AT_ONCE).try_collect().await?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+fn from_plain(group: &str, version: &str, resources: Vec<APIResource>) -> Vec<Listable> {
+    let wanted = |resource: &APIResource| {
+        resource.namespaced && !resource.name.contains('/') && can_be_content(&resource.verbs)
+    };
+    let resources = resources.into_iter().filter(wanted);
+    resources.map(|resource| listable_of(group, version, &resource.name, &resource.kind)).collect()
+}
+
+/// A group whose server is down is told without its resources: what it has in the namespace can't be known.
+fn from_aggregated(list: &APIGroupDiscoveryList) -> Result<Vec<Listable>, Error> {
+    let mut found = Vec::new();
+    for item in &list.items {
+        let group = item.metadata.as_ref().and_then(|metadata| metadata.name.as_deref()).unwrap_or_default();
+        for version in &item.versions {
+            let name = version.version.as_deref().unwrap_or_default();
+            if version.freshness.as_deref() == Some("Stale") {
+                let message =
+                    format!("the server of {group}/{name} does not answer, so its objects are not known");
+                return Err(Error::Server { code: 503, message });
+            }
+            let resources =
+                version.resources.iter().filter_map(|resource| from_resource(group, name, resource));
+            found.extend(resources);
+        }
+    }
+    Ok(found)
+}
+
+fn from_resource(group: &str, version: &str, resource: &APIResourceDiscovery) -> Option<Listable> {
+    let namespaced = resource.scope.as_deref() == Some("Namespaced");
+    let kind = resource.response_kind.as_ref()?.kind.as_deref()?;
+    let plural = resource.resource.as_deref()?;
+    (namespaced && can_be_content(&resource.verbs)).then(|| listable_of(group, version, plural, kind))
+}
+
+fn can_be_content(verbs: &[String]) -> bool {
+    let has = |wanted: &str| verbs.iter().any(|verb| verb == wanted);
+    has("list") && has("delete")
+}
+
+fn listable_of(group: &str, version: &str, plural: &str, kind: &str) -> Listable {
+    let resource =
+        Resource { group: group.into(), version: version.into(), plural: plural.into(), namespaced: true };
+    Listable { resource, kind: kind.into() }
+}
+
+/// Each resource in the first version that has it, and no events.
+fn first_versions(found: Vec<Listable>) -> Vec<Listable> {
+    let mut seen = BTreeSet::new();
+    let is_event = |resource: &Resource| {
+        &*resource.plural == "events" && matches!(&*resource.group, "" | "events.k8s.io")
+    };
+    let mut kept = found;
+    kept.retain(|listable| {
+        let resource = &listable.resource;
+        !is_event(resource) && seen.insert((resource.group.clone(), resource.plural.clone()))
+    });
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn names(found: &[Listable]) -> Vec<String> {
+        let name = |found: &Listable| {
+            let resource = &found.resource;
+            format!("{}/{} {} {}", resource.group, resource.version, resource.plural, found.kind)
+        };
+        found.iter().map(name).collect()
+    }
+
+    fn aggregated(freshness: &str) -> APIGroupDiscoveryList {
+        let resource = |plural: &str, kind: &str, scope: &str, verbs: &[&str]| json!({"resource": plural, "responseKind": {"kind": kind}, "scope": scope, "verbs": verbs});
+        let all = &["create", "delete", "get", "list"];
+        let list = json!({"items": [
+            {"metadata": {"name": ""}, "versions": [{"version": "v1", "freshness": "Current", "resources": [
+                resource("configmaps", "ConfigMap", "Namespaced", all),
+                resource("events", "Event", "Namespaced", all),
+                resource("namespaces", "Namespace", "Cluster", all),
+                resource("bindings", "Binding", "Namespaced", &["create"]),
+            ]}]},
+            {"metadata": {"name": "a"}, "versions": [
+                {"version": "v2", "freshness": freshness, "resources": [resource("bs", "B", "Namespaced", all)]},
+                {"version": "v1", "freshness": "Current", "resources": [
+                    resource("bs", "B", "Namespaced", all),
+                    resource("cs", "C", "Namespaced", all),
+                    resource("figures", "Figure", "Namespaced", &["get", "list"]),
+                ]},
+            ]},
+        ]});
+        serde_json::from_value(list).unwrap()
+    }
+
+    #[test]
+    fn each_resource_that_can_be_content_is_found_once() {
+        let found = first_versions(from_aggregated(&aggregated("Current")).unwrap());
+        assert_eq!(names(&found), ["/v1 configmaps ConfigMap", "a/v2 bs B", "a/v1 cs C"]);
+    }
+
+    #[test]
+    fn a_group_that_can_not_be_asked_is_an_error() {
+        let error = from_aggregated(&aggregated("Stale")).unwrap_err();
+        assert!(error.to_string().contains("a/v2"), "{error}");
+    }
+
+    #[test]
+    fn the_plain_form_tells_the_same() {
+        let groups = json!({"groups": [{"name": "a", "preferredVersion": {"groupVersion": "a/v2", "version": "v2"},
+            "versions": [{"groupVersion": "a/v1", "version": "v1"}, {"groupVersion": "a/v2", "version": "v2"}]}]});
+        let versions = group_versions(serde_json::from_value(groups).unwrap());
+        assert_eq!(versions, [("a".to_owned(), "v2".to_owned()), ("a".to_owned(), "v1".to_owned())]);
+        let resources = json!([
+            {"name": "bs", "kind": "B", "namespaced": true, "singularName": "", "verbs": ["list", "delete"]},
+            {"name": "bs/status", "kind": "B", "namespaced": true, "singularName": "", "verbs": ["list", "delete"]},
+            {"name": "ws", "kind": "W", "namespaced": false, "singularName": "", "verbs": ["list", "delete"]},
+        ]);
+        let found = from_plain("a", "v2", serde_json::from_value(resources).unwrap());
+        assert_eq!(names(&found), ["a/v2 bs B"]);
+    }
+}

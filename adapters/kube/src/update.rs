@@ -1,0 +1,240 @@
+//! How an object is brought to its desired state: the decision and the bodies, without a server.
+//!
+//! Server-side apply removes what an earlier *apply* of ours said and this one does not. It does not remove what we
+//! wrote by *create* (the API server keeps those fields under an entry of its own, with the operation `Update`). So:
+//! - when such fields are to go, the object is replaced ([`Way::Replace`]): the object as it is, without what we
+//!   said and no longer say, with what the manifest says;
+//! - else it is applied ([`Way::Apply`]).
+//!
+//! Either way the write carries the observed `resourceVersion`, so what is decided here holds when it arrives. That is
+//! also why a conflict with others may be looked for here, where the API server would name one that is none: with our
+//! own `Update` entry, and with its [`UNRECORDED`](crate::fields::UNRECORDED) one for what nobody holds. An apply over those is forced.
+//!
+//! An entry of another API version is read as if it were of this one: versions that are served side by side mostly name
+//! their fields the same.
+
+use dcm_core::port::cluster::Error;
+use serde_json::{Value, json};
+
+use crate::fields::{FieldSet, Ownership, Step, entries, has_key, is_key_value, is_ours};
+
+/// How to write.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Way {
+    /// Server-side apply of the manifest.
+    Apply {
+        /// Whether the API server is to take fields over from other entries.
+        force: bool,
+    },
+    /// A full replacement by this body.
+    Replace(Value),
+}
+
+/// Decides how to bring `live` to what `manifest` says.
+///
+/// # Errors
+/// [`Error::FieldConflict`] when another manager holds a field that the manifest would change, without `force`.
+pub(crate) fn choose(live: &Value, manifest: &Value, force: bool) -> Result<Way, Error> {
+    let ownership = Ownership::read(live);
+    if ownership.updated.is_empty() && !ownership.unrecorded {
+        return Ok(Way::Apply { force });
+    }
+    if !force {
+        refuse_conflicts(live, manifest, &ownership)?;
+    }
+    // What nobody is recorded for would hold a field of ours, too.
+    let left = if ownership.unrecorded { &ownership.ours } else { &ownership.updated };
+    if leaves_behind(left, live, manifest) {
+        Ok(Way::Replace(replacement(live, manifest, &ownership)))
+    } else {
+        Ok(Way::Apply { force: true })
+    }
+}
+
+/// The body of a server-side apply: the manifest, and the object state that it is meant for.
+pub(crate) fn apply_body(mut manifest: Value, uid: &str, resource_version: &str) -> Value {
+    manifest["metadata"]["uid"] = uid.into();
+    manifest["metadata"]["resourceVersion"] = resource_version.into();
+    manifest
+}
+
+/// True when the set has a field that the live object has and the manifest has not.
+fn leaves_behind(set: &FieldSet, live: &Value, manifest: &Value) -> bool {
+    set.children.iter().any(|(name, below)| {
+        let Some(step) = Step::parse(name) else {
+            return false;
+        };
+        let Some(live) = step.find(live) else { return false };
+        step.find(manifest).is_none_or(|manifest| leaves_behind(below, live, manifest))
+    })
+}
+
+fn refuse_conflicts(live: &Value, manifest: &Value, ownership: &Ownership) -> Result<(), Error> {
+    for (manager, fields) in &ownership.others {
+        let found = conflict(fields, &ownership.shape, live, manifest);
+        if let Some(field) = found {
+            return Err(Error::FieldConflict { manager: manager.clone(), field });
+        }
+    }
+    Ok(())
+}
+
+/// Path of the first field in the set that the manifest says otherwise than the live object.
+fn conflict(set: &FieldSet, shape: &FieldSet, live: &Value, manifest: &Value) -> Option<String> {
+    set.children.iter().find_map(|(name, below)| {
+        let step = Step::parse(name)?;
+        let shape = shape.children.get(name)?;
+        let (live, manifest) = (step.find(live)?, step.find(manifest)?);
+        let path = if shape.children.is_empty() {
+            (live != manifest).then(String::new)?
+        } else {
+            conflict(below, shape, live, manifest)?
+        };
+        Some(match step {
+            Step::Field(field) => format!(".{field}{path}"),
+            _ => format!("[{}]{path}", &name[2..]),
+        })
+    })
+}
+
+fn replacement(live: &Value, manifest: &Value, ownership: &Ownership) -> Value {
+    let mut body = live.clone();
+    remove(&mut body, &ownership.ours, &ownership.others_together(), Some(manifest));
+    merge(&mut body, manifest, Some(&ownership.shape));
+    body["metadata"]["managedFields"] = managed_fields(live, manifest, &ownership.ours);
+    body
+}
+
+/// Takes out what is in our set and not in the manifest, unless somebody else holds it too.
+fn remove(value: &mut Value, ours: &FieldSet, others: &FieldSet, manifest: Option<&Value>) {
+    for (name, below) in &ours.children {
+        // A list that is told by places is one value for us: taking out an item would move the others.
+        let Some(step) = Step::parse(name).filter(|step| !matches!(step, Step::Index(_))) else {
+            continue;
+        };
+        let nobody = FieldSet::default();
+        let others = others.children.get(name).unwrap_or(&nobody);
+        let wanted = manifest.and_then(|manifest| step.find(manifest));
+        if wanted.is_none() && others.is_empty() && below.member {
+            step.remove(value);
+        } else if let Some(value) = step.find_mut(value) {
+            remove(value, below, others, wanted);
+            restore_key(value, &step);
+        }
+    }
+}
+
+/// An item that stays keeps what tells it from the others, also when the manifest leaves that to the default.
+fn restore_key(value: &mut Value, step: &Step<'_>) {
+    if let (Step::Key(key), Value::Object(members)) = (step, value) {
+        for (name, value) in key {
+            members.entry(name.as_str()).or_insert_with(|| value.clone());
+        }
+    }
+}
+
+/// Sets what the manifest says. Objects merge, lists with keys merge by key, lists of single values are joined, and
+/// everything else is replaced.
+fn merge(value: &mut Value, manifest: &Value, shape: Option<&FieldSet>) {
+    let below = |name: &str| shape.and_then(|shape| shape.children.get(&format!("f:{name}")));
+    let one_value = shape.is_some_and(|shape| shape.children.is_empty());
+    match (value, manifest) {
+        (Value::Object(members), Value::Object(wanted)) if !one_value => {
+            for (name, wanted) in wanted {
+                merge(members.entry(name.as_str()).or_insert(Value::Null), wanted, below(name));
+            }
+        }
+        (Value::Array(items), Value::Array(wanted)) if !one_value => {
+            let merged = merge_items(std::mem::take(items), wanted, shape);
+            *items = merged;
+        }
+        (value, wanted) => *value = wanted.clone(),
+    }
+}
+
+/// The manifest's items in its order, each over its live one, then the live ones that are left.
+fn merge_items(mut live: Vec<Value>, wanted: &[Value], shape: Option<&FieldSet>) -> Vec<Value> {
+    let Some(identity) = Identity::of_items(shape) else {
+        return wanted.to_vec();
+    };
+    let mut merged = Vec::with_capacity(wanted.len() + live.len());
+    for item in wanted {
+        let place = live.iter().position(|live| identity.is_same(live, item));
+        let mut value = place.map_or(Value::Null, |place| live.remove(place));
+        let below = shape.and_then(|shape| shape_of_item(shape, &value));
+        merge(&mut value, item, below);
+        merged.push(value);
+    }
+    merged.append(&mut live);
+    merged
+}
+
+/// What makes two items of a list the same item.
+enum Identity {
+    /// Being the same value.
+    Value,
+    /// The values of these fields.
+    Fields(Vec<String>),
+}
+
+impl Identity {
+    /// Reads it off the names in a set; none for a list that is one value.
+    fn of_items(shape: Option<&FieldSet>) -> Option<Self> {
+        shape?.children.keys().find_map(|name| match Step::parse(name)? {
+            Step::Key(key) => Some(Self::Fields(key.into_iter().map(|(name, _)| name).collect())),
+            Step::Item(_) => Some(Self::Value),
+            Step::Field(_) | Step::Index(_) => None,
+        })
+    }
+
+    /// True for one item.
+    fn is_same(&self, live: &Value, wanted: &Value) -> bool {
+        match self {
+            Self::Value => live == wanted,
+            Self::Fields(names) => {
+                names.iter().all(|name| is_key_value(name, live.get(name), wanted.get(name)))
+            }
+        }
+    }
+}
+
+/// The part of the set that is about this item of a list with keys.
+fn shape_of_item<'a>(shape: &'a FieldSet, item: &Value) -> Option<&'a FieldSet> {
+    shape.children.iter().find_map(|(name, below)| match Step::parse(name)? {
+        Step::Key(key) => has_key(item, &key).then_some(below),
+        _ => None,
+    })
+}
+
+/// The entries of others as they are, and one of ours that says *apply* for what the manifest has kept. What the
+/// replacement changes, the API server moves to an entry of ours with the operation `Update` by itself.
+fn managed_fields(live: &Value, manifest: &Value, ours: &FieldSet) -> Value {
+    let mut kept: Vec<Value> = entries(live).filter(|entry| !is_ours(entry)).cloned().collect();
+    let fields = ours.within(manifest);
+    if !fields.is_empty() {
+        let time =
+            entries(live).filter(|entry| is_ours(entry)).filter_map(|entry| entry["time"].as_str()).max();
+        let mut entry = json!({
+            "manager": dcm_core::port::cluster::FIELD_MANAGER,
+            "operation": "Apply",
+            "apiVersion": manifest["apiVersion"],
+            "fieldsType": "FieldsV1",
+            "fieldsV1": fields.write(),
+        });
+        if let Some(time) = time {
+            entry["time"] = time.into();
+        }
+        kept.push(entry);
+    }
+    entries_or_reset(kept)
+}
+
+/// The API server takes a missing or empty list for one that the sender does not understand, and keeps what it has;
+/// one empty entry means that there are none.
+pub(crate) fn entries_or_reset(entries: Vec<Value>) -> Value {
+    if entries.is_empty() { json!([{}]) } else { Value::Array(entries) }
+}
+
+#[cfg(test)]
+#[path = "update_tests.rs"]
+mod tests;

@@ -1,0 +1,200 @@
+//! Following the objects of one kind and owner.
+//!
+//! A list, then the changes from its resource version on. A watch that ends in order goes on where it was; one that
+//! breaks, or whose past is no longer kept, begins again with a list. When that fails [`ATTEMPTS_MAX`] times in a row,
+//! the stream ends with the error: a cluster that went away is not hidden.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dcm_core::manifest::GroupVersionKind;
+use dcm_core::port::cluster::{Call, Error, LABEL_OWNER, Object, Selection, Watch, WatchEvent};
+use futures::stream::{self, StreamExt as _};
+use kube::core::WatchEvent as Told;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::events::Events;
+use crate::failure::{Failure, Refused};
+use crate::list;
+use crate::object;
+use crate::resource::{Resource, escape};
+use crate::transport::{JSON, Request, Transport};
+
+/// Most beginnings in a row that bring nothing.
+const ATTEMPTS_MAX: u32 = 3;
+
+/// Wait between them; the first comes at once.
+const ATTEMPT_WAIT: Duration = Duration::from_secs(1);
+
+/// How long the server keeps one watch open. It is short enough for a watch over HTTP/1.1, which has no pings, to be
+/// renewed from time to time.
+const WATCH_TIME: Duration = Duration::from_secs(300);
+
+/// How much longer we wait for its end before we take it for dead.
+const WATCH_GRACE: Duration = Duration::from_secs(30);
+
+/// A watch that ended too early, or not at all.
+#[derive(Debug, thiserror::Error)]
+#[error("the watch {0}")]
+struct Broken(&'static str);
+
+/// Begins to follow: the list is made before this returns.
+pub(crate) async fn follow(
+    transport: Arc<Transport>,
+    call: Call,
+    resource: &Resource,
+    selection: &Selection,
+) -> Result<Watch, Failure> {
+    let selector = format!("{LABEL_OWNER}={}", selection.owner);
+    let mut follower = Follower {
+        transport,
+        call,
+        path: resource.collection(None),
+        query: format!("&labelSelector={}", escape(&selector)),
+        kind: selection.kind.clone(),
+        state: State::List,
+        version: String::new(),
+        attempts: 0,
+    };
+    let objects = follower.list().await?;
+    follower.state = State::Open;
+    let first = stream::once(std::future::ready(Ok(WatchEvent::Listed(objects))));
+    let rest = stream::unfold(follower, |mut follower| async {
+        let event = follower.next().await?;
+        Some((event, follower))
+    });
+    Ok(first.chain(rest).boxed())
+}
+
+struct Follower {
+    transport: Arc<Transport>,
+    call: Call,
+    path: String,
+    query: String,
+    kind: GroupVersionKind,
+    state: State,
+    /// The resource version that was reached.
+    version: String,
+    attempts: u32,
+}
+
+enum State {
+    /// To list next.
+    List,
+    /// To open a watch next.
+    Open,
+    /// Watching, until this time.
+    Watching(Events, Instant),
+    /// It ended with an error.
+    Ended,
+}
+
+impl Follower {
+    async fn next(&mut self) -> Option<Result<WatchEvent, Error>> {
+        loop {
+            let step = match &mut self.state {
+                State::Ended => return None,
+                State::List => self.list_again().await,
+                State::Open => self.open().await,
+                State::Watching(events, until) => {
+                    let until = *until;
+                    match tokio::time::timeout_at(until, events.next()).await {
+                        Ok(Some(told)) => told.and_then(|told| self.told(told)),
+                        Ok(None) => self.ended(until),
+                        Err(_) => Err(broken("did not end in time")),
+                    }
+                }
+            };
+            match step {
+                Ok(Some(event)) => return Some(Ok(event)),
+                Ok(None) => {}
+                Err(failure) => {
+                    if let Err(error) = self.recover(failure).await {
+                        self.state = State::Ended;
+                        return Some(Err(error));
+                    }
+                }
+            }
+        }
+    }
+
+    async fn list_again(&mut self) -> Result<Option<WatchEvent>, Failure> {
+        let objects = self.list().await?;
+        self.state = State::Open;
+        Ok(Some(WatchEvent::Listed(objects)))
+    }
+
+    async fn open(&mut self) -> Result<Option<WatchEvent>, Failure> {
+        let uri = format!(
+            "{}?watch=true&allowWatchBookmarks=true&timeoutSeconds={}{}&resourceVersion={}",
+            self.path,
+            WATCH_TIME.as_secs(),
+            self.query,
+            escape(&self.version)
+        );
+        let events = self.transport.events(&self.call, Request::get(uri)).await?;
+        self.state = State::Watching(events, Instant::now() + WATCH_TIME + WATCH_GRACE);
+        Ok(None)
+    }
+
+    /// A watch that ends in order goes on where it was. One that ends early and told nothing counts as an attempt.
+    fn ended(&mut self, until: Instant) -> Result<Option<WatchEvent>, Failure> {
+        let lasted = Instant::now() + WATCH_TIME + WATCH_GRACE - until;
+        if lasted >= WATCH_TIME / 2 {
+            self.attempts = 0;
+        } else if self.attempts > 0 {
+            return Err(broken("ended without telling anything"));
+        } else {
+            self.attempts = 1;
+        }
+        self.state = State::Open;
+        Ok(None)
+    }
+
+    fn told(&mut self, told: Told<Value>) -> Result<Option<WatchEvent>, Failure> {
+        let event = match told {
+            Told::Added(body) | Told::Modified(body) => WatchEvent::Applied(self.object(body)?),
+            Told::Deleted(body) => WatchEvent::Deleted(self.object(body)?),
+            Told::Bookmark(bookmark) => {
+                self.version = bookmark.metadata.resource_version;
+                self.attempts = 0;
+                return Ok(None);
+            }
+            Told::Error(status) => return Err(Refused::from(*status).into()),
+        };
+        self.attempts = 0;
+        Ok(Some(event))
+    }
+
+    fn object(&mut self, body: Value) -> Result<Object, Failure> {
+        let object = object::read(&self.kind, body)?;
+        object.resource_version.as_ref().clone_into(&mut self.version);
+        Ok(object)
+    }
+
+    /// Makes ready to list again, or gives up.
+    async fn recover(&mut self, failure: Failure) -> Result<(), Error> {
+        let error = failure.about(&self.kind);
+        self.attempts += 1;
+        if !error.is_retryable() || self.attempts > ATTEMPTS_MAX {
+            return Err(error);
+        }
+        if self.attempts > 1 {
+            tokio::time::sleep(ATTEMPT_WAIT).await;
+        }
+        self.state = State::List;
+        Ok(())
+    }
+
+    async fn list(&mut self) -> Result<Vec<Object>, Failure> {
+        let listed = list::all(&self.transport, &self.call, &self.path, &self.query, JSON).await?;
+        self.version = listed.version;
+        let read = |body| object::read(&self.kind, body).map_err(Failure::from);
+        listed.items.into_iter().map(read).collect()
+    }
+}
+
+fn broken(what: &'static str) -> Failure {
+    Error::Unreachable { source: Arc::new(Broken(what)) }.into()
+}

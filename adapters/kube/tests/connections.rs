@@ -1,0 +1,239 @@
+//! How connections are made: how many, and through what. No Kubernetes is needed for this, but for the first.
+#![allow(clippy::unwrap_used, reason = "a test says where it failed")]
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use common::*;
+use dcm_core::name::ClusterId;
+use dcm_core::port::cluster::{Cluster as _, Clusters as _, Error};
+use dcm_core::secret::Secret;
+use dcm_kube::kubeconfig::{Allowed, Commands};
+use dcm_kube::{KubeCluster, KubeClusters, Kubeconfigs, Options, ProxyUrl};
+use dcm_testenv::{Environment, Route};
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+/// Requests at once: what an engine sends to one cluster in a burst.
+const BURST: usize = 300;
+
+/// Forwards to an address, and counts its connections.
+async fn counting_proxy(target: String) -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = count.clone();
+    tokio::spawn(async move {
+        loop {
+            let (mut client, _) = listener.accept().await.unwrap();
+            counted.fetch_add(1, Ordering::Relaxed);
+            let target = target.clone();
+            tokio::spawn(async move {
+                let mut server = TcpStream::connect(target).await.unwrap();
+                let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
+            });
+        }
+    });
+    (address, count)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_burst_of_requests_shares_one_connection() {
+    let environment = Environment::shared(1).await.unwrap();
+    let server = &environment.clusters()[0];
+    let direct = server.url_by(Route::Direct);
+    let (address, count) = counting_proxy(direct.trim_start_matches("https://").to_owned()).await;
+    let kubeconfig = server.admin_kubeconfig(Route::Direct).replace(&direct, &format!("https://{address}"));
+    let (cluster, call) = (connect(&kubeconfig, &Options::default()).await, call("burst"));
+    namespace(&cluster, &call, "burst").await;
+    let maps: Vec<_> =
+        (0..BURST).map(|n| data(&call, "burst", &format!("c{n}"), &json!({"n": "1"}))).collect();
+    let made = futures::future::join_all(maps.iter().map(|map| cluster.create(&call, map))).await;
+    assert!(made.iter().all(Result::is_ok), "{:?}", made.iter().find(|made| made.is_err()));
+    assert_eq!(count.load(Ordering::Relaxed), 1);
+}
+
+/// A kubeconfig without a credential for a server without TLS, and this more about the cluster.
+fn plain(server: &str, more: &str) -> String {
+    format!(
+        "current-context: c\ncontexts: [{{name: c, context: {{cluster: c}}}}]\n\
+         clusters: [{{name: c, cluster: {{server: '{server}'{more}}}}}]\n"
+    )
+}
+
+fn insecure() -> Options {
+    Options { allowed: Allowed { insecure: true, proxy: true, ..Allowed::default() }, ..Options::default() }
+}
+
+/// Answers each connection's first bytes with this text, and tells their first line.
+async fn answering(text: String) -> (String, tokio::sync::mpsc::UnboundedReceiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut bytes = vec![0; 4096];
+            let count = stream.read(&mut bytes).await.unwrap_or(0);
+            let request = String::from_utf8_lossy(&bytes[..count]).into_owned();
+            let _ = sender.send(request.lines().next().unwrap_or_default().to_owned());
+            let _ = stream.write_all(text.as_bytes()).await;
+        }
+    });
+    (address, receiver)
+}
+
+fn answer(code: u16, body: &str) -> String {
+    format!("HTTP/1.1 {code} X\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
+}
+
+/// Set for the process that [`proxies_of_the_environment_are_not_used`] starts.
+const CHILD: &str = "DCM_KUBE_TEST_CHILD";
+
+#[tokio::test]
+async fn proxies_of_the_environment_are_not_used() {
+    if std::env::var_os(CHILD).is_none() {
+        // The environment of a process can't be changed safely, so the test runs again in one of its own.
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "proxies_of_the_environment_are_not_used"]).env(CHILD, "1");
+        for name in ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"] {
+            command.env(name, "http://127.0.0.1:9");
+        }
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        return;
+    }
+    let (address, mut seen) = answering(answer(200, r#"{"metadata": {"uid": "u"}}"#)).await;
+    let cluster = connect(&plain(&format!("http://{address}"), ""), &insecure()).await;
+    assert_eq!(&*cluster.uid(&call("c")).await.unwrap().0, "u");
+    assert_eq!(seen.recv().await.unwrap(), "GET /api/v1/namespaces/kube-system HTTP/1.1");
+}
+
+#[tokio::test]
+async fn a_proxy_that_is_named_is_used() {
+    let server = "https://cluster.invalid:6443";
+    let (address, mut seen) = answering(answer(502, "")).await;
+    let by_kubeconfig = plain(server, &format!(", proxy-url: 'http://{address}'"));
+    let of_options =
+        Options { proxy: Some(ProxyUrl::new(&format!("http://{address}")).unwrap()), ..Options::default() };
+    for (kubeconfig, options) in [(by_kubeconfig, insecure()), (plain(server, ""), of_options)] {
+        let error = connect(&kubeconfig, &options).await.uid(&call("c")).await.unwrap_err();
+        assert!(matches!(error, Error::Unreachable { .. }), "{error}");
+        assert_eq!(seen.recv().await.unwrap(), "CONNECT cluster.invalid:6443 HTTP/1.1");
+    }
+}
+
+#[tokio::test]
+async fn a_failure_is_told_once_and_not_tried_again() {
+    let (address, mut seen) = answering(answer(503, "busy")).await;
+    let cluster = connect(&plain(&format!("http://{address}"), ""), &insecure()).await;
+    let error = cluster.uid(&call("c")).await.unwrap_err();
+    assert!(matches!(&error, Error::Server { code: 503, message } if message == "busy"), "{error}");
+    seen.recv().await.unwrap();
+    assert!(seen.try_recv().is_err(), "it was tried again");
+}
+
+#[tokio::test]
+async fn what_is_no_api_server_is_told_as_such() {
+    for (code, body) in [(200, "<html>"), (200, "{}"), (302, ""), (200, "")] {
+        let (address, _seen) = answering(answer(code, body)).await;
+        let cluster = connect(&plain(&format!("http://{address}"), ""), &insecure()).await;
+        let error = cluster.uid(&call("c")).await.unwrap_err();
+        assert!(matches!(error, Error::Server { .. }), "{code} {body}: {error}");
+    }
+}
+
+/// The kubeconfig of a server without TLS whose user takes a credential from a program.
+fn running(server: &str, command: &str, arguments: &[&str]) -> String {
+    let exec =
+        json!({"apiVersion": "client.authentication.k8s.io/v1", "command": command, "args": arguments});
+    json!({
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": server}}],
+        "users": [{"name": "u", "user": {"exec": exec}}],
+    })
+    .to_string()
+}
+
+fn running_only(command: &str) -> Options {
+    let exec_commands = Commands::Named([command.to_owned()].into());
+    Options {
+        allowed: Allowed { exec_commands, insecure: true, ..Allowed::default() },
+        request_time_limit: std::time::Duration::from_secs(2),
+        ..Options::default()
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_is_allowed_gives_the_credential() {
+    let (address, _seen) = answering(answer(200, r#"{"metadata": {"uid": "u"}}"#)).await;
+    let credential = json!({"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
+                            "status": {"token": "hunter2"}})
+    .to_string();
+    let kubeconfig = running(&format!("http://{address}"), "echo", &[&credential]);
+    let cluster = connect(&kubeconfig, &running_only("echo")).await;
+    cluster.uid(&call("c")).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_program_that_fails_or_hangs_is_told_without_what_it_said() {
+    let failing = running("http://127.0.0.1:1", "sh", &["-c", "echo hunter2; echo hunter2 >&2; exit 1"]);
+    let hanging = running("http://127.0.0.1:1", "sleep", &["3"]);
+    for (kubeconfig, command) in [(failing, "sh"), (hanging, "sleep")] {
+        let connected = KubeCluster::connect(&Secret::new(kubeconfig), &running_only(command)).await;
+        let error = connected.err().unwrap();
+        assert!(matches!(error, Error::Kubeconfig { .. } | Error::TimedOut { .. }), "{error}");
+        assert!(!format!("{error:?} {error}").contains("hunter2"));
+    }
+}
+
+#[tokio::test]
+async fn what_can_not_be_decoded_is_refused_by_place() {
+    for (user, expected) in [
+        ("client-certificate-data: hunter2!, client-key-data: aGk=", "users[].user.client-certificate"),
+        ("client-certificate-data: aGk=, client-key-data: aGk=", "its certificates or its key"),
+        ("client-key-data: aGk=", "users[].user.client-certificate"),
+    ] {
+        let kubeconfig = format!(
+            "current-context: c\ncontexts: [{{name: c, context: {{cluster: c, user: u}}}}]\n\
+             clusters: [{{name: c, cluster: {{server: 'https://127.0.0.1:1'}}}}]\nusers: [{{name: u, user: {{{user}}}}}]\n"
+        );
+        let error = KubeCluster::connect(&Secret::new(kubeconfig), &Options::default()).await.err().unwrap();
+        assert!(error.to_string().contains(expected), "{error}");
+        assert!(!format!("{error:?}").contains("hunter2"));
+    }
+}
+
+/// Counts how often it is asked, and knows one cluster.
+struct Counting(AtomicUsize);
+
+#[async_trait]
+impl Kubeconfigs for Counting {
+    async fn kubeconfig(&self, cluster: &ClusterId) -> Result<Secret, Error> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        if cluster.to_string() == "p/known" {
+            Ok(Secret::new(plain("https://127.0.0.1:1", "")))
+        } else {
+            Err(Error::Kubeconfig { reason: "there is none".into() })
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_kubeconfig_is_asked_for_at_every_connect() {
+    let kubeconfigs = Arc::new(Counting(AtomicUsize::new(0)));
+    let clusters = KubeClusters::new(kubeconfigs.clone(), Options::default());
+    let known = "p/known".parse().unwrap();
+    for _ in 0..2 {
+        let cluster = clusters.connect(&known).await.unwrap();
+        let error = cluster.uid(&call("c")).await.unwrap_err();
+        assert!(matches!(error, Error::Unreachable { .. }), "{error}");
+    }
+    assert_eq!(kubeconfigs.0.load(Ordering::Relaxed), 2);
+    let error = clusters.connect(&"p/other".parse().unwrap()).await.err().unwrap();
+    assert!(matches!(error, Error::Kubeconfig { .. }), "{error}");
+}

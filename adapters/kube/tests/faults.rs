@@ -1,0 +1,143 @@
+//! What is said when a real API server goes away, hangs and comes back.
+#![allow(clippy::unwrap_used, reason = "a test says where it failed")]
+
+mod common;
+
+use std::time::Duration;
+
+use common::*;
+use dcm_core::port::cluster::{Call, Cluster as _, Error, Object, Watch, WatchEvent};
+use dcm_kube::{KubeCluster, Options};
+use dcm_testenv::{Cluster as Server, Environment, Route};
+use futures::StreamExt as _;
+use serde_json::json;
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// One client through a proxy that is made to fail, one fault after the other.
+struct Faulty<'a> {
+    server: &'a Server,
+    cluster: KubeCluster,
+    call: Call,
+    made: Object,
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_that_goes_away_is_told_and_found_again() {
+    let environment = Environment::builder().clusters(1).start().await.unwrap();
+    let server = &environment.clusters()[0];
+    let options = Options {
+        request_time_limit: Duration::from_millis(1500),
+        silence_limit: Duration::from_secs(2),
+        ..Options::default()
+    };
+    let cluster = connect(&server.admin_kubeconfig(Route::Proxy), &options).await;
+    let call = call("faults");
+    namespace(&cluster, &call, "faults").await;
+    let made = cluster.create(&call, &data(&call, "faults", "c", &json!({}))).await.unwrap();
+    let faulty = Faulty { server, cluster, call, made };
+    faulty.a_watch_survives_a_dropped_connection().await;
+    faulty.a_cut_is_told_at_once_and_ends_a_watch().await;
+    faulty.a_hang_ends_calls_at_their_limit_and_a_watch_after_silence().await;
+    faulty.a_restarted_server_is_found_again().await;
+}
+
+impl Faulty<'_> {
+    async fn watch(&self) -> Watch {
+        let mut watch = self.cluster.watch(&self.call, &selection(&self.call, &config_map())).await.unwrap();
+        assert!(matches!(watch.next().await, Some(Ok(WatchEvent::Listed(_)))));
+        watch
+    }
+
+    async fn get(&self) -> Result<Option<Object>, Error> {
+        self.cluster.get(&self.call, &self.made.kind, &self.made.key).await
+    }
+
+    async fn a_watch_survives_a_dropped_connection(&self) {
+        let mut watch = self.watch().await;
+        self.server.proxy().reset().await;
+        let second = data(&self.call, "faults", "second", &json!({}));
+        let second = within(LIMIT, async {
+            loop {
+                match self.cluster.create(&self.call, &second).await {
+                    Ok(made) => return made,
+                    Err(error) => assert!(error.outcome_is_unknown(), "{error}"),
+                }
+            }
+        });
+        let second = second.await;
+        let told = async {
+            loop {
+                match watch.next().await.expect("the watch goes on").unwrap() {
+                    WatchEvent::Listed(objects) if objects.len() == 2 => return,
+                    WatchEvent::Applied(object) if object.uid == second.uid => return,
+                    WatchEvent::Listed(_) => {}
+                    event => panic!("{event:?}"),
+                }
+            }
+        };
+        within(LIMIT, told).await;
+    }
+
+    async fn a_cut_is_told_at_once_and_ends_a_watch(&self) {
+        let mut watch = self.watch().await;
+        self.server.proxy().cut().await.unwrap();
+        let error = self.get().await.unwrap_err();
+        assert!(matches!(error, Error::Unreachable { .. }), "{error}");
+        assert!(std::error::Error::source(&error).is_some());
+        let error = within(LIMIT, watch.next()).await.unwrap().unwrap_err();
+        assert!(matches!(error, Error::Unreachable { .. }), "{error}");
+        assert!(watch.next().await.is_none());
+        let selection = selection(&self.call, &config_map());
+        let error = self.cluster.watch(&self.call, &selection).await.err().unwrap();
+        assert!(matches!(error, Error::Unreachable { .. }), "{error}");
+        self.server.proxy().pass().await.unwrap();
+        assert!(self.get().await.unwrap().is_some());
+    }
+
+    /// Writes the object anew, which a watch is told.
+    async fn touch(&self, value: &str) -> Object {
+        let wanted = data(&self.call, "faults", "c", &json!({"a": value}));
+        let live = self.get().await.unwrap().unwrap();
+        self.cluster.update(&self.call, &wanted, &observed(&live), false).await.unwrap()
+    }
+
+    async fn a_hang_ends_calls_at_their_limit_and_a_watch_after_silence(&self) {
+        let mut watch = self.watch().await;
+        self.touch("1").await;
+        assert!(matches!(watch.next().await, Some(Ok(WatchEvent::Applied(_)))));
+        self.server.proxy().hang().await.unwrap();
+        let error = self.get().await.unwrap_err();
+        assert!(matches!(error, Error::TimedOut { .. }), "{error}");
+        let error = within(LIMIT, watch.next()).await.unwrap().unwrap_err();
+        assert!(matches!(error, Error::TimedOut { .. }), "{error}");
+        self.server.proxy().pass().await.unwrap();
+        assert!(self.get().await.unwrap().is_some());
+    }
+
+    async fn a_restarted_server_is_found_again(&self) {
+        let mut watch = self.watch().await;
+        self.touch("2").await;
+        assert!(matches!(watch.next().await, Some(Ok(WatchEvent::Applied(_)))));
+        self.server.kill();
+        self.server.restart().await.unwrap();
+        let changed = self.touch("3").await;
+        // Nobody asked the watch for anything meanwhile, so it has all its attempts.
+        let told = async {
+            loop {
+                match watch.next().await.expect("the watch goes on").unwrap() {
+                    WatchEvent::Applied(object) if object.resource_version == changed.resource_version => {
+                        return;
+                    }
+                    WatchEvent::Listed(objects)
+                        if objects.iter().any(|object| object.body == changed.body) =>
+                    {
+                        return;
+                    }
+                    _ => {}
+                }
+            }
+        };
+        within(LIMIT, told).await;
+    }
+}

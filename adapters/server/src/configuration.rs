@@ -1,0 +1,46 @@
+//! What a deployment is to be.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use dcm_core::name::OwnerId;
+use dcm_kube::kubeconfig::Allowed;
+use dcm_sync::engine::Options;
+
+/// How long the session of a worker lives without a sign of life, unless the configuration says otherwise. All workers
+/// of one store should agree on it.
+pub const SESSION_LEASE: Duration = Duration::from_secs(10);
+
+/// What a deployment is to be.
+#[derive(Debug, Clone)]
+pub struct Configuration {
+    /// URL of the store, such as `sqlite:/var/lib/dcm/store.db` or `memory:`.
+    pub store: String,
+    /// The file with the keys that secrets are encrypted with; made with mode 0600 when there is none. Not read for a
+    /// store that keeps nothing on a disk.
+    pub key_file: PathBuf,
+    /// Marks what this installation owns on clusters. Default `dcm`.
+    pub owner: OwnerId,
+    /// How long a worker's session lives without a sign of life. Default [`SESSION_LEASE`].
+    pub lease: Duration,
+    /// What registered kubeconfigs may do beyond holding credentials. Default: nothing.
+    pub kubeconfigs: Allowed,
+}
+
+impl Configuration {
+    /// A store and a key file, and else what is default.
+    #[must_use]
+    pub fn new(store: impl Into<String>, key_file: impl Into<PathBuf>) -> Self {
+        Self {
+            store: store.into(),
+            key_file: key_file.into(),
+            owner: Options::default().owner,
+            lease: SESSION_LEASE,
+            kubeconfigs: Allowed::default(),
+        }
+    }
+
+    pub(crate) fn engine(&self) -> Options {
+        Options { owner: self.owner.clone(), lease: self.lease, ..Options::default() }
+    }
+}

@@ -1,0 +1,168 @@
+//! Services, wired over one store.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use dcm_core::app_context::Generation;
+use dcm_core::pki::SystemKeys;
+use dcm_core::port::clock::{Clock, Random};
+use dcm_core::port::cluster::{Call, Clusters, Fence};
+use dcm_core::port::store::Store;
+use dcm_core::service::{KubeconfigCheck, LogicalClouds, Projects, RegisteredClusters};
+use dcm_kube::{KubeClusters, Options as KubeOptions};
+use dcm_store::encrypted::KeyringError;
+use dcm_store::{EncryptedStore, Keyring, OpenError as StoreError};
+use dcm_sync::Contexts;
+use dcm_sync::engine::{Acquire, Engine, Options};
+use dcm_sync::runtime::{OsRandom, TokioClock};
+
+use crate::configuration::Configuration;
+use crate::kubeconfigs::{Registered, check_for};
+
+/// Why a deployment can't be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The store.
+    #[error("the store can't be opened")]
+    Store(#[source] StoreError),
+    /// The file of keys.
+    #[error("the keys of the store can't be used")]
+    Keys(#[source] KeyringError),
+    /// Reading and making the file of keys was cut off.
+    #[error("the key file {} could not be read", file.display())]
+    KeysUnread {
+        /// The file.
+        file: PathBuf,
+    },
+}
+
+/// What a deployment is made of, when it is not opened from a configuration.
+pub struct Parts {
+    /// Holds documents and the engine's records. It holds secrets.
+    pub store: Arc<dyn Store>,
+    /// The clusters.
+    pub clusters: Arc<dyn Clusters>,
+    /// What a kubeconfig must be to be registered.
+    pub check: KubeconfigCheck,
+    /// Settings of engines; which shards they take is said when they are started.
+    pub engine: Options,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness for identities.
+    pub random: Arc<dyn Random>,
+}
+
+/// Services, wired over one store. Cheap to clone.
+#[derive(Clone)]
+pub struct Deployment {
+    parts: Arc<Parts>,
+    clouds: LogicalClouds,
+    registered: RegisteredClusters,
+    projects: Projects,
+    contexts: Contexts,
+}
+
+impl Deployment {
+    /// Opens the store and wires everything over it. Must be called on a tokio runtime.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    pub async fn open(configuration: &Configuration) -> Result<Self, OpenError> {
+        let store = open_store(configuration).await?;
+        let clock: Arc<dyn Clock> = Arc::new(TokioClock::new());
+        let check = check_for(configuration.kubeconfigs.clone());
+        let registered = RegisteredClusters::new(store.clone(), clock.clone(), check.clone());
+        let options = KubeOptions { allowed: configuration.kubeconfigs.clone(), ..KubeOptions::default() };
+        let clusters = Arc::new(KubeClusters::new(Arc::new(Registered(registered)), options));
+        let engine = configuration.engine();
+        Ok(Self::over(Parts { store, clusters, check, engine, clock, random: Arc::new(OsRandom) }))
+    }
+
+    /// Wires everything over given parts.
+    #[must_use]
+    pub fn over(parts: Parts) -> Self {
+        let Parts { store, clock, random, check, .. } = &parts;
+        let contexts = Contexts::new(store.clone());
+        let synchronizer = Arc::new(contexts.clone());
+        let keys = Arc::new(SystemKeys);
+        Self {
+            clouds: LogicalClouds::new(store.clone(), synchronizer, keys, clock.clone(), random.clone()),
+            registered: RegisteredClusters::new(store.clone(), clock.clone(), check.clone()),
+            projects: Projects::new(store.clone(), clock.clone()),
+            contexts,
+            parts: Arc::new(parts),
+        }
+    }
+
+    /// The use cases of logical clouds.
+    #[must_use]
+    pub fn clouds(&self) -> &LogicalClouds {
+        &self.clouds
+    }
+
+    /// The use cases of registered clusters.
+    #[must_use]
+    pub fn registered(&self) -> &RegisteredClusters {
+        &self.registered
+    }
+
+    /// The use cases of projects.
+    #[must_use]
+    pub fn projects(&self) -> &Projects {
+        &self.projects
+    }
+
+    /// The app contexts of the store.
+    #[must_use]
+    pub fn contexts(&self) -> &Contexts {
+        &self.contexts
+    }
+
+    /// The clusters themselves.
+    #[must_use]
+    pub fn clusters(&self) -> &Arc<dyn Clusters> {
+        &self.parts.clusters
+    }
+
+    /// The time.
+    #[must_use]
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.parts.clock
+    }
+
+    /// Settings of engines.
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.parts.engine
+    }
+
+    /// For requests that are made outside any app context, such as a preflight.
+    #[must_use]
+    pub fn call(&self) -> Call {
+        let owner = self.parts.engine.owner.clone();
+        Call { owner, context: None, generation: Generation::default(), fence: Fence::default() }
+    }
+
+    /// Starts an engine that works on the app contexts of the store. Must be called on a tokio runtime.
+    #[must_use]
+    pub fn engine(&self, acquire: Acquire) -> Engine {
+        let Parts { store, clusters, engine, clock, random, .. } = &*self.parts;
+        let options = Options { acquire, ..engine.clone() };
+        let builder = Engine::builder(store.clone(), clusters.clone()).options(options);
+        let (engine, run) = builder.build(clock.clone(), &**random);
+        tokio::spawn(run);
+        engine
+    }
+}
+
+/// The store, encrypted unless nothing of it reaches a disk.
+async fn open_store(configuration: &Configuration) -> Result<Arc<dyn Store>, OpenError> {
+    let store = dcm_store::open(&configuration.store).await.map_err(OpenError::Store)?;
+    if store.capabilities().holds_secrets {
+        return Ok(store);
+    }
+    let file = configuration.key_file.clone();
+    let read = tokio::task::spawn_blocking(move || Keyring::open_or_create(file)).await;
+    let keyring = read.map_err(|_| OpenError::KeysUnread { file: configuration.key_file.clone() })?;
+    Ok(Arc::new(EncryptedStore::new(store, keyring.map_err(OpenError::Keys)?)))
+}

@@ -1,0 +1,28 @@
+//! Composition root of the Distributed Cloud Manager: configuration in, wired services out, graceful stop.
+//!
+//! [`Deployment::open`] takes a [`Configuration`] and gives services over one store: the documents of logical clouds
+//! and the engine's records lie in it, secrets encrypted with a key that does not. Real clusters are reached with the
+//! kubeconfigs that were registered. [`Deployment::over`] takes a store and clusters from elsewhere, such as a
+//! simulation.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use dcm_server::{Configuration, Deployment, serve};
+//!
+//! let configuration = Configuration::new("sqlite:/var/lib/dcm/store.db", "/etc/dcm/keys.json");
+//! let deployment = Deployment::open(&configuration).await?;
+//! serve(&deployment, async { /* until a signal comes */ }).await?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod configuration;
+mod deployment;
+mod kubeconfigs;
+mod live_plan;
+mod serve;
+
+pub use configuration::{Configuration, SESSION_LEASE};
+pub use deployment::{Deployment, OpenError, Parts};
+pub use live_plan::{PlanError, live_plan};
+pub use serve::{STOP_TIMEOUT, StopTimedOut, serve};

@@ -1,0 +1,73 @@
+//! A worker that keeps everything in the store in sync.
+
+use std::time::Duration;
+
+use dcm_sync::engine::{Acquire, Engine, Event, What};
+use futures::future::{FutureExt as _, select};
+use futures::stream::StreamExt as _;
+
+use crate::deployment::Deployment;
+
+/// How long a stop may take: as long as one request to a cluster may, and some time to give the clusters back.
+pub const STOP_TIMEOUT: Duration = Duration::from_secs(35);
+
+/// The worker did not stop in [`STOP_TIMEOUT`]. Its clusters are free for others when its lease is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the worker did not stop within {STOP_TIMEOUT:?}")]
+pub struct StopTimedOut;
+
+/// Works on all app contexts of the store until `stop` is done; then finishes what is under way, gives the clusters
+/// back, so that others go on at once, and returns.
+///
+/// # Errors
+/// [`StopTimedOut`].
+pub async fn serve(deployment: &Deployment, stop: impl Future<Output = ()>) -> Result<(), StopTimedOut> {
+    let engine = deployment.engine(Acquire::All);
+    let log = tokio::spawn(log_events(engine.clone()));
+    stop.await;
+    tracing::info!("stopping");
+    let stopped = stop_in_time(&engine, deployment).await;
+    log.abort();
+    stopped
+}
+
+async fn stop_in_time(engine: &Engine, deployment: &Deployment) -> Result<(), StopTimedOut> {
+    let timeout = deployment.clock().sleep(STOP_TIMEOUT);
+    select(Box::pin(engine.shutdown()), timeout).await;
+    // Which of the two it was, the engine itself says.
+    engine.stopped().now_or_never().ok_or(StopTimedOut)
+}
+
+/// Writes what the engine does to the log. A reader that fell behind begins again.
+async fn log_events(engine: Engine) {
+    loop {
+        let mut events = engine.events();
+        while let Some(event) = events.next().await {
+            log(&event);
+        }
+        if engine.stopped().now_or_never().is_some() {
+            return;
+        }
+        tracing::warn!("some events were not logged");
+    }
+}
+
+fn log(event: &Event) {
+    let context = event.context.as_ref().map_or("-", |context| context.as_str());
+    let cluster = &event.cluster;
+    match &event.what {
+        What::Hindered(cause) => {
+            tracing::warn!(%cluster, context, reason = ?cause.reason, cause = %cause.message, "hindered");
+        }
+        What::Lane(state) => tracing::info!(%cluster, context, ?state, "lane"),
+        What::Created(object) => tracing::debug!(%cluster, context, %object, "created"),
+        What::Updated(object) => tracing::debug!(%cluster, context, %object, "updated"),
+        What::Adopted(object) => tracing::debug!(%cluster, context, %object, "adopted"),
+        What::Deleted(object) => tracing::debug!(%cluster, context, %object, "deleted"),
+        What::Released(object) => tracing::debug!(%cluster, context, %object, "released"),
+        What::Issued(request) => tracing::debug!(%cluster, context, %request, "issued"),
+        What::Acquired => tracing::info!(%cluster, "acquired"),
+        What::Lost => tracing::info!(%cluster, "given back or lost"),
+        What::Connected => tracing::info!(%cluster, "connected"),
+    }
+}

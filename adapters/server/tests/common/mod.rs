@@ -1,0 +1,152 @@
+//! A deployment over simulated clusters and a store in memory.
+#![allow(dead_code, reason = "each test binary uses a part of it")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use dcm_core::app_context::Generation;
+use dcm_core::logical_cloud::{Draft, MetadataDraft};
+use dcm_core::manifest::Manifest;
+use dcm_core::name::{ContextId, LogicalCloudName, OwnerId, ProjectName};
+use dcm_core::port::clock::Clock;
+use dcm_core::port::cluster::{Call, Cluster as _, Fence, Marks, Origin, Stamped};
+use dcm_core::secret::Secret;
+use dcm_core::service::{Caller, Registration};
+use dcm_core::status::{ContextStatus, Progress};
+use dcm_server::{Deployment, Parts};
+use dcm_store::MemoryStore;
+use dcm_sync::engine::Options;
+use dcm_sync::runtime::{OsRandom, TokioClock};
+use dcm_sync::sim::{Fleet, cluster_id};
+use futures::StreamExt as _;
+use serde_json::{Value, json};
+
+/// Longer than anything takes in virtual time.
+const SOON: Duration = Duration::from_secs(300);
+
+pub(crate) struct World {
+    pub(crate) deployment: Deployment,
+    pub(crate) fleet: Arc<Fleet>,
+    pub(crate) caller: Caller,
+    pub(crate) project: ProjectName,
+    pub(crate) cloud: LogicalCloudName,
+}
+
+impl World {
+    /// So many clusters, registered; and a project.
+    pub(crate) async fn new(clusters: usize) -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(TokioClock::new());
+        let fleet = Arc::new(Fleet::builder(clock.clone()).clusters(clusters).build());
+        let deployment = Deployment::over(Parts {
+            store: Arc::new(MemoryStore::new()),
+            clusters: fleet.clone(),
+            check: Arc::new(|_| Ok(())),
+            engine: Options::default(),
+            clock,
+            random: Arc::new(OsRandom),
+        });
+        let caller = Caller::new("test");
+        let project = ProjectName::new("p").unwrap();
+        let metadata = MetadataDraft { name: project.to_string(), ..MetadataDraft::default() };
+        deployment.projects().create(&caller, metadata).await.unwrap();
+        for id in fleet.ids() {
+            let registration = Registration {
+                id: id.clone(),
+                kubeconfig: Secret::new(kubeconfig(&json!({}))),
+                labels: BTreeMap::new(),
+                namespace: None,
+            };
+            deployment.registered().add(&caller, registration).await.unwrap();
+        }
+        Self { deployment, fleet, caller, project, cloud: LogicalCloudName::new("c").unwrap() }
+    }
+
+    pub(crate) async fn put(&self, spec: Value) {
+        let draft: Draft = serde_json::from_value(json!({"metadata": {"name": "c"}, "spec": spec})).unwrap();
+        self.deployment.clouds().put(&self.caller, &self.project, draft).await.unwrap();
+    }
+
+    pub(crate) async fn apply(&self) {
+        self.deployment.clouds().apply(&self.caller, &self.project, &self.cloud).await.unwrap();
+    }
+
+    pub(crate) async fn terminate(&self) {
+        let clouds = self.deployment.clouds();
+        clouds.terminate(&self.caller, &self.project, &self.cloud, Default::default()).await.unwrap();
+    }
+
+    /// Waits until the cloud's clusters are as wanted.
+    pub(crate) async fn done(&self) -> ContextStatus {
+        let wait = async {
+            let mut events = self.deployment.clouds().watch(&self.project, &self.cloud).await.unwrap();
+            loop {
+                let event = events.next().await.unwrap().unwrap();
+                if event.context.progress != Progress::Working {
+                    return event.context;
+                }
+            }
+        };
+        let status = tokio::time::timeout(SOON, wait).await.unwrap();
+        assert_eq!(status.progress, Progress::Done, "{status:#?}");
+        status
+    }
+
+    /// How many objects of ours are on the first cluster.
+    pub(crate) fn owned(&self) -> usize {
+        let owner = &self.deployment.options().owner;
+        let cluster = self.fleet.cluster(&cluster_id(1)).unwrap();
+        cluster.server(|server| {
+            server
+                .objects()
+                .filter(|one| one.marks.as_ref().is_some_and(|marks| marks.owner == *owner))
+                .count()
+        })
+    }
+
+    /// Makes an object on the first cluster, as its administrator.
+    pub(crate) async fn make(&self, body: Value) {
+        let manifest = Manifest::new(body).unwrap();
+        let owner = OwnerId::new("administrator").unwrap();
+        let context = ContextId::new("setup").unwrap();
+        let marks = Marks {
+            owner: owner.clone(),
+            context: context.clone(),
+            generation: Generation(1),
+            manifest: None,
+            origin: Origin::Created,
+        };
+        let call = Call { owner, context: Some(context), generation: Generation(1), fence: Fence(1) };
+        let object = Stamped { manifest, marks, labels: Arc::default() };
+        self.fleet.cluster(&cluster_id(1)).unwrap().create(&call, &object).await.unwrap();
+    }
+}
+
+/// A kubeconfig with this user.
+pub(crate) fn kubeconfig(user: &Value) -> String {
+    let kubeconfig = json!({
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": "https://cluster.invalid"}}],
+        "users": [{"name": "u", "user": user}],
+    });
+    kubeconfig.to_string()
+}
+
+/// A cloud on the first cluster with users of both kinds and a permission of this form.
+pub(crate) fn spec(permission: &Value) -> Value {
+    let mut permission = permission.clone();
+    permission["name"] = "work".into();
+    json!({
+        "level": "privileged",
+        "users": [{"name": "ann"}, {"name": "ci", "type": "token"}],
+        "permissions": [permission],
+        "quotas": [{"name": "q", "hard": {"limits.cpu": 1}}],
+        "clusters": [{"provider": "sim", "cluster": "cluster-1"}],
+    })
+}
+
+/// Everything, in the cloud's namespace.
+pub(crate) fn everything() -> Value {
+    json!({"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]})
+}

@@ -1,0 +1,160 @@
+//! Opening, planning and serving.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use common::{World, everything, kubeconfig, spec};
+use dcm_core::name::ClusterId;
+use dcm_core::plan::Work;
+use dcm_core::render::naming::Identity;
+use dcm_core::render::{self, Credential};
+use dcm_core::secret::Secret;
+use dcm_core::service::{Caller, Error, Registration};
+use dcm_server::{Configuration, Deployment, live_plan, serve};
+use dcm_sync::engine::Acquire;
+use dcm_sync::sim::{Link, cluster_id};
+use serde_json::json;
+
+fn registration(kubeconfig: String) -> Registration {
+    Registration {
+        id: "p/c".parse().unwrap(),
+        kubeconfig: Secret::new(kubeconfig),
+        labels: BTreeMap::new(),
+        namespace: None,
+    }
+}
+
+#[tokio::test]
+async fn a_kubeconfig_that_runs_programs_or_reads_files_is_refused_by_default() {
+    let folder = tempfile::tempdir().unwrap();
+    let deployment =
+        Deployment::open(&Configuration::new("memory:", folder.path().join("keys"))).await.unwrap();
+    for user in [json!({"exec": {"command": "login"}}), json!({"tokenFile": "/etc/passwd"})] {
+        let registered = deployment.registered();
+        let refused =
+            registered.add(&Caller::new("test"), registration(kubeconfig(&user))).await.unwrap_err();
+        assert!(matches!(refused, Error::Refused(_)), "{refused:?}");
+        assert!(refused.to_string().starts_with("kubeconfig: "), "{refused}");
+    }
+    // A store in memory needs no keys.
+    assert!(!folder.path().join("keys").exists());
+}
+
+#[tokio::test]
+async fn what_is_secret_is_kept_as_ciphertext_and_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = format!("sqlite:{}", folder.path().join("store.db").display());
+    let configuration = Configuration::new(store, folder.path().join("keys"));
+    let text = kubeconfig(&json!({"token": "hunter2"}));
+    let deployment = Deployment::open(&configuration).await.unwrap();
+    deployment.registered().add(&Caller::new("test"), registration(text.clone())).await.unwrap();
+    drop(deployment);
+    for file in std::fs::read_dir(folder.path()).unwrap() {
+        let bytes = std::fs::read(file.unwrap().path()).unwrap();
+        assert!(!bytes.windows(7).any(|window| window == b"hunter2"));
+    }
+    let again = Deployment::open(&configuration).await.unwrap();
+    let id: ClusterId = "p/c".parse().unwrap();
+    assert_eq!(again.registered().get(&id).await.unwrap().registration.kubeconfig.expose(), text);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_served_deployment_works_until_it_is_stopped_and_gives_its_clusters_back() {
+    let world = World::new(1).await;
+    world.put(spec(&everything())).await;
+    world.apply().await;
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let deployment = world.deployment.clone();
+    let server = tokio::spawn(async move { serve(&deployment, async { stopped.await.unwrap() }).await });
+    world.done().await;
+    stop.send(()).unwrap();
+    server.await.unwrap().unwrap();
+    assert_eq!(world.deployment.contexts().workers().await.unwrap(), []);
+
+    let started = tokio::time::Instant::now();
+    let engine = world.deployment.engine(Acquire::All);
+    world.terminate().await;
+    world.done().await;
+    // The namespace takes five seconds; a lease that had to run out would take ten.
+    assert!(started.elapsed() < std::time::Duration::from_secs(8), "{:?}", started.elapsed());
+    engine.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_live_plan_makes_then_leaves_alone_then_changes_and_removes() {
+    let world = World::new(1).await;
+    let plan = async |issued: bool, spec: serde_json::Value| {
+        world.put(spec).await;
+        let described = world.deployment.clouds().get(&world.project, &world.cloud).await.unwrap();
+        let cloud = &described.cloud;
+        let credential = |name: &str| {
+            let credential = Credential { epoch: epoch(), serial: serial(), request: None };
+            (dcm_core::name::UserName::new(name).unwrap(), credential)
+        };
+        let bundle = render::bundle(cloud, &["ann", "ci"].map(credential).into()).unwrap();
+        let issued: BTreeSet<_> = if issued { ["token/ci/1/1".into()].into() } else { BTreeSet::new() };
+        let cluster = world.deployment.clusters().connect(&cluster_id(1)).await.unwrap();
+        let context = Identity::of(cloud).context_id();
+        let call = world.deployment.call();
+        let plan = live_plan(&*cluster, &call, &context, &bundle, &BTreeSet::new(), &issued).await.unwrap();
+        let word = |work: &Work| match work {
+            Work::Create { .. } => "create",
+            Work::Update { .. } => "update",
+            Work::Delete { .. } => "delete",
+            Work::Request { .. } => "request",
+            _ => "other",
+        };
+        let words = plan.steps().iter().map(|step| format!("{} {}", word(&step.work), step.key.kind));
+        words.collect::<Vec<_>>()
+    };
+    let made = plan(false, spec(&everything())).await;
+    let kinds = ["Namespace", "ResourceQuota", "LimitRange", "ServiceAccount", "Role", "RoleBinding"];
+    let mut expected: Vec<String> = kinds.iter().map(|kind| format!("create {kind}")).collect();
+    expected.push("request ServiceAccount".to_owned());
+    let sorted = |mut words: Vec<String>| {
+        words.sort();
+        words
+    };
+    assert_eq!(sorted(made), sorted(expected));
+    assert_eq!(world.owned(), 0);
+
+    let engine = world.deployment.engine(Acquire::All);
+    world.apply().await;
+    world.done().await;
+    assert_eq!(plan(true, spec(&everything())).await, Vec::<String>::new());
+    let mut changed = spec(&everything());
+    changed["permissions"][0]["verbs"] = json!(["get"]);
+    changed["quotas"][0]["name"] = "renamed".into();
+    assert_eq!(plan(true, changed).await, ["create ResourceQuota", "update Role", "delete ResourceQuota"]);
+    engine.shutdown().await;
+}
+
+fn epoch() -> dcm_core::logical_cloud::Epoch {
+    dcm_core::logical_cloud::Epoch(1)
+}
+
+fn serial() -> dcm_core::logical_cloud::Serial {
+    dcm_core::logical_cloud::Serial(1)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_can_not_be_reached_is_done_when_it_comes_back() {
+    let world = World::new(1).await;
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
+    cluster.set_link(Link::Cut);
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let deployment = world.deployment.clone();
+    let server = tokio::spawn(async move { serve(&deployment, async { stopped.await.unwrap() }).await });
+    world.put(spec(&everything())).await;
+    world.apply().await;
+    tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+    let status = world.deployment.clouds().status(&world.project, &world.cloud).await.unwrap();
+    let lane = status.clusters[&cluster_id(1)].lane.clone().unwrap();
+    assert!(lane.cause.is_some_and(|cause| cause.next_try.is_some()), "{status:?}");
+    cluster.set_link(Link::Up);
+    world.done().await;
+    stop.send(()).unwrap();
+    server.await.unwrap().unwrap();
+}

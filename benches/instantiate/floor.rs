@@ -1,0 +1,173 @@
+//! The floor: the fewest requests that can make a logical cloud, sent as early as each can be. No engine, no store, no
+//! retry, no check of what is there; objects carry no mark of an owner.
+//!
+//! For each cluster: the namespace; then, all at once, every object, the certificate request with its approval, and the
+//! ServiceAccount with its token. One watch for each cluster, open before the clock starts, tells of certificates.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, Result};
+use dcm_core::app_context::{Action, AppContext, Bundle, CertificateRequest, Request, TokenRequest};
+use dcm_core::manifest::Manifest;
+use dcm_core::plan::certificate_manifest;
+use dcm_testenv::Route;
+use futures::future::{try_join, try_join_all};
+use futures::{StreamExt as _, TryFutureExt as _, TryStreamExt as _};
+use k8s_openapi::api::authentication::v1 as authentication;
+use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
+use k8s_openapi::api::core::v1::ServiceAccount;
+use kube::api::{
+    Api, ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams, WatchEvent,
+    WatchParams,
+};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config, ResourceExt as _};
+use serde_json::json;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::servers::Servers;
+
+/// Certificates by the name of their request.
+type Certificates = BTreeMap<String, Vec<u8>>;
+
+/// A client for each cluster.
+pub(crate) struct Floor {
+    sites: Vec<Site>,
+}
+
+struct Site {
+    client: Client,
+    certificates: watch::Receiver<Certificates>,
+    follower: JoinHandle<Result<()>>,
+}
+
+impl Floor {
+    pub(crate) async fn start(servers: &Servers) -> Result<Self> {
+        let mut sites = Vec::new();
+        for cluster in servers.clusters() {
+            let kubeconfig = Kubeconfig::from_yaml(&cluster.admin_kubeconfig(Route::Direct))?;
+            let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
+            sites.push(Site::start(Client::try_from(config)?));
+        }
+        Ok(Self { sites })
+    }
+
+    /// Makes logical clouds on all clusters, all at once, and waits for every certificate and token.
+    pub(crate) async fn instantiate(&self, contexts: &[AppContext]) -> Result<()> {
+        let everywhere =
+            contexts.iter().flat_map(|context| self.sites.iter().zip(context.placements.values()));
+        try_join_all(everywhere.map(|(site, bundle)| site.instantiate(bundle))).await?;
+        Ok(())
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        self.follower.abort();
+    }
+}
+
+impl Site {
+    fn start(client: Client) -> Self {
+        let (sender, certificates) = watch::channel(Certificates::new());
+        let follower = tokio::spawn(follow_certificates(Api::all(client.clone()), sender));
+        Self { client, certificates, follower }
+    }
+
+    async fn instantiate(&self, bundle: &Bundle) -> Result<()> {
+        let (namespaces, rest): (Vec<_>, Vec<_>) =
+            manifests(bundle).partition(|manifest| manifest.kind().is_namespace());
+        try_join_all(namespaces.into_iter().map(|manifest| self.create(manifest))).await?;
+        let accounts = rest.iter().copied().filter(|manifest| &*manifest.key().kind == "ServiceAccount");
+        let tokens = try_join_all(accounts.map(|account| self.create(account)))
+            .and_then(|_| try_join_all(token_requests(bundle).map(|request| self.token(request))));
+        let others = rest.iter().copied().filter(|manifest| &*manifest.key().kind != "ServiceAccount");
+        let objects = try_join_all(others.map(|manifest| self.create(manifest)));
+        let certificates =
+            try_join_all(certificate_requests(bundle).map(|request| self.certificate(request)));
+        try_join(objects, try_join(tokens, certificates)).await?;
+        Ok(())
+    }
+
+    async fn create(&self, manifest: &Manifest) -> Result<DynamicObject> {
+        let kind = manifest.kind();
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(&kind.group, &kind.version, &kind.kind));
+        let api: Api<DynamicObject> = match &manifest.key().namespace {
+            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &resource),
+            None => Api::all_with(self.client.clone(), &resource),
+        };
+        let object = serde_json::from_value(manifest.body().clone())?;
+        api.create(&PostParams::default(), &object).await.with_context(|| manifest.key().to_string())
+    }
+
+    async fn certificate(&self, request: &CertificateRequest) -> Result<Vec<u8>> {
+        self.create(&certificate_manifest(request)?).await?;
+        let api: Api<CertificateSigningRequest> = Api::all(self.client.clone());
+        let condition = json!({"type": "Approved", "status": "True", "reason": "Bench", "message": ""});
+        let approval = json!({"status": {"conditions": [condition]}});
+        api.patch_approval(&request.object_name, &PatchParams::default(), &Patch::Merge(approval)).await?;
+        let mut certificates = self.certificates.clone();
+        let known = certificates.wait_for(|known| known.contains_key(&*request.object_name)).await?;
+        Ok(known[&*request.object_name].clone())
+    }
+
+    async fn token(&self, request: &TokenRequest) -> Result<String> {
+        let api: Api<ServiceAccount> = Api::namespaced(self.client.clone(), &request.namespace);
+        let asked = authentication::TokenRequest {
+            spec: authentication::TokenRequestSpec {
+                expiration_seconds: request.lifetime_seconds,
+                ..Default::default()
+            },
+            ..Default::default()
+        };
+        let issued =
+            api.create_token_request(&request.service_account, &PostParams::default(), &asked).await?;
+        Ok(issued.status.context("a token")?.token)
+    }
+}
+
+/// Tells of every certificate, again from the start when the server ends the watch.
+async fn follow_certificates(
+    requests: Api<CertificateSigningRequest>,
+    certificates: watch::Sender<Certificates>,
+) -> Result<()> {
+    loop {
+        let mut told = requests.watch(&WatchParams::default(), "0").await?.boxed();
+        while let Some(event) = told.try_next().await? {
+            let (WatchEvent::Added(request) | WatchEvent::Modified(request)) = event else { continue };
+            let name = request.name_any();
+            if let Some(certificate) = request.status.and_then(|status| status.certificate) {
+                certificates.send_modify(|known| drop(known.insert(name, certificate.0)));
+            }
+        }
+    }
+}
+
+fn manifests(bundle: &Bundle) -> impl Iterator<Item = &Manifest> {
+    bundle.steps().iter().filter_map(|step| match &step.action {
+        Action::Apply { manifest, .. } => Some(manifest),
+        Action::Request { .. } => None,
+    })
+}
+
+fn requests(bundle: &Bundle) -> impl Iterator<Item = &Request> {
+    bundle.steps().iter().filter_map(|step| match &step.action {
+        Action::Request { request, .. } => Some(request),
+        Action::Apply { .. } => None,
+    })
+}
+
+fn certificate_requests(bundle: &Bundle) -> impl Iterator<Item = &CertificateRequest> {
+    requests(bundle).filter_map(|request| match request {
+        Request::Certificate(request) => Some(request),
+        Request::Token(_) => None,
+    })
+}
+
+fn token_requests(bundle: &Bundle) -> impl Iterator<Item = &TokenRequest> {
+    requests(bundle).filter_map(|request| match request {
+        Request::Token(request) => Some(request),
+        Request::Certificate(_) => None,
+    })
+}

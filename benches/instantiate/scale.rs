@@ -1,0 +1,188 @@
+//! What a lane costs the engine: one app context over many clusters that answer at once.
+//!
+//! Each size has a process of its own, so that memory which an earlier one left does not count for it.
+
+use std::convert::Infallible;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use dcm_core::port::clock::Clock;
+use dcm_core::port::cluster::Clusters;
+use dcm_core::port::synchronizer::Synchronizer as _;
+use dcm_core::status::Progress;
+use dcm_store::MemoryStore;
+use dcm_sync::engine::{Engine, Options};
+use dcm_sync::runtime::{OsRandom, TokioClock};
+use dcm_sync::sim::{Fleet, NullFleet, cluster_id};
+use serde::{Deserialize, Serialize};
+use tokio::process::Command;
+
+use crate::cloud::Cloud;
+use crate::usage;
+
+/// The first argument of a child process.
+pub(crate) const CHILD: &str = "scale-child";
+
+/// Numbers of lanes.
+const SIZES: [u32; 3] = [100, 1_000, 10_000];
+
+/// The process is at rest when it used next to nothing for so long; longer than a signer of the simulation takes.
+const QUIET: Duration = Duration::from_millis(200);
+
+/// What the lanes run on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Kind {
+    /// Clusters that answer at once and keep nothing.
+    Null,
+    /// Simulated clusters.
+    Simulated,
+}
+
+/// What one size cost.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Cost {
+    lanes: u32,
+    cpu_us: f64,
+    bytes: f64,
+}
+
+impl Cost {
+    pub(crate) fn cpu_us_a_lane(&self) -> f64 {
+        self.cpu_us / f64::from(self.lanes)
+    }
+
+    pub(crate) fn bytes_a_lane(&self) -> f64 {
+        self.bytes / f64::from(self.lanes)
+    }
+}
+
+/// What lanes cost, by their number.
+#[derive(Debug)]
+pub(crate) struct Scale {
+    /// The engine alone, with each of [`SIZES`].
+    pub(crate) engine: [Cost; SIZES.len()],
+    /// The engine and simulated clusters, with the largest size.
+    pub(crate) simulated: Cost,
+}
+
+impl Scale {
+    /// How CPU grows from the smallest to the largest size: 1 is in proportion.
+    pub(crate) fn growth_exponent(&self) -> f64 {
+        let [small, .., large] = &self.engine;
+        (large.cpu_us / small.cpu_us).ln() / (f64::from(large.lanes) / f64::from(small.lanes)).ln()
+    }
+}
+
+/// Measures all sizes.
+pub(crate) async fn run() -> Result<Scale> {
+    let [small, middle, large] = SIZES;
+    Ok(Scale {
+        engine: [
+            measure(Kind::Null, small).await?,
+            measure(Kind::Null, middle).await?,
+            measure(Kind::Null, large).await?,
+        ],
+        simulated: measure(Kind::Simulated, large).await?,
+    })
+}
+
+/// Measures one size: CPU with a caller that waits for the end, memory without one, since the status that the caller
+/// gets is the caller's. Each in a process of its own.
+async fn measure(kind: Kind, lanes: u32) -> Result<Cost> {
+    let waited = in_child(kind, lanes, Caller::Waits).await?;
+    let bytes = in_child(kind, lanes, Caller::Leaves).await?.bytes;
+    Ok(Cost { bytes, ..waited })
+}
+
+async fn in_child(kind: Kind, lanes: u32, caller: Caller) -> Result<Cost> {
+    let order = serde_json::to_string(&Order { kind, lanes, caller })?;
+    let child = Command::new(std::env::current_exe()?)
+        .args([CHILD, &order])
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output();
+    let output = child.await?;
+    ensure!(output.status.success(), "{order}: {}", output.status);
+    serde_json::from_slice(&output.stdout).context("a child prints what its lanes cost as JSON")
+}
+
+/// What a child process is to do.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Order {
+    kind: Kind,
+    lanes: u32,
+    caller: Caller,
+}
+
+/// What the one does who applied the context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Caller {
+    Waits,
+    Leaves,
+}
+
+/// The whole of a child process: measures and prints the line that its parent reads.
+pub(crate) fn child(order: &str) -> Result<Infallible> {
+    let order = serde_json::from_str(order)?;
+    // One thread: the engine is one task, and nothing else is to be measured.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let (cost, _engine) = instantiate(order).await?;
+        println!("{}", serde_json::to_string(&cost)?);
+        // What it cost is known: nobody waits for ten thousand clusters to be given back.
+        std::process::exit(0)
+    })
+}
+
+async fn instantiate(order: Order) -> Result<(Cost, Engine)> {
+    let Order { kind, lanes, caller } = order;
+    let clock: Arc<dyn Clock> = Arc::new(TokioClock::new());
+    let clusters = clusters(kind, lanes, clock.clone());
+    let store = Arc::new(MemoryStore::new());
+    let (engine, work) =
+        Engine::builder(store, clusters).options(unlimited()).build(clock.clone(), &OsRandom);
+    tokio::spawn(work);
+    let context = Cloud::new("bench-scale")?.app_context((1..=lanes as usize).map(cluster_id))?;
+    settle().await?;
+
+    let (cpu, bytes) = (usage::cpu()?, usage::resident_bytes()?);
+    engine.contexts().apply(&context).await?;
+    if caller == Caller::Waits {
+        engine.contexts().wait_until_done(&context.id).await?;
+    }
+    settle().await?;
+    let cost = Cost {
+        lanes,
+        cpu_us: (usage::cpu()? - cpu).as_secs_f64() * 1e6,
+        bytes: usage::resident_bytes()?.saturating_sub(bytes) as f64,
+    };
+    let status = engine.contexts().wait_until_done(&context.id).await?;
+    ensure!(status.progress == Progress::Done, "not done: {:?}", status.progress);
+    Ok((cost, engine))
+}
+
+fn clusters(kind: Kind, lanes: u32, clock: Arc<dyn Clock>) -> Arc<dyn Clusters> {
+    match kind {
+        Kind::Null => Arc::new(NullFleet::new(clock)),
+        Kind::Simulated => Arc::new(Fleet::builder(clock).clusters(lanes as usize).build()),
+    }
+}
+
+/// Options without a write budget.
+pub(crate) fn unlimited() -> Options {
+    Options { writes_per_second: u32::MAX, writes_burst: u32::MAX, ..Options::default() }
+}
+
+/// Waits until the process has nothing to do: answered requests are cleared away after the end.
+async fn settle() -> Result<()> {
+    loop {
+        let before = usage::cpu()?;
+        tokio::time::sleep(QUIET).await;
+        if usage::cpu()? - before < QUIET / 20 {
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Preflight: whether a cluster is ready for logical clouds, and the least rights that the engine needs there.
+//!
+//! [`Needs`] are the accesses that rendering, the engine and its adapter come to use; [`check`] asks the cluster for each
+//! of them by a SelfSubjectAccessReview, and [`rules`] and [`cluster_role`] write those that are missing (or
+//! all) as the least ClusterRole. Watches follow all namespaces, so a Role would not do.
+//!
+//! Two of the rights are large, and each is there for one thing:
+//! - `escalate` and `bind` on roles: Kubernetes lets nobody give what they don't have. With them the engine needs none of
+//!   the tenants' own rights.
+//! - `list` of every resource: before a namespace is deleted, what others put in it is counted. A cluster without it
+//!   keeps its namespaces until it is given, or `delete contents` is asked for.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde::{Deserialize, Serialize};
+
+use crate::logical_cloud::{Level, LogicalCloud, Scope};
+use crate::manifest::GroupVersionKind;
+use crate::port::clock::Clock;
+use crate::port::cluster::{Access, Call, Cluster, Error};
+use crate::render::SIGNER;
+
+/// The oldest minor version of Kubernetes 1 that works: server-side apply is stable, and certificates have a lifetime
+/// that can be asked for, from 1.22 on.
+pub const MINOR_VERSION_MIN: u32 = 22;
+
+/// Most difference between our time and the cluster's, in seconds. Certificates begin to be valid some minutes before
+/// they are signed, and tokens have no such grace.
+pub const CLOCK_SKEW_SECONDS_MAX: i64 = 60;
+
+const RBAC: &str = "rbac.authorization.k8s.io";
+const CERTIFICATES: &str = "certificates.k8s.io";
+
+/// What the engine does with objects: reads and follows them, makes them, brings them to their desired state (by apply
+/// or, where fields have to go, by replacement), and removes them.
+const VERBS: [&str; 7] = ["create", "delete", "get", "list", "patch", "update", "watch"];
+
+/// What a certificate request goes through: it is never changed, only approved.
+const REQUEST_VERBS: [&str; 5] = ["create", "delete", "get", "list", "watch"];
+
+/// The accesses that are needed on a cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Needs(BTreeSet<Access>);
+
+impl Needs {
+    /// What any logical cloud of a level needs, without extra manifests.
+    #[must_use]
+    pub fn of_level(level: Level) -> Self {
+        let mut needs = Self(BTreeSet::new());
+        if level == Level::Admin {
+            // Nothing is changed there; who the cluster is, is asked all the same.
+            needs.add(&["get"], "", "namespaces");
+            return needs;
+        }
+        for resource in ["limitranges", "namespaces", "resourcequotas", "serviceaccounts"] {
+            needs.add(&VERBS, "", resource);
+        }
+        needs.0.insert(Access { subresource: "token".into(), ..access("create", "", "serviceaccounts") });
+        needs.add(&REQUEST_VERBS, CERTIFICATES, "certificatesigningrequests");
+        let approval = access("patch", CERTIFICATES, "certificatesigningrequests");
+        needs.0.insert(Access { subresource: "approval".into(), ..approval });
+        needs.0.insert(Access { name: SIGNER.into(), ..access("approve", CERTIFICATES, "signers") });
+        needs.add_roles("roles", "rolebindings");
+        if level == Level::Privileged {
+            needs.add_roles("clusterroles", "clusterrolebindings");
+        }
+        needs.0.insert(access("list", "*", "*"));
+        needs
+    }
+
+    /// What one logical cloud needs, its extra manifests included. The resource of such a manifest follows from its
+    /// kind by Kubernetes' own rule, which custom resources may break.
+    #[must_use]
+    pub fn of_cloud(cloud: &LogicalCloud) -> Self {
+        let cluster_wide = cloud.permissions().iter().any(|one| one.scope == Scope::ClusterWide);
+        let mut needs = Self::of_level(match cloud.level() {
+            Level::Privileged if !cluster_wide => Level::Standard,
+            level => level,
+        });
+        for manifest in cloud.manifests() {
+            needs.add(&VERBS, &manifest.kind().group, &plural(manifest.kind()));
+        }
+        needs
+    }
+
+    /// What both need.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
+    }
+
+    /// The accesses, in order.
+    pub fn accesses(&self) -> impl Iterator<Item = &Access> {
+        self.0.iter()
+    }
+
+    fn add(&mut self, verbs: &[&str], group: &str, resource: &str) {
+        self.0.extend(verbs.iter().map(|verb| access(verb, group, resource)));
+    }
+
+    fn add_roles(&mut self, roles: &str, bindings: &str) {
+        self.add(&VERBS, RBAC, roles);
+        self.add(&["bind", "escalate"], RBAC, roles);
+        self.add(&VERBS, RBAC, bindings);
+    }
+}
+
+fn access(verb: &str, group: &str, resource: &str) -> Access {
+    Access {
+        verb: verb.into(),
+        group: group.into(),
+        resource: resource.into(),
+        subresource: "".into(),
+        name: "".into(),
+        namespace: None,
+    }
+}
+
+/// The resource of a kind, as Kubernetes guesses it where it has to.
+fn plural(kind: &GroupVersionKind) -> String {
+    let singular = kind.kind.to_lowercase();
+    match singular.strip_suffix('y') {
+        Some(stem) => format!("{stem}ies"),
+        None if singular.ends_with('s') => format!("{singular}es"),
+        None => format!("{singular}s"),
+    }
+}
+
+/// What a preflight found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Findings {
+    /// The version that the cluster says it has.
+    pub version: String,
+    /// The version is under [`MINOR_VERSION_MIN`]. False where it can't be read.
+    pub too_old: bool,
+    /// Seconds that the cluster's clock is ahead of ours (negative: behind); none when it tells no time. Its answers
+    /// have whole seconds.
+    pub clock_skew_seconds: Option<i64>,
+    /// The least rules that are missing; empty when nothing is.
+    pub missing: Vec<PolicyRule>,
+}
+
+impl Findings {
+    /// True when logical clouds will work there.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        !self.too_old && self.missing.is_empty() && !self.is_skewed()
+    }
+
+    /// True when the clocks differ by more than [`CLOCK_SKEW_SECONDS_MAX`].
+    #[must_use]
+    pub fn is_skewed(&self) -> bool {
+        self.clock_skew_seconds.is_some_and(|seconds| seconds.abs() > CLOCK_SKEW_SECONDS_MAX)
+    }
+}
+
+/// Asks a cluster for its version, its time and each access.
+///
+/// # Errors
+/// [`Error`] when the cluster can't be asked.
+pub async fn check(
+    cluster: &dyn Cluster,
+    call: &Call,
+    needs: &Needs,
+    clock: &dyn Clock,
+) -> Result<Findings, Error> {
+    let asked = clock.now();
+    let info = cluster.server_info(call).await?;
+    let answered = clock.now();
+    let accesses: Vec<Access> = needs.accesses().cloned().collect();
+    let answers = cluster.review(call, &accesses).await?;
+    let refused = accesses.into_iter().zip(answers).filter(|(_, allowed)| !allowed);
+    let missing: Vec<Access> = refused.map(|(access, _)| access).collect();
+    Ok(Findings {
+        too_old: minor_version(&info.version).is_some_and(|minor| minor < MINOR_VERSION_MIN),
+        version: info.version,
+        clock_skew_seconds: info.time.map(|time| skew(time, asked, answered).as_secs()),
+        missing: rules(&missing),
+    })
+}
+
+/// How far a time is outside the span in which it was told; it has whole seconds, so one more is none.
+fn skew(told: Timestamp, asked: Timestamp, answered: Timestamp) -> SignedDuration {
+    let second = SignedDuration::from_secs(1);
+    if told > answered {
+        told.duration_since(answered)
+    } else if told + second < asked {
+        (told + second).duration_since(asked)
+    } else {
+        SignedDuration::ZERO
+    }
+}
+
+/// The minor version of Kubernetes 1: 36 of `v1.36.3`.
+fn minor_version(version: &str) -> Option<u32> {
+    let minor = version.strip_prefix("v1.")?.split('.').next()?;
+    minor.trim_end_matches('+').parse().ok()
+}
+
+/// A ClusterRole of these rules.
+#[must_use]
+pub fn cluster_role(name: &str, rules: Vec<PolicyRule>) -> ClusterRole {
+    ClusterRole {
+        metadata: ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() },
+        rules: Some(rules),
+        aggregation_rule: None,
+    }
+}
+
+/// Verbs, in order.
+type Verbs = BTreeSet<Arc<str>>;
+
+/// What a rule is about: group, name (empty for all) and resource.
+type Subject = (Arc<str>, Arc<str>, String);
+
+/// What the resources of one rule have in common: group, name and verbs.
+type Common = (Arc<str>, Arc<str>, Verbs);
+
+/// The least rules that give these accesses, and the fewest: resources of one group with equal verbs share one.
+#[must_use]
+pub fn rules<'a>(accesses: impl IntoIterator<Item = &'a Access>) -> Vec<PolicyRule> {
+    let mut subjects: BTreeMap<Subject, Verbs> = BTreeMap::new();
+    for access in accesses {
+        let subject = (access.group.clone(), access.name.clone(), resource(access));
+        subjects.entry(subject).or_default().insert(access.verb.clone());
+    }
+    let mut rules: BTreeMap<Common, Vec<String>> = BTreeMap::new();
+    for ((group, name, resource), verbs) in subjects {
+        rules.entry((group, name, verbs)).or_default().push(resource);
+    }
+    let rule = |((group, name, verbs), resources): (Common, Vec<String>)| PolicyRule {
+        api_groups: Some(vec![group.to_string()]),
+        resources: Some(resources),
+        resource_names: (!name.is_empty()).then(|| vec![name.to_string()]),
+        verbs: verbs.iter().map(ToString::to_string).collect(),
+        non_resource_urls: None,
+    };
+    rules.into_iter().map(rule).collect()
+}
+
+fn resource(access: &Access) -> String {
+    if access.subresource.is_empty() {
+        access.resource.to_string()
+    } else {
+        format!("{}/{}", access.resource, access.subresource)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! The main job on three real API servers, and the real `kubectl` with the credential that came out of it: a request
+//! that is allowed and one that is refused.
+//!
+//! `cargo run -p dcm-examples --bin real_clusters` starts the servers and ends them. The first run on a machine builds
+//! them, which takes some minutes.
+#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::Context as _;
+use dcm_core::logical_cloud::{Draft, MetadataDraft};
+use dcm_core::name::{ClusterId, LogicalCloudName, ProjectName};
+use dcm_core::port::synchronizer::Removal;
+use dcm_core::render::naming::Identity;
+use dcm_core::secret::Secret;
+use dcm_core::service::{Caller, Registration};
+use dcm_core::status::Progress;
+use dcm_server::{Configuration, Deployment};
+use dcm_sync::engine::Acquire;
+use dcm_testenv::{Environment, Route};
+use serde_json::json;
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let environment = Environment::builder().clusters(3).start().await?;
+    let folder = tempfile::tempdir()?;
+    let store = format!("sqlite:{}", folder.path().join("store.db").display());
+    let deployment = Deployment::open(&Configuration::new(store, folder.path().join("keys.json"))).await?;
+    let caller = Caller::new("example");
+    register(&deployment, &caller, &environment).await?;
+
+    let (project, cloud) = (ProjectName::new("default")?, LogicalCloudName::new("shop")?);
+    let metadata = MetadataDraft { name: project.to_string(), ..MetadataDraft::default() };
+    deployment.projects().create(&caller, metadata).await?;
+    let clouds = deployment.clouds();
+    let edited = clouds.put(&caller, &project, draft()?).await?;
+    clouds.apply(&caller, &project, &cloud).await?;
+
+    let engine = deployment.engine(Acquire::All);
+    let context = Identity::of(&edited.cloud).context_id();
+    let status = engine.contexts().wait_until_done(&context).await?;
+    anyhow::ensure!(status.progress == Progress::Done, "not done: {status:?}");
+    println!("{cloud} is on {} clusters", status.lanes.len());
+
+    let access = clouds.kubeconfigs(&project, &cloud, None, None).await?.access;
+    let file = folder.path().join("kubeconfig");
+    std::fs::write(&file, access.for_all_clusters().to_yaml()?.expose())?;
+    for reference in access.clusters.keys() {
+        let kubectl =
+            |arguments: &[&str]| kubectl(&environment, &file, &format!("developer@{reference}"), arguments);
+        show("allowed", kubectl(&["get", "resourcequotas", "--output", "name"]), true)?;
+        show("refused", kubectl(&["get", "pods", "--namespace", "default"]), false)?;
+    }
+
+    clouds.terminate(&caller, &project, &cloud, Removal::default()).await?;
+    engine.contexts().wait_until_done(&context).await?;
+    println!("{cloud}: {}", clouds.status(&project, &cloud).await?.state);
+    engine.shutdown().await;
+    Ok(())
+}
+
+async fn register(deployment: &Deployment, caller: &Caller, environment: &Environment) -> anyhow::Result<()> {
+    for cluster in environment.clusters() {
+        let registration = Registration {
+            id: ClusterId::new("real", cluster.name())?,
+            kubeconfig: Secret::new(cluster.admin_kubeconfig(Route::Direct)),
+            labels: BTreeMap::new(),
+            namespace: None,
+        };
+        deployment.registered().add(caller, registration).await?;
+    }
+    Ok(())
+}
+
+fn draft() -> anyhow::Result<Draft> {
+    Ok(serde_json::from_value(json!({
+        "metadata": {"name": "shop"},
+        "spec": {
+            "users": [{"name": "developer"}],
+            "permissions": [{"name": "look", "apiGroups": [""], "resources": ["*"], "verbs": ["get", "list"]}],
+            "quotas": [{"name": "compute", "hard": {"limits.cpu": 4}}],
+            "clusterSelector": {},
+        },
+    }))?)
+}
+
+fn kubectl(environment: &Environment, kubeconfig: &Path, context: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(environment.kubectl());
+    command.env_remove("KUBECONFIG").arg("--kubeconfig").arg(kubeconfig).args(["--context", context]);
+    command.arg("--cache-dir").arg(kubeconfig.with_file_name("kubectl-cache")).args(arguments);
+    command
+}
+
+/// Runs it and shows what it said; it must go as is expected.
+fn show(expected: &str, mut command: Command, succeeds: bool) -> anyhow::Result<()> {
+    let output = command.output().context("kubectl could not be run")?;
+    let said = if output.status.success() { &output.stdout } else { &output.stderr };
+    let said = String::from_utf8_lossy(said);
+    println!("{expected}: {}", said.trim());
+    anyhow::ensure!(output.status.success() == succeeds, "this was to be {expected}");
+    Ok(())
+}

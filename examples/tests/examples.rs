@@ -1,0 +1,52 @@
+//! Every example runs, ends by itself, and shows what its page says.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+fn run(example: &str) -> String {
+    let output = Command::new(example).stdin(Stdio::null()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{example}: {said}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn embed_gives_a_kubeconfig_and_ends_with_nothing() {
+    let out = run(env!("CARGO_BIN_EXE_embed"));
+    assert!(out.starts_with("shop has 1 users\n"), "{out}");
+    assert!(out.contains("shop: instantiated on 2 clusters\nkubeconfig for 2 clusters"), "{out}");
+    assert!(out.contains("shop: terminated"), "{out}");
+}
+
+#[test]
+fn foreign_orchestrator_changes_what_it_placed() {
+    let out = run(env!("CARGO_BIN_EXE_foreign_orchestrator"));
+    let expected = "generation 1: Done\nsim/cluster-1: Done, 2 objects\nsim/cluster-2: Done, 2 objects\n\
+                    sim/cluster-3: Done, 2 objects\ngeneration 2: 2 clusters hold it\nremoved: 0 clusters hold it\n";
+    assert_eq!(out, expected);
+}
+
+#[test]
+fn render_only_prints_the_same_manifests_each_time() {
+    let out = run(env!("CARGO_BIN_EXE_render_only"));
+    assert!(out.starts_with("--- # stage 0\napiVersion: v1\nkind: Namespace\n"), "{out}");
+    assert_eq!(out.matches("kind: RoleBinding").count(), 3, "{out}");
+    assert_eq!(run(env!("CARGO_BIN_EXE_render_only")), out);
+}
+
+#[test]
+fn real_clusters_shows_an_allowed_and_a_refused_request_on_each() {
+    let out = run(env!("CARGO_BIN_EXE_real_clusters"));
+    assert!(out.starts_with("shop is on 3 clusters\n"), "{out}");
+    assert_eq!(out.matches("allowed: resourcequota/compute\n").count(), 3, "{out}");
+    assert_eq!(out.matches("refused: Error from server (Forbidden): pods is forbidden").count(), 3, "{out}");
+    assert!(out.ends_with("shop: terminated\n"), "{out}");
+}
+
+#[test]
+fn the_document_of_the_demonstration_is_the_example() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
+    assert_eq!(read("documents/payments.yaml"), read("../adapters/cli/documents/payments.yaml"));
+}

@@ -1,0 +1,151 @@
+//! What a crate pulls in, all the way down: embedders don't pay for what they don't use.
+//!
+//! Asked for each feature set on its own. A build of the whole workspace joins the features of all its crates and would
+//! prove nothing.
+
+use std::collections::BTreeSet;
+
+use dcm_policy::{FeatureSet, Workspace, cargo};
+
+const RUNTIMES: &[&str] =
+    &["tokio", "tokio-*", "async-std", "smol", "async-executor", "async-io", "mio", "polling"];
+const HTTP: &[&str] =
+    &["hyper", "hyper-*", "reqwest", "http", "http-body", "h2", "tower-http", "ureq", "isahc"];
+const KUBERNETES_CLIENTS: &[&str] = &["kube", "kube-*"];
+const DATABASES: &[&str] = &[
+    "rusqlite",
+    "libsqlite3-sys",
+    "mongodb",
+    "etcd-client",
+    "tonic",
+    "tonic-*",
+    "sqlx",
+    "sqlx-*",
+    "redis",
+    "postgres",
+    "tokio-postgres",
+    "diesel",
+    "redb",
+    "sled",
+    "heed",
+];
+/// `sha2` is no part of this list, and the one exception there is: records and marks on objects name their content by
+/// its SHA-256. A digest keeps no secret and checks no identity.
+const CRYPTOGRAPHY: &[&str] = &[
+    "ring",
+    "aws-lc-*",
+    "rustls",
+    "rustls-*",
+    "tokio-rustls",
+    "rcgen",
+    "x509-*",
+    "openssl",
+    "openssl-*",
+    "native-tls",
+    "boring",
+    "boring-*",
+    "p256",
+    "p384",
+    "k256",
+    "rsa",
+    "dsa",
+    "ecdsa",
+    "ed25519",
+    "ed25519-*",
+    "curve25519-*",
+    "signature",
+    "aes",
+    "aes-*",
+    "chacha20",
+    "chacha20*",
+    "aead",
+    "cipher",
+    "hmac",
+    "hkdf",
+    "pbkdf2",
+    "argon2",
+    "scrypt",
+    "sha1",
+    "md5",
+    "blake*",
+    "crypto-bigint",
+];
+const LOGICAL_CLOUDS: &[&str] = &["k8s-openapi", "schemars", "serde-saphyr"];
+
+fn matches(pattern: &str, name: &str) -> bool {
+    pattern.strip_suffix('*').map_or(pattern == name, |start| name.starts_with(start))
+}
+
+/// The names of all crates that are built into one, on any platform.
+fn pulled_in(features: &[&str]) -> BTreeSet<String> {
+    let mut arguments = vec!["tree", "--locked", "--edges", "normal", "--target", "all", "--prefix", "none"];
+    arguments.extend(features);
+    let tree = cargo(&arguments).unwrap_or_else(|error| panic!("{error}"));
+    tree.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
+}
+
+fn assert_free_of(features: &[&str], forbidden: &[&[&str]]) {
+    let crates = pulled_in(features);
+    let is_forbidden =
+        |name: &&String| forbidden.iter().copied().flatten().any(|pattern| matches(pattern, name));
+    let found: Vec<_> = crates.iter().filter(is_forbidden).collect();
+    assert!(found.is_empty(), "with {features:?} these are pulled in: {found:?}");
+}
+
+fn feature_sets(package: &str) -> Vec<FeatureSet> {
+    let workspace = Workspace::load().unwrap_or_else(|error| panic!("{error}"));
+    FeatureSet::all_of(workspace.member(package).unwrap_or_else(|| panic!("there is no {package}")))
+}
+
+#[test]
+fn the_core_pulls_in_no_runtime_http_kubernetes_client_or_database() {
+    let forbidden = [RUNTIMES, HTTP, KUBERNETES_CLIENTS, DATABASES];
+    for set in feature_sets("dcm-core") {
+        assert_free_of(&set.arguments(), &forbidden);
+    }
+    assert_free_of(&["--package", "dcm-core", "--all-features"], &forbidden);
+}
+
+#[test]
+fn the_core_without_features_pulls_in_no_cryptography_and_no_model_of_logical_clouds() {
+    assert_free_of(&["--package", "dcm-core", "--no-default-features"], &[CRYPTOGRAPHY, LOGICAL_CLOUDS]);
+}
+
+#[test]
+fn the_engine_pulls_in_no_cryptography_and_no_model_of_logical_clouds() {
+    // The one feature that is there to issue real certificates in simulations.
+    let sets = feature_sets("dcm-sync").into_iter().filter(|set| set.feature.as_deref() != Some("sim-pki"));
+    for set in sets {
+        assert_free_of(
+            &set.arguments(),
+            &[CRYPTOGRAPHY, LOGICAL_CLOUDS, HTTP, KUBERNETES_CLIENTS, DATABASES],
+        );
+    }
+}
+
+#[test]
+fn the_engine_without_its_default_runtime_pulls_in_none() {
+    assert_free_of(&["--package", "dcm-sync", "--no-default-features"], &[RUNTIMES]);
+}
+
+#[test]
+fn a_store_in_memory_pulls_in_no_database_runtime_or_cryptography() {
+    assert_free_of(&["--package", "dcm-store"], &[DATABASES, RUNTIMES, CRYPTOGRAPHY]);
+}
+
+#[test]
+fn the_workspace_has_one_provider_of_cryptography() {
+    assert_free_of(
+        &["--workspace", "--all-features"],
+        &[&[
+            "aws-lc-*",
+            "openssl",
+            "openssl-sys",
+            "openssl-src",
+            "native-tls",
+            "boring",
+            "boring-*",
+            "mbedtls",
+        ]],
+    );
+}

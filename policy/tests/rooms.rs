@@ -1,0 +1,155 @@
+//! Which crate may depend on which.
+//!
+//! Dependencies point inward: the core knows nobody, and only the server and the command know everyone. What tests
+//! need (development dependencies) is free, and so are the crates that nobody can depend on.
+
+use cargo_metadata::{Dependency, DependencyKind, Package};
+use dcm_policy::Workspace;
+
+/// What a crate may depend on, of ours.
+enum Inside {
+    /// These, and no others.
+    Only(&'static [&'static str]),
+    /// Any: it is never published, so nobody can depend on it in turn.
+    Any,
+}
+
+/// Every crate of the workspace has its place here, also the planned ones.
+const ROOMS: [(&str, Inside); 13] = [
+    ("dcm-core", Inside::Only(&[])),
+    ("dcm-store", Inside::Only(&["dcm-core"])),
+    ("dcm-sync", Inside::Only(&["dcm-core"])),
+    ("dcm-kube", Inside::Only(&["dcm-core"])),
+    ("dcm-rest", Inside::Only(&["dcm-core", "dcm-sync"])),
+    ("dcm-grpc", Inside::Only(&["dcm-core", "dcm-sync"])),
+    ("dcm-emco", Inside::Only(&["dcm-core", "dcm-sync"])),
+    (
+        "dcm-server",
+        Inside::Only(&["dcm-core", "dcm-store", "dcm-sync", "dcm-kube", "dcm-rest", "dcm-grpc", "dcm-emco"]),
+    ),
+    (
+        "dcm-cli",
+        Inside::Only(&[
+            "dcm-core",
+            "dcm-store",
+            "dcm-sync",
+            "dcm-kube",
+            "dcm-rest",
+            "dcm-grpc",
+            "dcm-emco",
+            "dcm-server",
+        ]),
+    ),
+    // Useful to any project that talks to Kubernetes, so it knows none of ours.
+    ("dcm-testenv", Inside::Only(&[])),
+    ("dcm-examples", Inside::Any),
+    ("dcm-benches", Inside::Any),
+    ("dcm-policy", Inside::Any),
+];
+
+/// Crates of others that have one home; a trailing `*` stands for any ending.
+const HOMES: [(&[&str], &[&str]); 4] = [
+    // The benches measure against the bare client.
+    (&["kube", "kube-*"], &["dcm-kube", "dcm-benches"]),
+    (&["tonic", "tonic-*"], &["dcm-grpc", "dcm-store"]),
+    (&["axum", "axum-*"], &["dcm-rest", "dcm-server"]),
+    (
+        &[
+            "rusqlite",
+            "libsqlite3-sys",
+            "sqlx",
+            "sqlx-*",
+            "diesel",
+            "etcd-client",
+            "mongodb",
+            "redis",
+            "postgres",
+            "tokio-postgres",
+            "mysql",
+            "mysql_async",
+            "redb",
+            "sled",
+            "heed",
+            "rocksdb",
+            "libsql",
+        ],
+        &["dcm-store"],
+    ),
+];
+
+fn matches(pattern: &str, name: &str) -> bool {
+    pattern.strip_suffix('*').map_or(pattern == name, |start| name.starts_with(start))
+}
+
+/// What is built into the crate for its users, whatever the platform and the features.
+fn shipped(package: &Package) -> impl Iterator<Item = &Dependency> {
+    package.dependencies.iter().filter(|dependency| dependency.kind != DependencyKind::Development)
+}
+
+fn inside(name: &str) -> Option<&'static Inside> {
+    ROOMS.iter().find(|(room, _)| *room == name).map(|(_, inside)| inside)
+}
+
+#[test]
+fn every_crate_has_its_place_in_the_rules() {
+    let workspace = Workspace::load().unwrap();
+    for package in workspace.members() {
+        assert!(
+            inside(&package.name).is_some(),
+            "{}: a new crate has to be placed in the rules: say in {} what it may depend on",
+            package.name,
+            file!()
+        );
+    }
+}
+
+#[test]
+fn crates_depend_only_on_those_further_inside() {
+    let workspace = Workspace::load().unwrap();
+    let mut offenders = Vec::new();
+    for package in workspace.members() {
+        let Some(Inside::Only(allowed)) = inside(&package.name) else { continue };
+        let ours = shipped(package)
+            .map(|dependency| &*dependency.name)
+            .filter(|name| workspace.member(name).is_some());
+        let forbidden = ours.filter(|name| !allowed.contains(name));
+        offenders.extend(forbidden.map(|name| format!("{} must not depend on {name}", package.name)));
+    }
+    assert!(offenders.is_empty(), "{offenders:#?}");
+}
+
+#[test]
+fn what_can_be_published_depends_on_nothing_that_is_free_of_the_rules() {
+    let workspace = Workspace::load().unwrap();
+    for package in workspace.members() {
+        if matches!(inside(&package.name), Some(Inside::Any)) {
+            assert_eq!(
+                package.publish.as_deref(),
+                Some(&[][..]),
+                "{} must say `publish = false`",
+                package.name
+            );
+        }
+    }
+}
+
+#[test]
+fn clients_and_servers_of_others_stay_in_their_homes() {
+    let workspace = Workspace::load().unwrap();
+    let mut offenders = Vec::new();
+    for package in workspace.members() {
+        for dependency in shipped(package) {
+            let home =
+                HOMES.iter().find(|(names, _)| names.iter().any(|name| matches(name, &dependency.name)));
+            if let Some((_, homes)) = home
+                && !homes.contains(&package.name.as_str())
+            {
+                offenders.push(format!(
+                    "{} depends on {}, which belongs into {homes:?}",
+                    package.name, dependency.name
+                ));
+            }
+        }
+    }
+    assert!(offenders.is_empty(), "{offenders:#?}");
+}
