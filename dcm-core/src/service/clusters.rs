@@ -174,7 +174,7 @@ impl RegisteredClusters {
     ///
     /// # Errors
     /// [`Error::NotFound`]; [`Error::ClusterInUse`]; [`Error::Contended`]; [`Error::Store`].
-    pub async fn remove(&self, _caller: &Caller, id: &ClusterId) -> Result<(), Error> {
+    pub async fn remove(&self, id: &ClusterId) -> Result<(), Error> {
         let (_, version) = self.stored(id).await?.ok_or_else(|| Error::not_found(Kind::Cluster, id))?;
         let clouds = self.users_of(id).await?;
         if !clouds.is_empty() {

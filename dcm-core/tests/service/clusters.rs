@@ -28,11 +28,8 @@ async fn a_cluster_is_registered_once_read_listed_and_removed() {
     let page = world.clusters.list(page.next.as_ref(), Some(1)).await.unwrap();
     assert_eq!((page.clusters[0].registration.id.clone(), page.next), (cluster("two"), None));
 
-    world.clusters.remove(&world.caller, &cluster("one")).await.unwrap();
-    assert!(matches!(
-        world.clusters.remove(&world.caller, &cluster("one")).await,
-        Err(Error::NotFound { .. })
-    ));
+    world.clusters.remove(&cluster("one")).await.unwrap();
+    assert!(matches!(world.clusters.remove(&cluster("one")).await, Err(Error::NotFound { .. })));
     assert!(matches!(world.clusters.get(&cluster("one")).await, Err(Error::NotFound { .. })));
 }
 
@@ -80,7 +77,7 @@ async fn a_cluster_is_not_removed_while_clouds_refer_to_it_in_documents_or_on_cl
     other["metadata"]["name"] = "second".into();
     other["spec"]["namespace"] = "second".into();
     world.put(other).await.unwrap();
-    let error = world.clusters.remove(&world.caller, &cluster("two")).await.unwrap_err();
+    let error = world.clusters.remove(&cluster("two")).await.unwrap_err();
     let text =
         "cluster sim/two is used by retail/second, retail/shop; take it out of them and apply them first";
     assert_eq!(error.to_string(), text);
@@ -89,10 +86,10 @@ async fn a_cluster_is_not_removed_while_clouds_refer_to_it_in_documents_or_on_cl
     let mut fewer = draft();
     fewer["spec"]["clusters"].as_array_mut().unwrap().remove(1);
     world.put(fewer).await.unwrap();
-    let error = world.clusters.remove(&world.caller, &cluster("two")).await.unwrap_err();
+    let error = world.clusters.remove(&cluster("two")).await.unwrap_err();
     assert!(error.to_string().contains("used by retail/shop;"), "still applied: {error}");
     world.apply("shop").await.unwrap();
-    world.clusters.remove(&world.caller, &cluster("two")).await.unwrap();
+    world.clusters.remove(&cluster("two")).await.unwrap();
 }
 
 #[tokio::test]
@@ -103,9 +100,6 @@ async fn a_cluster_that_a_selector_selected_is_in_use() {
     selecting["spec"]["clusterSelector"] = json!({"matchLabels": {"name": "three"}});
     world.put(selecting).await.unwrap();
     world.apply("shop").await.unwrap();
-    assert!(matches!(
-        world.clusters.remove(&world.caller, &cluster("three")).await,
-        Err(Error::ClusterInUse { .. })
-    ));
-    world.clusters.remove(&world.caller, &cluster("one")).await.unwrap();
+    assert!(matches!(world.clusters.remove(&cluster("three")).await, Err(Error::ClusterInUse { .. })));
+    world.clusters.remove(&cluster("one")).await.unwrap();
 }
