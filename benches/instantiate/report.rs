@@ -37,6 +37,13 @@ impl Report {
             ratio(one.memory, one.kubectl),
             0.125,
         );
+        let document = ratio(walls.document, one.floor);
+        self.add(
+            "wall_over_floor_document",
+            "1 cloud: document to kubeconfigs, SQLite / floor",
+            document,
+            None,
+        );
         self.add("floor_20_ms", "20 at once: floor, ms", milliseconds(many.floor), None);
         self.add(
             "wall_over_floor_20",
