@@ -14,7 +14,13 @@ use dcm_core::render::{self, Credential, Credentials, naming::Identity};
 use serde_json::{Value, json};
 
 /// The project of all clouds.
-const PROJECT: &str = "bench";
+pub(crate) const PROJECT: &str = "bench";
+
+/// The user with a certificate.
+pub(crate) const CERTIFICATE_USER: &str = "ann";
+
+/// The user with a token.
+pub(crate) const TOKEN_USER: &str = "build";
 
 /// How many credentials its users get on each cluster.
 pub(crate) const CREDENTIALS: usize = 2;
@@ -61,6 +67,11 @@ impl Cloud {
     }
 }
 
+/// The document of a cloud of this name; its clusters are said elsewhere.
+pub(crate) fn draft(name: &str) -> Result<Draft> {
+    Ok(serde_json::from_value(document(name, &VERBS))?)
+}
+
 fn parse(name: &str, uid: LogicalCloudUid, verbs: &[&str]) -> Result<LogicalCloud> {
     let draft: Draft = serde_json::from_value(document(name, verbs))?;
     let (cloud, _) = LogicalCloud::new(ProjectName::new(PROJECT)?, uid, draft)?;
@@ -72,7 +83,10 @@ fn document(name: &str, verbs: &[&str]) -> Value {
     json!({
         "metadata": {"name": name},
         "spec": {
-            "users": [{"name": "ann", "type": "certificate"}, {"name": "build", "type": "token"}],
+            "users": [
+                {"name": CERTIFICATE_USER, "type": "certificate"},
+                {"name": TOKEN_USER, "type": "token"},
+            ],
             "permissions": [
                 {"name": "look", "apiGroups": ["", "apps"], "resources": ["*"], "verbs": verbs},
                 {"name": "deploy", "apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["create", "update", "delete"]},

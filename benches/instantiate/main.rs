@@ -10,6 +10,7 @@
 #![allow(clippy::cast_precision_loss, reason = "figures for people")]
 
 mod cloud;
+mod document;
 mod floor;
 mod kubectl;
 mod ours;

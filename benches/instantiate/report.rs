@@ -37,6 +37,13 @@ impl Report {
             ratio(one.memory, one.kubectl),
             0.125,
         );
+        let document = ratio(walls.document, one.floor);
+        self.add(
+            "wall_over_floor_document",
+            "1 cloud: document to kubeconfigs, SQLite / floor",
+            document,
+            None,
+        );
         self.add("floor_20_ms", "20 at once: floor, ms", milliseconds(many.floor), None);
         self.add(
             "wall_over_floor_20",
@@ -95,7 +102,19 @@ impl Report {
         self.add("lane_cpu_us_100", "100 lanes: CPU a lane, µs", small.cpu_us_a_lane(), None);
         self.add("lane_cpu_us_1000", "1,000 lanes: CPU a lane, µs", middle.cpu_us_a_lane(), None);
         self.add("lane_cpu_us_10000", "10,000 lanes: CPU a lane, µs", large.cpu_us_a_lane(), 300.0);
-        self.add("lane_bytes_10000", "10,000 lanes: bytes a lane", large.bytes_a_lane(), 10_240.0);
+        self.add(
+            "lane_bytes_10000",
+            "10,000 lanes: bytes a lane, store apart",
+            large.bytes_a_lane(),
+            10_240.0,
+        );
+        let with_store = large.bytes_a_lane_with_store();
+        self.add(
+            "lane_bytes_10000_with_store",
+            "10,000 lanes: with the memory store's documents",
+            with_store,
+            None,
+        );
         self.add("growth_exponent", "growth of CPU, 100 to 10,000", scale.growth_exponent(), 1.1);
         let simulated = &scale.simulated;
         self.add(

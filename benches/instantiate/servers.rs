@@ -42,7 +42,7 @@ impl Servers {
 }
 
 /// Kubeconfigs by cluster.
-pub(crate) struct Administrators(BTreeMap<ClusterId, Secret>);
+pub(crate) struct Administrators(pub(crate) BTreeMap<ClusterId, Secret>);
 
 #[async_trait]
 impl Kubeconfigs for Administrators {

@@ -10,6 +10,7 @@ use dcm_store::{EncryptedStore, Keyring, MemoryStore, SqliteStore};
 use tokio::time::Instant;
 
 use crate::cloud::Cloud;
+use crate::document::FromDocument;
 use crate::floor::Floor;
 use crate::kubectl::{Kubectl, Prepared};
 use crate::ours::Ours;
@@ -49,6 +50,8 @@ pub(crate) struct Medians {
 pub(crate) struct Walls {
     /// The first cloud of an engine that was just started, on servers that it has not seen.
     pub(crate) cold: Duration,
+    /// From the document to kubeconfigs.
+    pub(crate) document: Duration,
     pub(crate) one: Medians,
     pub(crate) many: Medians,
 }
@@ -58,6 +61,7 @@ pub(crate) struct Contest<'a> {
     servers: &'a Servers,
     pub(crate) memory: Ours,
     sqlite: Ours,
+    document: FromDocument,
     floor: Floor,
     _folder: tempfile::TempDir,
 }
@@ -73,6 +77,7 @@ impl<'a> Contest<'a> {
             servers,
             memory: Ours::start(servers, OWNER_MEMORY, Arc::new(MemoryStore::new()))?,
             sqlite: Ours::start(servers, OWNER_SQLITE, encrypted)?,
+            document: FromDocument::start(servers, folder.path()).await?,
             floor: Floor::start(servers).await?,
             _folder: folder,
         })
@@ -84,8 +89,21 @@ impl<'a> Contest<'a> {
         let cold = timed(self.memory.instantiate(&contexts)).await?;
         self.rounds("warm", MANY, 1, 0).await?;
         let one = self.rounds("one", 1, ROUNDS_ONE, ROUNDS_ONE).await?;
+        let document = self.documents().await?;
         let many = self.rounds("many", MANY, ROUNDS_MANY, ROUNDS_MANY_KUBECTL).await?;
-        Ok(Walls { cold, one, many })
+        Ok(Walls { cold, document, one, many })
+    }
+
+    /// One cloud at a time, from its document; the first warms up.
+    async fn documents(&self) -> Result<Duration> {
+        Box::pin(self.document.instantiate("document-warm")).await?;
+        rest(1).await;
+        let mut times = Vec::new();
+        for round in 0..ROUNDS_ONE {
+            let name = format!("document-{round}");
+            times.push(turn(1, Box::pin(self.document.instantiate(&name))).await?);
+        }
+        Ok(median(times))
     }
 
     async fn rounds(&self, name: &str, clouds: usize, rounds: usize, with_kubectl: usize) -> Result<Medians> {
@@ -126,6 +144,7 @@ impl<'a> Contest<'a> {
     pub(crate) async fn stop(self) {
         self.memory.stop().await;
         self.sqlite.stop().await;
+        self.document.stop().await;
     }
 }
 

@@ -1,7 +1,7 @@
 //! One app context in one cluster: its record, and what is known and under way.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use dcm_core::app_context::{Action, Bundle, Request};
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
@@ -137,14 +137,17 @@ fn visit_kinds(bundle: Option<&Bundle>, visit: &mut dyn FnMut(&GroupVersionKind)
     for step in bundle.into_iter().flat_map(Bundle::steps) {
         match &step.action {
             Action::Apply { manifest, .. } => visit(manifest.kind()),
-            Action::Request { request: Request::Certificate(_), .. } => visit(&signing_requests()),
+            Action::Request { request: Request::Certificate(_), .. } => visit(signing_requests()),
             Action::Request { request: Request::Token(_), .. } => {}
         }
     }
 }
 
-pub(super) fn signing_requests() -> GroupVersionKind {
-    GroupVersionKind::new("certificates.k8s.io", "v1", "CertificateSigningRequest")
+/// The kind through which certificates are asked for; one for all lanes.
+pub(super) fn signing_requests() -> &'static GroupVersionKind {
+    static KIND: LazyLock<GroupVersionKind> =
+        LazyLock::new(|| GroupVersionKind::new("certificates.k8s.io", "v1", "CertificateSigningRequest"));
+    &KIND
 }
 
 impl Shard {

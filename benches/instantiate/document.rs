@@ -1,0 +1,64 @@
+//! The whole way from a document to kubeconfigs, over SQLite, wired as the command line wires it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Result, ensure};
+use dcm_core::logical_cloud::MetadataDraft;
+use dcm_core::name::{LogicalCloudName, ProjectName, UserName};
+use dcm_core::render::naming::Identity;
+use dcm_core::service::{Caller, Registration};
+use dcm_core::status::Progress;
+use dcm_server::{Configuration, Deployment};
+use dcm_sync::engine::{Acquire, Engine};
+
+use crate::cloud::{CERTIFICATE_USER, PROJECT, TOKEN_USER, draft};
+use crate::servers::Servers;
+
+pub(crate) struct FromDocument {
+    deployment: Deployment,
+    engine: Engine,
+    caller: Caller,
+    project: ProjectName,
+    clusters: usize,
+}
+
+impl FromDocument {
+    /// Registers the clusters and starts an engine. Its write budget is the default, which one cloud does not meet.
+    pub(crate) async fn start(servers: &Servers, folder: &Path) -> Result<Self> {
+        let store = format!("sqlite:{}", folder.join("documents.db").display());
+        let deployment = Deployment::open(&Configuration::new(store, folder.join("document-keys"))).await?;
+        let (caller, project) = (Caller::new("bench"), ProjectName::new(PROJECT)?);
+        let metadata = MetadataDraft { name: PROJECT.into(), ..MetadataDraft::default() };
+        deployment.projects().create(&caller, metadata).await?;
+        for (id, kubeconfig) in servers.kubeconfigs()?.0 {
+            let registration = Registration { id, kubeconfig, labels: BTreeMap::new(), namespace: None };
+            deployment.registered().add(&caller, registration).await?;
+        }
+        let engine = deployment.engine(Acquire::All);
+        Ok(Self { deployment, engine, caller, project, clusters: servers.clusters().len() })
+    }
+
+    /// Makes a cloud of this name, and waits until its users' kubeconfigs are complete.
+    pub(crate) async fn instantiate(&self, name: &str) -> Result<()> {
+        let (clouds, name) = (self.deployment.clouds(), LogicalCloudName::new(name)?);
+        let mut draft = draft(name.as_str())?;
+        draft.spec.cluster_selector = Some(Default::default());
+        let edited = clouds.put(&self.caller, &self.project, draft).await?;
+        clouds.apply(&self.caller, &self.project, &name).await?;
+        let context = Identity::of(&edited.cloud).context_id();
+        let status = self.engine.contexts().wait_until_done(&context).await?;
+        ensure!(status.progress == Progress::Done, "{status:#?}");
+        for user in [CERTIFICATE_USER, TOKEN_USER] {
+            let user = UserName::new(user)?;
+            let given = clouds.kubeconfigs(&self.project, &name, Some(&user), None).await?;
+            ensure!(given.missing.is_empty(), "{user} lacks credentials: {:?}", given.missing);
+            ensure!(given.access.clusters.len() == self.clusters, "{user} has every cluster");
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn stop(self) {
+        self.engine.shutdown().await;
+    }
+}
