@@ -1,4 +1,21 @@
-//! Pure core of the Distributed Cloud Manager.
+//! The pure core of the Distributed Cloud Manager: what a logical cloud is, what it looks like on a cluster, and what is
+//! left to do there.
+//!
+//! It has no runtime, no I/O, no clock and no randomness: time, keys and certificate requests are inputs, and what it
+//! needs from outside are the traits in [`port`]. So every decision can be tested without a cluster.
+//!
+//! | What | Where |
+//! |---|---|
+//! | Validated names, secrets, content hashes | [`name`], [`secret`], [`hash`] |
+//! | Desired objects, and app contexts made of them | [`manifest`], [`app_context`] |
+//! | What is left to do to one cluster, and how far it is | [`plan`], [`status`] |
+//! | Storage, clusters, time, keys, the synchronizer: traits with written contracts | [`port`] |
+//! | Logical clouds, their documents, and how they are rendered (feature `logical-cloud`) | `logical_cloud`, `document`, `render` |
+//! | Keys, requests and checks of certificates (feature `pki`) | `pki` |
+//! | Kubeconfigs, rights that a cluster must grant, the use cases (feature `logical-cloud`) | `kubeconfig`, `preflight`, `service` |
+//!
+//! Without default features only the first four rows remain: what the sync engine needs, with no model of logical clouds
+//! and no cryptography but a digest.
 
 pub mod app_context;
 #[cfg(feature = "logical-cloud")]
