@@ -1,12 +1,11 @@
 //! What is printed: a table for people, and one line of JSON for programs.
 
-use std::time::Duration;
-
 use comfy_table::{Table, presets};
 use serde_json::{Map, Value};
 
 use crate::requests::Counts;
 use crate::scale::Scale;
+use crate::wall::Contestant::{Document, Floor, Kubectl, Memory, Sqlite};
 use crate::wall::Walls;
 
 /// Figures by key, with what they are and what they are to be, in the order of their table.
@@ -28,47 +27,24 @@ impl Report {
 
     pub(crate) fn add_walls(&mut self, walls: &Walls) {
         let (one, many) = (&walls.one, &walls.many);
-        self.add("floor_ms", "1 cloud: floor, ms", milliseconds(one.floor), None);
-        self.add("wall_over_floor", "1 cloud: memory store / floor", ratio(one.memory, one.floor), 1.3);
-        self.add("wall_over_floor_sqlite", "1 cloud: SQLite / floor", ratio(one.sqlite, one.floor), 1.6);
-        self.add(
-            "wall_over_kubectl",
-            "1 cloud: memory store / kubectl",
-            ratio(one.memory, one.kubectl),
-            0.125,
-        );
-        let document = ratio(walls.document, one.floor);
+        let floor = one.milliseconds(Floor);
+        self.add("floor_ms", "1 cloud: floor, ms", floor, None);
+        self.add("wall_over_floor", "1 cloud: memory store / floor", one.ratio(Memory, Floor), 1.3);
+        self.add("wall_over_floor_sqlite", "1 cloud: SQLite / floor", one.ratio(Sqlite, Floor), 1.6);
+        self.add("wall_over_kubectl", "1 cloud: memory store / kubectl", one.ratio(Memory, Kubectl), 0.125);
+        let document = one.ratio(Document, Floor);
         self.add(
             "wall_over_floor_document",
             "1 cloud: document to kubeconfigs, SQLite / floor",
             document,
             None,
         );
-        self.add("floor_20_ms", "20 at once: floor, ms", milliseconds(many.floor), None);
-        self.add(
-            "wall_over_floor_20",
-            "20 at once: memory store / floor",
-            ratio(many.memory, many.floor),
-            1.3,
-        );
-        self.add(
-            "wall_over_floor_sqlite_20",
-            "20 at once: SQLite / floor",
-            ratio(many.sqlite, many.floor),
-            1.6,
-        );
-        self.add(
-            "wall_over_kubectl_20",
-            "20 at once: memory store / kubectl",
-            ratio(many.memory, many.kubectl),
-            0.125,
-        );
-        self.add(
-            "cold_over_floor",
-            "first cloud of a new engine / floor",
-            ratio(walls.cold, one.floor),
-            None,
-        );
+        self.add("cold_over_floor", "first cloud of a new engine / floor", walls.cold / floor, None);
+        self.add("floor_20_ms", "20 at once: floor, ms", many.milliseconds(Floor), None);
+        self.add("wall_over_floor_20", "20 at once: memory store / floor", many.ratio(Memory, Floor), 1.3);
+        self.add("wall_over_floor_sqlite_20", "20 at once: SQLite / floor", many.ratio(Sqlite, Floor), 1.6);
+        let kubectl = many.ratio(Memory, Kubectl);
+        self.add("wall_over_kubectl_20", "20 at once: memory store / kubectl", kubectl, 0.125);
     }
 
     pub(crate) fn add_requests(&mut self, counts: &Counts) {
@@ -142,14 +118,6 @@ impl Report {
         let members = self.0.iter().map(|row| (row.key.to_owned(), Value::from(rounded(row.value))));
         Value::Object(Map::from_iter(members)).to_string()
     }
-}
-
-fn ratio(one: Duration, other: Duration) -> f64 {
-    one.as_secs_f64() / other.as_secs_f64()
-}
-
-fn milliseconds(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e3
 }
 
 /// Three decimals say more than the measurement knows.

@@ -1,5 +1,6 @@
-//! How long instantiating takes, beside the floor and `kubectl`: in turns, several rounds in one run, medians.
+//! How long instantiating takes, beside the floor and `kubectl`: in turns, in several rounds of one run.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,11 +23,8 @@ const OWNER_SQLITE: &str = "bench-sqlite";
 
 /// Rounds of one cloud, of many clouds at once, and of many with `kubectl`, which takes so long that one has to do.
 const ROUNDS_ONE: usize = 15;
-const ROUNDS_MANY: usize = 7;
+const ROUNDS_MANY: usize = 9;
 const ROUNDS_MANY_KUBECTL: usize = 1;
-
-/// Memory store, floor, SQLite, `kubectl`.
-const CONTESTANTS: usize = 4;
 
 /// Clouds at once.
 const MANY: usize = 20;
@@ -36,24 +34,47 @@ const MANY: usize = 20;
 const REST_A_CLOUD: Duration = Duration::from_millis(200);
 const REST_MIN: Duration = Duration::from_millis(500);
 
-/// The medians of one number of clouds at once.
+/// The times of one number of clouds at once, a value for each round.
 #[derive(Debug, Default)]
-pub(crate) struct Medians {
-    pub(crate) memory: Duration,
-    pub(crate) sqlite: Duration,
-    pub(crate) floor: Duration,
-    pub(crate) kubectl: Duration,
+pub(crate) struct Times(BTreeMap<Contestant, Vec<Duration>>);
+
+/// Who is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Contestant {
+    Memory,
+    Floor,
+    Sqlite,
+    Kubectl,
+    Document,
+}
+
+/// In the order of the first round; each next round begins with the next one.
+const CONTESTANTS: [Contestant; 5] =
+    [Contestant::Memory, Contestant::Floor, Contestant::Sqlite, Contestant::Kubectl, Contestant::Document];
+
+impl Times {
+    fn of(&self, contestant: Contestant) -> impl Iterator<Item = f64> {
+        self.0.get(&contestant).into_iter().flatten().map(Duration::as_secs_f64)
+    }
+
+    /// The median, in milliseconds.
+    pub(crate) fn milliseconds(&self, contestant: Contestant) -> f64 {
+        median(self.of(contestant).map(|seconds| seconds * 1e3))
+    }
+
+    /// The median of the ratios of each round: what slows the machine down for a while slows down both.
+    pub(crate) fn ratio(&self, one: Contestant, other: Contestant) -> f64 {
+        median(self.of(one).zip(self.of(other)).map(|(one, other)| one / other))
+    }
 }
 
 /// All that was measured.
 #[derive(Debug, Default)]
 pub(crate) struct Walls {
-    /// The first cloud of an engine that was just started, on servers that it has not seen.
-    pub(crate) cold: Duration,
-    /// From the document to kubeconfigs.
-    pub(crate) document: Duration,
-    pub(crate) one: Medians,
-    pub(crate) many: Medians,
+    /// The first cloud of an engine that was just started, on servers that it has not seen, in milliseconds.
+    pub(crate) cold: f64,
+    pub(crate) one: Times,
+    pub(crate) many: Times,
 }
 
 /// The contestants.
@@ -83,56 +104,52 @@ impl<'a> Contest<'a> {
         })
     }
 
-    /// All rounds. The first turn of each contestant only warms it up.
+    /// All rounds, after one that only warms up.
     pub(crate) async fn run(&self) -> Result<Walls> {
         let contexts = self.contexts("cold", 1)?;
-        let cold = timed(self.memory.instantiate(&contexts)).await?;
-        self.rounds("warm", MANY, 1, 0).await?;
+        let cold = timed(self.memory.instantiate(&contexts)).await?.as_secs_f64() * 1e3;
+        self.rounds("warm-one", 1, 1, 0).await?;
+        self.rounds("warm-many", MANY, 1, 0).await?;
         let one = self.rounds("one", 1, ROUNDS_ONE, ROUNDS_ONE).await?;
-        let document = self.documents().await?;
         let many = self.rounds("many", MANY, ROUNDS_MANY, ROUNDS_MANY_KUBECTL).await?;
-        Ok(Walls { cold, document, one, many })
+        Ok(Walls { cold, one, many })
     }
 
-    /// One cloud at a time, from its document; the first warms up.
-    async fn documents(&self) -> Result<Duration> {
-        Box::pin(self.document.instantiate("document-warm")).await?;
-        rest(1).await;
-        let mut times = Vec::new();
-        for round in 0..ROUNDS_ONE {
-            let name = format!("document-{round}");
-            times.push(turn(1, Box::pin(self.document.instantiate(&name))).await?);
-        }
-        Ok(median(times))
-    }
-
-    async fn rounds(&self, name: &str, clouds: usize, rounds: usize, with_kubectl: usize) -> Result<Medians> {
-        let (mut memory, mut sqlite, mut floor, mut kubectl) =
-            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    async fn rounds(&self, name: &str, clouds: usize, rounds: usize, with_kubectl: usize) -> Result<Times> {
+        let mut times = Times::default();
         for round in 0..rounds {
             eprintln!("{clouds} at once, round {} of {rounds}", round + 1);
-            let contexts = |who: &str| self.contexts(&format!("{name}-{round}-{who}"), clouds);
             // Each begins as often as the others: what one leaves to the controllers meets the next one.
-            for place in 0..CONTESTANTS {
-                match (round + place) % CONTESTANTS {
-                    0 => memory.push(turn(clouds, self.memory.instantiate(&contexts("memory")?)).await?),
-                    1 => floor.push(turn(clouds, self.floor.instantiate(&contexts("floor")?)).await?),
-                    2 => sqlite.push(turn(clouds, self.sqlite.instantiate(&contexts("sqlite")?)).await?),
-                    _ if round < with_kubectl => {
-                        let prepared: Result<Vec<_>> =
-                            contexts("kubectl")?.iter().map(Prepared::new).collect();
-                        kubectl.push(turn(clouds, Kubectl(self.servers).instantiate(&prepared?)).await?);
-                    }
-                    _ => {}
+            for place in 0..CONTESTANTS.len() {
+                let contestant = CONTESTANTS[(round + place) % CONTESTANTS.len()];
+                let takes_part = match contestant {
+                    Contestant::Memory | Contestant::Floor | Contestant::Sqlite => true,
+                    Contestant::Kubectl => round < with_kubectl,
+                    Contestant::Document => clouds == 1,
+                };
+                if takes_part {
+                    let name = format!("{name}-{round}-{contestant:?}").to_lowercase();
+                    let time = Box::pin(self.turn(contestant, &name, clouds)).await?;
+                    times.0.entry(contestant).or_default().push(time);
+                    rest(clouds).await;
                 }
             }
         }
-        Ok(Medians {
-            memory: median(memory),
-            sqlite: median(sqlite),
-            floor: median(floor),
-            kubectl: median(kubectl),
-        })
+        Ok(times)
+    }
+
+    async fn turn(&self, contestant: Contestant, name: &str, clouds: usize) -> Result<Duration> {
+        let contexts = self.contexts(name, clouds)?;
+        match contestant {
+            Contestant::Memory => timed(self.memory.instantiate(&contexts)).await,
+            Contestant::Sqlite => timed(self.sqlite.instantiate(&contexts)).await,
+            Contestant::Floor => timed(self.floor.instantiate(&contexts)).await,
+            Contestant::Document => timed(self.document.instantiate(name)).await,
+            Contestant::Kubectl => {
+                let prepared: Result<Vec<_>> = contexts.iter().map(Prepared::new).collect();
+                timed(Kubectl(self.servers).instantiate(&prepared?)).await
+            }
+        }
     }
 
     /// New logical clouds on all clusters.
@@ -148,13 +165,6 @@ impl<'a> Contest<'a> {
     }
 }
 
-/// One contestant's turn, and the rest after it.
-async fn turn(clouds: usize, work: impl Future<Output = Result<()>>) -> Result<Duration> {
-    let time = timed(work).await?;
-    rest(clouds).await;
-    Ok(time)
-}
-
 async fn timed(work: impl Future<Output = Result<()>>) -> Result<Duration> {
     let start = Instant::now();
     work.await?;
@@ -167,7 +177,8 @@ pub(crate) async fn rest(clouds: usize) {
     tokio::time::sleep(rest.max(REST_MIN)).await;
 }
 
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort();
-    times.get(times.len() / 2).copied().unwrap_or_default()
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
