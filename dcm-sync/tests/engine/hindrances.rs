@@ -1,5 +1,7 @@
 //! Clusters that can't be reached, refuse or hang.
 
+use std::time::Duration;
+
 use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
 use dcm_core::status::{LaneState, Progress, Reason};
 use dcm_sync::engine::Options;
@@ -73,15 +75,22 @@ async fn a_request_that_takes_effect_late_leaves_nothing_behind() {
     let world = World::new(1);
     let cluster = world.fleet.cluster(&cluster_id(1)).unwrap().clone();
     let engine = world.engine();
+    let mut other = context(vec![apply(0, namespace_body("other"))], [1]);
+    other.id = dcm_core::name::ContextId::new("lc-0").unwrap();
+    engine.contexts().apply(&other).await.unwrap();
+    done(&engine, &other.id).await;
+    // The creation arrives after 40 s, when the engine has given it up for 10 s, and the context with it.
+    cluster.set_link(Link::Delay(Duration::from_secs(40)));
     engine.contexts().apply(&context(vec![apply(0, namespace_body("team"))], [1])).await.unwrap();
-    // The creation is on its way, slower than the engine waits; then the context is given up.
-    cluster.set_link(Link::Delay(std::time::Duration::from_secs(29)));
-    tokio::time::sleep(std::time::Duration::from_secs(70)).await;
-    engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
     cluster.set_link(Link::Up);
+    tokio::time::sleep(Duration::from_secs(31)).await;
+    engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
     done(&engine, &context_id()).await;
+    // Nobody watches any more when it is done.
+    engine.shutdown().await;
     tokio::time::sleep(SOON).await;
-    assert_eq!(world.owned(1), Vec::<String>::new());
+    assert_eq!(world.owned(1), ["Namespace other"]);
 }
 
 #[tokio::test(start_paused = true)]
