@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use dcm_core::app_context::{Action, AppContext};
 use dcm_core::name::{ClusterId, ContextId};
-use dcm_core::port::store::{Document, Path, Write};
+use dcm_core::port::store::{Document, Path, Prefix, StoreExt as _, Write};
 use dcm_core::port::synchronizer::Error;
 
 use super::Contexts;
-use crate::record::{ActionRecord, Claim, Root, SCHEMA, path};
+use crate::record::{ActionRecord, Claim, Lane, Root, SCHEMA, path};
 
 /// The claims that a context needs: each namespace that it makes, in each of its clusters.
 pub(super) fn wanted(context: &AppContext) -> Result<Vec<Write>, Error> {
@@ -85,6 +85,33 @@ impl Contexts {
             }
         }
         self.delete_all(&deletions).await
+    }
+
+    /// Drops the claims on clusters that are named no more and never held anything: no worker has to look there, so
+    /// none would give them back.
+    pub(super) async fn drop_claims_on_untouched(
+        &self,
+        id: &ContextId,
+        before: &Root,
+        now: &Root,
+    ) -> Result<(), Error> {
+        let named: BTreeSet<&ClusterId> = now.clusters().collect();
+        let mut deletions = Vec::new();
+        for cluster in before.clusters().filter(|cluster| !named.contains(cluster)) {
+            if self.is_touched(id, cluster).await? {
+                continue;
+            }
+            for entry in self.store.list_all(&Prefix::below(&path::claims(cluster))).await? {
+                deletions.extend(self.own_claim(id, &entry.path).await?);
+            }
+        }
+        self.delete_all(&deletions).await
+    }
+
+    async fn is_touched(&self, id: &ContextId, cluster: &ClusterId) -> Result<bool, Error> {
+        let Some(entry) = self.store.get(&path::lane(id, cluster)).await? else { return Ok(false) };
+        let lane: Lane = entry.document.read()?;
+        Ok(!lane.kinds.is_empty())
     }
 
     async fn own_claim(&self, id: &ContextId, path: &Path) -> Result<Option<Write>, Error> {

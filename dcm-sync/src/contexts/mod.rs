@@ -165,7 +165,12 @@ impl Synchronizer for Contexts {
                 return self.ask_again(&context.id, root).await;
             }
             match self.commit(context, current.as_ref(), &next).await {
-                Ok(()) => return Ok(next.generation),
+                Ok(()) => {
+                    if let Some((root, _)) = &current {
+                        self.drop_claims_on_untouched(&context.id, root, &next).await?;
+                    }
+                    return Ok(next.generation);
+                }
                 Err(Error::Contended { .. }) => {}
                 Err(error) => return Err(error),
             }

@@ -4,7 +4,7 @@ use dcm_core::app_context::Existing;
 use dcm_core::port::cluster::LABEL_OWNER;
 use dcm_core::port::synchronizer::{Error, Removal, Synchronizer as _};
 use dcm_core::status::{Progress, Reason};
-use dcm_sync::sim::cluster_id;
+use dcm_sync::sim::{Link, cluster_id};
 use serde_json::json;
 
 use crate::fixture::*;
@@ -117,4 +117,18 @@ async fn a_namespace_that_somebody_deleted_is_made_again_only_when_asked() {
     engine.contexts().apply(&context(steps(), [1])).await.unwrap();
     done(&engine, &context_id()).await;
     assert!(world.body(1, &kind, &key).is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_was_never_reached_gives_its_namespace_free_when_it_is_taken_away() {
+    let world = World::new(2);
+    world.fleet.cluster(&cluster_id(1)).unwrap().set_link(Link::Cut);
+    let engine = world.engine();
+    engine.contexts().apply(&context(steps(), 1..=2)).await.unwrap();
+    tokio::time::sleep(SOON / 10).await;
+    engine.contexts().apply(&context(steps(), [2])).await.unwrap();
+    done(&engine, &context_id()).await;
+    let mut other = context(vec![apply(0, namespace_body("team"))], [1]);
+    other.id = dcm_core::name::ContextId::new("lc-2").unwrap();
+    engine.contexts().apply(&other).await.unwrap();
 }
