@@ -20,6 +20,7 @@ mod operator;
 use std::collections::BTreeSet;
 
 use answer::Answer;
+use asked::Asked;
 use evaluator::Evaluator;
 use grid::grid;
 use matrix::Matrix;
@@ -29,6 +30,7 @@ const SHOP: &str = include_str!("documents/shop.yaml");
 const SHOP_CHANGED: &str = include_str!("documents/shop-changed.yaml");
 const NEIGHBOUR: &str = include_str!("documents/neighbour.yaml");
 const PRIVILEGED: &str = include_str!("documents/privileged.yaml");
+const PRIVILEGED_CHANGED: &str = include_str!("documents/privileged-changed.yaml");
 const TWIN_A: &str = include_str!("documents/twin-a.yaml");
 const TWIN_B: &str = include_str!("documents/twin-b.yaml");
 
@@ -43,13 +45,12 @@ async fn a_credential_may_do_exactly_what_the_document_says_until_the_document_s
     let operator = Operator::new("shop", "standard", 3).await;
     operator.apply(NEIGHBOUR);
     operator.apply(SHOP);
-    operator.settled().await;
     let grid = grid(&["shop", "default", "kube-system", "neighbour"]);
     operator.every_request_is_possible(&grid).await;
+    let (first, changed) = (Evaluator::read(SHOP), Evaluator::read(SHOP_CHANGED));
+    let callers = operator.callers("default", "shop", first.users()).await;
 
-    let document = Evaluator::read(SHOP);
-    let callers = operator.callers("default", "shop", document.users()).await;
-    let matrix = Matrix::ask(&callers, &grid, |user, asked| document.answer(user, asked)).await;
+    let matrix = operator.ask(&callers, &grid, &first).await;
     matrix.is_as_expected();
     assert!(matrix.len() >= CELLS_MIN, "{}", matrix.len());
     for user in ["ann", "ben", "ci"] {
@@ -60,68 +61,70 @@ async fn a_credential_may_do_exactly_what_the_document_says_until_the_document_s
     Matrix::ask(&outsiders, &grid, |_, _| Answer::Unauthorized).await.is_as_expected();
 
     operator.apply(SHOP_CHANGED);
-    operator.settled().await;
-    let changed = Evaluator::read(SHOP_CHANGED);
-    let matrix = Matrix::ask(&callers, &grid, |user, asked| changed.answer(user, asked)).await;
-    matrix.is_as_expected();
-    for user in changed.users() {
-        assert!(
-            grid.iter().any(|asked| document.answer(user, asked) != changed.answer(user, asked)),
-            "{user}"
-        );
-    }
+    every_user_is_told_apart(&first, &changed, &grid);
+    operator.ask(&callers, &grid, &changed).await.is_as_expected();
 
     operator.terminate("default", "shop");
-    operator.settled().await;
-    let nothing = changed.without_permissions();
-    let matrix = Matrix::ask(&callers, &grid, |user, asked| nothing.answer(user, asked)).await;
-    matrix.allows_nothing_more();
+    operator.ask(&callers, &grid, &changed.without_permissions()).await.allows_nothing_more();
     operator.terminate("default", "neighbour");
     operator.engine_was_never_refused();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_credential_of_a_privileged_cloud_may_do_exactly_what_the_document_says() {
+async fn a_credential_of_a_privileged_cloud_may_do_exactly_what_the_document_says_wherever_it_says() {
     let operator = Operator::new("observability", "privileged", 1).await;
     operator.apply(PRIVILEGED);
-    operator.settled().await;
     let grid = grid(&["monitoring", "default", "kube-system"]);
     operator.every_request_is_possible(&grid).await;
+    let (first, changed) = (Evaluator::read(PRIVILEGED), Evaluator::read(PRIVILEGED_CHANGED));
+    let callers = operator.callers("default", "observability", first.users()).await;
 
-    let document = Evaluator::read(PRIVILEGED);
-    let callers = operator.callers("default", "observability", document.users()).await;
-    let matrix = Matrix::ask(&callers, &grid, |user, asked| document.answer(user, asked)).await;
+    let matrix = operator.ask(&callers, &grid, &first).await;
     matrix.is_as_expected();
-    for user in document.users() {
+    for user in first.users() {
         matrix.has_at_least(user, EACH_ANSWER_MIN);
     }
 
+    operator.apply(PRIVILEGED_CHANGED);
+    every_user_is_told_apart(&first, &changed, &grid);
+    operator.ask(&callers, &grid, &changed).await.is_as_expected();
+
     operator.terminate("default", "observability");
-    operator.settled().await;
-    let nothing = document.without_permissions();
-    let matrix = Matrix::ask(&callers, &grid, |user, asked| nothing.answer(user, asked)).await;
-    matrix.allows_nothing_more();
+    operator.ask(&callers, &grid, &changed.without_permissions()).await.allows_nothing_more();
     operator.engine_was_never_refused();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn equal_users_of_two_clouds_on_one_cluster_have_no_right_in_each_others_namespace() {
     let operator = Operator::new("twins", "standard", 1).await;
-    let grid = grid(&["twin-a", "twin-b"]);
     operator.apply(TWIN_A);
     operator.apply(TWIN_B);
-    operator.settled().await;
-    for (project, text) in [("project-a", TWIN_A), ("project-b", TWIN_B)] {
-        let document = Evaluator::read(text);
-        let callers = operator.callers(project, "twin", document.users()).await;
-        let matrix = Matrix::ask(&callers, &grid, |user, asked| document.answer(user, asked)).await;
+    let grid = grid(&["twin-a", "twin-b"]);
+    let (a, b) = (Evaluator::read(TWIN_A), Evaluator::read(TWIN_B));
+    let callers_of_a = operator.callers("project-a", "twin", a.users()).await;
+    let callers_of_b = operator.callers("project-b", "twin", b.users()).await;
+
+    let all = |answer| BTreeSet::from([answer]);
+    for (callers, own, other) in [(&callers_of_a, &a, &b), (&callers_of_b, &b, &a)] {
+        let matrix = operator.ask(callers, &grid, own).await;
         matrix.is_as_expected();
-        let of_other = |namespace: &str| namespace.starts_with("twin-") && namespace != document.namespace();
-        assert_eq!(matrix.answers_in(document.namespace()), BTreeSet::from([&Answer::Allowed]));
-        let other = matrix.namespaces().into_iter().find(|namespace| of_other(namespace)).unwrap();
-        assert_eq!(matrix.answers_in(other), BTreeSet::from([&Answer::Forbidden]));
+        assert_eq!(matrix.answers_in(own.namespace()), all(&Answer::Allowed));
+        assert_eq!(matrix.answers_in(other.namespace()), all(&Answer::Forbidden));
     }
+
+    // What goes with one of them was not the other's.
     operator.terminate("project-a", "twin");
+    operator.ask(&callers_of_a, &grid, &a.without_permissions()).await.allows_nothing_more();
+    operator.ask(&callers_of_b, &grid, &b).await.is_as_expected();
     operator.terminate("project-b", "twin");
     operator.engine_was_never_refused();
+}
+
+/// A change that changes nothing for a user would prove nothing.
+#[track_caller]
+fn every_user_is_told_apart(first: &Evaluator, changed: &Evaluator, grid: &[Asked]) {
+    for user in first.users() {
+        let differs = |asked| first.answer(user, asked) != changed.answer(user, asked);
+        assert!(grid.iter().any(differs), "{user}");
+    }
 }

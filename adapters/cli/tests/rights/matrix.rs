@@ -74,11 +74,6 @@ impl<'a> Matrix<'a> {
         assert_eq!(counts.values().collect::<BTreeSet<_>>().len(), 1, "{user}: {counts:?}");
     }
 
-    /// The namespaces that were asked about.
-    pub(crate) fn namespaces(&self) -> BTreeSet<&str> {
-        self.0.iter().filter_map(|cell| cell.asked.place()).collect()
-    }
-
     /// What was answered about a namespace.
     pub(crate) fn answers_in(&self, namespace: &str) -> BTreeSet<&Answer> {
         let cells = self.0.iter().filter(|cell| cell.asked.place() == Some(namespace));

@@ -1,15 +1,17 @@
 //! Who works with `dcm`, on clusters where it has no more than the least role.
 
-use dcm_testenv::{AuditFilter, Cluster, Environment, Route, SharedEnvironment};
-use kube::config::Kubeconfig;
 use std::io::Write as _;
 use std::process::Stdio;
+
+use dcm_testenv::{AuditFilter, Cluster, Environment, Route, SharedEnvironment};
+use kube::config::Kubeconfig;
 
 use crate::answer::Answer;
 use crate::asked::Asked;
 use crate::barrier;
 use crate::caller::Caller;
 use crate::common::User;
+use crate::evaluator::Evaluator;
 use crate::matrix::Matrix;
 
 /// All clusters of the environment; the last one is in no logical cloud.
@@ -84,7 +86,7 @@ impl Operator {
     }
 
     /// Waits until every cluster goes by the rights that are written there.
-    pub(crate) async fn settled(&self) {
+    async fn settled(&self) {
         futures::future::join_all(self.administrators.iter().map(barrier::wait)).await;
     }
 
@@ -107,6 +109,17 @@ impl Operator {
             }
         }
         callers
+    }
+
+    /// What the clusters answer when they have seen all rights, beside what a document says.
+    pub(crate) async fn ask<'a>(
+        &self,
+        callers: &'a [Caller],
+        grid: &'a [Asked],
+        document: &Evaluator,
+    ) -> Matrix<'a> {
+        self.settled().await;
+        Matrix::ask(callers, grid, |user, asked| document.answer(user, asked)).await
     }
 
     /// The same credentials, shown to the cluster that is in no logical cloud.
