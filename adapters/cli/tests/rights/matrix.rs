@@ -35,7 +35,7 @@ impl<'a> Matrix<'a> {
             let expected = expected(&caller.user, asked);
             async move { Cell { caller, asked, expected, got: caller.ask(asked).await } }
         });
-        Self(futures::stream::iter(cells).buffer_unordered(CONCURRENT).collect().await)
+        Self(futures::stream::iter(cells).buffered(CONCURRENT).collect().await)
     }
 
     pub(crate) fn len(&self) -> usize {
