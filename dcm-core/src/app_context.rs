@@ -128,6 +128,8 @@ fn hash_of(steps: &[Step]) -> ContentHash {
 }
 
 /// When a step runs: all steps of a stage are done before the next stage begins. Removal goes the other way.
+///
+/// Certificates are asked for and approved as soon as the first stage is done, and collected in their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Stage(pub u16);

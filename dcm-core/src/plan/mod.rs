@@ -124,6 +124,15 @@ impl Work {
         matches!(self, Self::Update { origin: Origin::Created, .. })
     }
 
+    /// True on the way to a certificate, before the signer's turn.
+    fn asks(&self) -> bool {
+        matches!(self, Self::Request { work: RequestWork::Ask { .. } | RequestWork::Approve, .. })
+    }
+
+    fn collects(&self) -> bool {
+        matches!(self, Self::Request { work: RequestWork::Collect { .. }, .. })
+    }
+
     /// True when it changes the cluster.
     #[must_use]
     pub fn is_write(&self) -> bool {
@@ -204,15 +213,16 @@ impl Plan {
     /// The steps that may run now, together.
     ///
     /// That is the first wave. Where nothing of it can be done but to wait for the cluster or for somebody, and for
-    /// requests, two more may: updates of what is there already, and the first wave of removals. So a silent signer or
-    /// a foreign object does not keep rights alive that were taken away.
+    /// requests, more may: updates of what is there already, and the first wave of removals, so that a silent signer or
+    /// a foreign object does not keep rights alive that were taken away; and what a signer issued is stored, before
+    /// Kubernetes clears it away.
     pub fn runnable(&self) -> impl Iterator<Item = &Step> {
         let first = self.steps.first().map(|step| step.wave);
         let front = move |step: &&Step| Some(step.wave) == first;
         let held_up = self.steps.iter().filter(front).all(|step| step.work.waits());
         let removal = self.steps.iter().map(|step| step.wave).find(|wave| matches!(wave, Wave::Remove(_)));
         self.steps.iter().filter(move |step| {
-            let passes = step.work.is_update() || Some(step.wave) == removal;
+            let passes = step.work.is_update() || step.work.collects() || Some(step.wave) == removal;
             front(step) || (held_up && passes)
         })
     }
@@ -240,8 +250,20 @@ pub fn plan(rules: &Rules<'_>, desired: Option<&Bundle>, recorded: &Records, vie
         steps.extend(planned);
     }
     steps.extend(unwanted(rules, desired_steps, recorded, view));
-    steps.sort_by_key(|step| step.wave);
+    ask_ahead(&mut steps, desired_steps);
+    steps.sort_by_key(|step| (step.wave, !step.work.asks()));
     Plan { steps }
+}
+
+/// A certificate takes longest, and the signer's time is not ours: it is asked for, and approved, beside whatever is
+/// done after the first stage. It gives no right by itself, and is collected in its own stage. Not beside the first
+/// one: a lane whose namespace is refused asks for nothing.
+fn ask_ahead(steps: &mut [Step], desired: &[crate::app_context::Step]) {
+    let opening = desired.first().map(|step| Wave::Apply(step.stage));
+    let front = steps.iter().map(|step| step.wave).min();
+    if let Some(front) = front.filter(|front| Some(*front) > opening) {
+        steps.iter_mut().filter(|step| step.work.asks()).for_each(|step| step.wave = front);
+    }
 }
 
 /// Steps for what is recorded, or carries our marks, and is not desired.

@@ -271,17 +271,47 @@ fn what_was_taken_away_goes_and_what_is_there_is_updated_even_when_something_is_
     assert_eq!(names, ["foreign", "c", "unwanted"]);
 }
 
-#[test]
-fn a_certificate_is_asked_for_approved_awaited_and_collected() {
+fn certificate() -> (GroupVersionKind, ObjectKey, Action) {
     let asked = CertificateRequest {
         object_name: "csr".into(),
         csr_pem: "pem".into(),
         signer: "kubernetes.io/kube-apiserver-client".into(),
         lifetime_seconds: Some(3600),
     };
-    let key = request::certificate_key(&asked);
     let kind = GroupVersionKind::new("certificates.k8s.io", "v1", "CertificateSigningRequest");
-    let action = Action::Request { name: "user-1".into(), request: Request::Certificate(asked) };
+    let key = request::certificate_key(&asked);
+    (kind, key, Action::Request { name: "user-1".into(), request: Request::Certificate(asked) })
+}
+
+#[test]
+fn a_certificate_is_asked_for_once_the_first_stage_is_done_and_collected_in_its_own() {
+    let (namespace, quota) = (manifest("Namespace", "n", "1"), manifest("ResourceQuota", "quota", "1"));
+    let (kind, key, action) = certificate();
+    let wanted = bundle(vec![(0, apply(&namespace)), (1, apply(&quota)), (3, action)]);
+    let (owner, context) = (owner(), context());
+    let rules =
+        Rules { owner: &owner, context: &context, removal: Removal::default(), remake_namespaces: false };
+    let next = |known: &Known| -> Vec<String> {
+        let plan = plan(&rules, Some(&wanted), &Records::new(), known);
+        plan.runnable().map(|step| step.key.name.to_string()).collect()
+    };
+    let mut known = Known::default();
+    assert_eq!(next(&known), ["n"], "a lane whose namespace is refused asks for nothing");
+    with(&mut known, &namespace, sighting("n", Some(namespace.hash())));
+    assert_eq!(next(&known), ["csr", "quota"], "the signer needs the time");
+    let issued = CertificateState { certificate: Some("Y2VydA==".into()), ..CertificateState::default() };
+    let answered = Sighting { certificate: Some(Box::new(issued)), ..sighting("c", None) };
+    known.present.insert(key, (kind, answered));
+    assert_eq!(next(&known), ["quota"]);
+    with(&mut known, &quota, Sighting { marks: None, ..sighting("q", None) });
+    assert_eq!(next(&known), ["quota", "csr"], "what is issued is kept, whatever blocks the way");
+    with(&mut known, &quota, sighting("q", Some(quota.hash())));
+    assert_eq!(next(&known), ["csr"]);
+}
+
+#[test]
+fn a_certificate_is_asked_for_approved_awaited_and_collected() {
+    let (kind, key, action) = certificate();
     let wanted = bundle(vec![(1, action)]);
     let next = |state: Option<CertificateState>, issued: bool| {
         let mut known = Known { issued, ..Known::default() };

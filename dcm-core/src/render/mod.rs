@@ -14,6 +14,8 @@
 //! | 2 | RoleBindings, ClusterRoleBindings | nobody may work before the quotas hold; the API server looks for the role unless the engine has the right `bind` |
 //! | 3 | requests for credentials; extra manifests of other kinds; Roles and RoleBindings in other namespaces | a credential is worth something when its rights are there; pods need their ServiceAccount and the LimitRange's defaults |
 //!
+//! Certificates are asked for from the second stage on, since the signer takes its time, and collected in the last.
+//!
 //! What may fail by somebody else's doing is in the last stage, where nothing waits for it: a signer may be silent, a
 //! manifest broken, and another namespace missing. A binding there may meet the cluster before its role; without the
 //! right `bind` it is refused once, and made when it is tried again.

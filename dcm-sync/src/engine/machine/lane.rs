@@ -24,10 +24,11 @@ pub(super) struct Lane {
     /// The stored record is read again before anything else: another worker may have written it.
     pub stale: bool,
     pub loading: bool,
-    pub saving: bool,
+    /// What is on its way to the store.
+    pub saving: Option<Saving>,
     /// The record has something that must be stored before the next step.
     pub unsaved: bool,
-    /// Results that go with the next save.
+    /// Results that are not stored yet.
     pub outcomes: Vec<Outcome>,
     /// A namespace was given up since the last save: claims may be dropped.
     pub freed: bool,
@@ -35,6 +36,8 @@ pub(super) struct Lane {
     pub calls: BTreeMap<StepKey, Ticket>,
     /// A step of the wave could not be sent yet, for want of budget.
     pub starved: bool,
+    /// A request was answered, and its next step need not wait for what else is under way.
+    pub eager: bool,
     /// What was asked for by name: none when it was not there.
     pub looked: BTreeMap<ObjectKey, Option<Sighting>>,
     /// What is in namespaces that are to go.
@@ -45,6 +48,15 @@ pub(super) struct Lane {
     pub retry_at: Option<Timestamp>,
     /// Since when the signer has been awaited.
     pub signer_since: Option<Timestamp>,
+}
+
+/// A save that is under way.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Saving {
+    /// How many results go with it.
+    pub outcomes: usize,
+    /// It may drop claims.
+    pub freed: bool,
 }
 
 /// What a step is about: an object, or a request through it.
@@ -61,12 +73,13 @@ impl Lane {
             version,
             stale: false,
             loading: false,
-            saving: false,
+            saving: None,
             unsaved: false,
             outcomes: Vec::new(),
             freed: false,
             calls: BTreeMap::new(),
             starved: false,
+            eager: false,
             looked: BTreeMap::new(),
             contents: BTreeMap::new(),
             errors: BTreeMap::new(),
@@ -74,6 +87,12 @@ impl Lane {
             retry_at: None,
             signer_since: None,
         }
+    }
+
+    /// True while nothing new can be begun: objects of the wave are under way. What was asked of the cluster goes its own
+    /// way beside them.
+    pub(super) fn is_busy(&self) -> bool {
+        !self.starved && !self.eager && self.calls.keys().any(|key| key.request.is_none())
     }
 
     /// A request is under way no more.
@@ -89,6 +108,7 @@ impl Lane {
     pub(super) fn interrupt(&mut self) {
         self.calls.clear();
         self.starved = false;
+        self.eager = false;
         self.looked.clear();
         self.contents.clear();
         self.errors.clear();
@@ -159,7 +179,7 @@ impl Shard {
 
     /// True while a lane's record is on its way to the store.
     pub(super) fn is_saving_lanes(&self) -> bool {
-        self.lanes.values().any(|lane| lane.saving)
+        self.lanes.values().any(|lane| lane.saving.is_some())
     }
 }
 

@@ -10,7 +10,7 @@ use dcm_core::port::synchronizer::Removal;
 use dcm_core::status::{Cause, Intent, LaneState, Reason};
 
 use super::Machine;
-use super::lane::{LaneView, signing_requests};
+use super::lane::{LaneView, Saving, signing_requests};
 use super::shard::{Link, WatchState};
 use super::timers::Alarm;
 use crate::engine::event::What;
@@ -30,7 +30,7 @@ impl Machine {
     /// Takes a lane as far as it goes without waiting.
     pub(super) fn advance(&mut self, id: &LaneId) {
         match self.gate(id) {
-            Gate::Shut => {}
+            Gate::Shut => self.save_results(id),
             Gate::Hindered(cause) => self.hinder(id, cause),
             Gate::Open => {
                 if let Some((plan, wanted)) = self.plan(id) {
@@ -49,7 +49,7 @@ impl Machine {
         else {
             return Gate::Shut;
         };
-        if lane.stale || lane.loading || lane.saving || context.root.paused || self.stopping {
+        if lane.stale || lane.loading || lane.saving.is_some() || context.root.paused || self.stopping {
             return Gate::Shut;
         }
         let wanted = context.wanted(&id.cluster);
@@ -61,7 +61,7 @@ impl Machine {
             Link::Broken(cause) if !lane.record.is_at(wanted) => return Gate::Hindered(cause.clone()),
             Link::Down | Link::Connecting | Link::Broken(_) => return Gate::Shut,
         }
-        if lane.retry_at.is_some_and(|at| at > self.now) || (!lane.calls.is_empty() && !lane.starved) {
+        if lane.retry_at.is_some_and(|at| at > self.now) || lane.is_busy() {
             return Gate::Shut;
         }
         let mut gate = Gate::Open;
@@ -234,17 +234,26 @@ impl Machine {
         }
     }
 
+    /// A result is stored as soon as it is there, whatever keeps the lane from going on.
+    fn save_results(&mut self, id: &LaneId) {
+        if self.lane_mut(id).is_some_and(|lane| !lane.outcomes.is_empty() && lane.unsaved) {
+            self.save(id);
+        }
+    }
+
     /// Sends a lane's record to the store.
     pub(super) fn save(&mut self, id: &LaneId) {
         let fence = self.shards.get(&id.cluster).map(|shard| Self::fence(shard)).unwrap_or_default();
         let owned = self.shards.get(&id.cluster).is_some_and(|shard| self.owns(shard));
-        let Some(lane) = self.lane_mut(id).filter(|lane| owned && !lane.saving && !lane.stale) else {
+        let Some(lane) = self.lane_mut(id).filter(|lane| owned && lane.saving.is_none() && !lane.stale)
+        else {
             return;
         };
-        lane.saving = true;
+        let freed = std::mem::take(&mut lane.freed);
+        lane.saving = Some(Saving { outcomes: lane.outcomes.len(), freed });
         lane.unsaved = false;
         lane.record.fence = fence;
-        let claims_held = lane.freed.then(|| {
+        let claims_held = freed.then(|| {
             let namespaces = lane.record.objects.iter().filter(|(_, record)| record.kind.is_namespace());
             namespaces.map(|(key, _)| key.name.clone()).collect()
         });
@@ -262,12 +271,12 @@ impl Machine {
         let now = self.now;
         let retry = now + self.options.retry_min;
         let Some(lane) = self.lane_mut(id) else { return };
-        lane.saving = false;
+        let Some(saving) = lane.saving.take() else { return };
         match saved {
             Ok(version) => {
                 lane.version = Some(version);
-                lane.outcomes = Vec::new();
-                lane.freed = false;
+                // What was issued meanwhile is still to be stored.
+                lane.outcomes = lane.outcomes.split_off(saving.outcomes);
                 self.ready.insert(id.clone());
             }
             Err(store::Error::Conflict { .. }) => {
@@ -278,6 +287,7 @@ impl Machine {
                 tracing::warn!(context = %id.context, cluster = %id.cluster,
                     error = &error as &dyn std::error::Error, "can't store a lane");
                 lane.unsaved = true;
+                lane.freed |= saving.freed;
                 lane.loading = false;
                 self.timers.set(retry, Alarm::SaveLane(id.clone()));
             }

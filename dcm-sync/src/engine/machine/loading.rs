@@ -157,7 +157,8 @@ impl Machine {
             return;
         }
         let idle = self.shards.get(cluster).is_some_and(|shard| {
-            shard.requests == 0 && !shard.lanes.values().any(|lane| !lane.calls.is_empty() || lane.saving)
+            shard.requests == 0
+                && !shard.lanes.values().any(|lane| !lane.calls.is_empty() || lane.saving.is_some())
         });
         if idle {
             self.give_back(cluster);

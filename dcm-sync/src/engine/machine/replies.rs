@@ -36,8 +36,9 @@ impl Machine {
         if room {
             self.wake_starved(&id.cluster);
         }
-        let lane_is_free = self.lane_mut(&id).is_some_and(|lane| lane.calls.is_empty() || lane.starved);
-        if lane_is_free || matches!(step.work, Work::Request { .. }) {
+        let Some(lane) = self.lane_mut(&id) else { return };
+        lane.eager |= matches!(step.work, Work::Request { .. });
+        if !lane.is_busy() {
             self.ready.insert(id);
         }
     }

@@ -62,6 +62,7 @@ impl Machine {
         }
         let Some(lane) = self.lane_mut(id) else { return };
         lane.starved = starved;
+        lane.eager = false;
         let errors = lane.errors.values().cloned();
         causes.extend(errors);
         self.set_causes(id, causes);
