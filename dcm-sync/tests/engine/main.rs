@@ -9,4 +9,5 @@ mod lifecycle;
 mod mishaps;
 mod mortal;
 mod ownership;
+mod tidying;
 mod workers;
