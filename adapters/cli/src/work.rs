@@ -16,11 +16,15 @@ use dcm_sync::engine::{Acquire, Engine};
 use futures::StreamExt as _;
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::output;
 use crate::progress::Progress;
 use crate::session::Session;
 
 /// How long an own engine may take to finish what is under way when the waiting is over.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long requests that are answered may take to be cleared away, beside the lease of a worker that died with them.
+const TIDYING_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How long to wait before a lost watch is begun again.
 const RETRY_WAIT: Duration = Duration::from_millis(200);
@@ -61,6 +65,9 @@ pub(crate) async fn bring_about(
         signal = interrupted() => signal.map(|()| End::Interrupted),
         () = tokio::time::sleep(timeout) => Ok(End::TimedOut),
     };
+    if matches!(end, Ok(End::Done | End::Stuck)) {
+        tidy_up(session, worked, &mut own).await?;
+    }
     if let Some(engine) = own {
         // What is still under way then ends with this process; whoever comes next sees what became of it.
         let _ = tokio::time::timeout(STOP_TIMEOUT, engine.shutdown()).await;
@@ -99,6 +106,25 @@ async fn keep_working(session: &Session, worked: &[Worked], own: &mut Option<Eng
         }
         tokio::time::sleep(session.deployment.options().lease).await;
     }
+}
+
+/// Waits until no answered requests are left on the clusters, for a while. What is left then the next worker does.
+async fn tidy_up(session: &Session, worked: &[Worked], own: &mut Option<Engine>) -> anyhow::Result<()> {
+    let contexts = session.deployment.contexts();
+    let each = worked.iter().map(|one| contexts.wait_until_tidy(&one.context));
+    let timeout = session.deployment.options().lease + TIDYING_TIMEOUT;
+    tokio::select! {
+        biased;
+        tidied = futures::future::try_join_all(each) => {
+            tidied?;
+        }
+        failed = keep_working(session, worked, own) => return Err(failed),
+        signal = interrupted() => signal?,
+        () = tokio::time::sleep(timeout) => {
+            output::note("answered signing requests are left: the next worker clears them away");
+        }
+    }
+    Ok(())
 }
 
 async fn settle_all(session: &Session, worked: &[Worked], progress: &Mutex<Progress>) -> anyhow::Result<End> {
