@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use dcm_core::name::{ContextId, LogicalCloudName, ProjectName};
-use dcm_core::service::CloudProgress;
+use dcm_core::service::Error;
 use dcm_core::status;
 use dcm_sync::engine::{Acquire, Engine};
 use futures::StreamExt as _;
@@ -130,24 +130,27 @@ async fn tidy_up(session: &Session, worked: &[Worked], own: &mut Option<Engine>)
 async fn settle_all(session: &Session, worked: &[Worked], progress: &Mutex<Progress>) -> anyhow::Result<End> {
     let each = worked.iter().map(|one| settle(session, one, progress));
     let ends = futures::future::try_join_all(each).await?;
-    let stuck = ends.iter().any(|end| end.context.progress == status::Progress::Stuck);
-    Ok(if stuck { End::Stuck } else { End::Done })
+    Ok(if ends.contains(&status::Progress::Stuck) { End::Stuck } else { End::Done })
 }
 
-/// Follows one cloud until its clusters are done or stuck.
+/// Follows one cloud until its clusters are done or stuck. One whose apply was cut off before the engine had it, and that
+/// is taken away again, is on none.
 async fn settle(
     session: &Session,
     worked: &Worked,
     progress: &Mutex<Progress>,
-) -> anyhow::Result<CloudProgress> {
+) -> anyhow::Result<status::Progress> {
     loop {
-        let mut events = session.deployment.clouds().watch(&worked.project, &worked.cloud).await?;
+        let mut events = match session.deployment.clouds().watch(&worked.project, &worked.cloud).await {
+            Err(Error::NotApplied { .. }) => return Ok(status::Progress::Done),
+            events => events?,
+        };
         while let Some(event) = events.next().await {
             let event = event?;
             let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
             progress.show(&worked.cloud, &event.context, session.now());
             if event.context.progress != status::Progress::Working {
-                return Ok(event);
+                return Ok(event.context.progress);
             }
         }
         tokio::time::sleep(RETRY_WAIT).await;

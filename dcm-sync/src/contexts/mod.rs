@@ -260,6 +260,7 @@ impl Synchronizer for Contexts {
     }
 
     async fn watch(&self, id: &ContextId) -> Result<StatusStream, Error> {
+        self.root(id).await?.ok_or_else(|| Error::NotFound { id: id.clone() })?;
         status::follow(self.clone(), id.clone()).await
     }
 }
