@@ -10,17 +10,21 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use dcm_core::name::{ContextId, LogicalCloudName, ProjectName};
-use dcm_core::service::CloudProgress;
+use dcm_core::service::Error;
 use dcm_core::status;
 use dcm_sync::engine::{Acquire, Engine};
 use futures::StreamExt as _;
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::output;
 use crate::progress::Progress;
 use crate::session::Session;
 
 /// How long an own engine may take to finish what is under way when the waiting is over.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long requests that are answered may take to be cleared away, beside the lease of a worker that died with them.
+const TIDYING_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How long to wait before a lost watch is begun again.
 const RETRY_WAIT: Duration = Duration::from_millis(200);
@@ -61,6 +65,9 @@ pub(crate) async fn bring_about(
         signal = interrupted() => signal.map(|()| End::Interrupted),
         () = tokio::time::sleep(timeout) => Ok(End::TimedOut),
     };
+    if matches!(end, Ok(End::Done | End::Stuck)) {
+        tidy_up(session, worked, &mut own).await?;
+    }
     if let Some(engine) = own {
         // What is still under way then ends with this process; whoever comes next sees what became of it.
         let _ = tokio::time::timeout(STOP_TIMEOUT, engine.shutdown()).await;
@@ -101,27 +108,49 @@ async fn keep_working(session: &Session, worked: &[Worked], own: &mut Option<Eng
     }
 }
 
+/// Waits until no answered requests are left on the clusters, for a while. What is left then the next worker does.
+async fn tidy_up(session: &Session, worked: &[Worked], own: &mut Option<Engine>) -> anyhow::Result<()> {
+    let contexts = session.deployment.contexts();
+    let each = worked.iter().map(|one| contexts.wait_until_tidy(&one.context));
+    let timeout = session.deployment.options().lease + TIDYING_TIMEOUT;
+    tokio::select! {
+        biased;
+        tidied = futures::future::try_join_all(each) => {
+            tidied?;
+        }
+        failed = keep_working(session, worked, own) => return Err(failed),
+        signal = interrupted() => signal?,
+        () = tokio::time::sleep(timeout) => {
+            output::note("answered signing requests are left: the next worker clears them away");
+        }
+    }
+    Ok(())
+}
+
 async fn settle_all(session: &Session, worked: &[Worked], progress: &Mutex<Progress>) -> anyhow::Result<End> {
     let each = worked.iter().map(|one| settle(session, one, progress));
     let ends = futures::future::try_join_all(each).await?;
-    let stuck = ends.iter().any(|end| end.context.progress == status::Progress::Stuck);
-    Ok(if stuck { End::Stuck } else { End::Done })
+    Ok(if ends.contains(&status::Progress::Stuck) { End::Stuck } else { End::Done })
 }
 
-/// Follows one cloud until its clusters are done or stuck.
+/// Follows one cloud until its clusters are done or stuck. One whose apply was cut off before the engine had it, and that
+/// is taken away again, is on none.
 async fn settle(
     session: &Session,
     worked: &Worked,
     progress: &Mutex<Progress>,
-) -> anyhow::Result<CloudProgress> {
+) -> anyhow::Result<status::Progress> {
     loop {
-        let mut events = session.deployment.clouds().watch(&worked.project, &worked.cloud).await?;
+        let mut events = match session.deployment.clouds().watch(&worked.project, &worked.cloud).await {
+            Err(Error::NotApplied { .. }) => return Ok(status::Progress::Done),
+            events => events?,
+        };
         while let Some(event) = events.next().await {
             let event = event?;
             let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
             progress.show(&worked.cloud, &event.context, session.now());
             if event.context.progress != status::Progress::Working {
-                return Ok(event);
+                return Ok(event.context.progress);
             }
         }
         tokio::time::sleep(RETRY_WAIT).await;

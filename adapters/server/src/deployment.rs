@@ -36,7 +36,8 @@ pub enum OpenError {
     },
 }
 
-/// What a deployment is made of, when it is not opened from a configuration.
+/// What a deployment is made of. Whoever wants to put something around a part, such as a cache or a fault, opens the
+/// parts of a configuration, replaces that one, and gives them to [`Deployment::over`].
 pub struct Parts {
     /// Holds documents and the engine's records. It holds secrets.
     pub store: Arc<dyn Store>,
@@ -50,6 +51,23 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     /// Randomness for identities.
     pub random: Arc<dyn Random>,
+}
+
+impl Parts {
+    /// Opens the store, and makes all else that a configuration says. Must be called on a tokio runtime.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    pub async fn open(configuration: &Configuration) -> Result<Self, OpenError> {
+        let store = open_store(configuration).await?;
+        let clock: Arc<dyn Clock> = Arc::new(TokioClock::new());
+        let check = check_for(configuration.kubeconfigs.clone());
+        let registered = RegisteredClusters::new(store.clone(), clock.clone(), check.clone());
+        let options = KubeOptions { allowed: configuration.kubeconfigs.clone(), ..KubeOptions::default() };
+        let clusters = Arc::new(KubeClusters::new(Arc::new(Registered(registered)), options));
+        let engine = configuration.engine();
+        Ok(Self { store, clusters, check, engine, clock, random: Arc::new(OsRandom) })
+    }
 }
 
 /// Services, wired over one store. Cheap to clone.
@@ -68,14 +86,7 @@ impl Deployment {
     /// # Errors
     /// [`OpenError`].
     pub async fn open(configuration: &Configuration) -> Result<Self, OpenError> {
-        let store = open_store(configuration).await?;
-        let clock: Arc<dyn Clock> = Arc::new(TokioClock::new());
-        let check = check_for(configuration.kubeconfigs.clone());
-        let registered = RegisteredClusters::new(store.clone(), clock.clone(), check.clone());
-        let options = KubeOptions { allowed: configuration.kubeconfigs.clone(), ..KubeOptions::default() };
-        let clusters = Arc::new(KubeClusters::new(Arc::new(Registered(registered)), options));
-        let engine = configuration.engine();
-        Ok(Self::over(Parts { store, clusters, check, engine, clock, random: Arc::new(OsRandom) }))
+        Ok(Self::over(Parts::open(configuration).await?))
     }
 
     /// Wires everything over given parts.

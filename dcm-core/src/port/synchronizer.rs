@@ -160,6 +160,6 @@ pub trait Synchronizer: Send + Sync + 'static {
     /// Follows an app context.
     ///
     /// # Errors
-    /// [`Error`].
+    /// [`Error`], among them [`Error::NotFound`] when there is no such context to begin with.
     async fn watch(&self, id: &ContextId) -> Result<StatusStream, Error>;
 }

@@ -24,6 +24,8 @@ async fn a_life_without_a_worker_leaves_nothing_in_the_store() {
         let world = world(atomic_batches).await;
         let before = world.documents().await;
         world.put(draft()).await.unwrap();
+        let followed = world.clouds.watch(&world.project, &name("shop")).await;
+        assert!(matches!(followed, Err(Error::NotApplied { .. })), "there is nothing to follow yet");
         world.apply("shop").await.unwrap();
         assert_eq!(world.apply("shop").await.unwrap().outcome, ApplyOutcome::Unchanged);
         assert_eq!(world.state("shop").await, "instantiating");

@@ -62,6 +62,30 @@ impl Contexts {
         }
     }
 
+    /// Waits until nothing is left on a context's clusters of what its work needed on the way, such as answered
+    /// signing requests. Nobody has to wait for that: it is cleared away behind the work, by whoever does the work. A
+    /// program that ends when its work is done waits for it with a bound. While the work is paused there is nothing to
+    /// wait for.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn wait_until_tidy(&self, id: &ContextId) -> Result<(), Error> {
+        loop {
+            let mut changes = status::changes(self, id).await?;
+            while let Some(batch) = changes.next().await {
+                let Some((root, _)) = self.root(id).await? else { return Ok(()) };
+                let mut tidy = true;
+                self.visit_lanes(id, &root, |_, lane| tidy &= !lane.is_some_and(|lane| lane.untidy)).await?;
+                if tidy || root.paused {
+                    return Ok(());
+                }
+                if batch.contains(&Change::Lost) {
+                    break;
+                }
+            }
+        }
+    }
+
     /// How far a context is; none when there is no such context.
     async fn progress(&self, id: &ContextId) -> Result<Option<Progress>, Error> {
         let Some((root, _)) = self.root(id).await? else { return Ok(None) };
@@ -236,6 +260,7 @@ impl Synchronizer for Contexts {
     }
 
     async fn watch(&self, id: &ContextId) -> Result<StatusStream, Error> {
+        self.root(id).await?.ok_or_else(|| Error::NotFound { id: id.clone() })?;
         status::follow(self.clone(), id.clone()).await
     }
 }

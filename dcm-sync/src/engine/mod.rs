@@ -84,7 +84,8 @@ impl Engine {
         receiver
     }
 
-    /// Finishes what is under way, gives everything back, and waits until that is done.
+    /// Finishes what is under way, gives everything back, and waits until that is done. Answered requests that are still
+    /// on clusters are cleared away before, for three seconds at most.
     pub async fn shutdown(&self) {
         let _ = self.commands.unbounded_send(Command::Stop);
         self.stopped().await;

@@ -219,6 +219,9 @@ pub(crate) struct Lane {
     /// Namespaces that were kept, with the number of objects of others in each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub kept: BTreeMap<Arc<str>, usize>,
+    /// Answered requests may still be on the cluster: who finds this clears them away.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub untidy: bool,
 }
 
 impl Lane {
@@ -238,6 +241,7 @@ impl Lane {
             objects: Records::new(),
             issued: Vec::new(),
             kept: BTreeMap::new(),
+            untidy: false,
         }
     }
 

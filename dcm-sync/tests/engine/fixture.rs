@@ -15,7 +15,7 @@ use dcm_core::port::store::Store;
 use dcm_core::port::synchronizer::Synchronizer as _;
 use dcm_core::status::{ContextStatus, Progress};
 use dcm_store::memory::MemoryStore;
-use dcm_sync::engine::{Engine, Options};
+use dcm_sync::engine::{Acquire, Engine, Options};
 use dcm_sync::runtime::TokioClock;
 use dcm_sync::sim::{Fleet, Latency, cluster_id};
 use serde_json::{Value, json};
@@ -117,6 +117,16 @@ pub async fn done(engine: &Engine, id: &ContextId) -> ContextStatus {
     };
     assert_eq!(status.progress, Progress::Done, "{status:#?}");
     status
+}
+
+/// Waits until nothing is left of what the work needed on the way.
+pub async fn tidied(engine: &Engine) {
+    tokio::time::timeout(SOON, engine.contexts().wait_until_tidy(&context_id())).await.unwrap().unwrap();
+}
+
+/// A worker that only waits for its own changes, as a command does.
+pub fn one_shot() -> Options {
+    Options { acquire: Acquire::PendingOf([context_id()].into()), ..Options::default() }
 }
 
 pub fn context_id() -> ContextId {

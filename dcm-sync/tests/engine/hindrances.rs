@@ -5,7 +5,7 @@ use std::time::Duration;
 use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
 use dcm_core::status::{LaneState, Progress, Reason};
 use dcm_sync::engine::Options;
-use dcm_sync::sim::{Link, cluster_id};
+use dcm_sync::sim::{Identity, Link, Rights, cluster_id};
 
 use crate::fixture::*;
 
@@ -122,4 +122,23 @@ async fn a_cluster_is_sent_no_more_writes_than_its_budget() {
     // 401 writes, of which 100 at once: 301 at 50 a second take 6.02 s.
     let elapsed = world.clock.now().duration_since(started).as_secs_f64();
     assert!((6.0..7.0).contains(&elapsed), "{elapsed} s");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_cluster_refuses_is_tried_less_and_less_often() {
+    let world = World::new(1);
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
+    let engine = world.engine();
+    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+    done(&engine, &context_id()).await;
+    tokio::time::sleep(SOON).await;
+    let before = world.writes();
+    cluster.server(|server| server.set_rights(Rights::Of(Identity::user("nobody"))));
+    let mut changed = steps();
+    changed[2] = apply(1, role_body("reader", &["get"]));
+    engine.contexts().apply(&context(changed, [1])).await.unwrap();
+    tokio::time::sleep(SOON).await;
+    // Waits of at least 2.5 s, 5 s, 10 s and so on fill the time.
+    let tries = world.writes() - before;
+    assert!((2..10).contains(&tries), "{tries} tries");
 }

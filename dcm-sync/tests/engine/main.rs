@@ -10,4 +10,5 @@ mod mishaps;
 mod mortal;
 mod ownership;
 mod results;
+mod tidying;
 mod workers;

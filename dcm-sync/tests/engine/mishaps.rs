@@ -1,5 +1,5 @@
 //! At each call that changes something, the process dies (before it, and after it) or the call fails (without and with
-//! its effect): the same process, or another one, finishes the work.
+//! its effect): another process, which ends when its work is done, finishes the work.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -95,7 +95,7 @@ async fn go_wrong_at(call: i64, mishap: Mishap, workflow: Workflow) -> bool {
         () = death => {}
     }
     task.abort();
-    let second = world.engine();
+    let second = world.engine_with(one_shot());
     if matches!(workflow, Workflow::GiveUp)
         && second.contexts().status(&context_id()).await.unwrap().is_none()
     {
@@ -103,6 +103,8 @@ async fn go_wrong_at(call: i64, mishap: Mishap, workflow: Workflow) -> bool {
     }
     workflow.then().ask(&second).await;
     done(&second, &context_id()).await;
+    tidied(&second).await;
+    second.shutdown().await;
     tokio::time::sleep(SOON).await;
     check(&world, workflow, &format!("{workflow:?}, {mishap:?} at call {call}"));
     life.is_over()

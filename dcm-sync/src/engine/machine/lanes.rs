@@ -4,14 +4,19 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use dcm_core::hash::ContentHash;
-use dcm_core::plan::{self, Plan, Rules, Work};
+use dcm_core::plan::{self, Plan, Rules};
 use dcm_core::port::store::{self, Version};
 use dcm_core::port::synchronizer::Removal;
 use dcm_core::status::{Cause, Intent, LaneState, Reason};
 
 use super::Machine;
+<<<<<<< HEAD
 use super::lane::{LaneView, Saving, signing_requests};
+=======
+use super::lane::LaneView;
+>>>>>>> kills
 use super::shard::{Link, WatchState};
+use super::tidying::{self, is_only_tidying};
 use super::timers::Alarm;
 use crate::engine::event::What;
 use crate::engine::io::{Effect, LaneId, SaveLane};
@@ -49,7 +54,12 @@ impl Machine {
         else {
             return Gate::Shut;
         };
+<<<<<<< HEAD
         if lane.stale || lane.loading || lane.saving.is_some() || context.root.paused || self.stopping {
+=======
+        let stopped = self.stopping.is_some() && !self.tidies(&id.cluster, context, lane);
+        if lane.stale || lane.loading || lane.saving || context.root.paused || stopped {
+>>>>>>> kills
             return Gate::Shut;
         }
         let wanted = context.wanted(&id.cluster);
@@ -102,11 +112,15 @@ impl Machine {
     }
 
     fn follow(&mut self, id: &LaneId, plan: &Plan, wanted: Option<ContentHash>) {
-        // Answered requests are cleared away, but nobody waits for that.
-        if !is_only_tidying(plan) {
+        // Answered requests are cleared away, but nobody waits for that; except where nothing is to be left.
+        let finished = plan.is_empty() || (wanted.is_some() && is_only_tidying(plan));
+        if !finished && self.stopping.is_some() {
+            return;
+        }
+        if !finished {
             self.begin_work(id, wanted);
         } else if !(wanted.is_none() && self.must_look_again(id)) {
-            self.finish(id, wanted);
+            self.finish(id, wanted, plan.is_empty());
         }
         if !plan.is_empty() && !self.must_touch(id, plan) {
             self.run_wave(id, plan);
@@ -164,17 +178,21 @@ impl Machine {
         }
     }
 
-    fn finish(&mut self, id: &LaneId, wanted: Option<ContentHash>) {
+    fn finish(&mut self, id: &LaneId, wanted: Option<ContentHash>, tidy: bool) {
         let Some(root) = self.contexts.get(&id.context).map(|context| &context.root) else { return };
         let (generation, attempt) = (root.generation, root.attempt);
         let requests = self.request_names(id, wanted);
         let now = self.now;
         let Some(lane) = self.lane_mut(id) else { return };
-        lane.encourage();
+        let untidy = !tidy && lane.failures < tidying::TRIES_MAX;
+        if tidy {
+            lane.encourage();
+        }
         lane.looked.clear();
         lane.contents.clear();
         lane.signer_since = None;
-        if lane.record.is_at(wanted) && lane.record.causes.is_empty() && !lane.unsaved {
+        let as_recorded = lane.record.is_at(wanted) && lane.record.untidy == untidy;
+        if as_recorded && lane.record.causes.is_empty() && !lane.unsaved {
             return;
         }
         let state = if wanted.is_some() { LaneState::Done } else { LaneState::Removed };
@@ -183,6 +201,7 @@ impl Machine {
         record.generation = generation;
         record.attempt = attempt;
         record.causes.clear();
+        record.untidy = untidy;
         record.issued.retain(|name| requests.contains(name));
         if wanted.is_none() {
             record.kinds.clear();
@@ -293,15 +312,4 @@ impl Machine {
             }
         }
     }
-}
-
-/// True when all that is left is to clear away requests that are answered.
-fn is_only_tidying(plan: &Plan) -> bool {
-    let requests = signing_requests();
-    plan.steps().iter().all(|step| {
-        step.kind.kind == requests.kind
-            && step.kind.group == requests.group
-            && matches!(step.work, Work::Delete { .. } | Work::Await(_) | Work::Look | Work::Forget)
-            && matches!(step.wave, plan::Wave::Remove(_))
-    })
 }

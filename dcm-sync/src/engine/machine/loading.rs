@@ -127,13 +127,14 @@ impl Machine {
         self.shards.get_mut(&id.cluster)?.lanes.get_mut(&id.context).map(Box::as_mut)
     }
 
-    /// True when a lane is not where it is to be.
+    /// True when a lane is not where it is to be, or not tidied up.
     pub(super) fn has_work(&self, id: &LaneId) -> bool {
         let lane = self.shards.get(&id.cluster).and_then(|shard| shard.lanes.get(&id.context));
         let context = self.contexts.get(&id.context);
         match (lane, context) {
             (Some(lane), Some(context)) => {
-                !context.root.paused && !lane.record.is_at(context.wanted(&id.cluster))
+                let at_rest = lane.record.is_at(context.wanted(&id.cluster)) && !lane.record.untidy;
+                !context.root.paused && !at_rest
             }
             _ => false,
         }

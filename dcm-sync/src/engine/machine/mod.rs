@@ -11,6 +11,7 @@ mod session;
 mod shard;
 mod shards;
 mod steps;
+mod tidying;
 mod timers;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -61,7 +62,8 @@ pub(crate) struct Machine {
     timers: Timers,
     ready: BTreeSet<LaneId>,
     listed: bool,
-    stopping: bool,
+    /// Set by a stop: until when what was begun to be cleared away is still cleared away.
+    stopping: Option<Timestamp>,
     stopped: bool,
     effects: Vec<Effect>,
 }
@@ -85,7 +87,7 @@ impl Machine {
             timers: Timers::default(),
             ready: BTreeSet::new(),
             listed: false,
-            stopping: false,
+            stopping: None,
             stopped: false,
             effects: Vec::new(),
         }
@@ -124,7 +126,7 @@ impl Machine {
             Input::Connected(cluster, epoch, connected) => self.connected(&cluster, epoch, connected),
             Input::Watched(cluster, epoch, kind, told) => self.watched(&cluster, epoch, kind, told),
             Input::Replied(ticket, reply) => self.replied(ticket, reply),
-            Input::Stop => self.stopping = true,
+            Input::Stop => self.stop(),
             Input::Wake => {}
         }
     }
@@ -140,6 +142,8 @@ impl Machine {
             Alarm::SaveLane(lane) => self.save(&lane),
             Alarm::Cluster(cluster) => self.wake_starved(&cluster),
             Alarm::Load(context) => self.context_changed(context),
+            // Whether everything is at rest is looked at after each input.
+            Alarm::Stop => {}
         }
     }
 

@@ -191,7 +191,9 @@ impl Machine {
         let Some(lane) = self.lane_mut(id) else { return };
         lane.failures = lane.failures.saturating_add(1);
         let at = now + backoff::delay(lane.failures, min, max, random);
-        lane.retry_at = Some(lane.retry_at.map_or(at, |earlier| earlier.min(at)));
+        // Of the steps of one wave the first try counts; a time that is over belongs to an earlier wave.
+        let earlier = lane.retry_at.filter(|earlier| *earlier > now);
+        lane.retry_at = Some(earlier.map_or(at, |earlier| earlier.min(at)));
         let cause = Cause {
             reason: reason_of(error),
             message: words(error).into(),

@@ -131,7 +131,7 @@ impl Machine {
 
     /// Ends the session when nothing is under way and every shard is given back.
     pub(super) fn stop_when_idle(&mut self) {
-        if !self.stopping || self.stopped || !self.pending.is_empty() || !self.give_back_all() {
+        if self.stopping.is_none() || self.stopped || !self.pending.is_empty() || !self.give_back_all() {
             return;
         }
         if self.session.saving {

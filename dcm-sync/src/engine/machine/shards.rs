@@ -57,7 +57,7 @@ impl Machine {
 
     /// Takes a shard that is wanted and free: never owned, given back, or its owner's session ended.
     pub(super) fn claim(&mut self, cluster: &ClusterId) {
-        if !self.listed || self.stopping || !self.session_is_valid() || !self.wants(cluster) {
+        if !self.listed || self.stopping.is_some() || !self.session_is_valid() || !self.wants(cluster) {
             return;
         }
         let Some(shard) = self.shards.get(cluster) else { return };
@@ -169,7 +169,8 @@ impl Machine {
     /// Gives a shard back that this worker does not need any more.
     pub(super) fn give_back(&mut self, cluster: &ClusterId) {
         let Some(shard) = self.shards.get(cluster) else { return };
-        if !self.owns(shard) || shard.saving.is_some() || shard.requests > 0 || shard.is_saving_lanes() {
+        let busy = shard.requests > 0 || shard.is_saving_lanes() || self.is_tidying_up(cluster, shard);
+        if !self.owns(shard) || shard.saving.is_some() || busy {
             return;
         }
         let Some((record, _)) = &shard.record else { return };

@@ -29,6 +29,8 @@ pub(super) enum Alarm {
     Cluster(ClusterId),
     /// Another try to load a context.
     Load(ContextId),
+    /// A stop waits no longer.
+    Stop,
 }
 
 /// Alarms in the order of their time; of equal alarms only the earliest is kept.

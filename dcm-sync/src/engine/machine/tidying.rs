@@ -1,0 +1,52 @@
+//! Clearing away requests that are answered: after the work that people wait for, and before a cluster is given back.
+//!
+//! A lane that is done with answered requests left on its cluster is recorded as *untidy*. So a worker that comes after
+//! a death knows that there is something to do, and one that finds the lane tidy has nothing to look for.
+
+use std::time::Duration;
+
+use dcm_core::name::ClusterId;
+use dcm_core::plan::{Plan, Wave, Work};
+
+use super::lane::{Lane, signing_requests};
+use super::shard::Shard;
+use super::timers::Alarm;
+use super::{Context, Machine};
+
+/// After so many failures no worker takes, or keeps, a cluster just for this: one that has it anyway tries on.
+pub(super) const TRIES_MAX: u32 = 3;
+
+/// How long a stop waits for it: some requests, and the budget for them. What is left then is done by the next worker.
+const STOP_LIMIT: Duration = Duration::from_secs(3);
+
+impl Machine {
+    pub(super) fn stop(&mut self) {
+        let until = *self.stopping.get_or_insert(self.now + STOP_LIMIT);
+        self.timers.set(until, Alarm::Stop);
+    }
+
+    /// True when a lane is done and still tidied up, a stop or not.
+    pub(super) fn tidies(&self, cluster: &ClusterId, context: &Context, lane: &Lane) -> bool {
+        let in_time = self.stopping.is_none_or(|until| self.now < until);
+        let done = lane.record.is_at(context.wanted(cluster)) && !context.root.paused;
+        in_time && done && lane.record.untidy && lane.errors.is_empty()
+    }
+
+    /// True while some lane of a cluster that is reached is being tidied up.
+    pub(super) fn is_tidying_up(&self, cluster: &ClusterId, shard: &Shard) -> bool {
+        let tidies =
+            |id, lane| self.contexts.get(id).is_some_and(|context| self.tidies(cluster, context, lane));
+        shard.is_up() && shard.lanes.iter().any(|(id, lane)| tidies(id, lane))
+    }
+}
+
+/// True when all that is left is to clear away requests that are answered.
+pub(super) fn is_only_tidying(plan: &Plan) -> bool {
+    let requests = signing_requests();
+    plan.steps().iter().all(|step| {
+        step.kind.kind == requests.kind
+            && step.kind.group == requests.group
+            && matches!(step.work, Work::Delete { .. } | Work::Await(_) | Work::Look | Work::Forget)
+            && matches!(step.wave, Wave::Remove(_))
+    })
+}
