@@ -3,7 +3,7 @@
 use dcm_testenv::Environment;
 use serde_json::json;
 
-use crate::common::installation::{CLUSTERS, Installation};
+use crate::common::installation::{CLUSTERS, Installation, until};
 use crate::{each, owned, part, rule, spec};
 
 #[tokio::test]
@@ -19,6 +19,25 @@ async fn one_changed_permission_is_one_write_a_cluster_and_nothing_changed_is_no
     document["spec"]["permissions"][0] = rule("look", &["get", "list", "watch"]);
     installation.apply(&document).done();
     assert_eq!(installation.writes(&applied), each(&["patch roles look"]));
+}
+
+#[tokio::test]
+async fn a_worker_that_takes_over_what_is_done_writes_what_is_changed_and_nothing_else() {
+    let environment = Environment::shared(CLUSTERS).await.unwrap();
+    let installation = Installation::new(&environment, "inherited");
+    let mut document = installation.document("inherited", spec());
+    installation.apply(&document).done();
+    let applied = installation.moment();
+    let worker = installation.serve();
+    until("a worker that follows all clusters", async || {
+        let follows = |requests: Vec<String>| requests.contains(&"watch roles -".to_owned());
+        installation.requests(&applied).into_iter().all(follows).then_some(())
+    })
+    .await;
+    document["spec"]["permissions"][0] = rule("look", &["get", "list", "watch"]);
+    installation.apply(&document).done();
+    assert_eq!(installation.writes(&applied), each(&["patch roles look"]));
+    worker.stop();
 }
 
 #[tokio::test]
