@@ -171,7 +171,8 @@ pub enum Existing {
     /// Leave it alone and report it.
     #[default]
     Refuse,
-    /// Take it over, bring it to the desired state, and release it (never delete it) on removal.
+    /// Take it over, add what is desired, and release it (never delete it) on removal: what was added goes, and the
+    /// rest is as it was. What somebody else holds with another value is never overwritten: that is a field conflict.
     Adopt,
 }
 

@@ -1,53 +1,135 @@
-//! One of three clusters is cut off, on real API servers.
+//! One of three clusters is cut off, or accepts connections and answers nothing, on real API servers.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod common;
 
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use common::User;
-use dcm_testenv::{Environment, Route};
+use common::installation::{CLUSTERS, Installation, registered, until};
+use common::requests::Moment;
+use dcm_testenv::{Cluster, Environment, Fault, Route};
+use jiff::Timestamp;
+use serde_json::{Value, json};
 
-/// Longer than the longest wait between two tries of an engine that lost a cluster a moment ago.
-const SOON: Duration = Duration::from_secs(90);
+/// By when the healthy clusters have got their last request, from the start of the command on.
+///
+/// Who waits for a cluster that answers nothing waits for 30 seconds (the limit of a request), or for 10 (that of a
+/// connection) where not even a connection is accepted; who waits until the cluster is done waits for ever. So whatever
+/// waits for it comes after this bound. What does not wait needs a tenth of it on an idle machine.
+const SHORTEST_WAIT: Duration = Duration::from_secs(10);
+
+/// An installation of which one cluster can be made to fail. Each test takes another one, as they share the servers.
+struct Tested<'a> {
+    installation: Installation<'a>,
+    cloud: &'static str,
+    broken: &'a Cluster,
+    healthy: Vec<usize>,
+}
+
+impl<'a> Tested<'a> {
+    fn new(environment: &'a Environment, cloud: &'static str, broken: usize) -> Self {
+        let route = |place| if place == broken { Route::Proxy } else { Route::Direct };
+        let installation = Installation::by(environment, cloud, route);
+        let healthy = (0..CLUSTERS).filter(|place| *place != broken).collect();
+        Self { broken: &installation.clusters()[broken], installation, cloud, healthy }
+    }
+
+    fn document(&self, name: &str) -> Value {
+        let look = json!({"name": "look", "apiGroups": [""], "resources": ["pods"], "verbs": ["get"]});
+        let users = json!([{"name": "ann"}, {"name": "ci", "type": "token"}]);
+        self.installation.document(name, json!({"users": users, "permissions": [look]}))
+    }
+
+    /// What the healthy clusters were asked to write since then: verbs and resources, without names.
+    fn written(&self, since: &Moment) -> Vec<Vec<String>> {
+        let writes = self.installation.writes(since);
+        let unnamed = |write: &String| write.rsplit_once(' ').unwrap().0.to_owned();
+        self.healthy.iter().map(|place| writes[*place].iter().map(unnamed).collect()).collect()
+    }
+
+    /// When the healthy clusters got their last request.
+    fn last_request(&self, since: &Moment) -> Timestamp {
+        let events = self.installation.events(since);
+        let healthy = self.healthy.iter().flat_map(|place| &events[*place]);
+        healthy.map(|event| event.request_received).max().unwrap()
+    }
+
+    /// Applies while one cluster fails: the others are done as without that, and the command says what is left.
+    async fn apply_in_spite_of(&self, fault: Fault, timeout: &str) {
+        let before = self.installation.moment();
+        self.installation.apply(&self.document(&format!("{}-before", self.cloud))).done();
+        let without_fault = self.written(&before);
+        self.broken.proxy().set(fault).await.unwrap();
+
+        let (begun, since) = (Timestamp::now(), self.installation.moment());
+        let ran = self.installation.apply_within(timeout, &self.document(self.cloud));
+        assert!(ran.code == 4 && ran.out.contains("instantiating  2/3"), "{ran:#?}");
+        let left = format!("work is left after {timeout}: it goes on when a worker runs");
+        assert!(ran.err.contains(&left), "{}", ran.err);
+        assert_eq!(self.written(&since), without_fault);
+        let last = self.last_request(&since);
+        assert!(last.duration_since(begun).unsigned_abs() < SHORTEST_WAIT, "begun {begun}, last {last}");
+    }
+
+    /// The status says why the broken cluster is not done, and when the next try is; and that the others are.
+    fn status_tells(&self, why: &str) {
+        let status = self.installation.status(self.cloud);
+        let lane = |cluster: &Cluster| &status["clusters"][registered(cluster)]["lane"];
+        for place in &self.healthy {
+            assert_eq!(lane(&self.installation.clusters()[*place])["state"], "done", "{status:#}");
+        }
+        let cause = &lane(self.broken)["cause"];
+        assert_eq!(cause["reason"], "unreachable", "{status:#}");
+        assert!(cause["message"].as_str().unwrap().contains(why), "{cause:#}");
+        let since: Timestamp = lane(self.broken)["since"].as_str().unwrap().parse().unwrap();
+        let next_try: Timestamp = cause["nextTry"].as_str().unwrap().parse().unwrap();
+        assert!(next_try > since, "{status:#}");
+        let tree = self.installation.person.run(["status", self.cloud]).done();
+        let told = tree.lines().find(|line| line.contains("unreachable: ")).unwrap();
+        assert!(told.contains("; next try in ") || told.ends_with("; trying again"), "{tree}");
+    }
+
+    /// Users of the healthy clusters are served meanwhile, and told what is missing.
+    fn gives_out_what_there_is(&self) {
+        let ran = self.installation.person.run(["kubeconfig", self.cloud, "--user", "ann"]);
+        let left_out = format!("{}: left out: it is not issued yet", self.broken.name());
+        assert!(ran.err.contains(&left_out), "{}", ran.err);
+        assert_eq!(ran.done().matches("client-key-data: ").count(), CLUSTERS - 1);
+    }
+
+    /// A worker finishes by itself when the cluster is back, and asks nothing more of the others.
+    async fn is_finished_by_a_worker(&self) {
+        let since = self.installation.moment();
+        let worker = self.installation.serve();
+        self.broken.proxy().pass().await.unwrap();
+        until("three clusters that are done", async || {
+            let shown = self.installation.person.run(["get", self.cloud]).done();
+            shown.contains("3/3").then_some(())
+        })
+        .await;
+        assert_eq!(self.written(&since), vec![Vec::<String>::new(); CLUSTERS - 1]);
+        self.installation.terminate(self.cloud).done();
+        worker.stop();
+    }
+}
 
 #[tokio::test]
-async fn the_others_are_done_the_status_says_why_and_a_worker_finishes_when_it_comes_back() {
-    let environment = Environment::builder().clusters(3).start().await.unwrap();
-    let user = User::new();
-    let mut clusters = String::new();
-    for cluster in environment.clusters() {
-        let file = user.write("config", &cluster.admin_kubeconfig(Route::Proxy));
-        let name = format!("real/{}", cluster.name());
-        user.run(["cluster", "add", &name, "--kubeconfig", file.to_str().unwrap()]).done();
-        clusters.push_str(&format!("{{provider: real, cluster: {}}}, ", cluster.name()));
-    }
-    let document = format!(
-        "{{apiVersion: dcm.internal/v1, kind: LogicalCloud, metadata: {{name: cut}}, spec: {{users: [{{name: ann}}], \
-         permissions: [{{name: look, apiGroups: [''], resources: [pods], verbs: [get]}}], clusters: [{clusters}]}}}}"
-    );
-    let proxy = environment.clusters()[1].proxy();
-    proxy.cut().await.unwrap();
+async fn a_cluster_that_is_cut_off_delays_no_other_and_is_finished_when_it_is_back() {
+    let environment = Environment::shared(CLUSTERS).await.unwrap();
+    let tested = Tested::new(&environment, "cut", 1);
+    tested.apply_in_spite_of(Fault::Cut, "12s").await;
+    tested.status_tells("the cluster can't be reached");
+    tested.gives_out_what_there_is();
+    tested.is_finished_by_a_worker().await;
+}
 
-    let ran = user.run_with_input(&["apply", "--timeout", "8s", "-f", "-"], &document);
-    assert!(ran.code == 4 && ran.out.contains("2/3"), "{ran:#?}");
-    assert!(ran.err.contains("work is left after 8s: it goes on when a worker runs"), "{}", ran.err);
-    let status: serde_json::Value =
-        serde_json::from_str(&user.run(["status", "cut", "-o", "json"]).done()).unwrap();
-    let lane = |number: u8| &status["clusters"][format!("real/cluster-{number}")]["lane"];
-    assert_eq!((&lane(1)["state"], &lane(3)["state"]), (&"done".into(), &"done".into()));
-    assert_eq!(lane(2)["cause"]["reason"], "unreachable", "{status:#}");
-    assert!(lane(2)["cause"]["nextTry"].is_string(), "{status:#}");
-
-    let mut worker = user.command().arg("serve").stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    proxy.pass().await.unwrap();
-    let started = tokio::time::Instant::now();
-    while !user.run(["get", "cut"]).done().contains("3/3") {
-        assert!(started.elapsed() < SOON, "{}", user.run(["status", "cut"]).out);
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-    user.run(["terminate", "cut"]).done();
-    assert!(Command::new("kill").args(["-TERM", &worker.id().to_string()]).status().unwrap().success());
-    assert_eq!(worker.wait().unwrap().code(), Some(0));
+#[tokio::test]
+async fn a_cluster_that_answers_nothing_delays_no_other_and_is_finished_when_it_is_back() {
+    let environment = Environment::shared(CLUSTERS).await.unwrap();
+    let tested = Tested::new(&environment, "silent", 2);
+    // Longer than the limit of a request: only then it is known that there is no answer.
+    tested.apply_in_spite_of(Fault::Hang, "33s").await;
+    tested.status_tells("no answer within 30s");
+    tested.gives_out_what_there_is();
+    tested.is_finished_by_a_worker().await;
 }

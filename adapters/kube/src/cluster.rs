@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use dcm_core::app_context::TokenRequest;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::port::cluster::{
-    Access, Call, Cluster, ClusterUid, Contents, Deletion, Error, FIELD_MANAGER, IssuedToken, Object,
-    Precondition, Selection, ServerInfo, Stamped, Watch,
+    Access, Call, Cluster, ClusterUid, Contents, Deletion, Error, FIELD_MANAGER, IssuedToken, Marks, Object,
+    Origin, Precondition, Selection, ServerInfo, Stamped, Watch,
 };
 use dcm_core::secret::Secret;
 use serde_json::{Value, json};
@@ -139,7 +139,11 @@ impl Cluster for KubeCluster {
         let path = self.resource(call, kind).await?.object(key)?;
         let live = self.observed(call, kind, &path, observed).await?;
         let uri = format!("{path}?{}", write_options());
-        self.object(call, kind, Request::patch(uri, MERGE_PATCH, release::patch(&live.body))).await
+        let request = match &live.marks {
+            Some(Marks { origin: Origin::Adopted, .. }) => Request::put(uri, release::given_back(&live.body)),
+            _ => Request::patch(uri, MERGE_PATCH, release::patch(&live.body)),
+        };
+        self.object(call, kind, request).await
     }
 
     async fn delete(

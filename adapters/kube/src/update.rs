@@ -106,7 +106,7 @@ fn replacement(live: &Value, manifest: &Value, ownership: &Ownership) -> Value {
 }
 
 /// Takes out what is in our set and not in the manifest, unless somebody else holds it too.
-fn remove(value: &mut Value, ours: &FieldSet, others: &FieldSet, manifest: Option<&Value>) {
+pub(crate) fn remove(value: &mut Value, ours: &FieldSet, others: &FieldSet, manifest: Option<&Value>) {
     for (name, below) in &ours.children {
         // A list that is told by places is one value for us: taking out an item would move the others.
         let Some(step) = Step::parse(name).filter(|step| !matches!(step, Step::Index(_))) else {

@@ -458,7 +458,8 @@ pub trait Cluster: Send + Sync + 'static {
         force: bool,
     ) -> Result<Object, Error>;
 
-    /// Takes our labels, annotations and managed fields off an object and leaves the rest.
+    /// Takes our labels, annotations and managed fields off an object and leaves the rest. Of an object whose marks
+    /// say that it was adopted, all that only we said goes, too: it is left as it would be without us.
     ///
     /// # Errors
     /// [`Error`], among them [`Error::Conflict`] and [`Error::NotFound`].

@@ -88,6 +88,7 @@ macro_rules! contract_tests {
             update_refuses_what_can_not_be_changed,
             release_takes_our_marks_off_and_leaves_the_rest,
             release_gives_up_what_we_wrote,
+            release_leaves_what_was_adopted_as_it_was,
             release_needs_the_observed_state,
             delete_removes_the_object,
             delete_needs_the_observed_state,

@@ -48,6 +48,28 @@ pub async fn release_gives_up_what_we_wrote(subject: &Subject) {
     subject.clean_up("give-up").await;
 }
 
+/// What only we said of an adopted object goes; what others said, alone or with us, stays.
+pub async fn release_leaves_what_was_adopted_as_it_was(subject: &Subject) {
+    let namespace = subject.namespace("give-back").await;
+    let mut theirs = config_map(&namespace, "c", &json!({"color": "red"}));
+    theirs["metadata"]["labels"] = json!({"team": "a"});
+    must(subject.other.create(&theirs).await, "an object of somebody else");
+    let before = subject.there(&theirs).await;
+    let mut ours = config_map(&namespace, "c", &json!({"color": "red", "size": "1"}));
+    ours["metadata"]["labels"] = json!({"team": "a", "tier": "gold"});
+    ours["metadata"]["annotations"] = json!({"note": "ours"});
+    let adopted = must(subject.adopt(&ours).await, "adopt");
+    assert_eq!(adopted.body["data"], json!({"color": "red", "size": "1"}));
+    assert_eq!(adopted.body["metadata"]["labels"]["tier"], "gold");
+    release(subject, &adopted).await;
+    let after = subject.there(&ours).await;
+    assert_eq!((&after.uid, &after.marks), (&before.uid, &None));
+    for member in ["/data", "/metadata/labels", "/metadata/annotations"] {
+        assert_eq!(after.body.pointer(member), before.body.pointer(member), "{member}");
+    }
+    subject.clean_up("give-back").await;
+}
+
 /// With another state than the object's it is a `Conflict`, for another or no object perhaps `NotFound`, and changes
 /// nothing.
 pub async fn release_needs_the_observed_state(subject: &Subject) {

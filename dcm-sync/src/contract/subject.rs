@@ -144,6 +144,14 @@ impl Subject {
         .await
     }
 
+    /// Adopts what is there, without force.
+    pub(super) async fn adopt(&self, body: &Value) -> Result<Object, Error> {
+        let mut stamped = self.stamped(body);
+        stamped.marks.origin = Origin::Adopted;
+        let there = self.there(body).await;
+        self.cluster.update(&self.call, &stamped, &precondition(&there), false).await
+    }
+
     /// Deletes what is there, again when a controller wrote in between.
     pub(super) async fn delete(&self, body: &Value) -> dcm_core::port::cluster::Deletion {
         self.until("a deletion without a conflict", || async {

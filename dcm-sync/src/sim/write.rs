@@ -1,7 +1,7 @@
 //! Writes: create, apply, release and delete under the preconditions of the port.
 
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
-use dcm_core::port::cluster::{Deletion, Error, FIELD_MANAGER, Object, Precondition};
+use dcm_core::port::cluster::{Deletion, Error, FIELD_MANAGER, Marks, Object, Origin, Precondition};
 use serde_json::{Map, Value, json};
 
 use super::defaults::{self, NoQuantity};
@@ -159,6 +159,9 @@ impl Server {
         let (kind, key) = locate(kind, key)?;
         let stored = self.observed(&key, observed)?;
         let mut body = stored.state.body();
+        if Marks::read(&body).is_some_and(|marks| marks.origin == Origin::Adopted) {
+            body = stored.owners.merged(FIELD_MANAGER, &body, &json!({}));
+        }
         if let Some(metadata) = body["metadata"].as_object_mut() {
             take_marks_off(metadata);
         }

@@ -5,9 +5,16 @@ use dcm_core::port::cluster::LABEL_OWNER;
 use dcm_core::port::synchronizer::{Error, Removal, Synchronizer as _};
 use dcm_core::status::{Progress, Reason};
 use dcm_sync::sim::{Link, cluster_id};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::fixture::*;
+
+/// The namespace `team` with labels.
+fn labelled(labels: &Value) -> Value {
+    let mut body = namespace_body("team");
+    body["metadata"]["labels"] = labels.clone();
+    body
+}
 
 #[tokio::test(start_paused = true)]
 async fn a_namespace_that_was_there_is_refused_and_left_alone() {
@@ -31,17 +38,39 @@ async fn an_adopted_namespace_is_given_back_as_it_was() {
     let world = World::new(1);
     let (kind, key) = namespace("team");
     let cluster = world.fleet.cluster(&cluster_id(1)).unwrap().clone();
-    cluster.server(|server| server.create_as("person", &kind, &key, &namespace_body("team"))).unwrap();
+    let theirs = labelled(&json!({"color": "blue"}));
+    cluster.server(|server| server.create_as("person", &kind, &key, &theirs)).unwrap();
+    let before = world.body(1, &kind, &key).unwrap();
     let engine = world.engine();
     let mut adopting = steps();
-    adopting[0] = apply_or(0, namespace_body("team"), Existing::Adopt);
+    adopting[0] = apply_or(0, labelled(&json!({"color": "blue", "tier": "gold"})), Existing::Adopt);
     engine.contexts().apply(&context(adopting, [1])).await.unwrap();
     done(&engine, &context_id()).await;
-    assert!(world.body(1, &kind, &key).unwrap()["metadata"]["labels"][LABEL_OWNER].is_string());
+    let labels = &world.body(1, &kind, &key).unwrap()["metadata"]["labels"];
+    assert!(labels[LABEL_OWNER].is_string() && labels["tier"] == "gold", "{labels}");
     engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
     done(&engine, &context_id()).await;
-    assert!(world.body(1, &kind, &key).unwrap()["metadata"]["labels"][LABEL_OWNER].is_null());
+    let mut after = world.body(1, &kind, &key).unwrap();
+    after["metadata"]["resourceVersion"] = before["metadata"]["resourceVersion"].clone();
+    assert_eq!(after, before);
     assert_eq!(world.owned(1), Vec::<String>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_others_say_of_an_adopted_namespace_is_not_overwritten() {
+    let world = World::new(1);
+    let (kind, key) = namespace("team");
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap().clone();
+    let theirs = labelled(&json!({"color": "blue"}));
+    cluster.server(|server| server.create_as("person", &kind, &key, &theirs)).unwrap();
+    let before = world.body(1, &kind, &key);
+    let engine = world.engine();
+    let adopting = apply_or(0, labelled(&json!({"color": "red"})), Existing::Adopt);
+    engine.contexts().apply(&context(vec![adopting], [1])).await.unwrap();
+    let status = engine.contexts().wait_until_done(&context_id()).await.unwrap();
+    assert_eq!(status.progress, Progress::Stuck);
+    assert_eq!(status.lanes[&cluster_id(1)].cause.as_ref().unwrap().reason, Reason::FieldConflict);
+    assert_eq!(world.body(1, &kind, &key), before);
 }
 
 #[tokio::test(start_paused = true)]

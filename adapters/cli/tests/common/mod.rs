@@ -1,6 +1,11 @@
 //! Running the command as a user does.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub(crate) mod installation;
+pub(crate) mod inventory;
+pub(crate) mod requests;
+pub(crate) mod somebody;
+
 use std::ffi::OsStr;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,152 @@
+//! A person whose clusters are real API servers, and the documents that they apply.
+
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use dcm_testenv::{Cluster, Environment, Route};
+use serde_json::{Value, json};
+
+use super::{Ran, User};
+
+/// How many clusters there are.
+pub(crate) const CLUSTERS: usize = 3;
+
+/// Longer than anything takes: a bound on liveness, not on speed.
+pub(crate) const SOON: Duration = Duration::from_secs(90);
+
+/// The group that may do everything.
+const ADMINISTRATORS: &str = "system:masters";
+
+/// A person's store and configuration, with all clusters registered as `real/cluster-1` and so on.
+///
+/// It is a user of its own on each cluster, so the audit logs tell its requests from those of all others.
+pub(crate) struct Installation<'a> {
+    pub(crate) person: User,
+    pub(crate) identity: String,
+    clusters: &'a [Cluster],
+}
+
+impl<'a> Installation<'a> {
+    pub(crate) fn new(environment: &'a Environment, name: &str) -> Self {
+        Self::by(environment, name, |_| Route::Direct)
+    }
+
+    /// Reaches each cluster by a route of the caller's choice.
+    pub(crate) fn by(environment: &'a Environment, name: &str, route: impl Fn(usize) -> Route) -> Self {
+        let clusters = environment.clusters();
+        let made = Self { person: User::new(), identity: format!("dcm-{name}"), clusters };
+        for (index, cluster) in clusters.iter().enumerate() {
+            made.register(cluster, route(index));
+        }
+        made
+    }
+
+    fn register(&self, cluster: &Cluster, route: Route) {
+        let identity = cluster.issue(&self.identity, &[ADMINISTRATORS]).unwrap();
+        let file = self.person.write("kubeconfig", &cluster.kubeconfig(&identity, route));
+        let file = file.to_str().unwrap();
+        self.person.run(["cluster", "add", &registered(cluster), "--kubeconfig", file]).done();
+    }
+
+    pub(crate) fn clusters(&self) -> &'a [Cluster] {
+        self.clusters
+    }
+
+    /// A document with this specification, for all clusters.
+    pub(crate) fn document(&self, name: &str, mut spec: Value) -> Value {
+        let reference = |cluster: &Cluster| json!({"provider": "real", "cluster": cluster.name()});
+        spec["clusters"] = self.clusters.iter().map(reference).collect();
+        json!({"apiVersion": "dcm.internal/v1", "kind": "LogicalCloud", "metadata": {"name": name}, "spec": spec})
+    }
+
+    /// Applies a document and waits; a minute is more than enough where nothing is in the way.
+    pub(crate) fn apply(&self, document: &Value) -> Ran {
+        self.apply_within("60s", document)
+    }
+
+    pub(crate) fn apply_within(&self, timeout: &str, document: &Value) -> Ran {
+        let arguments = ["apply", "--timeout", timeout, "-f", "-"];
+        self.person.run_with_input(&arguments, &document.to_string())
+    }
+
+    pub(crate) fn terminate(&self, cloud: &str) -> Ran {
+        self.person.run(["terminate", cloud, "--timeout", "60s"])
+    }
+
+    pub(crate) fn status(&self, cloud: &str) -> Value {
+        let status = self.person.run(["status", cloud, "-o", "json"]).done();
+        serde_json::from_str(&status).unwrap()
+    }
+
+    /// How far the cloud is on one cluster.
+    pub(crate) fn lane(&self, cloud: &str, cluster: &Cluster) -> Value {
+        self.status(cloud)["clusters"][registered(cluster)]["lane"].take()
+    }
+
+    /// A worker on this installation's store.
+    pub(crate) fn serve(&self) -> Worker {
+        let mut command = self.person.command();
+        command.arg("serve").stdin(Stdio::null()).stderr(Stdio::null());
+        Worker(command.spawn().unwrap())
+    }
+}
+
+/// The name under which a cluster is registered.
+pub(crate) fn registered(cluster: &Cluster) -> String {
+    format!("real/{}", cluster.name())
+}
+
+/// A running `dcm serve`; asked to end when it is dropped.
+pub(crate) struct Worker(Child);
+
+impl Worker {
+    /// Asks it to end; it must do so well.
+    pub(crate) fn stop(mut self) {
+        self.ask_to_end();
+        assert_eq!(self.0.wait().unwrap().code(), Some(0));
+    }
+
+    fn ask_to_end(&self) {
+        assert!(Command::new("kill").args(["-TERM", &self.0.id().to_string()]).status().unwrap().success());
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // Left over by a test that failed.
+        if let Ok(None) = self.0.try_wait() {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+}
+
+/// What kubectl says; it must succeed.
+#[track_caller]
+pub(crate) fn kubectl(cluster: &Cluster, arguments: &[&str]) -> String {
+    let ran = Ran::of(cluster.kubectl().args(arguments).stdin(Stdio::null()).output().unwrap());
+    ran.done()
+}
+
+/// Makes objects as another person; waits until it is done.
+#[track_caller]
+pub(crate) fn make(cluster: &Cluster, objects: &Value) {
+    use std::io::Write as _;
+    let mut command = cluster.kubectl();
+    command.args(["create", "--field-manager", "a-person", "-f", "-"]).stdin(Stdio::piped());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(objects.to_string().as_bytes()).unwrap();
+    Ran::of(child.wait_with_output().unwrap()).done();
+}
+
+/// Looks again and again until there is something.
+pub(crate) async fn until<T>(what: &str, look: impl AsyncFn() -> Option<T>) -> T {
+    let started = tokio::time::Instant::now();
+    loop {
+        if let Some(seen) = look().await {
+            return seen;
+        }
+        assert!(started.elapsed() < SOON, "waited in vain for {what}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
