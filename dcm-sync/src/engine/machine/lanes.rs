@@ -10,11 +10,7 @@ use dcm_core::port::synchronizer::Removal;
 use dcm_core::status::{Cause, Intent, LaneState, Reason};
 
 use super::Machine;
-<<<<<<< HEAD
-use super::lane::{LaneView, Saving, signing_requests};
-=======
-use super::lane::LaneView;
->>>>>>> kills
+use super::lane::{LaneView, Saving};
 use super::shard::{Link, WatchState};
 use super::tidying::{self, is_only_tidying};
 use super::timers::Alarm;
@@ -54,12 +50,8 @@ impl Machine {
         else {
             return Gate::Shut;
         };
-<<<<<<< HEAD
-        if lane.stale || lane.loading || lane.saving.is_some() || context.root.paused || self.stopping {
-=======
         let stopped = self.stopping.is_some() && !self.tidies(&id.cluster, context, lane);
-        if lane.stale || lane.loading || lane.saving || context.root.paused || stopped {
->>>>>>> kills
+        if lane.stale || lane.loading || lane.saving.is_some() || context.root.paused || stopped {
             return Gate::Shut;
         }
         let wanted = context.wanted(&id.cluster);
