@@ -6,7 +6,7 @@
 //!
 //! | What | Where |
 //! |---|---|
-//! | Validated names, secrets, content hashes | [`name`], [`secret`], [`hash`] |
+//! | Validated names, secrets, content hashes, quantities | [`name`], [`secret`], [`hash`], [`quantity`] |
 //! | Desired objects, and app contexts made of them | [`manifest`], [`app_context`] |
 //! | What is left to do to one cluster, and how far it is | [`plan`], [`status`] |
 //! | Storage, clusters, time, keys, the synchronizer: traits with written contracts | [`port`] |
@@ -33,6 +33,7 @@ pub mod plan;
 pub mod port;
 #[cfg(feature = "logical-cloud")]
 pub mod preflight;
+pub mod quantity;
 pub mod refusal;
 #[cfg(feature = "logical-cloud")]
 pub mod render;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::name::QuotaName;
+use crate::quantity::Quantity;
 use crate::refusal::{Checks, Path, Refusals};
 
 use super::check::Part;
@@ -13,7 +14,6 @@ use super::draft::QuotaDraft;
 use super::labels::{QUALIFIED_NAME_RULE, is_qualified_name};
 use super::limits::QUOTA_KEYS_MAX;
 use super::metadata::Metadata;
-use super::quantity::Quantity;
 
 /// What a logical cloud may use on each cluster (not in total): one ResourceQuota.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

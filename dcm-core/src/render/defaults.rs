@@ -15,7 +15,8 @@ use k8s_openapi::api::core::v1::{LimitRange, LimitRangeItem, LimitRangeSpec};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Text;
 
 use crate::app_context::Existing;
-use crate::logical_cloud::{Quantity, Quota};
+use crate::logical_cloud::Quota;
+use crate::quantity::Quantity;
 
 use super::{Context, Error, STAGE_BASE, Steps, naming};
 

@@ -1,10 +1,10 @@
 //! What the API server adds to an object, and how it writes what it was given: as far as comparison with a manifest
 //! can see it.
 
+use dcm_core::quantity::Quantity;
 use serde_json::{Map, Value, json};
 
 use super::kind::{Kind, RBAC_GROUP};
-use super::quantity;
 
 /// A value that is no quantity.
 pub(super) struct NoQuantity(pub(super) String);
@@ -211,7 +211,8 @@ fn quantities(resources: &mut Value) -> Result<(), NoQuantity> {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        *value = quantity::canonical(&text).ok_or(NoQuantity(text))?.into();
+        let quantity: Quantity = text.parse().map_err(|_| NoQuantity(text))?;
+        *value = quantity.in_thousandths().to_string().into();
     }
     Ok(())
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use dcm_core::port::cluster::Error;
+use dcm_core::quantity::Quantity;
 use serde_json::Value;
 
-use super::quantity::in_thousandths;
 use super::validation::{invalid, is_qualified};
 
 /// Resources of a quota that are counted.
@@ -39,18 +39,18 @@ const MEASURED: [&str; 10] = [
 pub(super) fn quota(hard: &Value) -> Result<(), Error> {
     for (resource, quantity) in hard.as_object().into_iter().flatten() {
         let name = resource.as_str();
-        let thousandths = quantity.as_str().and_then(in_thousandths).unwrap_or(-1);
+        let quantity = read(quantity);
         let has_huge_pages = name.strip_prefix("requests.").unwrap_or(name).starts_with("hugepages-");
         let is_extended = name.contains('/') && is_qualified(name);
         let is_standard = COUNTED.contains(&name) || MEASURED.contains(&name) || has_huge_pages;
         if !is_standard && !is_extended {
             return Err(invalid(format!("spec.hard[{resource}]: is no resource that a quota can limit")));
         }
-        if thousandths < 0 {
+        if quantity.is_none_or(|quantity| quantity.is_negative()) {
             return Err(invalid(format!("spec.hard[{resource}]: must not be negative")));
         }
         let is_counted = COUNTED.contains(&name) || is_extended && !name.starts_with("requests.");
-        if is_counted && thousandths % 1000 != 0 {
+        if is_counted && quantity.is_some_and(|quantity| !quantity.is_whole()) {
             return Err(invalid(format!("spec.hard[{resource}]: must be a whole number")));
         }
     }
@@ -82,14 +82,17 @@ pub(super) fn range(limits: &Value) -> Result<(), Error> {
 
 fn ascends(limit: &Value, low: &str, high: &str) -> Result<(), Error> {
     for (resource, bound) in limit[low].as_object().into_iter().flatten() {
-        let value = |quantity: &Value| quantity.as_str().and_then(in_thousandths);
-        if let (Some(below), Some(above)) = (value(bound), value(&limit[high][resource]))
-            && below > above
+        if let (Some(below), Some(above)) = (read(bound), read(&limit[high][resource]))
+            && below.is_above(&above)
         {
             return Err(invalid(format!("spec.limits.{low}[{resource}]: is above {high}")));
         }
     }
     Ok(())
+}
+
+fn read(quantity: &Value) -> Option<Quantity> {
+    quantity.as_str()?.parse().ok()
 }
 
 #[cfg(test)]

@@ -60,7 +60,6 @@ mod lifecycle;
 mod limits;
 mod null;
 mod object;
-mod quantity;
 mod rbac;
 mod request;
 mod schedule;

@@ -16,6 +16,9 @@ use crate::refusal::Rule;
 /// Thousand-millionths in one.
 const NANOS: i128 = 1_000_000_000;
 
+/// Thousand-millionths in a thousandth.
+const MILLIS: i128 = 1_000_000;
+
 /// Largest magnitude, in whole units.
 const LARGEST: i128 = i64::MAX as i128;
 
@@ -77,10 +80,36 @@ impl Quantity {
         if other.nanos < self.nanos { other } else { self }
     }
 
+    /// True when it is more than the other, whatever the families of their suffixes.
+    #[must_use]
+    pub fn is_above(&self, other: &Self) -> bool {
+        self.nanos > other.nanos
+    }
+
     /// True when it has no fraction.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.nanos % NANOS == 0
+    }
+
+    /// As the API server stores it in a list of resources, such as a quota's: rounded to thousandths, away from zero.
+    #[must_use]
+    pub fn in_thousandths(self) -> Self {
+        let (quotient, rest) = (self.nanos / MILLIS, self.nanos % MILLIS);
+        Self { nanos: (quotient + rest.signum()) * MILLIS, ..self }.reread()
+    }
+
+    /// The text may have another suffix than was given, or none: what is read from it again is to be equal.
+    fn reread(self) -> Self {
+        let text = self.to_string();
+        let family = if text.ends_with('i') {
+            Family::Binary
+        } else if text.contains('e') {
+            Family::Exponent
+        } else {
+            Family::Decimal
+        };
+        Self { family, ..self }
     }
 }
 
@@ -107,17 +136,7 @@ impl FromStr for Quantity {
         if nanos > LARGEST * NANOS {
             return Err(InvalidQuantity::TooLarge);
         }
-        let quantity = Self { nanos: if negative { -nanos } else { nanos }, family };
-        // The text may have another suffix than was given, or none: what is read from it again is to be equal.
-        let text = quantity.to_string();
-        let family = if text.ends_with('i') {
-            Family::Binary
-        } else if text.contains('e') {
-            Family::Exponent
-        } else {
-            Family::Decimal
-        };
-        Ok(Self { family, ..quantity })
+        Ok(Self { nanos: if negative { -nanos } else { nanos }, family }.reread())
     }
 }
 
@@ -324,6 +343,25 @@ mod tests {
         }
         for text in ["9223372036854775808", "10E", "8Ei", "1e30", "1e2147483647"] {
             assert_eq!(text.parse::<Quantity>(), Err(InvalidQuantity::TooLarge), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_list_of_resources_holds_thousandths() {
+        let stored = |text: &str| text.parse::<Quantity>().unwrap().in_thousandths().to_string();
+        for (text, expected) in [
+            ("1n", "1m"),
+            ("-1n", "-1m"),
+            ("1500m", "1500m"),
+            ("1.0001", "1001m"),
+            ("1e-9", "1e-3"),
+            ("0.1Mi", "104857600m"),
+            ("9313226.1Gi", "10000000379938406400m"),
+            ("2.5Ki", "2560"),
+            ("1953.125Ki", "2M"),
+        ] {
+            assert_eq!(stored(text), expected, "{text}");
+            assert_eq!(stored(&stored(text)), stored(text), "{text} is stored as it is read again");
         }
     }
 
