@@ -121,6 +121,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_is_committed_is_on_the_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("store.db");
+        make_file(&file).unwrap();
+        let connection = connect(&file).unwrap();
+        let text =
+            |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, String>(0)).unwrap();
+        let number =
+            |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0)).unwrap();
+        // 2 is FULL: the log is synced with each commit, not only when it is moved into the file.
+        assert_eq!((text("journal_mode").as_str(), number("synchronous")), ("wal", 2));
+    }
+
+    #[test]
     fn a_file_that_can_only_be_read_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("store.db");
