@@ -1,5 +1,6 @@
 //! Terminating, pausing, resuming and deleting.
 
+use dcm_core::logical_cloud::life_cycle::{Reason as LifeReason, Refused};
 use dcm_core::port::synchronizer::{Error as Failure, Removal};
 use dcm_core::service::{Error, Kind};
 use dcm_core::status::{Intent, Reason};
@@ -107,7 +108,7 @@ async fn terminate_ends_a_pause() {
 }
 
 #[tokio::test]
-async fn what_the_synchronizer_will_not_forget_stays_and_says_so() {
+async fn what_could_not_be_taken_off_all_clusters_is_not_deleted() {
     let world = World::new(true).await;
     world.instantiated().await;
     world.terminate("shop").await.unwrap();
@@ -115,8 +116,14 @@ async fn what_the_synchronizer_will_not_forget_stays_and_says_so() {
     world.engine.hinder(&cluster("two"), Reason::Denied, "no rights");
     assert_eq!(world.state("shop").await, "failed while terminating");
     let error = world.delete("shop").await.unwrap_err();
-    assert!(matches!(error, Error::Synchronizer(Failure::NotRemoved { .. })), "{error}");
+    assert!(
+        matches!(error, Error::WrongState(Refused { reason: LifeReason::LeftOnClusters, .. })),
+        "{error}"
+    );
     assert_eq!(world.state("shop").await, "failed while terminating");
+    world.terminate("shop").await.unwrap();
+    world.engine.finish();
+    world.delete("shop").await.unwrap();
 }
 
 #[tokio::test]

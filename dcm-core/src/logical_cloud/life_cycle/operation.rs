@@ -74,6 +74,9 @@ pub enum Reason {
     /// It is, or may be, on clusters.
     #[error("it is on clusters; terminate it first")]
     OnClusters,
+    /// Some of it could not be taken off.
+    #[error("some of it is still on clusters; mend what its status names, or terminate it again")]
+    LeftOnClusters,
 }
 
 impl LifeCycle {
@@ -166,10 +169,11 @@ fn resume(state: State) -> Result<Allowed, Reason> {
     }
 }
 
-/// After a failed termination too: what is left on clusters is then the caller's, who has been told of it.
+/// Not after a failed termination: without its documents nobody would know of what is left.
 fn delete(state: State) -> Result<Allowed, Reason> {
     match state {
-        State::Created | State::Terminated | State::Failed(Work::Terminate) => Ok(Allowed::Begin),
+        State::Created | State::Terminated => Ok(Allowed::Begin),
+        State::Failed(Work::Terminate) => Err(Reason::LeftOnClusters),
         State::Terminating => Err(Reason::BeingTerminated),
         State::Instantiating
         | State::Instantiated
