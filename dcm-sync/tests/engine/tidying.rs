@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use dcm_core::app_context::AppContext;
+use dcm_core::name::ContextId;
 use dcm_core::port::synchronizer::Synchronizer as _;
 use dcm_sync::engine::{Engine, Options, What};
-use dcm_sync::sim::{Faults, RequestLog, cluster_id};
+use dcm_sync::sim::{Faults, RequestLog, Verb, cluster_id};
 use futures::StreamExt as _;
+use serde_json::json;
 
 use crate::fixture::*;
 
@@ -99,4 +102,24 @@ async fn a_cluster_that_refuses_it_is_given_back_after_some_tries() {
     tokio::time::timeout(SOON, given_back).await.unwrap();
     tidied(&engine).await;
     assert_eq!(world.owned(1).len(), OBJECTS + 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_lets_the_work_go_before_that_somebody_waits_for() {
+    let world = World::new(1);
+    let engine = world.engine_with(Options { cluster_requests_max: 4, ..Options::default() });
+    let mut many = vec![apply(0, namespace_body("other"))];
+    many.extend((0..100).map(|number| {
+        let metadata = json!({"name": format!("map-{number}"), "namespace": "other"});
+        apply(1, json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}))
+    }));
+    let other = AppContext { id: ContextId::new("lc-2").unwrap(), ..context(many, [1]) };
+    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+    engine.contexts().apply(&other).await.unwrap();
+    done(&engine, &other.id).await;
+    tidied(&engine).await;
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
+    let verbs: Vec<Verb> = cluster.server(|server| server.requests().lines().map(|line| line.verb).collect());
+    let place = |verb| verbs.iter().rposition(|found| *found == verb).unwrap();
+    assert!(place(Verb::Delete) > place(Verb::Create), "{verbs:?}");
 }

@@ -114,7 +114,8 @@ impl Machine {
         } else if !(wanted.is_none() && self.must_look_again(id)) {
             self.finish(id, wanted, plan.is_empty());
         }
-        if !plan.is_empty() && !self.must_touch(id, plan) {
+        let later = plan.is_empty() || (finished && self.lets_others_go_before(id));
+        if !later && !self.must_touch(id, plan) {
             self.run_wave(id, plan);
         }
         if self.lane_mut(id).is_some_and(|lane| lane.unsaved) {

@@ -26,6 +26,12 @@ impl Machine {
         }
         let shard = self.shard_mut(&id.cluster);
         shard.requests = shard.requests.saturating_sub(1);
+        if shard.requests == 0 {
+            let patient = std::mem::take(&mut shard.patient);
+            let lane = |context| LaneId { cluster: id.cluster.clone(), context };
+            self.ready.extend(patient.into_iter().map(lane));
+        }
+        let shard = self.shard_mut(&id.cluster);
         let room = shard.requests + 1 == self.options.cluster_requests_max;
         let Some(lane) = self.lane_mut(&id) else { return };
         lane.call_ended(&step_key(&step));

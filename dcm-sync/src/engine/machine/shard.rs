@@ -1,6 +1,6 @@
 //! One cluster with all its lanes: who owns it, how it is reached, what is known of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
@@ -35,6 +35,8 @@ pub(super) struct Shard {
     pub objects: BTreeMap<ContextId, Objects>,
     pub bucket: Bucket,
     pub requests: usize,
+    /// Lanes that are woken when no request is under way.
+    pub patient: BTreeSet<ContextId>,
     /// The cluster asked for fewer requests until then.
     pub hold_until: Option<Timestamp>,
     /// Boxed, like shards: a map has room for eleven of them even when there is one.
@@ -82,6 +84,7 @@ impl Shard {
             objects: BTreeMap::new(),
             bucket,
             requests: 0,
+            patient: BTreeSet::new(),
             hold_until: None,
             lanes: BTreeMap::new(),
         }

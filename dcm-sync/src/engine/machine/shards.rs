@@ -275,6 +275,7 @@ impl Machine {
         shard.watches.clear();
         shard.objects.clear();
         shard.requests = 0;
+        shard.patient.clear();
         for lane in shard.lanes.values_mut() {
             lane.interrupt();
         }

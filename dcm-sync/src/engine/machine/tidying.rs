@@ -12,12 +12,16 @@ use super::lane::{Lane, signing_requests};
 use super::shard::Shard;
 use super::timers::Alarm;
 use super::{Context, Machine};
+use crate::engine::io::LaneId;
 
 /// After so many failures no worker takes, or keeps, a cluster just for this: one that has it anyway tries on.
 pub(super) const TRIES_MAX: u32 = 3;
 
 /// How long a stop waits for it: some requests, and the budget for them. What is left then is done by the next worker.
 const STOP_LIMIT: Duration = Duration::from_secs(3);
+
+/// How long answered requests stay at most while other work on their cluster goes before.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Machine {
     pub(super) fn stop(&mut self) {
@@ -30,6 +34,20 @@ impl Machine {
         let in_time = self.stopping.is_none_or(|until| self.now < until);
         let done = lane.record.is_at(context.wanted(cluster)) && !context.root.paused;
         in_time && done && lane.record.untidy && lane.errors.is_empty()
+    }
+
+    /// True when a lane leaves its answered requests for now, since others wait for the cluster's work and nobody waits
+    /// for this. It is woken when nothing is under way there, or after a bound.
+    pub(super) fn lets_others_go_before(&mut self, id: &LaneId) -> bool {
+        let Some(shard) = self.shards.get_mut(&id.cluster) else { return false };
+        let Some(lane) = shard.lanes.get(&id.context) else { return false };
+        let until = lane.record.since + PATIENCE;
+        if self.stopping.is_some() || shard.requests == 0 || self.now >= until {
+            return false;
+        }
+        shard.patient.insert(id.context.clone());
+        self.timers.set(until, Alarm::Lane(id.clone()));
+        true
     }
 
     /// True while some lane of a cluster that is reached is being tidied up.
