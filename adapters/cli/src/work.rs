@@ -58,15 +58,15 @@ pub(crate) async fn bring_about(
 ) -> anyhow::Result<End> {
     let progress = Mutex::new(Progress::new(worked.len()));
     let mut own = None;
-    let end = tokio::select! {
+    let mut end = tokio::select! {
         biased;
         settled = settle_all(session, worked, &progress) => settled,
         failed = keep_working(session, worked, &mut own) => Err(failed),
         signal = interrupted() => signal.map(|()| End::Interrupted),
         () = tokio::time::sleep(timeout) => Ok(End::TimedOut),
     };
-    if matches!(end, Ok(End::Done | End::Stuck)) {
-        tidy_up(session, worked, &mut own).await?;
+    if let Ok(settled @ (End::Done | End::Stuck)) = end {
+        end = tidy_up(session, worked, &mut own).await.map(|()| settled);
     }
     if let Some(engine) = own {
         // What is still under way then ends with this process; whoever comes next sees what became of it.
