@@ -236,17 +236,17 @@ async fn a_namespace_with_contents_is_kept_and_given_up_and_the_command_counts_t
     let ran = installation.terminate("kept");
     assert!(ran.code == 0 && ran.out.contains("terminated  3/3"), "{ran:#?}");
     for (count, cluster) in installation.clusters().iter().enumerate() {
-        let said = format!(
-            "{}: Namespace kept has-contents: kept: it holds {count} objects of others",
-            registered(cluster)
-        );
+        let message = format!("kept: it holds {count} objects of others");
+        let said = format!("{}: Namespace kept has-contents: {message}", registered(cluster));
         let kept = namespace(cluster, "kept").await;
         assert_eq!((ran.err.contains(&said), kept.is_some()), (count > 0, count > 0), "{}", ran.err);
         assert_eq!(ours(cluster, "kept").await, Vec::<String>::new());
         let Some(kept) = kept else { continue };
         assert_eq!(traces(&kept), Vec::<String>::new());
         let object = &installation.lane("kept", cluster)["objects"][0];
-        assert_eq!((&object["state"], &object["cause"]["reason"]), (&"kept".into(), &"has-contents".into()));
+        let (state, cause) = (&object["state"], &object["cause"]);
+        assert_eq!((state, &cause["reason"]), (&"kept".into(), &"has-contents".into()));
+        assert_eq!(cause["message"], message);
         let tenants = kubectl(cluster, &["get", "configmaps", "-n", "kept", "-o", "name"]);
         assert_eq!(tenants.matches("configmap/tenants-").count(), count, "{tenants}");
     }
