@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use dcm_core::app_context::{Request, TokenRequest};
 use dcm_core::port::store::{
-    self, BatchError, Capabilities, Entry, Page, PageRequest, Path, Prefix, Store, Version, Write,
+    self, BatchError, Capabilities, Entry, Page, PageRequest, Path, Prefix, Store, StoreExt as _, Version,
+    Write,
 };
 use dcm_core::port::synchronizer::Synchronizer as _;
 use dcm_sync::sim::{Verb, cluster_id};
@@ -17,39 +19,66 @@ use crate::fixture::*;
 /// How long a write to a slow store takes: much longer than a request to a cluster.
 const SLOW: Duration = Duration::from_millis(50);
 
-/// A store whose writes take their time.
-struct SlowStore(Arc<dyn Store>);
+/// A store whose writes take their time, with what happens to the records of lanes.
+struct SlowStore {
+    store: Arc<dyn Store>,
+    slowness: Duration,
+    lanes: Arc<Lanes>,
+}
+
+/// What happens to the records of lanes.
+#[derive(Default)]
+struct Lanes {
+    writes: AtomicU64,
+    /// How many of the next reads fail.
+    failing_reads: AtomicU64,
+}
+
+fn is_of_lane(path: &Path) -> bool {
+    path.as_str().contains("lanes/")
+}
 
 #[async_trait]
 impl Store for SlowStore {
     fn capabilities(&self) -> Capabilities {
-        self.0.capabilities()
+        self.store.capabilities()
     }
 
     async fn get(&self, path: &Path) -> Result<Option<Entry>, store::Error> {
-        self.0.get(path).await
+        let fails = is_of_lane(path)
+            && self
+                .lanes
+                .failing_reads
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
+                .is_ok();
+        if fails {
+            return Err(store::Error::Unavailable { source: Arc::new(std::io::Error::other("on purpose")) });
+        }
+        self.store.get(path).await
     }
 
     async fn list(&self, prefix: &Prefix, page: &PageRequest) -> Result<Page, store::Error> {
-        self.0.list(prefix, page).await
+        self.store.list(prefix, page).await
     }
 
     async fn write(&self, batch: &[Write]) -> Result<Vec<Version>, BatchError> {
-        tokio::time::sleep(SLOW).await;
-        let written = self.0.write(batch).await;
-        tokio::time::sleep(SLOW).await;
+        let lanes = batch.iter().filter(|write| is_of_lane(write.path())).count();
+        self.lanes.writes.fetch_add(lanes as u64, Ordering::Relaxed);
+        tokio::time::sleep(self.slowness).await;
+        let written = self.store.write(batch).await;
+        tokio::time::sleep(self.slowness).await;
         written
     }
 
     async fn watch(&self, prefix: &Prefix) -> Result<store::Watch, store::Error> {
-        self.0.watch(prefix).await
+        self.store.watch(prefix).await
     }
 }
 
-fn slow_world() -> World {
-    let mut world = World::new(1);
-    world.store = Arc::new(SlowStore(world.store.clone()));
-    world
+fn world_with(slowness: Duration) -> (World, Arc<Lanes>) {
+    let (mut world, lanes) = (World::new(1), Arc::new(Lanes::default()));
+    world.store = Arc::new(SlowStore { store: world.store.clone(), slowness, lanes: lanes.clone() });
+    (world, lanes)
 }
 
 fn token(name: &str) -> dcm_core::app_context::Step {
@@ -63,8 +92,23 @@ fn tokens_issued(world: &World) -> u64 {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_lane_is_stored_four_times_on_its_way() {
+    let (world, lanes) = world_with(Duration::ZERO);
+    let engine = world.engine();
+    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+    done(&engine, &context_id()).await;
+    assert_eq!(
+        lanes.writes.load(Ordering::Relaxed),
+        3,
+        "before the first request, with the token, and at the end"
+    );
+    engine.contexts().wait_until_tidy(&context_id()).await.unwrap();
+    assert_eq!(lanes.writes.load(Ordering::Relaxed), 4, "when the answered request is cleared away");
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_is_issued_while_another_result_is_being_stored_is_stored_too() {
-    let world = slow_world();
+    let (world, _) = world_with(SLOW);
     let engine = world.engine();
     let steps = steps().into_iter().chain([token("second"), token("third")]).collect();
     engine.contexts().apply(&context(steps, [1])).await.unwrap();
@@ -77,7 +121,7 @@ async fn what_is_issued_while_another_result_is_being_stored_is_stored_too() {
 
 #[tokio::test(start_paused = true)]
 async fn a_token_that_is_answered_while_the_engine_stops_is_stored() {
-    let world = slow_world();
+    let (world, _) = world_with(SLOW);
     let engine = world.engine();
     engine.contexts().apply(&context(steps(), [1])).await.unwrap();
     let issued = async {
@@ -93,4 +137,27 @@ async fn a_token_that_is_answered_while_the_engine_stops_is_stored() {
     let engine = world.engine();
     done(&engine, &context_id()).await;
     assert_eq!(tokens_issued(&world), 1, "the token was asked for again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lane_that_somebody_else_wrote_is_read_until_that_succeeds() {
+    let (world, lanes) = world_with(SLOW);
+    let engine = world.engine();
+    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+    let everything = Prefix::everything();
+    let lane = async {
+        loop {
+            let entries = world.store.list_all(&everything).await.unwrap();
+            match entries.into_iter().find(|entry| is_of_lane(&entry.path)) {
+                Some(lane) => break lane,
+                None => tokio::time::sleep(Duration::from_millis(1)).await,
+            }
+        }
+    };
+    let lane = tokio::time::timeout(SOON, lane).await.unwrap();
+    lanes.failing_reads.store(3, Ordering::Relaxed);
+    let again = Write::Update { path: lane.path, version: lane.version, document: lane.document };
+    world.store.write_one(again).await.unwrap();
+    done(&engine, &context_id()).await;
+    assert_eq!(lanes.failing_reads.load(Ordering::Relaxed), 0, "the engine had to read it");
 }

@@ -31,7 +31,7 @@ impl Machine {
     /// Takes a lane as far as it goes without waiting.
     pub(super) fn advance(&mut self, id: &LaneId) {
         match self.gate(id) {
-            Gate::Shut => self.save_results(id),
+            Gate::Shut => self.rest(id),
             Gate::Hindered(cause) => self.hinder(id, cause),
             Gate::Open => {
                 if let Some((plan, wanted)) = self.plan(id) {
@@ -114,11 +114,11 @@ impl Machine {
         } else if !(wanted.is_none() && self.must_look_again(id)) {
             self.finish(id, wanted, plan.is_empty());
         }
-        let later = plan.is_empty() || (finished && self.lets_others_go_before(id));
-        if !later && !self.must_touch(id, plan) {
-            self.run_wave(id, plan);
-        }
-        if self.lane_mut(id).is_some_and(|lane| lane.unsaved) {
+        let unsaved = self.lane_mut(id).is_some_and(|lane| lane.unsaved);
+        // Until a result is stored, the request stays that it can be had from again.
+        let later = plan.is_empty() || (finished && (unsaved || self.lets_others_go_before(id)));
+        let again = !later && !self.must_touch(id, plan) && self.run_wave(id, plan);
+        if !again && self.lane_mut(id).is_some_and(|lane| lane.unsaved) {
             self.save(id);
         }
     }
@@ -246,10 +246,22 @@ impl Machine {
         }
     }
 
-    /// A result is stored as soon as it is there, whatever keeps the lane from going on.
-    fn save_results(&mut self, id: &LaneId) {
-        if self.lane_mut(id).is_some_and(|lane| !lane.outcomes.is_empty() && lane.unsaved) {
+    /// The lane can't go on now. A result is stored as soon as it is there all the same; and whoever woke the lane too
+    /// early may have come in place of the alarm that it waits for.
+    fn rest(&mut self, id: &LaneId) {
+        let now = self.now;
+        let Some(lane) = self.lane_mut(id) else { return };
+        let has_results = !lane.outcomes.is_empty() && lane.unsaved;
+        if let Some(at) = lane.retry_at.filter(|at| *at > now) {
+            self.timers.set(at, Alarm::Lane(id.clone()));
+        }
+        if has_results {
             self.save(id);
+        }
+        // What another worker wrote could not be read the last time.
+        let unread = self.lane_mut(id).is_some_and(|lane| lane.stale && !lane.loading);
+        if unread && self.shards.get(&id.cluster).is_some_and(|shard| self.owns(shard)) {
+            self.reload_lane(id);
         }
     }
 

@@ -21,12 +21,17 @@ use crate::record::{Outcome, SCHEMA};
 /// A request that is under way longer than this hangs, and counts no more for the limit over all clusters.
 const YOUNG: std::time::Duration = std::time::Duration::from_secs(2);
 
+/// A signer that answers within this time is not worth a word in the status, which is a write to the store.
+const SIGNER_PROMPT: std::time::Duration = std::time::Duration::from_secs(1);
+
 /// What became of a step when it was run.
 enum Run {
-    /// Nothing was sent; the lane is to be planned again.
+    /// Nothing was sent; the lane is to be planned again, once its record is stored if that changed.
     Changed,
-    /// A request is under way.
-    Sent,
+    /// A result was taken; it is stored with what follows from it.
+    Collected,
+    /// Something is under way on the cluster, and there is nothing to tell yet.
+    UnderWay,
     /// It has to wait for budget.
     Starved,
     /// It waits, or can't go on, for this cause.
@@ -43,9 +48,10 @@ pub(super) fn step_key(step: &Step) -> StepKey {
 }
 
 impl Machine {
-    pub(super) fn run_wave(&mut self, id: &LaneId, plan: &Plan) {
+    /// Runs what may run now. The lane's record is stored next, but when the answer is true: then it is planned again first.
+    pub(super) fn run_wave(&mut self, id: &LaneId, plan: &Plan) -> bool {
         let mut causes = Vec::new();
-        let mut changed = false;
+        let (mut changed, mut collected) = (false, false);
         let mut starved = false;
         for step in plan.runnable() {
             let key = step_key(step);
@@ -55,20 +61,23 @@ impl Machine {
             }
             match self.run(id, step) {
                 Run::Changed => changed = true,
-                Run::Sent => {}
+                Run::Collected => collected = true,
+                Run::UnderWay => {}
                 Run::Starved => starved = true,
                 Run::Waits(cause) => causes.push(cause),
             }
         }
-        let Some(lane) = self.lane_mut(id) else { return };
+        let Some(lane) = self.lane_mut(id) else { return false };
         lane.starved = starved;
         lane.eager = false;
         let errors = lane.errors.values().cloned();
         causes.extend(errors);
         self.set_causes(id, causes);
-        if changed && !self.lane_mut(id).is_some_and(|lane| lane.unsaved) {
+        let again = collected && !changed;
+        if again || (changed && !self.lane_mut(id).is_some_and(|lane| lane.unsaved)) {
             self.ready.insert(id.clone());
         }
+        again
     }
 
     fn run(&mut self, id: &LaneId, step: &Step) -> Run {
@@ -112,7 +121,7 @@ impl Machine {
             return Run::Waits(cause(Reason::Invalid, message, step));
         };
         self.issued(id, name, Issued::Certificate { pem: pem.into() });
-        Run::Changed
+        Run::Collected
     }
 
     /// Keeps a result until it is stored together with the lane's record.
@@ -129,6 +138,10 @@ impl Machine {
         let (now, limit) = (self.now, self.options.signer_limit);
         let Some(lane) = self.lane_mut(id) else { return Run::Changed };
         let since = *lane.signer_since.get_or_insert(now);
+        if now < since + SIGNER_PROMPT {
+            self.timers.set(since + SIGNER_PROMPT, Alarm::Lane(id.clone()));
+            return Run::UnderWay;
+        }
         if now < since + limit {
             self.timers.set(since + limit, Alarm::Lane(id.clone()));
             return Run::Waits(cause(Reason::Waiting, "approved; the signer has not issued yet", step));
@@ -150,7 +163,7 @@ impl Machine {
             return Run::Waits(cause(Reason::Invalid, "it can't be put into a request", &step));
         };
         self.send_request(id, step, call, request);
-        Run::Sent
+        Run::UnderWay
     }
 
     pub(super) fn send_request(&mut self, id: &LaneId, step: Step, call: Call, request: Request) {
