@@ -89,6 +89,18 @@ impl<'a> Installation<'a> {
         command.arg("serve").stdin(Stdio::null()).stderr(Stdio::null());
         Worker(command.spawn().unwrap())
     }
+
+    /// A worker to which a document is handed over: no other process works on it.
+    pub(crate) async fn served(&self, document: &Value) -> Worker {
+        let worker = self.serve();
+        until("a worker that serves the store", async || {
+            let arguments = ["apply", "--no-wait", "-f", "-"];
+            let ran = self.person.run_with_input(&arguments, &document.to_string());
+            (!ran.err.contains("no worker serves this store")).then_some(())
+        })
+        .await;
+        worker
+    }
 }
 
 /// The name under which a cluster is registered.
@@ -96,7 +108,7 @@ pub(crate) fn registered(cluster: &Cluster) -> String {
     format!("real/{}", cluster.name())
 }
 
-/// A running `dcm serve`; asked to end when it is dropped.
+/// A running `dcm serve`; it ends when it is dropped.
 pub(crate) struct Worker(Child);
 
 impl Worker {

@@ -29,7 +29,7 @@ impl Installation<'_> {
         clusters.map(of).collect()
     }
 
-    /// The answered writes since then, for each cluster: verb, resource and name, in order.
+    /// The answered writes since then, for each cluster: verb, resource and name, sorted.
     pub(crate) fn writes(&self, since: &Moment) -> Vec<Vec<String>> {
         let write = |event: &&AuditEvent| {
             event.stage == Stage::ResponseComplete && !READS.contains(&&*event.verb) && !event.dry_run
