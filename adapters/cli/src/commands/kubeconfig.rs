@@ -61,9 +61,7 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
 fn kubeconfig_of(access: &Access, reference: Option<&ReferenceName>) -> anyhow::Result<Kubeconfig> {
     match reference {
         // The service gives nothing only with the reason, as an error.
-        Some(reference) => {
-            access.for_cluster(reference).context("there is no credential for this reference")
-        }
+        Some(reference) => access.for_cluster(reference).context("there is no credential for this reference"),
         None => Ok(access.for_all_clusters()),
     }
 }
