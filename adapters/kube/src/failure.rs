@@ -153,7 +153,10 @@ pub(crate) fn error_of_client(error: kube::Error) -> Failure {
         kube::Error::Service(below) if below.is::<kube::client::AuthError>() => credential_failed().into(),
         kube::Error::Service(below) => Error::Unreachable { source: Arc::from(below) }.into(),
         kube::Error::InferKubeconfig(error) => unusable(kubeconfig_rule(&error)).into(),
-        kube::Error::RustlsTls(_) => unusable("its certificates or its key can't be used for TLS").into(),
+        kube::Error::RustlsTls(_) => {
+            unusable("clusters[].cluster, users[].user: the certificates or the key can't be used for TLS")
+                .into()
+        }
         kube::Error::SerdeError(error) => unreadable(&error).into(),
         other => Error::Unreachable { source: Arc::new(other) }.into(),
     }
@@ -166,7 +169,7 @@ pub(crate) fn unreadable(error: &serde_json::Error) -> Error {
 }
 
 fn credential_failed() -> Error {
-    unusable("the program or file that it takes its credential from failed")
+    unusable("users[].user: the program or file that it takes the credential from failed")
 }
 
 pub(crate) fn unusable(reason: &str) -> Error {

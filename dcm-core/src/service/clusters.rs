@@ -204,7 +204,11 @@ impl RegisteredClusters {
         Ok(clouds)
     }
 
-    fn check(&self, registration: &Registration) -> Result<(), Refusals> {
+    /// Checks what is to be registered, without asking anybody.
+    ///
+    /// # Errors
+    /// [`Refusals`], of which none shows the kubeconfig's content.
+    pub fn check(&self, registration: &Registration) -> Result<(), Refusals> {
         let mut refusals = Vec::new();
         let mut checks = Checks::default();
         check_labels(&registration.labels, &Path::root().field("labels"), &mut checks);
