@@ -147,6 +147,7 @@ impl Running {
         }
     }
 
+    /// Sends the signal, and gives the name and all that was said.
     fn end(mut self, signal: &str) -> (String, String) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
@@ -155,6 +156,15 @@ impl Running {
             self.said.push_str(&line);
             self.said.push('\n');
         }
-        (self.name, self.said)
+        (std::mem::take(&mut self.name), std::mem::take(&mut self.said))
+    }
+}
+
+impl Drop for Running {
+    /// It ends with the test, however that ends.
+    fn drop(&mut self) {
+        // Nothing is left to do for one that has ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
