@@ -7,7 +7,7 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
 use rustls::{Error, RootCertStore};
-use secrecy::ExposeSecret as _;
+use secrecy::ExposeSecret;
 
 use crate::kubeconfig::Refusal;
 
@@ -34,7 +34,7 @@ pub(crate) fn check_authorities(cluster: &Cluster) -> Result<(), Refusal> {
 /// Refuses a certificate and a key that are none, or don't belong together. One that is in a file is not looked at.
 pub(crate) fn check_identity(user: &AuthInfo) -> Result<(), Refusal> {
     let certificate = given(user.client_certificate_data.as_deref());
-    let key = given(user.client_key_data.as_ref().map(|key| key.expose_secret()));
+    let key = given(user.client_key_data.as_ref().map(ExposeSecret::expose_secret));
     let chain = certificate.map(|data| certificates(data, CERTIFICATE)).transpose()?;
     let key = key.map(private_key).transpose()?;
     match (chain, key) {

@@ -283,11 +283,11 @@ mod tests {
 
     #[test]
     fn what_a_credential_program_said_is_not_passed_on() {
-        let said = kube::client::AuthError::AuthExec("hunter2".into());
+        let said = AuthError::AuthExec("hunter2".into());
         let error = Error::from(error_of_client(kube::Error::Service(Box::new(said))));
         assert!(matches!(error, Error::Kubeconfig { .. }));
         assert!(!format!("{error:?}").contains("hunter2"));
-        let said = kube::client::AuthError::AuthExec("hunter2".into());
+        let said = AuthError::AuthExec("hunter2".into());
         let error = Error::from(error_of_client(kube::Error::Auth(said)));
         assert!(!format!("{error:?}").contains("hunter2"));
     }
