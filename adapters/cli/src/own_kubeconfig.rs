@@ -62,14 +62,7 @@ fn single(
     folder: &Path,
     read_file: ReadFile<'_>,
 ) -> Result<Secret, String> {
-    let options = serde_saphyr::options! { with_snippet: false };
-    let root: Value = serde_saphyr::from_str_with_options(text.expose(), options).map_err(|error| {
-        let (line, column) = error.location().map_or((1, 1), |place| (place.line(), place.column()));
-        format!("line {line}, column {column}: it must be one well-formed YAML or JSON document")
-    })?;
-    if !root.is_object() && !root.is_null() {
-        return Err("it must be a mapping, with clusters, contexts and users".to_owned());
-    }
+    let root = parse(text)?;
     let at = if context.is_some() { "--context" } else { "current-context" };
     let wanted = context.or_else(|| root["current-context"].as_str()).filter(|name| !name.is_empty());
     let wanted = wanted.ok_or("current-context: must name a context, or say --context")?;
@@ -99,6 +92,20 @@ fn single(
         "users": [{"name": "registered", "user": user}],
     });
     Ok(Secret::new(kubeconfig.to_string()))
+}
+
+/// The whole kubeconfig. An empty one is one without anything in it.
+fn parse(text: &Secret) -> Result<Value, String> {
+    let options = serde_saphyr::options! { with_snippet: false };
+    let root: Value = serde_saphyr::from_str_with_options(text.expose(), options).map_err(|error| {
+        let (line, column) = error.location().map_or((1, 1), |place| (place.line(), place.column()));
+        format!("line {line}, column {column}: it must be one well-formed YAML or JSON document")
+    })?;
+    if root.is_object() || root.is_null() {
+        Ok(root)
+    } else {
+        Err("it must be a mapping, with clusters, contexts and users".to_owned())
+    }
 }
 
 /// The content of the one entry of a list that has the name, which stands at a place.

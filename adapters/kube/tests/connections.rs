@@ -235,10 +235,15 @@ async fn what_can_not_be_used_for_tls_is_refused_by_place() {
         let said = refusal(&format!("users: [{{name: u, user: {{{user}}}}}]"), "").await;
         assert_eq!(said, format!("unusable kubeconfig: users[].user.{expected}"));
     }
-    for authority in ["hunter2!", "aGk=", &broken, &key] {
-        let said =
-            refusal("users: [{name: u, user: {}}]", &format!(", certificate-authority-data: '{authority}'"))
-                .await;
+}
+
+#[tokio::test]
+async fn authorities_that_are_none_are_refused_by_place() {
+    for authority in
+        ["hunter2!", "aGk=", &STANDARD.encode(pem("CERTIFICATE")), &STANDARD.encode(pem("PRIVATE KEY"))]
+    {
+        let cluster = format!(", certificate-authority-data: '{authority}'");
+        let said = refusal("users: [{name: u, user: {}}]", &cluster).await;
         let expected = "certificate-authority-data: must be base64 of certificates in PEM";
         assert_eq!(said, format!("unusable kubeconfig: clusters[].cluster.{expected}"));
     }

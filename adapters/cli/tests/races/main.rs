@@ -39,3 +39,13 @@ fn label(cluster: &Cluster, namespace: &str, label: &str) -> String {
     let escaped = label.replace('.', r"\.");
     asked(cluster, &format!("get namespace {namespace} -o jsonpath={{.metadata.labels.{escaped}}}"))
 }
+
+/// What was made for any of these clouds, of the kinds that are rendered.
+fn made_for(cluster: &Cluster, clouds: &[String]) -> String {
+    let kinds = "namespaces,serviceaccounts,limitranges,roles,rolebindings,resourcequotas";
+    let mut command = cluster.kubectl();
+    let label = format!("dcm.internal/logical-cloud in ({})", clouds.join(","));
+    let output = command.args(["get", kinds, "-A", "-o", "name", "-l", &label]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}

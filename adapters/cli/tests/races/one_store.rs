@@ -1,11 +1,9 @@
 //! Two clouds want one namespace of one cluster, on one store.
 
-use dcm_testenv::Cluster;
-
 use crate::at_once::{at_once, winner};
 use crate::common::User;
 use crate::serving::Serving;
-use crate::{environment, label, register};
+use crate::{environment, label, made_for, register};
 
 const ROUNDS: usize = 100;
 
@@ -47,16 +45,6 @@ fn meet(user: &User, round: usize) -> usize {
     let status: serde_json::Value = serde_json::from_str(&status).unwrap();
     assert_eq!(status["state"], "created", "round {round}: {status:#}");
     winner
-}
-
-/// What was made for any of these clouds, of the kinds that are rendered.
-fn made_for(cluster: &Cluster, clouds: &[String]) -> String {
-    let kinds = "namespaces,serviceaccounts,limitranges,roles,rolebindings,resourcequotas";
-    let mut command = cluster.kubectl();
-    let label = format!("dcm.internal/logical-cloud in ({})", clouds.join(","));
-    let output = command.args(["get", kinds, "-A", "-o", "name", "-l", &label]).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
