@@ -18,7 +18,7 @@ const QUALIFIED_NAME: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0
 /// Labels of a namespace that are not the document's to say.
 const OWN_LABEL: &str = r"^(dcm\.internal/|kubernetes\.io/metadata\.name$)";
 const API_GROUP: &str = r"^(\*|[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$";
-const RESOURCE: &str = r"^(\*|[-a-z0-9.]+)(/(\*|[-a-z0-9.]+(/[-a-z0-9.]+)*))?$";
+const RESOURCE: &str = r"^(\*|[-a-z0-9.]+)(/[-a-z0-9.]+)?$";
 const OBJECT_NAME: &str = "^[!-.0-~]+$";
 const VERB: &str = r"^(\*|[-a-z0-9.]+)$";
 const QUANTITY: &str = r"^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?$";

@@ -143,7 +143,7 @@ impl Item {
     fn rule(self) -> &'static str {
         match self {
             Self::ApiGroup => "must be empty (the core group), a DNS subdomain such as apps, or *",
-            Self::Resource => "must be a resource in lower case such as pods or pods/log, or *",
+            Self::Resource => "must be a resource in lower case such as pods, pods/log or */scale, or *",
             Self::Name => {
                 "must be an object's name: not empty, no '/' and no white space, at most 253 characters"
             }
@@ -163,8 +163,8 @@ impl Item {
                 Self::Resource => {
                     let (resource, below) =
                         text.split_once('/').map_or((text, None), |(one, two)| (one, Some(two)));
-                    (resource == "*" || lower(resource))
-                        && below.is_none_or(|below| below == "*" || below.split('/').all(lower))
+                    // RBAC knows no star for subresources, and none below another: that would permit nothing.
+                    (resource == "*" || lower(resource)) && below.is_none_or(lower)
                 }
                 Self::Name => !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic() && c != '/'),
                 Self::Verb => text == "*" || lower(text),
@@ -254,7 +254,9 @@ mod tests {
     #[test]
     fn what_rbac_cannot_mean_is_refused_at_its_entry() {
         let bad = PermissionDraft {
-            resources: vec!["Pods".into(), "pods/log".into(), "*/scale".into(), "a b".into()],
+            resources: ["Pods", "pods/log", "*/scale", "a b", "pods/*", "*/*", "pods/log/tail"]
+                .map(String::from)
+                .into(),
             verbs: vec!["GET".into(), "*".into()],
             api_groups: vec!["*".into(), "/v1".into()],
             non_resource_urls: vec!["/healthz".into()],
@@ -262,7 +264,16 @@ mod tests {
         };
         assert_eq!(
             paths(bad),
-            ["nonResourceURLs", "apiGroups[1]", "resources[0]", "resources[3]", "verbs[0]"]
+            [
+                "nonResourceURLs",
+                "apiGroups[1]",
+                "resources[0]",
+                "resources[3]",
+                "resources[4]",
+                "resources[5]",
+                "resources[6]",
+                "verbs[0]"
+            ]
         );
     }
 

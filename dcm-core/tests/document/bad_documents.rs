@@ -866,15 +866,16 @@ fn permissions() -> Vec<BadDocument> {
         bad(
             "groups, resources, names and verbs that are none",
             spec(
-                "permissions:\n  - {name: a, apiGroups: [/v1], resources: [Pods, pods/], resourceNames: [a/b], verbs: [GET]}",
+                "permissions:\n  - {name: a, apiGroups: [/v1], resources: [Pods, pods/, pods/*], resourceNames: [a/b], verbs: [GET]}",
             ),
             Schema,
             &[
                 r#"document 1, line 7, column 27: spec.permissions[0].apiGroups[0]: must be empty (the core group), a DNS subdomain such as apps, or * (found "/v1")"#,
-                r#"document 1, line 7, column 45: spec.permissions[0].resources[0]: must be a resource in lower case such as pods or pods/log, or * (found "Pods")"#,
-                r#"document 1, line 7, column 51: spec.permissions[0].resources[1]: must be a resource in lower case such as pods or pods/log, or * (found "pods/")"#,
-                r#"document 1, line 7, column 75: spec.permissions[0].resourceNames[0]: must be an object's name: not empty, no '/' and no white space, at most 253 characters (found "a/b")"#,
-                r#"document 1, line 7, column 89: spec.permissions[0].verbs[0]: must be a verb in lower case such as get, or * (found "GET")"#,
+                r#"document 1, line 7, column 45: spec.permissions[0].resources[0]: must be a resource in lower case such as pods, pods/log or */scale, or * (found "Pods")"#,
+                r#"document 1, line 7, column 51: spec.permissions[0].resources[1]: must be a resource in lower case such as pods, pods/log or */scale, or * (found "pods/")"#,
+                r#"document 1, line 7, column 58: spec.permissions[0].resources[2]: must be a resource in lower case such as pods, pods/log or */scale, or * (found "pods/*")"#,
+                r#"document 1, line 7, column 83: spec.permissions[0].resourceNames[0]: must be an object's name: not empty, no '/' and no white space, at most 253 characters (found "a/b")"#,
+                r#"document 1, line 7, column 97: spec.permissions[0].verbs[0]: must be a verb in lower case such as get, or * (found "GET")"#,
             ],
         ),
         bad(
