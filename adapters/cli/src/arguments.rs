@@ -66,6 +66,10 @@ pub(crate) enum Command {
     /// Gives a user's kubeconfig.
     Kubeconfig(kubeconfig::Arguments),
     /// Shows the subject that a user's own certificate request must have.
+    ///
+    /// A user who brings a request keeps the private key: it is never in our hands. The subject holds the identity of the
+    /// logical cloud, so: apply the document without this user, ask for the subject, make the request, put user and
+    /// request (spec.users[].csr) into the document, and apply it again.
     Subject(subject::Arguments),
     /// Takes a logical cloud off its clusters. Its document stays.
     Terminate(terminate::Arguments),

@@ -29,7 +29,7 @@ pub(crate) fn read(file: Option<&Path>, context: Option<&str>) -> anyhow::Result
     let unreadable = || format!("{} can't be read", file.display());
     let size = std::fs::metadata(&file).with_context(unreadable)?.len();
     if usize::try_from(size).map_or(true, |size| size > KUBECONFIG_BYTES_MAX) {
-        return Err(refuse(&file, "it is too large"));
+        return Err(refuse(&file, "it must be at most 8 MiB"));
     }
     let text = Secret::new(std::fs::read_to_string(&file).with_context(unreadable)?);
     let folder = std::path::absolute(&file).with_context(unreadable)?;
@@ -62,22 +62,23 @@ fn single(
     folder: &Path,
     read_file: ReadFile<'_>,
 ) -> Result<Secret, String> {
-    let options = serde_saphyr::options! { with_snippet: false };
-    let root: Value = serde_saphyr::from_str_with_options(text.expose(), options).map_err(|error| {
-        let (line, column) = error.location().map_or((1, 1), |place| (place.line(), place.column()));
-        format!("line {line}, column {column}: it must be one well-formed YAML or JSON document")
-    })?;
+    let root = parse(text)?;
+    let at = if context.is_some() { "--context" } else { "current-context" };
     let wanted = context.or_else(|| root["current-context"].as_str()).filter(|name| !name.is_empty());
-    let wanted = wanted.ok_or("current-context must name a context, or say --context")?;
-    let context = entry(&root, "contexts", "context", wanted)?;
-    let mut cluster = entry(&root, "clusters", "cluster", context["cluster"].as_str().unwrap_or_default())?;
-    let user_name = context["user"].as_str().unwrap_or_default();
-    let mut user = if user_name.is_empty() { Map::new() } else { entry(&root, "users", "user", user_name)? };
+    let wanted = wanted.ok_or("current-context: must name a context, or say --context")?;
+    let context = entry(&root, at, "contexts", "context", wanted)?;
+    let cluster_name = context.get("cluster").and_then(Value::as_str).unwrap_or_default();
+    let mut cluster = entry(&root, "contexts[].context.cluster", "clusters", "cluster", cluster_name)?;
+    let user_name = context.get("user").and_then(Value::as_str).unwrap_or_default();
+    let mut user = match user_name {
+        "" => Map::new(),
+        name => entry(&root, "contexts[].context.user", "users", "user", name)?,
+    };
     for member in CLUSTER_FILES {
-        embed(&mut cluster, member, read_file)?;
+        embed(&mut cluster, "clusters[].cluster", member, read_file)?;
     }
     for member in USER_FILES {
-        embed(&mut user, member, read_file)?;
+        embed(&mut user, "users[].user", member, read_file)?;
     }
     make_absolute(&mut user, folder);
     let context =
@@ -93,25 +94,55 @@ fn single(
     Ok(Secret::new(kubeconfig.to_string()))
 }
 
-/// The content of the one entry of a list that has the name.
-fn entry(root: &Value, list: &str, content: &str, name: &str) -> Result<Map<String, Value>, String> {
+/// The whole kubeconfig. An empty one is one without anything in it.
+fn parse(text: &Secret) -> Result<Value, String> {
+    let options = serde_saphyr::options! { with_snippet: false };
+    let root: Value = serde_saphyr::from_str_with_options(text.expose(), options).map_err(|error| {
+        let (line, column) = error.location().map_or((1, 1), |place| (place.line(), place.column()));
+        format!("line {line}, column {column}: it must be one well-formed YAML or JSON document")
+    })?;
+    if root.is_object() || root.is_null() {
+        Ok(root)
+    } else {
+        Err("it must be a mapping, with clusters, contexts and users".to_owned())
+    }
+}
+
+/// The content of the one entry of a list that has the name, which stands at a place.
+fn entry(
+    root: &Value,
+    at: &str,
+    list: &str,
+    content: &str,
+    name: &str,
+) -> Result<Map<String, Value>, String> {
     let mut found = root[list].as_array().into_iter().flatten().filter(|entry| entry["name"] == name);
     match (found.next(), found.next()) {
-        (Some(entry), None) => {
-            entry[content].as_object().cloned().ok_or_else(|| format!("{list}[].{content} must be a mapping"))
+        (Some(entry), None) => entry[content]
+            .as_object()
+            .cloned()
+            .ok_or_else(|| format!("{list}[].{content}: must be a mapping")),
+        (found, _) => {
+            let many = if found.is_some() { "more than one entry" } else { "no entry" };
+            Err(format!("{at}: {list} has {many} {name:?}"))
         }
-        _ => Err(format!("{list} must have exactly one entry {name:?}")),
     }
 }
 
 /// Puts a file's content in the place of its path. Where there is content already, that counts, as for kubectl.
-fn embed(map: &mut Map<String, Value>, member: &str, read_file: ReadFile<'_>) -> Result<(), String> {
+fn embed(
+    map: &mut Map<String, Value>,
+    at: &str,
+    member: &str,
+    read_file: ReadFile<'_>,
+) -> Result<(), String> {
     let path =
         map.remove(member).and_then(|path| path.as_str().map(str::to_owned)).filter(|path| !path.is_empty());
     let data = format!("{member}-data");
     let has_data = map.get(&data).and_then(Value::as_str).is_some_and(|data| !data.is_empty());
     if let Some(path) = path.filter(|_| !has_data) {
-        let content = read_file(&path).map_err(|error| format!("{member}: {path} can't be read: {error}"))?;
+        let content =
+            read_file(&path).map_err(|error| format!("{at}.{member}: {path} can't be read: {error}"))?;
         map.insert(data, STANDARD.encode(content).into());
     }
     Ok(())
@@ -193,17 +224,17 @@ users:
     #[test]
     fn what_is_missing_is_named_without_content() {
         for (text, context, rule) in [
-            (TEXT.to_owned(), Some("none"), "contexts must have exactly one entry \"none\""),
-            (TEXT.to_owned(), Some("lost"), "clusters must have exactly one entry \"nowhere\""),
+            (TEXT.to_owned(), Some("none"), "--context: contexts has no entry \"none\""),
+            (TEXT.to_owned(), Some("lost"), "contexts[].context.cluster: clusters has no entry \"nowhere\""),
             (
                 TEXT.replace("current-context: one", ""),
                 None,
-                "current-context must name a context, or say --context",
+                "current-context: must name a context, or say --context",
             ),
             (
                 TEXT.replace("ca.pem", "missing.pem"),
                 None,
-                "certificate-authority: missing.pem can't be read: entity not found",
+                "clusters[].cluster.certificate-authority: missing.pem can't be read: entity not found",
             ),
             ("{hunter2".to_owned(), None, "must be one well-formed YAML"),
         ] {

@@ -139,7 +139,11 @@ fn a_cluster_that_does_not_answer_is_not_registered() {
 fn a_kubeconfig_that_can_not_be_handed_on_is_refused() {
     let user = User::new();
     for (from, to, rule) in [
-        ("current-context: main", "current-context: other", "contexts must have exactly one entry"),
+        (
+            "current-context: main",
+            "current-context: other",
+            "current-context: contexts has no entry \"other\"",
+        ),
         ("server: 'https://127.0.0.1:1'", "server: 'http://127.0.0.1:1'", "https://"),
         (
             "server: 'https://127.0.0.1:1'",

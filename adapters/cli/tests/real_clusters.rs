@@ -198,29 +198,6 @@ fn merges_into_a_persons_own_file(registered: &Registered, cloud: &str) {
 }
 
 #[tokio::test]
-async fn a_worker_does_the_work_that_is_handed_over() {
-    let registered = Registered::new().await;
-    let user = &registered.user;
-    let document = user.write("served.yaml", &registered.document("served"));
-    let said = user.run(["apply", "--no-wait", "-f", text(&document)]);
-    assert!(said.code == 0 && said.err.contains("nothing will happen until one runs"), "{said:?}");
-    let timed_out = user.run(["status", "served"]).done();
-    assert!(timed_out.contains("instantiating"), "{timed_out}");
-
-    let mut serve = user.command();
-    let mut worker = serve.arg("serve").stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let applied = user.run(["apply", "-f", text(&document)]).done();
-    assert!(applied.contains("3/3"), "{applied}");
-    let served = user.run(["terminate", "--no-wait", "served"]);
-    assert!(served.code == 0 && !served.err.contains("nothing will happen"), "{served:?}");
-    user.run(["terminate", "served"]).done();
-
-    let process = worker.id().to_string();
-    assert!(Command::new("kill").args(["-TERM", &process]).status().unwrap().success());
-    assert_eq!(worker.wait().unwrap().code(), Some(0));
-}
-
-#[tokio::test]
 async fn rights_that_are_missing_are_printed_as_a_role_that_mends_it() {
     let registered = Registered::new().await;
     let user = &registered.user;
@@ -259,51 +236,4 @@ async fn rights_that_are_missing_are_printed_as_a_role_that_mends_it() {
     let left =
         output(cluster.kubectl().args(["get", "namespaces", "least", "--ignore-not-found", "-o", "name"]));
     assert_eq!(left, "");
-}
-
-/// How often two installations meet.
-const MEETINGS: usize = 20;
-
-#[tokio::test]
-async fn two_installations_that_meet_on_a_cluster_learn_whose_the_namespace_is() {
-    let environment = Environment::shared(CLUSTERS).await.unwrap();
-    let cluster = &environment.clusters()[0];
-    let users = [User::new(), User::new()];
-    for user in &users {
-        let file = user.write("config", &cluster.admin_kubeconfig(Route::Direct));
-        user.run(["cluster", "add", "real/one", "--kubeconfig", text(&file)]).done();
-    }
-    for meeting in 0..MEETINGS {
-        let started = [0, 1].map(|side| {
-            let document = format!(
-                "{{apiVersion: dcm.internal/v1, kind: LogicalCloud, metadata: {{name: m{meeting}-{side}}}, spec: \
-                 {{namespace: meeting-{meeting}, clusters: [{{provider: real, cluster: one}}]}}}}"
-            );
-            let file = users[side].write("meeting.yaml", &document);
-            let mut command = users[side].command();
-            command.args(["apply", "--timeout", "60s", "-f"]).arg(file).stdin(Stdio::null());
-            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-        });
-        let ran = started.map(|child| common::Ran::of(child.wait_with_output().unwrap()));
-        let winner = match &ran {
-            [one, other] if one.code == 0 && other.code == 5 => 0,
-            [one, other] if one.code == 5 && other.code == 0 => 1,
-            ran => panic!("meeting {meeting}: {ran:#?}"),
-        };
-        let said = &ran[1 - winner].err;
-        let expected = format!("foreign: it belongs to app context dcm-default-m{meeting}-{winner}-");
-        assert!(said.contains(&expected), "meeting {meeting}: {said}");
-        // The loser leaves what is not its own alone.
-        let cloud = format!("m{meeting}-{}", 1 - winner);
-        users[1 - winner].run(["terminate", &cloud]).done();
-        let namespace = format!("meeting-{meeting}");
-        let found = output(cluster.kubectl().args([
-            "get",
-            "namespace",
-            &namespace,
-            "-o",
-            "jsonpath={.status.phase}",
-        ]));
-        assert_eq!(found, "Active");
-    }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use dcm_core::manifest::GroupVersionKind;
 use dcm_core::port::cluster::Error;
+use kube::client::AuthError;
 use kube::config::KubeconfigError;
 use kube::core::Status;
 
@@ -148,12 +149,16 @@ fn message(status: &Status) -> String {
 pub(crate) fn error_of_client(error: kube::Error) -> Failure {
     match error {
         kube::Error::Api(status) => Refused::from(*status).into(),
-        // What a credential program or a token file said may be in such an error.
-        kube::Error::Auth(_) => credential_failed().into(),
-        kube::Error::Service(below) if below.is::<kube::client::AuthError>() => credential_failed().into(),
-        kube::Error::Service(below) => Error::Unreachable { source: Arc::from(below) }.into(),
+        kube::Error::Auth(error) => unusable(credential_rule(&error)).into(),
+        kube::Error::Service(below) => match below.downcast_ref() {
+            Some(error) => unusable(credential_rule(error)).into(),
+            None => Error::Unreachable { source: Arc::from(below) }.into(),
+        },
         kube::Error::InferKubeconfig(error) => unusable(kubeconfig_rule(&error)).into(),
-        kube::Error::RustlsTls(_) => unusable("its certificates or its key can't be used for TLS").into(),
+        kube::Error::RustlsTls(_) => {
+            unusable("clusters[].cluster, users[].user: the certificates or the key can't be used for TLS")
+                .into()
+        }
         kube::Error::SerdeError(error) => unreadable(&error).into(),
         other => Error::Unreachable { source: Arc::new(other) }.into(),
     }
@@ -165,8 +170,22 @@ pub(crate) fn unreadable(error: &serde_json::Error) -> Error {
     Error::Server { code: 200, message: format!("the answer can't be read: {error}") }
 }
 
-fn credential_failed() -> Error {
-    unusable("the program or file that it takes its credential from failed")
+/// Where a credential was to come from, and did not. What the program or file said may be in the error, so that is left
+/// out.
+fn credential_rule(error: &AuthError) -> &'static str {
+    match error {
+        AuthError::AuthExecStart(_) => "users[].user.exec: the program can't be run",
+        AuthError::MissingCommand => "users[].user.exec.command: must be set",
+        AuthError::AuthExecRun { .. } => "users[].user.exec: the program failed",
+        AuthError::ExecPluginFailed
+        | AuthError::AuthExecParse(_)
+        | AuthError::UnrefreshableTokenResponse
+        | AuthError::MalformedTokenExpirationDate(_) => "users[].user.exec: the program gave no credential",
+        AuthError::AuthExec(_) => "users[].user.exec, users[].user.auth-provider: gave no credential",
+        AuthError::ReadTokenFile(..) => "users[].user.tokenFile: can't be read",
+        AuthError::InvalidBearerToken(_) => "users[].user.token: can't be sent in a header",
+        _ => "users[].user: there is no credential to be had",
+    }
 }
 
 pub(crate) fn unusable(reason: &str) -> Error {
@@ -264,11 +283,11 @@ mod tests {
 
     #[test]
     fn what_a_credential_program_said_is_not_passed_on() {
-        let said = kube::client::AuthError::AuthExec("hunter2".into());
+        let said = AuthError::AuthExec("hunter2".into());
         let error = Error::from(error_of_client(kube::Error::Service(Box::new(said))));
         assert!(matches!(error, Error::Kubeconfig { .. }));
         assert!(!format!("{error:?}").contains("hunter2"));
-        let said = kube::client::AuthError::AuthExec("hunter2".into());
+        let said = AuthError::AuthExec("hunter2".into());
         let error = Error::from(error_of_client(kube::Error::Auth(said)));
         assert!(!format!("{error:?}").contains("hunter2"));
     }

@@ -9,6 +9,7 @@ use dcm_core::port::cluster::Error;
 use dcm_core::secret::Secret;
 use kube::config::{AuthInfo, Cluster, ExecConfig, ExecInteractiveMode, Kubeconfig};
 
+use crate::embedded;
 use crate::proxy::ProxyUrl;
 
 /// Largest kubeconfig, in bytes. Real ones with embedded certificates are under 16 KiB.
@@ -198,6 +199,7 @@ fn check_cluster(cluster: &Cluster, allowed: &Allowed) -> Result<Option<ProxyUrl
         return refuse("clusters[].cluster.insecure-skip-tls-verify", "is not allowed");
     }
     check_file(cluster.certificate_authority.as_ref(), "clusters[].cluster.certificate-authority", allowed)?;
+    embedded::check_authorities(cluster)?;
     let Some(proxy) = cluster.proxy_url.as_deref().filter(|url| !url.is_empty()) else {
         return Ok(None);
     };
@@ -212,6 +214,7 @@ fn check_user(mut user: AuthInfo, allowed: &Allowed) -> Result<AuthInfo, Refusal
     check_file(user.client_certificate.as_ref(), "users[].user.client-certificate", allowed)?;
     check_file(user.client_key.as_ref(), "users[].user.client-key", allowed)?;
     check_file(user.token_file.as_ref(), "users[].user.tokenFile", allowed)?;
+    embedded::check_identity(&user)?;
     if user.auth_provider.is_some() && allowed.exec_commands != Commands::Any {
         return refuse("users[].user.auth-provider", "may run a program, which is not allowed");
     }

@@ -12,6 +12,7 @@ mod clusters;
 mod connection;
 mod contents;
 mod discovery;
+mod embedded;
 mod events;
 mod failure;
 mod fields;

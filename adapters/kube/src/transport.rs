@@ -23,7 +23,6 @@ pub(crate) const MERGE_PATCH: &str = "application/merge-patch+json";
 pub(crate) const APPLY_PATCH: &str = "application/apply-patch+yaml";
 
 /// A request, but for who makes it.
-#[derive(Debug)]
 pub(crate) struct Request {
     method: Method,
     uri: String,

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use common::*;
 use dcm_core::name::ClusterId;
 use dcm_core::port::cluster::{Cluster as _, Clusters as _, Error};
@@ -192,20 +194,76 @@ async fn a_program_that_fails_or_hangs_is_told_without_what_it_said() {
 }
 
 #[tokio::test]
-async fn what_can_not_be_decoded_is_refused_by_place() {
+async fn what_can_not_be_used_for_tls_is_refused_by_place() {
+    let identity = || {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let certificate = rcgen::CertificateParams::default().self_signed(&key).unwrap();
+        (STANDARD.encode(certificate.pem()), STANDARD.encode(key.serialize_pem()))
+    };
+    let ((certificate, key), (_, other)) = (identity(), identity());
+    let certificates = "client-certificate-data: must be base64 of certificates in PEM";
+    let broken = STANDARD.encode(pem("CERTIFICATE"));
     for (user, expected) in [
-        ("client-certificate-data: hunter2!, client-key-data: aGk=", "users[].user.client-certificate"),
-        ("client-certificate-data: aGk=, client-key-data: aGk=", "its certificates or its key"),
-        ("client-key-data: aGk=", "users[].user.client-certificate"),
+        (format!("client-certificate-data: hunter2!, client-key-data: {key}"), certificates),
+        (format!("client-certificate-data: aGk=, client-key-data: {key}"), certificates),
+        (format!("client-certificate-data: {broken}, client-key-data: {key}"), certificates),
+        (
+            format!("client-certificate-data: {certificate}, client-key-data: hunter2!"),
+            "client-key-data: must be base64 of a private key in PEM",
+        ),
+        (
+            format!("client-certificate-data: {certificate}, client-key-data: {certificate}"),
+            "client-key-data: must be base64 of a private key in PEM",
+        ),
+        (
+            format!(
+                "client-certificate-data: {certificate}, client-key-data: {}",
+                STANDARD.encode(pem("PRIVATE KEY"))
+            ),
+            "client-key-data: must be a key that TLS can use: ECDSA, Ed25519, or RSA of 2048 bits or more",
+        ),
+        (
+            format!("client-certificate-data: {certificate}, client-key-data: {other}"),
+            "client-key-data: must be the key of client-certificate-data",
+        ),
+        (
+            format!("client-certificate-data: {certificate}"),
+            "client-key-data: must be set beside the certificate",
+        ),
+        (format!("client-key-data: {key}"), "client-certificate-data: must be set beside the key"),
     ] {
-        let kubeconfig = format!(
-            "current-context: c\ncontexts: [{{name: c, context: {{cluster: c, user: u}}}}]\n\
-             clusters: [{{name: c, cluster: {{server: 'https://127.0.0.1:1'}}}}]\nusers: [{{name: u, user: {{{user}}}}}]\n"
-        );
-        let error = KubeCluster::connect(&Secret::new(kubeconfig), &Options::default()).await.err().unwrap();
-        assert!(error.to_string().contains(expected), "{error}");
-        assert!(!format!("{error:?}").contains("hunter2"));
+        let said = refusal(&format!("users: [{{name: u, user: {{{user}}}}}]"), "").await;
+        assert_eq!(said, format!("unusable kubeconfig: users[].user.{expected}"));
     }
+}
+
+#[tokio::test]
+async fn authorities_that_are_none_are_refused_by_place() {
+    for authority in
+        ["hunter2!", "aGk=", &STANDARD.encode(pem("CERTIFICATE")), &STANDARD.encode(pem("PRIVATE KEY"))]
+    {
+        let cluster = format!(", certificate-authority-data: '{authority}'");
+        let said = refusal("users: [{name: u, user: {}}]", &cluster).await;
+        let expected = "certificate-authority-data: must be base64 of certificates in PEM";
+        assert_eq!(said, format!("unusable kubeconfig: clusters[].cluster.{expected}"));
+    }
+}
+
+/// A block of PEM with nothing sensible in it.
+fn pem(label: &str) -> String {
+    format!("-----BEGIN {label}-----\naHVudGVyMg==\n-----END {label}-----\n")
+}
+
+/// How a kubeconfig with these users and this in its cluster is refused.
+async fn refusal(users: &str, cluster: &str) -> String {
+    let kubeconfig = format!(
+        "current-context: c\ncontexts: [{{name: c, context: {{cluster: c, user: u}}}}]\n\
+         clusters: [{{name: c, cluster: {{server: 'https://127.0.0.1:1'{cluster}}}}}]\n{users}\n"
+    );
+    let error = KubeCluster::connect(&Secret::new(kubeconfig), &Options::default()).await.err().unwrap();
+    let shown = format!("{error:?} {error:#?}");
+    assert!(!shown.contains("hunter2") && !shown.contains("aHVudGVyMg"), "{shown}");
+    error.to_string()
 }
 
 /// Counts how often it is asked, and knows one cluster.

@@ -1,7 +1,8 @@
 //! What an API server was asked: its audit log, read back as typed events.
 //!
-//! The log has the metadata of every request (policy level `Metadata`), and the server writes an event before it
-//! finishes the answer. So whoever has the whole answer finds the request in the log.
+//! The log has the metadata of every request (policy level `Metadata`), or with it what the request carries
+//! ([`Builder::audit_bodies`](crate::Builder::audit_bodies)). The server writes an event before it finishes the answer, so
+//! whoever has the whole answer finds the request in the log.
 //! A request has an event for each stage that it reaches: [`Stage::RequestReceived`] when it arrives,
 //! [`Stage::ResponseStarted`] for watches, and [`Stage::ResponseComplete`] at its end. To count requests, pick a stage.
 
@@ -15,8 +16,11 @@ use std::path::{Path, PathBuf};
 pub use self::event::{AuditEvent, Stage};
 pub use self::filter::AuditFilter;
 
-/// Everything is logged; a test picks what it wants.
-pub(crate) const POLICY: &str = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- level: Metadata\n";
+/// Everything is logged; a test picks what it wants. Answers never are: some are tokens.
+pub(crate) fn policy(bodies: bool) -> String {
+    let level = if bodies { "Request" } else { "Metadata" };
+    format!("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- level: {level}\n")
+}
 
 /// Why an audit log could not be read.
 #[derive(Debug, thiserror::Error)]

@@ -77,6 +77,7 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) programs: &'a Programs,
     pub(crate) etcd: SocketAddr,
     pub(crate) start_timeout: Duration,
+    pub(crate) audit_bodies: bool,
     pub(crate) runtime: &'a Handle,
 }
 
@@ -85,7 +86,7 @@ impl Cluster {
     pub(crate) fn prepare(name: String, port: TcpListener, around: &Surroundings<'_>) -> Result<Self, Error> {
         let folder = around.folder.join(&name);
         make_folder(&folder)?;
-        let keys = Keys::generate(&name, &folder)?;
+        let keys = Keys::generate(&name, &folder, around.audit_bodies)?;
         let admin = keys.clients.issue_client("admin", &[ADMINISTRATORS])?;
         let address = ports::hand_over(port).map_err(Error::Port)?;
         let proxy = ports::reserve()

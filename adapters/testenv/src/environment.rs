@@ -30,6 +30,7 @@ pub struct Builder {
     clusters: usize,
     lookup: Lookup,
     start_timeout: Duration,
+    audit_bodies: bool,
     keep: bool,
 }
 
@@ -53,6 +54,14 @@ impl Builder {
     #[must_use]
     pub fn start_timeout(mut self, start_timeout: Duration) -> Self {
         self.start_timeout = start_timeout;
+        self
+    }
+
+    /// Whether the audit logs also hold what each request carries; not, if nothing is said, as they grow several times as
+    /// fast by it. What the servers answer is never in them.
+    #[must_use]
+    pub fn audit_bodies(mut self, audit_bodies: bool) -> Self {
+        self.audit_bodies = audit_bodies;
         self
     }
 
@@ -95,6 +104,7 @@ impl Environment {
             clusters: 1,
             lookup: Lookup::from_environment(),
             start_timeout: START_TIMEOUT,
+            audit_bodies: false,
             keep: std::env::var_os(KEEP_VARIABLE).is_some_and(|value| value == "1"),
         }
     }

@@ -54,7 +54,7 @@ pub enum Credential {
 }
 
 /// A kubeconfig, ready to be written.
-pub struct Kubeconfig(Config);
+pub struct Kubeconfig(pub(super) Config);
 
 /// A kubeconfig couldn't be written as text. The cause isn't kept: it might quote a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -86,8 +86,9 @@ impl Access {
         Kubeconfig(config)
     }
 
-    /// The marked entries that [`merge`](super::merge()) puts into a person's file.
-    pub(super) fn for_merging(&self) -> Config {
+    /// What [`merge`](super::merge()) puts into a person's file: marked entries, and nothing else.
+    #[must_use]
+    pub fn for_merging(&self) -> Kubeconfig {
         let mut config = empty();
         for (reference, access) in &self.clusters {
             let cluster = format!("{}/{}/{reference}", self.project, self.logical_cloud);
@@ -96,7 +97,7 @@ impl Access {
             self.mark(&mut entries, reference, &access.credential);
             add(&mut config, entries);
         }
-        config
+        Kubeconfig(config)
     }
 
     fn entries(&self, names: Names, access: &ClusterAccess) -> Entries {
@@ -139,6 +140,13 @@ impl Credential {
 }
 
 impl Kubeconfig {
+    /// The names of its user entries that lack a private key, because the user keeps it.
+    pub fn keyless_users(&self) -> impl Iterator<Item = &str> {
+        let lacks_key =
+            |user: &User| user.client_certificate_data.is_some() && user.client_key_data.is_none();
+        self.0.users.iter().filter(move |named| lacks_key(&named.user)).map(|named| &*named.name)
+    }
+
     /// The file as YAML.
     ///
     /// # Errors

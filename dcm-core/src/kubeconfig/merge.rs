@@ -50,7 +50,7 @@ pub enum MergeError {
 /// [`MergeError`]; none shows content of the file but the name of an entry that is taken.
 pub fn merge(existing: &Secret, access: &Access) -> Result<Secret, MergeError> {
     let mut root = input::parse(existing).map_err(MergeError::Existing)?;
-    let mut wanted = to_object(&access.for_merging())?;
+    let mut wanted = to_object(&access.for_merging().0)?;
     let users = replace(access, &mut root, &mut wanted, &USERS)?;
     let contexts = replace(access, &mut root, &mut wanted, &CONTEXTS)?;
     let mut clusters = replace(access, &mut root, &mut wanted, &CLUSTERS)?;

@@ -16,6 +16,7 @@
 //!
 //! A user who brought a certificate request keeps the private key, so the file has a certificate and no key until its
 //! owner adds it: `kubectl config set-credentials USER_ENTRY --client-key=FILE`, with `--embed-certs` to copy it in.
+//! [`Kubeconfig::keyless_users`] are the entries that wait for it.
 //! A later merge keeps a key that was added so.
 //!
 //! What is read and written holds keys and tokens: texts are [`Secret`](crate::secret::Secret)s, and no error and no

@@ -5,6 +5,7 @@
 //! means the whole cluster in EMCO's dialect and nothing in the other.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,7 +65,7 @@ pub struct SpecDraft {
 macro_rules! named_draft {
     ($(#[$doc:meta])* $type:ident { $($(#[$member_doc:meta])* $member:ident: $kind:ty,)* }) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[derive(Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
         pub struct $type {
             /// Its name.
@@ -135,8 +136,25 @@ named_draft! {
     }
 }
 
+impl fmt::Debug for UserDraft {
+    /// The request's length alone: somebody may have pasted the private key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, description, user_data1, user_data2, kind, csr, lifetime_seconds } = self;
+        f.debug_struct("UserDraft")
+            .field("name", name)
+            .field("description", description)
+            .field("user_data1", user_data1)
+            .field("user_data2", user_data2)
+            .field("kind", kind)
+            .field("csr_bytes", &csr.as_ref().map(String::len))
+            .field("lifetime_seconds", lifetime_seconds)
+            .finish()
+    }
+}
+
 named_draft! {
     /// A permission.
+    #[derive(Debug)]
     PermissionDraft {
         /// The users that it holds for. Default: all.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -164,6 +182,7 @@ named_draft! {
 
 named_draft! {
     /// A quota.
+    #[derive(Debug)]
     QuotaDraft {
         /// ResourceQuota keys with their quantities, as texts or numbers.
         hard: BTreeMap<String, Value>,
@@ -172,6 +191,7 @@ named_draft! {
 
 named_draft! {
     /// A set of key-value pairs.
+    #[derive(Debug)]
     KeyValuesDraft {
         /// The pairs, in order.
         kv: Vec<Map<String, Value>>,
@@ -205,6 +225,7 @@ pub struct ExpressionDraft {
 
 named_draft! {
     /// A cluster reference.
+    #[derive(Debug)]
     ReferenceDraft {
         /// The cluster provider's name.
         provider: String,

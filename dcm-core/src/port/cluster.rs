@@ -15,6 +15,7 @@
 //! - Calls never retry by themselves, and never wait for a budget: the engine does both.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -172,7 +173,7 @@ fn member<'a>(body: &'a mut Value, name: &str) -> &'a mut serde_json::Map<String
 }
 
 /// An object as the cluster has it.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Object {
     /// Group, version and kind.
     pub kind: GroupVersionKind,
@@ -188,6 +189,21 @@ pub struct Object {
     pub deleting: Option<Vec<Arc<str>>>,
     /// All of it.
     pub body: Arc<Value>,
+}
+
+impl fmt::Debug for Object {
+    /// Without its body, which may hold what is nobody's business.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, key, uid, resource_version, marks, deleting, body: _ } = self;
+        f.debug_struct("Object")
+            .field("kind", kind)
+            .field("key", key)
+            .field("uid", uid)
+            .field("resource_version", resource_version)
+            .field("marks", marks)
+            .field("deleting", deleting)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The state of an object that a write is based on.

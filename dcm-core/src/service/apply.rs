@@ -24,7 +24,7 @@ use super::hand_over::app_context;
 use super::load::{self, CONTENTION_TRIES, Found, Frozen, Loaded};
 use super::logical_clouds::LogicalClouds;
 use super::path::{self, Place};
-use super::resolve::Resolved;
+use super::resolve::{Resolved, positions};
 use super::{clean, life, requests};
 
 /// An apply that was accepted.
@@ -97,7 +97,7 @@ impl LogicalClouds {
         let (loaded, newest) = load::load_with(&*self.documents, project, cloud, Root::newest).await?;
         let place = &loaded.place;
         let status = self.synchronizer.status(&place.context_id()).await.map_err(Error::Synchronizer)?;
-        let resolved = self.resolve(&loaded.cloud).await?;
+        let resolved = self.resolve(&loaded.cloud, &positions(&loaded.cloud.to_draft())).await?;
         let references = resolved.cloud.references().len();
         let allows =
             |edited| life::of(&loaded.root, status.as_ref(), edited, references).allows(Operation::Apply);

@@ -204,16 +204,23 @@ impl RegisteredClusters {
         Ok(clouds)
     }
 
-    fn check(&self, registration: &Registration) -> Result<(), Refusals> {
-        let mut refusals = Vec::new();
+    /// Checks what is to be registered, without asking anybody.
+    ///
+    /// # Errors
+    /// [`Refusals`], of which none shows the kubeconfig's content.
+    pub fn check(&self, registration: &Registration) -> Result<(), Refusals> {
         let mut checks = Checks::default();
         check_labels(&registration.labels, &Path::root().field("labels"), &mut checks);
-        if let Err(invalid) = Admin::read(&registration.kubeconfig) {
-            checks.refuse(&Path::root().field("kubeconfig"), "", invalid.to_string());
-        }
-        refusals.extend(checks.finish(Some(())).err().into_iter().flatten());
-        refusals.extend((self.check)(&registration.kubeconfig).err().into_iter().flatten());
-        Refusals::of(refusals).map_or(Ok(()), Err)
+        let kubeconfig = match Admin::read(&registration.kubeconfig) {
+            Ok(_) => (self.check)(&registration.kubeconfig).err(),
+            Err(invalid) => {
+                checks.refuse(&Path::root().field("kubeconfig"), "", invalid.to_string());
+                // Whoever else checks it would refuse the same in other words.
+                None
+            }
+        };
+        let refusals = checks.finish(Some(())).err().into_iter().flatten();
+        Refusals::of(refusals.chain(kubeconfig.into_iter().flatten()).collect()).map_or(Ok(()), Err)
     }
 
     async fn stored(&self, id: &ClusterId) -> Result<Option<(ClusterDocument, Version)>, Error> {

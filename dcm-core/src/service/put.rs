@@ -12,7 +12,7 @@ use super::error::{Error, Kind};
 use super::load::{self, CONTENTION_TRIES, Found, Parts};
 use super::logical_clouds::LogicalClouds;
 use super::path::Place;
-use super::{clean, delete, projects, requests};
+use super::{clean, delete, projects, requests, resolve};
 
 /// An edit that was accepted.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,6 +58,28 @@ impl LogicalClouds {
             Err(error) => return Err(refused_name(project, draft, error)),
         };
         self.edit(caller, project, &name, &|_: Option<&LogicalCloud>| Ok(draft.clone())).await
+    }
+
+    /// Checks a draft as [`LogicalClouds::put`] and then [`LogicalClouds::apply`] would, and writes nothing. Both refuse
+    /// nothing more, unless something was changed meanwhile.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] with all refusals of the first step that refuses; [`Error::Store`].
+    pub async fn check(&self, project: &ProjectName, draft: Draft) -> Result<(), Error> {
+        let name = match LogicalCloudName::new(&draft.metadata.name) {
+            Ok(name) => name,
+            Err(error) => return Err(refused_name(project, draft, error)),
+        };
+        let positions = resolve::positions(&draft);
+        let (cloud, _) = match load::load(&*self.documents, project, &name).await {
+            Ok(loaded) => self.check_change(&loaded, draft).await?,
+            Err(Error::NotFound { .. }) => {
+                let uid = LogicalCloudUid::from_random(0);
+                check_new(&Place { project: project.clone(), cloud: name, uid }, draft)?
+            }
+            Err(error) => return Err(error),
+        };
+        self.resolve(&cloud, &positions).await.map(drop)
     }
 
     /// Changes the draft of a logical cloud, again when somebody else was quicker.
@@ -175,25 +197,38 @@ impl LogicalClouds {
         loaded: load::Loaded,
         next: &impl NextDraft,
     ) -> Result<Edited, Error> {
+        let draft = next(Some(&loaded.cloud))?;
+        let (cloud, warnings) = self.check_change(&loaded, draft).await?;
         let load::Loaded { place, root, version, parts, cloud: before } = loaded;
-        let draft = next(Some(&before))?;
-        let order = requests::order(&draft);
-        let (cloud, warnings) = LogicalCloud::new(place.project.clone(), place.uid, draft)?;
         if cloud == before {
             let named = parts.contents(&root.contents)?;
             // What is not cleaned up now is cleaned up by a later edit.
             drop(clean::parts(&*self.documents, &parts, &root, &named).await);
             return Ok(Edited { cloud, edit: root.edit, outcome: EditOutcome::Unchanged, warnings });
         }
-        if let Some(newest) = root.newest() {
-            life_cycle::fixed_while_applied(&parts.cloud(&newest.contents)?, &cloud)?;
-        }
-        self.check_requests(&place, &root, &parts, &cloud, &order).await?;
         let change = self.change(caller);
         let plan = Plan::new(&place, Some(&root), &parts, &cloud, &change)?;
         let next = commit::next_root(&root, &cloud, &plan, change);
         commit::commit(&*self.documents, &place, version, &parts, plan, &next).await?;
         Ok(Edited { cloud, edit: next.edit, outcome: EditOutcome::Changed, warnings })
+    }
+
+    /// Checks what a cloud is to become.
+    async fn check_change(
+        &self,
+        loaded: &load::Loaded,
+        draft: Draft,
+    ) -> Result<(LogicalCloud, Vec<Warning>), Error> {
+        let load::Loaded { place, root, parts, cloud: before, .. } = loaded;
+        let order = requests::order(&draft);
+        let (cloud, warnings) = LogicalCloud::new(place.project.clone(), place.uid, draft)?;
+        if cloud != *before {
+            if let Some(newest) = root.newest() {
+                life_cycle::fixed_while_applied(&parts.cloud(&newest.contents)?, &cloud)?;
+            }
+            self.check_requests(place, root, parts, &cloud, &order).await?;
+        }
+        Ok((cloud, warnings))
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) fn none_yet(draft: &Draft, checks: &mut Checks) {
     for (index, user) in draft.spec.users.iter().enumerate() {
         if user.csr.as_ref().is_some_and(|csr| !csr.is_empty()) {
             let rule = "its subject holds the UID of the logical cloud, which is not made yet: put the cloud without \
-                        this request, ask for the subject, and put it again with the request";
+                        this user, ask for the subject of the request, and put it again with user and request";
             checks.refuse(&csr_path(index), "", rule);
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::logical_cloud::{ClusterReference, Level, LogicalCloud};
+use crate::logical_cloud::{ClusterReference, Draft, Level, LogicalCloud, ReferenceDraft};
 use crate::name::{ClusterId, Namespace};
 use crate::port::store::StoreExt;
 use crate::refusal::{Checks, Path, Refusals};
@@ -28,17 +28,30 @@ pub(super) struct Resolved {
 
 type Registered = BTreeMap<ClusterId, ClusterDocument>;
 
+/// Where each cluster is in the draft, for the paths of refusals: a checked cloud has its references in another order.
+pub(super) type Positions = BTreeMap<ClusterId, usize>;
+
+pub(super) fn positions(draft: &Draft) -> Positions {
+    let id = |reference: &ReferenceDraft| ClusterId::new(&reference.provider, &reference.cluster).ok();
+    let clusters = draft.spec.clusters.iter().enumerate();
+    clusters.filter_map(|(index, reference)| Some((id(reference)?, index))).collect()
+}
+
 impl LogicalClouds {
-    pub(super) async fn resolve(&self, cloud: &LogicalCloud) -> Result<Resolved, Error> {
+    pub(super) async fn resolve(
+        &self,
+        cloud: &LogicalCloud,
+        positions: &Positions,
+    ) -> Result<Resolved, Error> {
         let registered = self.registered(cloud).await?;
-        all_registered(cloud, &registered)?;
+        all_registered(cloud, &registered, positions)?;
         let labels = registered.iter().map(|(id, document)| (id, &document.labels));
         let resolved = cloud.with_selected(labels)?;
         let own: BTreeSet<&ClusterId> = cloud.references().iter().map(|own| &own.cluster).collect();
         let added = resolved.references().iter().filter(|reference| !own.contains(&reference.cluster));
         let selected = added.cloned().collect();
         let namespace = match resolved.level() {
-            Level::Admin => admin_namespace(&resolved, &registered)?,
+            Level::Admin => admin_namespace(&resolved, &registered, positions)?,
             Level::Standard | Level::Privileged => resolved.namespace().cloned(),
         };
         Ok(Resolved { cloud: resolved, selected, namespace })
@@ -63,25 +76,38 @@ impl LogicalClouds {
     }
 }
 
-fn path_of(index: usize) -> Path {
-    Path::root().field("spec").field("clusters").item(index).field("cluster")
+fn path_of(cluster: &ClusterId, positions: &Positions) -> Path {
+    let spec = Path::root().field("spec");
+    match positions.get(cluster) {
+        Some(index) => spec.field("clusters").item(*index).field("cluster"),
+        None => spec.field("clusterSelector"),
+    }
 }
 
-fn all_registered(cloud: &LogicalCloud, registered: &Registered) -> Result<(), Refusals> {
+fn all_registered(
+    cloud: &LogicalCloud,
+    registered: &Registered,
+    positions: &Positions,
+) -> Result<(), Refusals> {
     let mut checks = Checks::default();
-    for (index, reference) in cloud.references().iter().enumerate() {
-        if !registered.contains_key(&reference.cluster) {
-            checks.refuse(&path_of(index), &reference.cluster.to_string(), "is not registered");
+    for ClusterReference { cluster, .. } in cloud.references() {
+        if !registered.contains_key(cluster) {
+            let rule = "is not registered: add the cluster first";
+            checks.refuse(&path_of(cluster, positions), &cluster.to_string(), rule);
         }
     }
     checks.finish(Some(()))
 }
 
 /// The namespace that all clusters of an admin cloud have.
-fn admin_namespace(cloud: &LogicalCloud, registered: &Registered) -> Result<Option<Namespace>, Refusals> {
+fn admin_namespace(
+    cloud: &LogicalCloud,
+    registered: &Registered,
+    positions: &Positions,
+) -> Result<Option<Namespace>, Refusals> {
     let mut checks = Checks::default();
     let mut first: Option<(&ClusterReference, &str)> = None;
-    for (index, reference) in cloud.references().iter().enumerate() {
+    for reference in cloud.references() {
         let own = registered.get(&reference.cluster).and_then(|document| document.namespace.as_ref());
         let own = own.map_or(ADMIN_NAMESPACE_DEFAULT, Namespace::as_str);
         match first {
@@ -90,7 +116,7 @@ fn admin_namespace(cloud: &LogicalCloud, registered: &Registered) -> Result<Opti
                     "is registered with namespace {own}, and {} with {namespace}: an admin cloud has one",
                     other.cluster
                 );
-                checks.refuse(&path_of(index), &reference.cluster.to_string(), rule);
+                checks.refuse(&path_of(&reference.cluster, positions), &reference.cluster.to_string(), rule);
             }
             Some(_) => {}
             None => first = Some((reference, own)),

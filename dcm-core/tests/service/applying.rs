@@ -106,7 +106,10 @@ async fn clusters_that_are_not_registered_are_refused_before_anything_happens() 
     world.put(unknown).await.unwrap();
     let before = world.documents().await;
     let refused = refusals(world.apply("shop").await.unwrap_err());
-    assert_eq!(refused.to_string(), r#"spec.clusters[1].cluster: is not registered (found "sim/nowhere")"#);
+    assert_eq!(
+        refused.to_string(),
+        r#"spec.clusters[1].cluster: is not registered: add the cluster first (found "sim/nowhere")"#
+    );
     assert_eq!(world.documents().await, before);
     assert!(world.keys.made.lock().unwrap().is_empty());
 }

@@ -62,6 +62,40 @@ async fn warnings_come_with_what_is_accepted() {
 }
 
 #[tokio::test]
+async fn a_check_refuses_what_a_put_and_an_apply_would_and_writes_nothing() {
+    let world = World::new(true).await;
+    let check = async |draft: &Value| {
+        let draft = serde_json::from_value(draft.clone()).unwrap();
+        world.clouds.check(&world.project, draft).await
+    };
+    let with = |pointer: &str, value: Value| {
+        let mut draft = draft();
+        *draft.pointer_mut(pointer).unwrap() = value;
+        draft
+    };
+    let empty = world.documents().await;
+    check(&draft()).await.unwrap();
+    assert_eq!(world.documents().await, empty);
+
+    world.instantiated().await;
+    let before = world.documents().await;
+    check(&draft()).await.unwrap();
+    // A checked cloud has its references in the order of their names: here the other way round.
+    let unknown =
+        json!([{"name": "z", "provider": "sim", "cluster": "nowhere"}, draft()["spec"]["clusters"][0]]);
+    let request = "-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----";
+    for (draft, path) in [
+        (with("/spec/namespace", json!("elsewhere")), "spec.namespace"),
+        (with("/spec/clusters", unknown), "spec.clusters[0].cluster"),
+        (with("/spec/users/0", json!({"name": "ann", "csr": request})), "spec.users[0].csr"),
+        (with("/metadata/name", json!("a/b")), "metadata.name"),
+    ] {
+        assert_eq!(paths(check(&draft).await.unwrap_err()), [path]);
+    }
+    assert_eq!(world.documents().await, before);
+}
+
+#[tokio::test]
 async fn editing_touches_no_cluster() {
     let world = World::new(true).await;
     world.instantiated().await;

@@ -112,7 +112,7 @@ async fn the_first_put_of_a_cloud_has_no_subject_yet() {
     let anything = Subject::new("ann", None).unwrap();
     let mut draft = with_request(&request(&anything));
     let refused = refusals(world.put(draft.clone()).await.unwrap_err());
-    assert!(refused.to_string().contains("put the cloud without this request, ask for the subject"));
+    assert!(refused.to_string().contains("put the cloud without this user, ask for the subject"));
     draft["spec"]["users"][1]["type"] = "UNPW".into();
     let refused = refusals(world.put(draft).await.unwrap_err());
     let paths: Vec<_> = refused.into_iter().map(|refusal| refusal.path).collect();

@@ -352,3 +352,20 @@ pub(crate) struct Worker {
     /// The worker takes every shard, not only those that its own caller waits for.
     pub serves: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use dcm_core::secret::Secret;
+    use jiff::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn what_a_cluster_issued_is_not_shown() {
+        let token = Secret::new("hunter2");
+        let issued = Issued::Token { token, expires: Timestamp::UNIX_EPOCH };
+        let outcome = Outcome { schema: SCHEMA, name: "token/ci".into(), issued };
+        assert!(serde_json::to_string(&outcome).unwrap().contains(r#"{"$secret":"hunter2"}"#));
+        assert!(!format!("{outcome:?} {outcome:#?}").contains("hunter2"));
+    }
+}

@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use dcm_core::document::Document;
-use dcm_core::logical_cloud::{LogicalCloud, LogicalCloudUid, MetadataDraft, ReferenceDraft};
-use dcm_core::name::{ClusterId, ProjectName};
-use dcm_core::refusal::{Checks, Path, Refusals};
+use dcm_core::logical_cloud::MetadataDraft;
+use dcm_core::name::ProjectName;
 use dcm_core::render::naming::Identity;
 use dcm_core::service;
 
@@ -36,10 +35,11 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
 
 /// Stores all documents, and applies them. All are checked before the first is stored.
 pub(crate) async fn hand_over(session: &Session, documents: Vec<Document>) -> anyhow::Result<Vec<Worked>> {
-    for document in &documents {
-        check_registered(session, document).await?;
-    }
     let clouds = session.deployment.clouds();
+    for Document { project, draft, .. } in &documents {
+        let checked = clouds.check(project, draft.clone()).await;
+        checked.with_context(|| format!("logical cloud {}", draft.metadata.name))?;
+    }
     let mut worked = Vec::with_capacity(documents.len());
     for Document { project, draft, .. } in documents {
         ensure_project(session, &project).await?;
@@ -57,34 +57,6 @@ pub(crate) async fn hand_over(session: &Session, documents: Vec<Document>) -> an
         }
     }
     Ok(worked)
-}
-
-/// The service looks at the clusters when a cloud is applied; by then the document is stored.
-async fn check_registered(session: &Session, document: &Document) -> anyhow::Result<()> {
-    let uid = LogicalCloudUid::from_random(0);
-    let (cloud, _) = LogicalCloud::new(document.project.clone(), uid, document.draft.clone())?;
-    let mut checks = Checks::default();
-    for reference in cloud.references() {
-        match session.deployment.registered().get(&reference.cluster).await {
-            Ok(_) => {}
-            Err(service::Error::NotFound { .. }) => {
-                let index = position(document, &reference.cluster);
-                let path = Path::root().field("spec").field("clusters").item(index).field("cluster");
-                checks.refuse(&path, &reference.cluster.to_string(), "is not registered (dcm cluster add)");
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
-    let checked: Result<(), Refusals> = checks.finish(Some(()));
-    checked.with_context(|| format!("logical cloud {}", cloud.name()))
-}
-
-/// Where the document refers to a cluster: a checked cloud has its references in another order.
-fn position(document: &Document, cluster: &ClusterId) -> usize {
-    let is_it = |one: &ReferenceDraft| {
-        one.provider == cluster.provider.as_str() && one.cluster == cluster.cluster.as_str()
-    };
-    document.draft.spec.clusters.iter().position(is_it).unwrap_or_default()
 }
 
 /// Makes the project when there is none of the name; one that is there stays as it is.

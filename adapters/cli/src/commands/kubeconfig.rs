@@ -1,9 +1,9 @@
 //! `dcm kubeconfig`: what a user works with.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use dcm_core::kubeconfig::{Access, merge};
+use dcm_core::kubeconfig::{Access, Kubeconfig, merge};
 use dcm_core::name::{ReferenceName, UserName};
 use dcm_core::secret::Secret;
 use dcm_core::service::UserAccess;
@@ -43,40 +43,44 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
     for (reference, missing) in &missing {
         output::note(format_args!("{reference}: left out: {missing}"));
     }
-    note_keyless(&access);
     match &arguments.merge {
         Some(file) => merge_into(file.clone(), &access)?,
         None => {
-            let text = write(&access, reference, session.format.for_programs().unwrap_or(Notation::Yaml))?;
+            let kubeconfig = kubeconfig_of(&access, reference)?;
+            let text = write(&kubeconfig, session.format.for_programs().unwrap_or(Notation::Yaml))?;
             match &arguments.file {
                 Some(file) => private_file::write(file, &text)?,
                 None => output::print(text.expose())?,
             }
+            note_keyless(&kubeconfig, arguments.file.as_deref());
         }
     }
     Ok(Exit::Done)
 }
 
-fn write(access: &Access, reference: Option<&ReferenceName>, notation: Notation) -> anyhow::Result<Secret> {
-    let kubeconfig = match reference {
+fn kubeconfig_of(access: &Access, reference: Option<&ReferenceName>) -> anyhow::Result<Kubeconfig> {
+    match reference {
         // The service gives nothing only with the reason, as an error.
-        Some(reference) => {
-            access.for_cluster(reference).context("there is no credential for this reference")?
-        }
-        None => access.for_all_clusters(),
-    };
+        Some(reference) => access.for_cluster(reference).context("there is no credential for this reference"),
+        None => Ok(access.for_all_clusters()),
+    }
+}
+
+fn write(kubeconfig: &Kubeconfig, notation: Notation) -> anyhow::Result<Secret> {
     Ok(match notation {
         Notation::Json => kubeconfig.to_json()?,
         Notation::Yaml => kubeconfig.to_yaml()?,
     })
 }
 
-fn note_keyless(access: &Access) {
-    if access.clusters.values().any(|cluster| cluster.credential.is_keyless()) {
-        let user = &access.user;
-        output::note(format_args!(
-            "{user} keeps the private key: add it with kubectl config set-credentials"
-        ));
+/// Says how whoever keeps the private key adds it to what was written.
+fn note_keyless(kubeconfig: &Kubeconfig, file: Option<&Path>) {
+    let file = file.map(|file| format!(" --kubeconfig={}", file.display())).unwrap_or_default();
+    for (index, entry) in kubeconfig.keyless_users().enumerate() {
+        if index == 0 {
+            output::note("the user keeps the private key; it is added to an entry by");
+        }
+        output::note(format_args!("kubectl config set-credentials {entry} --client-key=KEY_FILE{file}"));
     }
 }
 
@@ -89,5 +93,6 @@ fn merge_into(file: Option<PathBuf>, access: &Access) -> anyhow::Result<()> {
     let merged = merge(&existing, access).with_context(|| format!("{} was not changed", file.display()))?;
     private_file::write(&file, &merged)?;
     output::note(format_args!("merged into {}", file.display()));
+    note_keyless(&access.for_merging(), Some(&file));
     Ok(())
 }

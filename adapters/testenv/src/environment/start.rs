@@ -85,6 +85,7 @@ fn prepare_clusters(
         programs,
         etcd: environment.etcd_address,
         start_timeout: builder.start_timeout,
+        audit_bodies: builder.audit_bodies,
         runtime,
     };
     // All ports before the first is handed over, so that no two are the same.

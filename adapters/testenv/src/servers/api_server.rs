@@ -33,7 +33,7 @@ pub(crate) struct Keys {
 
 impl Keys {
     /// Makes everything anew and writes it into the folder of the cluster.
-    pub(crate) fn generate(name: &str, folder: &Path) -> Result<Self, Error> {
+    pub(crate) fn generate(name: &str, folder: &Path, audit_bodies: bool) -> Result<Self, Error> {
         let clients = Authority::generate(&format!("{name} clients"))?;
         let serving = Authority::generate(&format!("{name} servers"))?;
         let server = serving.issue_server("kube-apiserver", &SERVING_NAMES)?;
@@ -47,7 +47,7 @@ impl Keys {
             serving_key_file: put("serving.key", server.key())?,
             service_account_key_file: put("service-account.key", &service_account.serialize_pem())?,
             service_account_public_file: put("service-account.pub", &service_account.public_key_pem())?,
-            audit_policy_file: put("audit-policy.yaml", audit::POLICY)?,
+            audit_policy_file: put("audit-policy.yaml", &audit::policy(audit_bodies))?,
             clients,
             serving,
         })

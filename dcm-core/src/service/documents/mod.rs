@@ -64,3 +64,29 @@ pub(super) fn read<T: DeserializeOwned>(entry: &Entry) -> Result<T, Error> {
 pub(super) fn to_value<T: Serialize>(document: &T) -> Result<Value, store::Error> {
     serde_json::to_value(document).map_err(|source| store::Error::Invalid { reason: source.to_string() })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn no_document_shows_its_secret() {
+        let change = json!({"by": "ann", "at": "2026-01-01T00:00:00Z"});
+        let cluster = json!({
+            "schema": SCHEMA, "id": "p/c", "kubeconfig": {"$secret": "hunter2"}, "created": change, "changed": change,
+        });
+        let request = "-----BEGIN CERTIFICATE REQUEST-----\n-----END CERTIFICATE REQUEST-----";
+        let credential = json!({
+            "schema": SCHEMA, "user": "ann", "id": {"epoch": 1, "serial": 1}, "since": 1, "incarnation": 1,
+            "material": {"type": "certificate", "request": request, "key": {"$secret": "hunter2"}}, "changed": change,
+        });
+        let cluster: ClusterDocument = serde_json::from_value(cluster).unwrap();
+        let credential: CredentialDocument = serde_json::from_value(credential).unwrap();
+        let stored = to_value(&cluster).unwrap().to_string() + &to_value(&credential).unwrap().to_string();
+        assert_eq!(stored.matches("hunter2").count(), 2);
+        let shown = format!("{cluster:?} {cluster:#?} {credential:?} {credential:#?}");
+        assert!(!shown.contains("hunter2"), "{shown}");
+    }
+}

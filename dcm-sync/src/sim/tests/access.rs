@@ -112,8 +112,13 @@ fn account() -> Value {
 fn token(lab: &mut Lab, seconds: i64) -> Result<IssuedToken, Error> {
     let (namespace, service_account) = ("default".into(), "robot".into());
     let request = TokenRequest { namespace, service_account, lifetime_seconds: Some(seconds) };
-    match lab.ask(Operation::IssueToken(request))? {
-        Reply::Issued(token) => Ok(token),
+    let reply = lab.ask(Operation::IssueToken(request))?;
+    let shown = format!("{reply:?} {reply:#?} {:?} {:#?}", lab.server, lab.server);
+    match reply {
+        Reply::Issued(token) => {
+            assert!(!shown.contains(token.token.expose()));
+            Ok(token)
+        }
         other => panic!("{other:?}"),
     }
 }

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
+use dcm_core::kubeconfig::Admin;
 use dcm_core::name::{ClusterId, Namespace};
-use dcm_core::secret::Secret;
+use dcm_core::port::cluster::Error;
+use dcm_core::preflight::{Findings, Needs};
 use dcm_core::service::{EditOutcome, Registration};
 use dcm_kube::kubeconfig::Allowed;
 use dcm_kube::{KubeCluster, Options};
@@ -50,36 +52,46 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
     let needs = arguments.wanted.needs(global)?;
     let kubeconfig = own_kubeconfig::read(arguments.kubeconfig.as_deref(), arguments.context.as_deref())?;
     let session = Session::open(global).await?;
-    let id = &arguments.id;
+    let labels: BTreeMap<String, String> = arguments.labels.iter().cloned().collect();
+    let (id, namespace) = (arguments.id.clone(), arguments.namespace.clone());
+    let registration = Registration { id, kubeconfig, labels, namespace };
+    // What is refused is refused before anything is sent.
+    session.deployment.registered().check(&registration)?;
     if !arguments.unchecked {
-        let options = Options { allowed: Allowed::everything(), ..Options::default() };
-        let cluster = KubeCluster::connect(&kubeconfig, &options).await;
-        let cluster = cluster.map_err(refused).with_context(|| format!("{id} was not registered"))?;
-        let asked = check::ask(&session, id, &cluster, &needs).await;
-        let findings = asked.with_context(|| format!("{id} was not registered"))?;
-        output::print(&check::in_words(id, &findings)?)?;
+        let looked = look(&session, &registration, &needs).await;
+        let findings = looked.with_context(|| format!("{} was not registered", arguments.id))?;
+        output::print(&check::in_words(&arguments.id, &findings)?)?;
         if !findings.is_ready() {
-            let message = format!("{id} was not registered: mend this, or say --unchecked");
+            let message = format!("{} was not registered: mend this, or say --unchecked", arguments.id);
             return Err(Ended::new(Exit::Stuck, message).into());
         }
     }
-    register(&session, arguments, kubeconfig).await
+    register(&session, registration).await
 }
 
-/// A kubeconfig that breaks a rule is refused; all else is a failure.
-fn refused(error: dcm_core::port::cluster::Error) -> anyhow::Error {
-    match error {
-        dcm_core::port::cluster::Error::Kubeconfig { reason } => {
+/// Looks whether the cluster is ready. An error names the field of the kubeconfig that it comes from.
+async fn look(session: &Session, registration: &Registration, needs: &Needs) -> anyhow::Result<Findings> {
+    let Registration { id, kubeconfig, .. } = registration;
+    let options = Options { allowed: Allowed::everything(), ..Options::default() };
+    let looked = async {
+        let cluster = KubeCluster::connect(kubeconfig, &options).await?;
+        check::ask(session, id, &cluster, needs).await
+    };
+    looked.await.map_err(|error| match error.downcast_ref() {
+        Some(Error::Kubeconfig { reason }) => {
             Ended::new(Exit::Refused, format!("kubeconfig: {reason}")).into()
         }
-        other => other.into(),
-    }
+        Some(Error::Unauthorized { .. }) => error.context("users[].user"),
+        _ => {
+            let server =
+                Admin::read(kubeconfig).map_or_else(|_| String::new(), |admin| admin.server().to_owned());
+            error.context(format!("clusters[].cluster.server {server}"))
+        }
+    })
 }
 
-async fn register(session: &Session, arguments: &Arguments, kubeconfig: Secret) -> anyhow::Result<Exit> {
-    let labels: BTreeMap<String, String> = arguments.labels.iter().cloned().collect();
-    let (id, namespace) = (arguments.id.clone(), arguments.namespace.clone());
-    let registration = Registration { id: id.clone(), kubeconfig, labels, namespace };
+async fn register(session: &Session, registration: Registration) -> anyhow::Result<Exit> {
+    let id = registration.id.clone();
     let outcome = session.deployment.registered().add(&session.caller, registration).await?;
     output::note(match outcome {
         EditOutcome::Unchanged => format!("{id}: is registered so already"),

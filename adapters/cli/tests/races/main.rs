@@ -1,0 +1,51 @@
+//! Two processes at the same moment, on one store or with a store each, on real API servers.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod at_once;
+#[path = "../common/mod.rs"]
+mod common;
+mod one_store;
+mod serving;
+mod two_stores;
+mod worker;
+
+use common::User;
+use dcm_testenv::{Cluster, Environment, Route, SharedEnvironment};
+
+const CLUSTERS: usize = 2;
+
+async fn environment() -> SharedEnvironment {
+    Environment::shared(CLUSTERS).await.unwrap()
+}
+
+/// A user who has registered a cluster as `real/NAME`.
+fn register(user: &User, cluster: &Cluster) {
+    let file = user.write("config", &cluster.admin_kubeconfig(Route::Direct));
+    let id = format!("real/{}", cluster.name());
+    user.run(["cluster", "add", &id, "--kubeconfig", file.to_str().unwrap()]).done();
+    std::fs::remove_file(file).unwrap();
+}
+
+/// What the administrator is told by a question in words.
+#[track_caller]
+fn asked(cluster: &Cluster, question: &str) -> String {
+    let output = cluster.kubectl().args(question.split(' ')).output().unwrap();
+    assert!(output.status.success(), "{question}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A label of a namespace.
+fn label(cluster: &Cluster, namespace: &str, label: &str) -> String {
+    let escaped = label.replace('.', r"\.");
+    asked(cluster, &format!("get namespace {namespace} -o jsonpath={{.metadata.labels.{escaped}}}"))
+}
+
+/// What was made for any of these clouds, of the kinds that are rendered.
+fn made_for(cluster: &Cluster, clouds: &[String]) -> String {
+    let kinds = "namespaces,serviceaccounts,limitranges,roles,rolebindings,resourcequotas";
+    let mut command = cluster.kubectl();
+    let label = format!("dcm.internal/logical-cloud in ({})", clouds.join(","));
+    let output = command.args(["get", kinds, "-A", "-o", "name", "-l", &label]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}

@@ -1,0 +1,87 @@
+//! One life of a logical cloud on real clusters, after which no private key, token or administrator's kubeconfig is found
+//! anywhere but where it was handed out: not in any file at any moment, not in any word that was said, not on a cluster.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod known;
+mod life;
+mod planted;
+mod search;
+mod side;
+mod witness;
+
+use std::collections::BTreeSet;
+
+use life::{Life, STORE_KEY};
+use search::Searcher;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_secret_is_seen_anywhere_but_in_the_kubeconfig_of_its_user() {
+    let mut life = Life::begin().await;
+    life.registers_clusters();
+    life.applies().await;
+    life.takes_in_a_user_with_a_key_of_their_own().await;
+    life.is_looked_at();
+    life.changes().await;
+    life.is_killed().await;
+    life.ends().await;
+
+    let searcher = life.searcher();
+    finds_what_it_looks_for(&searcher, &life);
+    let mut found = in_files(&searcher, &life);
+    found.extend(in_words(&searcher, &life));
+    found.extend(on_clusters(&searcher, &life));
+    assert!(found.is_empty(), "{found:#?}");
+    life.witness.assert_nothing_temporary();
+}
+
+/// Each secret, in the dress in which it was handed out.
+fn finds_what_it_looks_for(searcher: &Searcher, life: &Life) {
+    let found = searcher.find(life.handed_out.as_bytes());
+    for name in life.known.names() {
+        let is_it = |found: &&str| found.starts_with(name.as_str());
+        assert!(found.iter().any(is_it), "{name} is not even found where it was handed out");
+    }
+}
+
+/// All that was ever seen on the disk. The one file that may hold a key is that of the store's keys, and those alone.
+fn in_files(searcher: &Searcher, life: &Life) -> BTreeSet<String> {
+    let kept = &life.witness.kept;
+    // The log of the database is among them, with what was written last before the process was killed.
+    assert!(kept.iter().any(|(file, bytes)| file.ends_with("store.db-wal") && contains(bytes, b"$sealed")));
+    let (mut places, mut seen) = (BTreeSet::new(), false);
+    for (file, bytes) in kept {
+        let mut names = searcher.find(bytes);
+        if file.ends_with("keys.json") {
+            seen |= names.iter().any(|name| name.starts_with(STORE_KEY));
+            names.retain(|name| !name.starts_with(STORE_KEY));
+        }
+        places.extend(names.into_iter().map(|name| format!("{}: {name}", file.display())));
+    }
+    assert!(seen, "not even the keys of the store are found where they are");
+    places
+}
+
+fn in_words(searcher: &Searcher, life: &Life) -> BTreeSet<String> {
+    let said = life.witness.said.iter();
+    said.flat_map(|(name, said)| found(searcher, &format!("dcm {name}"), said.as_bytes())).collect()
+}
+
+fn on_clusters(searcher: &Searcher, life: &Life) -> BTreeSet<String> {
+    let files = side::files(&life.environment);
+    // Both what was sent and what was stored can be read: here with the request of the user who keeps the key.
+    let (sent, stored) = life.own_request();
+    assert!(files.iter().any(|(file, bytes)| file.ends_with("audit.jsonl") && contains(bytes, &sent)));
+    assert!(files.iter().any(|(file, bytes)| file.contains("etcd-data") && contains(bytes, &stored)));
+    let objects = life.objects.iter().map(|(name, objects)| (name.clone(), objects.as_bytes().to_vec()));
+    files.into_iter().chain(objects).flat_map(|(file, bytes)| found(searcher, &file, &bytes)).collect()
+}
+
+fn found(searcher: &Searcher, place: &str, bytes: &[u8]) -> BTreeSet<String> {
+    searcher.find(bytes).into_iter().map(|name| format!("{place}: {name}")).collect()
+}
+
+fn contains(bytes: &[u8], wanted: &[u8]) -> bool {
+    bytes.windows(wanted.len()).any(|window| window == wanted)
+}
