@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use dcm_core::app_context::AppContext;
+use dcm_core::name::ContextId;
 use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
 use dcm_core::status::{LaneState, Progress, Reason};
 use dcm_sync::engine::Options;
-use dcm_sync::sim::{Identity, Link, Rights, cluster_id};
+use dcm_sync::sim::{Identity, Link, Rights, Verb, cluster_id};
+use serde_json::json;
 
 use crate::fixture::*;
 
@@ -141,4 +144,22 @@ async fn what_a_cluster_refuses_is_tried_less_and_less_often() {
     // Waits of at least 2.5 s, 5 s, 10 s and so on fill the time.
     let tries = world.writes() - before;
     assert!((2..10).contains(&tries), "{tries} tries");
+}
+
+#[tokio::test(start_paused = true)]
+async fn lanes_of_one_cluster_take_turns() {
+    let world = World::new(1);
+    let engine = world.engine_with(Options { cluster_requests_max: 4, ..Options::default() });
+    let mut many = vec![apply(0, namespace_body("other"))];
+    many.extend((0..200).map(|number| {
+        let metadata = json!({"name": format!("map-{number}"), "namespace": "other"});
+        apply(1, json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}))
+    }));
+    let large = AppContext { id: ContextId::new("a-large-one").unwrap(), ..context(many, [1]) };
+    engine.contexts().apply(&large).await.unwrap();
+    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+    done(&engine, &context_id()).await;
+    let made = world.requests(|log| log.count(Verb::Create));
+    assert!(made < 100, "{made} objects were made before the small one was done");
+    done(&engine, &large.id).await;
 }

@@ -6,13 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use dcm_core::app_context::{Request, TokenRequest};
+use dcm_core::app_context::{Request, Stage, Step, TokenRequest};
 use dcm_core::port::store::{
     self, BatchError, Capabilities, Entry, Page, PageRequest, Path, Prefix, Store, StoreExt as _, Version,
     Write,
 };
 use dcm_core::port::synchronizer::Synchronizer as _;
 use dcm_sync::sim::{Verb, cluster_id};
+use serde_json::json;
 
 use crate::fixture::*;
 
@@ -81,7 +82,7 @@ fn world_with(slowness: Duration) -> (World, Arc<Lanes>) {
     (world, lanes)
 }
 
-fn token(name: &str) -> dcm_core::app_context::Step {
+fn token(name: &str) -> Step {
     let token =
         TokenRequest { namespace: "team".into(), service_account: "ci".into(), lifetime_seconds: Some(3600) };
     request(2, name, Request::Token(token))
@@ -160,4 +161,30 @@ async fn a_lane_that_somebody_else_wrote_is_read_until_that_succeeds() {
     world.store.write_one(again).await.unwrap();
     done(&engine, &context_id()).await;
     assert_eq!(lanes.failing_reads.load(Ordering::Relaxed), 0, "the engine had to read it");
+}
+
+/// The certificate is issued long before it is collected, beside a token.
+fn steps_with_a_long_way() -> Vec<Step> {
+    let map = |stage: u16| {
+        let metadata = json!({"name": format!("map-{stage}"), "namespace": "team"});
+        apply(stage, json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}))
+    };
+    let late = |step: Step| if step.stage == Stage(2) { Step { stage: Stage(9), ..step } } else { step };
+    steps().into_iter().map(late).chain((2..9).map(map)).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_stays_on_the_cluster_until_its_certificate_is_stored() {
+    let (world, _) = world_with(SLOW);
+    let engine = world.engine();
+    engine.contexts().apply(&context(steps_with_a_long_way(), [1])).await.unwrap();
+    let removed = async {
+        while world.requests(|log| log.count(Verb::Delete)) == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(SOON, removed).await.unwrap();
+    let results = engine.contexts().results(&context_id()).await.unwrap();
+    let stored = results.get(&cluster_id(1)).is_some_and(|results| results.contains_key("developer"));
+    assert!(stored, "{results:?}");
 }

@@ -114,7 +114,8 @@ async fn it_lets_the_work_go_before_that_somebody_waits_for() {
         apply(1, json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}))
     }));
     let other = AppContext { id: ContextId::new("lc-2").unwrap(), ..context(many, [1]) };
-    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+    let without_token = steps().into_iter().take(6).collect();
+    engine.contexts().apply(&context(without_token, [1])).await.unwrap();
     engine.contexts().apply(&other).await.unwrap();
     done(&engine, &other.id).await;
     tidied(&engine).await;

@@ -36,6 +36,8 @@ pub(super) struct Lane {
     pub calls: BTreeMap<StepKey, Ticket>,
     /// A step of the wave could not be sent yet, for want of budget.
     pub starved: bool,
+    /// It stands in the queue of those that could not send all they wanted.
+    pub queued: bool,
     /// A request was answered, and its next step need not wait for what else is under way.
     pub eager: bool,
     /// What was asked for by name: none when it was not there.
@@ -79,6 +81,7 @@ impl Lane {
             freed: false,
             calls: BTreeMap::new(),
             starved: false,
+            queued: false,
             eager: false,
             looked: BTreeMap::new(),
             contents: BTreeMap::new(),
@@ -108,6 +111,7 @@ impl Lane {
     pub(super) fn interrupt(&mut self) {
         self.calls.clear();
         self.starved = false;
+        self.queued = false;
         self.eager = false;
         self.looked.clear();
         self.contents.clear();

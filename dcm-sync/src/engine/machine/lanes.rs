@@ -39,6 +39,9 @@ impl Machine {
                 }
             }
         }
+        if !self.lane_mut(id).is_some_and(|lane| lane.queued) {
+            self.wake_starved(&id.cluster);
+        }
         self.release_if_idle(&id.cluster);
     }
 

@@ -1,6 +1,6 @@
 //! One cluster with all its lanes: who owns it, how it is reached, what is known of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
@@ -35,6 +35,8 @@ pub(super) struct Shard {
     pub objects: BTreeMap<ContextId, Objects>,
     pub bucket: Bucket,
     pub requests: usize,
+    /// Lanes that could not send all they wanted, in the order in which it is their turn.
+    pub starved: VecDeque<ContextId>,
     /// Lanes that are woken when no request is under way.
     pub patient: BTreeSet<ContextId>,
     /// The cluster asked for fewer requests until then.
@@ -84,6 +86,7 @@ impl Shard {
             objects: BTreeMap::new(),
             bucket,
             requests: 0,
+            starved: VecDeque::new(),
             patient: BTreeSet::new(),
             hold_until: None,
             lanes: BTreeMap::new(),

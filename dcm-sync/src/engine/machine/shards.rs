@@ -275,6 +275,7 @@ impl Machine {
         shard.watches.clear();
         shard.objects.clear();
         shard.requests = 0;
+        shard.starved.clear();
         shard.patient.clear();
         for lane in shard.lanes.values_mut() {
             lane.interrupt();
@@ -389,13 +390,33 @@ impl Machine {
         self.ready.extend(lanes);
     }
 
-    /// Wakes the lanes that could not send all they wanted: with many lanes at rest, looking at each one whenever there
-    /// is room for a request would cost more than the requests.
+    /// Wakes the lane whose turn it is of those that could not send all they wanted. Only one: planning all of them
+    /// whenever there is room for a request would cost more than the requests. Whatever becomes of it, the next one is
+    /// woken after it, until one has to wait again; what that one waits for wakes it.
     pub(super) fn wake_starved(&mut self, cluster: &ClusterId) {
-        let Some(shard) = self.shards.get(cluster) else { return };
-        let starved = shard.lanes.iter().filter(|(_, lane)| lane.starved);
-        let lanes = starved.map(|(context, _)| LaneId { cluster: cluster.clone(), context: context.clone() });
-        self.ready.extend(lanes);
+        let cluster_max = self.options.cluster_requests_max;
+        let Some(shard) = self.shards.get_mut(cluster).filter(|shard| shard.requests < cluster_max) else {
+            return;
+        };
+        while let Some(context) = shard.starved.pop_front() {
+            if let Some(lane) = shard.lanes.get_mut(&context).filter(|lane| lane.queued) {
+                lane.queued = false;
+                self.ready.insert(LaneId { cluster: cluster.clone(), context });
+                return;
+            }
+        }
+    }
+
+    /// Puts a lane into the queue: behind the others when it was its turn, before them when it got nothing.
+    pub(super) fn queue(&mut self, id: &LaneId, was_served: bool) {
+        let Some(shard) = self.shards.get_mut(&id.cluster) else { return };
+        let Some(lane) = shard.lanes.get_mut(&id.context).filter(|lane| !lane.queued) else { return };
+        lane.queued = true;
+        if was_served {
+            shard.starved.push_back(id.context.clone());
+        } else {
+            shard.starved.push_front(id.context.clone());
+        }
     }
 
     pub(super) fn wake_all(&mut self) {

@@ -52,7 +52,7 @@ impl Machine {
     pub(super) fn run_wave(&mut self, id: &LaneId, plan: &Plan) -> bool {
         let mut causes = Vec::new();
         let (mut changed, mut collected) = (false, false);
-        let mut starved = false;
+        let (mut starved, mut served) = (false, false);
         for step in plan.runnable() {
             let key = step_key(step);
             let busy = self.lane_mut(id).is_none_or(|lane| lane.calls.contains_key(&key));
@@ -62,7 +62,7 @@ impl Machine {
             match self.run(id, step) {
                 Run::Changed => changed = true,
                 Run::Collected => collected = true,
-                Run::UnderWay => {}
+                Run::UnderWay => served = true,
                 Run::Starved => starved = true,
                 Run::Waits(cause) => causes.push(cause),
             }
@@ -70,6 +70,10 @@ impl Machine {
         let Some(lane) = self.lane_mut(id) else { return false };
         lane.starved = starved;
         lane.eager = false;
+        if starved {
+            self.queue(id, served);
+        }
+        let Some(lane) = self.lane_mut(id) else { return false };
         let errors = lane.errors.values().cloned();
         causes.extend(errors);
         self.set_causes(id, causes);
@@ -100,6 +104,8 @@ impl Machine {
                 self.collect(id, name, certificate, step)
             }
             Work::Request { work: RequestWork::AwaitSigner, .. } => self.await_signer(id, step),
+            // The save that is next wakes the lane again.
+            Work::Delete { .. } if self.must_stay(id, step) => Run::UnderWay,
             _ => self.send(id, step.clone()),
         }
     }

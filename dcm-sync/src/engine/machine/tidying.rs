@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use dcm_core::name::ClusterId;
-use dcm_core::plan::{Plan, Wave, Work};
+use dcm_core::plan::{Plan, Step, Wave, Work};
 
 use super::lane::{Lane, signing_requests};
 use super::shard::Shard;
@@ -48,6 +48,12 @@ impl Machine {
         shard.patient.insert(id.context.clone());
         self.timers.set(until, Alarm::Lane(id.clone()));
         true
+    }
+
+    /// True for a request that can't be removed yet: until its result is stored, it can be had again from there only.
+    pub(super) fn must_stay(&self, id: &LaneId, step: &Step) -> bool {
+        let lane = self.shards.get(&id.cluster).and_then(|shard| shard.lanes.get(&id.context));
+        step.kind == *signing_requests() && lane.is_some_and(|lane| !lane.outcomes.is_empty())
     }
 
     /// True while some lane of a cluster that is reached is being tidied up.
