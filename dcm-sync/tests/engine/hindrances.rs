@@ -79,7 +79,7 @@ async fn a_request_that_takes_effect_late_leaves_nothing_behind() {
     let cluster = world.fleet.cluster(&cluster_id(1)).unwrap().clone();
     let engine = world.engine();
     let mut other = context(vec![apply(0, namespace_body("other"))], [1]);
-    other.id = dcm_core::name::ContextId::new("lc-0").unwrap();
+    other.id = ContextId::new("lc-0").unwrap();
     engine.contexts().apply(&other).await.unwrap();
     done(&engine, &other.id).await;
     // The creation arrives after 40 s, when the engine has given it up for 10 s, and the context with it.

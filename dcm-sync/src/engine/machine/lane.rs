@@ -92,10 +92,11 @@ impl Lane {
         }
     }
 
-    /// True while nothing new can be begun: objects of the wave are under way. What was asked of the cluster goes its own
-    /// way beside them.
+    /// True while nothing new can be begun: it waits for its turn, or objects of the wave are under way. What was asked of
+    /// the cluster goes its own way beside them.
     pub(super) fn is_busy(&self) -> bool {
-        !self.starved && !self.eager && self.calls.keys().any(|key| key.request.is_none())
+        let goes_on = self.starved || self.eager;
+        self.queued || (!goes_on && self.calls.keys().any(|key| key.request.is_none()))
     }
 
     /// A request is under way no more.

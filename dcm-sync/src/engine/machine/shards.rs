@@ -388,6 +388,7 @@ impl Machine {
         let lanes =
             shard.lanes.keys().map(|context| LaneId { cluster: cluster.clone(), context: context.clone() });
         self.ready.extend(lanes);
+        self.wake_starved(cluster);
     }
 
     /// Wakes the lane whose turn it is of those that could not send all they wanted. Only one: planning all of them
