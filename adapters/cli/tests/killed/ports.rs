@@ -50,13 +50,13 @@ impl Store for DoomedStore {
     }
 }
 
-/// A batch by the kinds of documents that it writes. Results count one by one: which ones go together is a matter of
-/// time. So is when a session is renewed, and when a lane's causes are told: neither has a point.
+/// A batch by the kinds of documents that it writes. Results, and the lane that they end, count one by one: which ones
+/// go together is a matter of time. So is when a session is renewed, and when a lane's causes are told: neither has a point.
 fn commits(batch: &[Write]) -> Vec<String> {
     let written: BTreeSet<String> = batch.iter().map(written).collect();
-    let results: Vec<String> = written.iter().filter(|one| one.contains(" results")).cloned().collect();
-    if !results.is_empty() {
-        return results.iter().map(|one| format!("commit {one}")).collect();
+    if written.iter().any(|one| one.contains(" results")) {
+        let told = written.iter().filter(|one| !one.ends_with(" lanes working"));
+        return told.map(|one| format!("commit {one}")).collect();
     }
     let commit = format!("commit {}", Vec::from_iter(written).join(", "));
     if ["commit change workers", "commit change lanes working"].contains(&&*commit) {
