@@ -74,7 +74,6 @@ fn written(write: &Write) -> String {
     let room = path.segments().next().unwrap_or_default();
     let document: Value = document.and_then(|document| document.read().ok()).unwrap_or_default();
     let detail = match room {
-        "lanes" if document["untidy"] == true => Some("untidy"),
         "lanes" => document["state"].as_str(),
         "results" => document["issued"]["type"].as_str(),
         "shards" if document["owner"].is_null() => Some("given back"),
