@@ -19,6 +19,7 @@ use crate::port::cluster::{Origin, Precondition};
 use crate::port::synchronizer::Removal;
 use crate::status::Cause;
 
+use request::Answer;
 pub use request::{RequestWork, certificate_manifest};
 pub use view::{CertificateState, Recorded, Seen, Sighting, View};
 
@@ -39,13 +40,16 @@ pub struct Rules<'a> {
 pub type Records = BTreeMap<ObjectKey, Recorded>;
 
 /// When a step runs. Waves run in this order: first what is desired, by rising stage, then what is not, by falling
-/// stage, so that what replaces an object is there before the old one goes.
+/// stage, so that what replaces an object is there before the old one goes; and last what nobody waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wave {
     /// Brings a stage's objects and requests about.
     Apply(Stage),
     /// Takes away what is not desired; later stages first.
     Remove(std::cmp::Reverse<Stage>),
+    /// Clears away the objects of requests that are answered. It never passes another wave: until the answer is stored,
+    /// it can be had again from there.
+    Tidy,
 }
 
 /// One step of a plan: a choice that was made.
@@ -232,6 +236,12 @@ impl Plan {
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
+
+    /// True when everything is as desired, but for answered requests that are still to be cleared away.
+    #[must_use]
+    pub fn is_fulfilled(&self) -> bool {
+        self.steps.iter().all(|step| step.wave == Wave::Tidy)
+    }
 }
 
 /// Plans one lane: what is left to do so that the cluster holds the bundle (none: nothing of this app context).
@@ -286,13 +296,19 @@ fn unwanted(
         .filter_map(|(key, record)| object::remove(rules, key, record, view))
         .collect();
     for (kind, key, sighting) in view.marked() {
-        if wanted.contains(key) || recorded.contains_key(key) || request::is_open(desired, key, view) {
+        if wanted.contains(key) || recorded.contains_key(key) {
             continue;
         }
+        let answered = match request::answer(desired, key, view) {
+            Some(Answer::Open) => continue,
+            Some(Answer::Stored) => true,
+            None => false,
+        };
         let origin = sighting.marks.as_ref().map(|marks| marks.origin).unwrap_or_default();
         let stage = if kind.is_namespace() { Stage(0) } else { Stage(u16::MAX) };
         let stray = Recorded { kind: kind.clone(), uid: None, manifest: None, origin, stage };
-        steps.extend(object::remove(rules, key, &stray, view));
+        let step = object::remove(rules, key, &stray, view);
+        steps.extend(step.map(|step| if answered { Step { wave: Wave::Tidy, ..step } } else { step }));
     }
     steps
 }

@@ -132,13 +132,23 @@ fn certificate(rules: &Rules<'_>, key: &ObjectKey, sighting: &Sighting) -> Resul
     })
 }
 
-/// True when the object belongs to a desired request that is not answered yet.
-pub(super) fn is_open(desired: &[app_context::Step], key: &ObjectKey, view: &dyn View) -> bool {
-    &*key.group == CERTIFICATES
-        && desired.iter().any(|step| match &step.action {
-            Action::Request { name, request: Request::Certificate(request) } => {
-                request.object_name == key.name && !view.is_issued(name)
-            }
-            Action::Request { .. } | Action::Apply { .. } => false,
-        })
+/// How far a desired request is that has an object on the cluster.
+pub(super) enum Answer {
+    /// It is not answered, or the answer is not known to be kept.
+    Open,
+    /// The answer is among the results: the object has done its service.
+    Stored,
+}
+
+/// How far the desired request is that this object belongs to; none when it belongs to none.
+pub(super) fn answer(desired: &[app_context::Step], key: &ObjectKey, view: &dyn View) -> Option<Answer> {
+    if &*key.group != CERTIFICATES {
+        return None;
+    }
+    desired.iter().find_map(|step| match &step.action {
+        Action::Request { name, request: Request::Certificate(request) } if request.object_name == key.name => {
+            Some(if view.is_issued(name) { Answer::Stored } else { Answer::Open })
+        }
+        Action::Request { .. } | Action::Apply { .. } => None,
+    })
 }

@@ -339,3 +339,33 @@ fn a_certificate_is_asked_for_approved_awaited_and_collected() {
     assert!(matches!(next(Some(issued), true), Some(Work::Delete { .. })), "an answered request is removed");
     assert_eq!(next(None, true), None, "its absence means nothing");
 }
+
+#[test]
+fn an_answered_request_is_cleared_away_when_nothing_else_is_left_and_passes_nothing_that_is_held_up() {
+    let (foreign, unwanted) = (manifest("ConfigMap", "foreign", "1"), manifest("ConfigMap", "unwanted", "1"));
+    let (kind, key, action) = certificate();
+    let wanted = bundle(vec![(1, apply(&foreign)), (2, action)]);
+    let (owner, context) = (owner(), context());
+    let rules =
+        Rules { owner: &owner, context: &context, removal: Removal::default(), remake_namespaces: false };
+    let records = Records::from([(unwanted.key().clone(), record(&unwanted, Some("u")))]);
+    let next = |desired: Option<&Bundle>, records: &Records, known: &Known| {
+        let plan = plan(&rules, desired, records, known);
+        let names: Vec<_> = plan.runnable().map(|step| step.key.name.to_string()).collect();
+        (names.join(" "), plan.is_fulfilled())
+    };
+    let mut known = Known { issued: true, ..Known::default() };
+    known.present.insert(key, (kind, sighting("c", None)));
+    with(&mut known, &unwanted, sighting("u", None));
+    with(&mut known, &foreign, Sighting { marks: None, ..sighting("f", None) });
+    assert_eq!(next(Some(&wanted), &records, &known), ("foreign unwanted".to_owned(), false));
+    with(&mut known, &foreign, sighting("f", Some(foreign.hash())));
+    assert_eq!(next(Some(&wanted), &records, &known), ("unwanted".to_owned(), false));
+    known.present.remove(unwanted.key());
+    assert_eq!(next(Some(&wanted), &Records::new(), &known), ("csr".to_owned(), true));
+
+    let without = bundle(vec![(1, apply(&foreign))]);
+    let stray = ("csr".to_owned(), false);
+    assert_eq!(next(Some(&without), &Records::new(), &known), stray, "nobody asks for it any more");
+    assert_eq!(next(None, &Records::new(), &known).0, "foreign csr");
+}

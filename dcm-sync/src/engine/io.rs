@@ -90,8 +90,8 @@ pub(crate) struct SaveLane {
     /// The version that the stored record has; none: there is no record yet.
     pub version: Option<Version>,
     pub outcomes: Vec<Outcome>,
-    /// When namespaces were given up: those still held. Claims on others are dropped.
-    pub claims_held: Option<BTreeSet<Arc<str>>>,
+    /// Namespaces that the lane needs no more: claims on them are dropped, before the record is stored.
+    pub given_up: BTreeSet<Arc<str>>,
 }
 
 /// One request to a cluster.

@@ -1,25 +1,25 @@
 //! Storing what the machine wants stored.
 
-use dcm_core::port::store::{self, Document, Path, Prefix, Store, StoreExt, Version, Write};
+use dcm_core::port::store::{self, Document, Path, Store, StoreExt, Version, Write};
 
 use super::io::SaveLane;
 use crate::record::{self, Claim, path};
 
 /// Stores a lane's record, and with it, before it, the results that it names.
 ///
-/// A result that is there already comes from a worker that died between the two writes: it is replaced.
+/// A result that is there already comes from a worker that died between the two writes: it is replaced. Claims on what
+/// the lane gave up go first: should this worker die then, the next one finds the record as it was, and does it again.
 pub(super) async fn save_lane(store: &dyn Store, save: &SaveLane) -> Result<Version, store::Error> {
+    if !save.given_up.is_empty() && !is_wanted(store, save).await? {
+        drop_claims(store, save).await?;
+    }
     let mut writes = Vec::with_capacity(save.outcomes.len() + 1);
     for outcome in &save.outcomes {
         let path = path::result(&save.id.context, &save.id.cluster, &outcome.name);
         writes.push(Write::Create { path, document: Document::from_value(outcome)? });
     }
     writes.push(lane_write(save)?);
-    let version = write_replacing(store, writes).await?;
-    if let Some(held) = &save.claims_held {
-        drop_claims(store, save, held).await?;
-    }
-    Ok(version)
+    write_replacing(store, writes).await
 }
 
 fn lane_write(save: &SaveLane) -> Result<Write, store::Error> {
@@ -57,24 +57,15 @@ fn replace(write: &mut Write, path: Path, version: Version) {
     }
 }
 
-/// Drops the context's claims on namespaces of this cluster that it does not hold any more.
-async fn drop_claims(
-    store: &dyn Store,
-    save: &SaveLane,
-    held: &std::collections::BTreeSet<std::sync::Arc<str>>,
-) -> Result<(), store::Error> {
-    for entry in store.list_all(&Prefix::below(&path::claims(&save.id.cluster))).await? {
-        let namespace = entry.path.segments().next_back().unwrap_or_default();
+/// Drops the context's claims on namespaces of this cluster that it holds no more.
+async fn drop_claims(store: &dyn Store, save: &SaveLane) -> Result<(), store::Error> {
+    for namespace in &save.given_up {
+        let Some(entry) = store.get(&path::claim(&save.id.cluster, namespace)).await? else { continue };
         let claim: Claim = entry.document.read()?;
-        if claim.context != save.id.context || held.contains(namespace) {
+        if claim.context != save.id.context {
             continue;
         }
-        let wanted_again = is_wanted(store, save).await?;
-        if wanted_again {
-            continue;
-        }
-        let deletion = Write::Delete { path: entry.path.clone(), version: entry.version };
-        match store.write_one(deletion).await {
+        match store.write_one(Write::Delete { path: entry.path, version: entry.version }).await {
             Ok(_) | Err(store::Error::Conflict { .. }) => {}
             Err(error) => return Err(error),
         }

@@ -206,6 +206,10 @@ pub(crate) struct Lane {
     /// empty, nothing of ours can be there.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub kinds: BTreeSet<GroupVersionKind>,
+    /// Namespaces that the lane may have made, and so may hold claims for: named together with the kinds. When the lane
+    /// ends, the claims on those that are not desired are dropped, and then their names.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub namespaces: BTreeSet<Arc<str>>,
     /// Until when a request that was lost may still make something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncertain_until: Option<Timestamp>,
@@ -236,6 +240,7 @@ impl Lane {
             fence: Fence::default(),
             since: now,
             kinds: BTreeSet::new(),
+            namespaces: BTreeSet::new(),
             uncertain_until: None,
             causes: Vec::new(),
             objects: Records::new(),

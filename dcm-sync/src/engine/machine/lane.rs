@@ -30,8 +30,8 @@ pub(super) struct Lane {
     pub unsaved: bool,
     /// Results that are not stored yet.
     pub outcomes: Vec<Outcome>,
-    /// A namespace was given up since the last save: claims may be dropped.
-    pub freed: bool,
+    /// Namespaces that are needed no more: the next save drops the claims on them.
+    pub given_up: BTreeSet<Arc<str>>,
     /// Requests under way, by the object or request that they are about.
     pub calls: BTreeMap<StepKey, Ticket>,
     /// A step of the wave could not be sent yet, for want of budget.
@@ -53,12 +53,12 @@ pub(super) struct Lane {
 }
 
 /// A save that is under way.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct Saving {
     /// How many results go with it.
     pub outcomes: usize,
-    /// It may drop claims.
-    pub freed: bool,
+    /// The namespaces whose claims it drops.
+    pub given_up: BTreeSet<Arc<str>>,
 }
 
 /// What a step is about: an object, or a request through it.
@@ -78,7 +78,7 @@ impl Lane {
             saving: None,
             unsaved: false,
             outcomes: Vec::new(),
-            freed: false,
+            given_up: BTreeSet::new(),
             calls: BTreeMap::new(),
             starved: false,
             queued: false,
@@ -108,9 +108,9 @@ impl Lane {
         }
     }
 
-    /// Forgets what was under way on a connection that is no more.
-    pub(super) fn interrupt(&mut self) {
-        self.calls.clear();
+    /// Forgets what was under way on a connection that is no more, and gives the tickets of that.
+    pub(super) fn interrupt(&mut self) -> impl Iterator<Item = Ticket> + use<> {
+        let calls = std::mem::take(&mut self.calls);
         self.starved = false;
         self.queued = false;
         self.eager = false;
@@ -118,6 +118,7 @@ impl Lane {
         self.contents.clear();
         self.errors.clear();
         self.retry_at = None;
+        calls.into_values()
     }
 
     /// Takes over the work of a worker that died in it.
@@ -141,19 +142,30 @@ impl Lane {
         self.record.kinds.iter().for_each(visit);
     }
 
-    /// True when the record does not name all kinds yet that the bundle may make.
-    pub(super) fn must_name_kinds(&self, bundle: Option<&Bundle>) -> bool {
-        let mut missing = false;
+    /// True when the record does not name all kinds and namespaces yet that the bundle may make.
+    pub(super) fn must_name(&self, bundle: Option<&Bundle>) -> bool {
+        let mut missing = namespaces(bundle).any(|name| !self.record.namespaces.contains(name));
         visit_kinds(bundle, &mut |kind| missing |= !self.record.kinds.contains(kind));
         missing
     }
 
-    pub(super) fn name_kinds(&mut self, bundle: Option<&Bundle>) {
+    pub(super) fn name(&mut self, bundle: Option<&Bundle>) {
         visit_kinds(bundle, &mut |kind| {
             if !self.record.kinds.contains(kind) {
                 self.record.kinds.insert(kind.clone());
             }
         });
+        self.record.namespaces.extend(namespaces(bundle).cloned());
+        self.given_up.retain(|name| !self.record.namespaces.contains(name));
+    }
+
+    /// Gives up the namespaces that the bundle does not name.
+    pub(super) fn give_up_all_but(&mut self, bundle: Option<&Bundle>) {
+        let (kept, given_up) = std::mem::take(&mut self.record.namespaces)
+            .into_iter()
+            .partition(|name| namespaces(bundle).any(|wanted| wanted == name));
+        self.record.namespaces = kept;
+        self.given_up.extend::<BTreeSet<_>>(given_up);
     }
 }
 
@@ -166,6 +178,14 @@ fn visit_kinds(bundle: Option<&Bundle>, visit: &mut dyn FnMut(&GroupVersionKind)
             Action::Request { request: Request::Token(_), .. } => {}
         }
     }
+}
+
+/// The namespaces that a bundle makes.
+fn namespaces(bundle: Option<&Bundle>) -> impl Iterator<Item = &Arc<str>> {
+    bundle.into_iter().flat_map(Bundle::steps).filter_map(|step| match &step.action {
+        Action::Apply { manifest, .. } if manifest.kind().is_namespace() => Some(&manifest.key().name),
+        Action::Apply { .. } | Action::Request { .. } => None,
+    })
 }
 
 /// The kind through which certificates are asked for; one for all lanes.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use dcm_core::app_context::{Action, Bundle};
 use dcm_core::hash::ContentHash;
 use dcm_core::plan::{self, Plan, Rules};
 use dcm_core::port::store::{self, Version};
@@ -11,8 +12,8 @@ use dcm_core::status::{Cause, Intent, LaneState, Reason};
 
 use super::Machine;
 use super::lane::{LaneView, Saving};
-use super::shard::{Link, WatchState};
-use super::tidying::{self, is_only_tidying};
+use super::shard::{Known, Link};
+use super::tidying;
 use super::timers::Alarm;
 use crate::engine::event::What;
 use crate::engine::io::{Effect, LaneId, SaveLane};
@@ -70,11 +71,13 @@ impl Machine {
             return Gate::Shut;
         }
         let mut gate = Gate::Open;
-        lane.kinds(context.bundle(&id.cluster).as_deref(), &mut |kind| match shard.watches.get(kind) {
-            Some(WatchState::Listed { .. } | WatchState::NoKind) => {}
-            Some(WatchState::Broken { cause, .. }) => gate = Gate::Hindered((**cause).clone()),
-            Some(WatchState::Opening) | None if matches!(gate, Gate::Open) => gate = Gate::Shut,
-            Some(WatchState::Opening) | None => {}
+        lane.kinds(context.bundle(&id.cluster).as_deref(), &mut |kind| {
+            match shard.watches.get(kind).map_or(&Known::Nothing, |watch| &watch.known) {
+                Known::Listed | Known::NoKind => {}
+                Known::Hidden(cause) => gate = Gate::Hindered((**cause).clone()),
+                Known::Nothing if matches!(gate, Gate::Open) => gate = Gate::Shut,
+                Known::Nothing => {}
+            }
         });
         gate
     }
@@ -107,8 +110,7 @@ impl Machine {
     }
 
     fn follow(&mut self, id: &LaneId, plan: &Plan, wanted: Option<ContentHash>) {
-        // Answered requests are cleared away, but nobody waits for that; except where nothing is to be left.
-        let finished = plan.is_empty() || (wanted.is_some() && is_only_tidying(plan));
+        let finished = plan.is_fulfilled();
         if !finished && self.stopping.is_some() {
             return;
         }
@@ -126,16 +128,16 @@ impl Machine {
         }
     }
 
-    /// Before the first request that may make something of a kind, the record names the kind: whoever finds the record
-    /// knows where to look, and that without one nothing of ours can be on the cluster.
+    /// Before the first request that may make something of a kind, the record names the kind, and the namespaces: whoever
+    /// finds the record knows where to look, and that without one nothing of ours can be on the cluster.
     fn must_touch(&mut self, id: &LaneId, plan: &Plan) -> bool {
         let writes = plan.runnable().any(|step| step.work.is_write());
         let bundle = self.contexts.get(&id.context).and_then(|context| context.bundle(&id.cluster));
         let bundle = bundle.as_deref();
-        let Some(lane) = self.lane_mut(id).filter(|lane| writes && lane.must_name_kinds(bundle)) else {
+        let Some(lane) = self.lane_mut(id).filter(|lane| writes && lane.must_name(bundle)) else {
             return false;
         };
-        lane.name_kinds(bundle);
+        lane.name(bundle);
         lane.unsaved = true;
         true
     }
@@ -175,9 +177,9 @@ impl Machine {
     }
 
     fn finish(&mut self, id: &LaneId, wanted: Option<ContentHash>, tidy: bool) {
-        let Some(root) = self.contexts.get(&id.context).map(|context| &context.root) else { return };
-        let (generation, attempt) = (root.generation, root.attempt);
-        let requests = self.request_names(id, wanted);
+        let Some(context) = self.contexts.get(&id.context) else { return };
+        let (generation, attempt) = (context.root.generation, context.root.attempt);
+        let bundle = wanted.and_then(|hash| context.bundles.get(&hash)).cloned();
         let now = self.now;
         let Some(lane) = self.lane_mut(id) else { return };
         let untidy = !tidy && lane.failures < tidying::TRIES_MAX;
@@ -192,6 +194,8 @@ impl Machine {
             return;
         }
         let state = if wanted.is_some() { LaneState::Done } else { LaneState::Removed };
+        lane.give_up_all_but(bundle.as_deref());
+        let requests = request_names(bundle.as_deref());
         let record = &mut lane.record;
         record.bundle = wanted;
         record.generation = generation;
@@ -212,18 +216,6 @@ impl Machine {
         if changed {
             self.publish(&id.cluster, Some(&id.context), What::Lane(state));
         }
-    }
-
-    fn request_names(&self, id: &LaneId, wanted: Option<ContentHash>) -> BTreeSet<Arc<str>> {
-        let context = self.contexts.get(&id.context);
-        let bundle = wanted.and_then(|hash| context?.bundles.get(&hash));
-        let steps = bundle.into_iter().flat_map(|bundle| bundle.steps());
-        steps
-            .filter_map(|step| match &step.action {
-                dcm_core::app_context::Action::Request { name, .. } => Some(name.clone()),
-                dcm_core::app_context::Action::Apply { .. } => None,
-            })
-            .collect()
     }
 
     /// Something keeps the whole lane from being worked on: the status tells it.
@@ -276,20 +268,16 @@ impl Machine {
         else {
             return;
         };
-        let freed = std::mem::take(&mut lane.freed);
-        lane.saving = Some(Saving { outcomes: lane.outcomes.len(), freed });
+        let given_up = std::mem::take(&mut lane.given_up);
+        lane.saving = Some(Saving { outcomes: lane.outcomes.len(), given_up: given_up.clone() });
         lane.unsaved = false;
         lane.record.fence = fence;
-        let claims_held = freed.then(|| {
-            let namespaces = lane.record.objects.iter().filter(|(_, record)| record.kind.is_namespace());
-            namespaces.map(|(key, _)| key.name.clone()).collect()
-        });
         let save = SaveLane {
             id: id.clone(),
             lane: lane.record.clone(),
             version: lane.version,
             outcomes: lane.outcomes.clone(),
-            claims_held,
+            given_up,
         };
         self.effects.push(Effect::SaveLane(Box::new(save)));
     }
@@ -314,10 +302,20 @@ impl Machine {
                 tracing::warn!(context = %id.context, cluster = %id.cluster,
                     error = &error as &dyn std::error::Error, "can't store a lane");
                 lane.unsaved = true;
-                lane.freed |= saving.freed;
+                lane.given_up = saving.given_up;
                 lane.loading = false;
                 self.timers.set(retry, Alarm::SaveLane(id.clone()));
             }
         }
     }
+}
+
+fn request_names(bundle: Option<&Bundle>) -> BTreeSet<&Arc<str>> {
+    let steps = bundle.into_iter().flat_map(Bundle::steps);
+    steps
+        .filter_map(|step| match &step.action {
+            Action::Request { name, .. } => Some(name),
+            Action::Apply { .. } => None,
+        })
+        .collect()
 }

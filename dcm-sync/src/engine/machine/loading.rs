@@ -75,12 +75,16 @@ impl Machine {
 
     fn drop_context(&mut self, id: &ContextId) {
         self.contexts.remove(id);
-        let clusters: Vec<ClusterId> = self.shards.keys().cloned().collect();
+        let clusters = self.shards.iter().filter(|(_, shard)| shard.lanes.contains_key(id));
+        let clusters: Vec<ClusterId> = clusters.map(|(cluster, _)| cluster.clone()).collect();
         for cluster in clusters {
             let shard = self.shard_mut(&cluster);
-            shard.lanes.remove(id);
             shard.objects.remove(id);
-            self.pending.retain(|_, pending| pending.lane.context != *id || pending.lane.cluster != cluster);
+            if let Some(mut lane) = shard.lanes.remove(id) {
+                let under_way: Vec<_> = lane.interrupt().collect();
+                shard.requests = shard.requests.saturating_sub(under_way.len());
+                under_way.iter().for_each(|ticket| drop(self.pending.remove(ticket)));
+            }
             self.release_if_idle(&cluster);
         }
     }
@@ -108,7 +112,9 @@ impl Machine {
                     Some((record, version)) => (record, Some(version)),
                     None => (record::Lane::untouched(now), None),
                 };
-                *lane = Lane::new(record, version);
+                // What is under way goes on; sent again, it would be done twice.
+                let calls = std::mem::take(&mut lane.calls);
+                *lane = Lane { calls, ..Lane::new(record, version) };
                 if inherited {
                     lane.inherit(until);
                 }
@@ -142,7 +148,7 @@ impl Machine {
 
     /// True when this worker is to own a shard.
     pub(super) fn wants(&self, cluster: &ClusterId) -> bool {
-        let Some(shard) = self.shards.get(cluster) else { return false };
+        let Some(shard) = self.shards.get(cluster).filter(|_| self.stopping.is_none()) else { return false };
         match &self.options.acquire {
             Acquire::All => !shard.lanes.is_empty(),
             Acquire::PendingOf(contexts) => contexts
@@ -151,17 +157,14 @@ impl Machine {
         }
     }
 
-    /// A worker that only waits for its own changes gives a shard back when they are done.
+    /// A worker that stops, or only waits for its own changes, gives a shard back when nothing is under way there.
     pub(super) fn release_if_idle(&mut self, cluster: &ClusterId) {
         // Asked first, as it is soon answered.
         if self.wants(cluster) {
             return;
         }
-        let idle = self.shards.get(cluster).is_some_and(|shard| {
-            shard.requests == 0
-                && !shard.lanes.values().any(|lane| !lane.calls.is_empty() || lane.saving.is_some())
-        });
-        if idle {
+        let shard = self.shards.get(cluster);
+        if shard.is_some_and(|shard| shard.requests == 0 && !shard.is_saving_lanes()) {
             self.give_back(cluster);
         }
     }

@@ -62,6 +62,8 @@ pub(crate) struct Machine {
     timers: Timers,
     ready: BTreeSet<LaneId>,
     listed: bool,
+    /// Clusters whose shards are ours, or whose records we are writing.
+    held: BTreeSet<ClusterId>,
     /// Set by a stop: until when what was begun to be cleared away is still cleared away.
     stopping: Option<Timestamp>,
     stopped: bool,
@@ -87,6 +89,7 @@ impl Machine {
             timers: Timers::default(),
             ready: BTreeSet::new(),
             listed: false,
+            held: BTreeSet::new(),
             stopping: None,
             stopped: false,
             effects: Vec::new(),
@@ -142,8 +145,7 @@ impl Machine {
             Alarm::SaveLane(lane) => self.save(&lane),
             Alarm::Cluster(cluster) => self.wake_starved(&cluster),
             Alarm::Load(context) => self.context_changed(context),
-            // Whether everything is at rest is looked at after each input.
-            Alarm::Stop => {}
+            Alarm::Stop => self.give_back_all(),
         }
     }
 

@@ -1,13 +1,13 @@
 //! What clusters answer and tell.
 
 use dcm_core::name::ClusterId;
-use dcm_core::plan::{Recorded, RequestWork, Sighting, Step, Work};
+use dcm_core::plan::{Recorded, RequestWork, Sighting, Step, Wave, Work};
 use dcm_core::port::cluster::{self, Deletion, IssuedToken, Object, Origin};
 use dcm_core::port::synchronizer::Issued;
 use dcm_core::status::Cause;
 
 use super::shards::words;
-use super::steps::{reason_of, stage_of, step_key};
+use super::steps::{reason_of, step_key};
 use super::timers::Alarm;
 use super::{Machine, Pending};
 use crate::engine::backoff;
@@ -84,12 +84,13 @@ impl Machine {
             Work::Update { manifest, origin, .. } => (*origin, manifest, What::Updated(key.clone())),
             _ => return,
         };
+        let Wave::Apply(stage) = step.wave else { return };
         let record = Recorded {
             kind: step.kind.clone(),
             uid: Some(object.uid.clone()),
             manifest: Some(manifest.hash()),
             origin,
-            stage: stage_of(step),
+            stage,
         };
         if let Some(lane) = self.lane_mut(id) {
             lane.looked.remove(&key);
@@ -152,7 +153,8 @@ impl Machine {
                 self.look(id, step);
             }
             cluster::Error::TooManyRequests { retry_after } => {
-                let until = self.now + retry_after.unwrap_or(self.options.retry_min);
+                let (min, max) = (self.options.retry_min, self.options.retry_max);
+                let until = self.now + retry_after.map_or(min, |asked| asked.min(max));
                 self.shard_mut(&id.cluster).hold_until = Some(until);
                 self.timers.set(until, Alarm::Cluster(id.cluster.clone()));
             }

@@ -86,11 +86,10 @@ impl Machine {
                 }
             }
             Err(store::Error::Conflict { .. }) => {
-                // Somebody saw no sign of life and ended this session: whatever it owned is another's now.
-                let next = Session::new(self.jitter.next());
-                let ended = std::mem::replace(&mut self.session, next);
-                self.session.peers = ended.peers;
-                self.lose_all();
+                // Somebody saw no sign of life and ended this session.
+                let peers = std::mem::take(&mut self.session.peers);
+                let next = Session { peers, ..Session::new(self.jitter.next()) };
+                self.lose_all(next);
                 self.renew_session();
             }
             Err(_) => self.timers.set(self.now + renewal, Alarm::Session),
@@ -131,10 +130,8 @@ impl Machine {
 
     /// Ends the session when nothing is under way and every shard is given back.
     pub(super) fn stop_when_idle(&mut self) {
-        if self.stopping.is_none() || self.stopped || !self.pending.is_empty() || !self.give_back_all() {
-            return;
-        }
-        if self.session.saving {
+        let under_way = !self.pending.is_empty() || !self.held.is_empty() || self.session.saving;
+        if self.stopping.is_none() || self.stopped || under_way {
             return;
         }
         self.stopped = true;

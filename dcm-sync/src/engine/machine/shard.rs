@@ -12,6 +12,7 @@ use dcm_core::status::Cause;
 use jiff::Timestamp;
 
 use super::lane::Lane;
+use crate::engine::backoff::Row;
 use crate::engine::bucket::Bucket;
 use crate::engine::io::Epoch;
 use crate::record;
@@ -30,8 +31,8 @@ pub(super) struct Shard {
     pub inherited: bool,
     pub link: Link,
     pub epoch: Epoch,
-    pub failures: u32,
-    pub watches: BTreeMap<GroupVersionKind, WatchState>,
+    pub row: Row,
+    pub watches: BTreeMap<GroupVersionKind, Watch>,
     pub objects: BTreeMap<ContextId, Objects>,
     pub bucket: Bucket,
     pub requests: usize,
@@ -54,22 +55,31 @@ pub(super) enum Link {
     Broken(Cause),
 }
 
-/// How far a watch is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum WatchState {
-    Opening,
-    /// All objects are known.
-    Listed {
-        failures: u32,
-    },
-    /// The cluster has no such kind: there are no objects.
+/// A watch on the objects of one kind.
+pub(super) struct Watch {
+    pub known: Known,
+    /// A stream is open, or being opened. Without one an alarm is set for the next try.
+    pub is_open: bool,
+    pub row: Row,
+}
+
+/// What is known of the objects of one kind.
+pub(super) enum Known {
+    /// Nothing yet.
+    Nothing,
+    /// All of them. They stay known when the stream ends: writes are guarded by what was seen, so that may be a little
+    /// old.
+    Listed,
+    /// The cluster has no such kind: there are none.
     NoKind,
-    /// It could not be opened; tried again later.
-    Broken {
-        failures: u32,
-        /// Boxed: almost every watch is without one.
-        cause: Box<Cause>,
-    },
+    /// They can't be listed. Boxed: almost every watch is without a cause.
+    Hidden(Box<Cause>),
+}
+
+impl Watch {
+    pub(super) fn new() -> Self {
+        Self { known: Known::Nothing, is_open: false, row: Row::default() }
+    }
 }
 
 impl Shard {
@@ -81,7 +91,7 @@ impl Shard {
             inherited: false,
             link: Link::Down,
             epoch: Epoch::default(),
-            failures: 0,
+            row: Row::default(),
             watches: BTreeMap::new(),
             objects: BTreeMap::new(),
             bucket,

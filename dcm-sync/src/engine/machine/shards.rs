@@ -1,6 +1,5 @@
 //! Taking, reaching, losing and giving back shards.
 
-use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::time::Duration;
 
@@ -11,10 +10,10 @@ use dcm_core::port::store::{self, Version};
 use dcm_core::status::{Cause, Reason};
 
 use super::Machine;
-use super::shard::{Link, Shard, WatchState};
+use super::session::Session;
+use super::shard::{Known, Link, Shard, Watch};
 use super::steps::reason_of;
 use super::timers::Alarm;
-use crate::engine::backoff;
 use crate::engine::bucket::Bucket;
 use crate::engine::event::What;
 use crate::engine::io::{Effect, Epoch, LaneId};
@@ -79,6 +78,7 @@ impl Machine {
 
     fn save_shard(&mut self, cluster: &ClusterId, record: record::Shard) {
         let Some(shard) = self.shards.get_mut(cluster) else { return };
+        self.held.insert(cluster.clone());
         shard.saving = Some(record.clone());
         let version = shard.record.as_ref().map(|(_, version)| *version);
         self.effects.push(Effect::SaveShard { cluster: cluster.clone(), record, version });
@@ -120,12 +120,23 @@ impl Machine {
     }
 
     fn ownership_changed(&mut self, cluster: &ClusterId, owned_before: bool) {
+        self.note_held(cluster);
         let Some(shard) = self.shards.get(cluster) else { return };
         match (owned_before, self.owns(shard)) {
             (false, true) => self.acquired(cluster),
             (true, false) => self.lost(cluster),
             (false, false) => self.claim(cluster),
             (true, true) => {}
+        }
+        self.release_if_idle(cluster);
+    }
+
+    fn note_held(&mut self, cluster: &ClusterId) {
+        let held = self.shards.get(cluster).is_some_and(|shard| self.owns(shard) || shard.saving.is_some());
+        if held {
+            self.held.insert(cluster.clone());
+        } else {
+            self.held.remove(cluster);
         }
     }
 
@@ -154,14 +165,13 @@ impl Machine {
         self.claim(cluster);
     }
 
-    pub(super) fn lose_all(&mut self) {
-        let clusters: Vec<ClusterId> = self
-            .shards
-            .iter()
-            .filter(|(_, shard)| shard.is_up())
-            .map(|(cluster, _)| cluster.clone())
-            .collect();
-        for cluster in clusters {
+    /// Goes on with a new session: what the old one owned is another's now.
+    pub(super) fn lose_all(&mut self, session: Session) {
+        let owned = self.held.iter().filter(|cluster| self.shards.get(cluster).is_some_and(|shard| self.owns(shard)));
+        let owned: Vec<ClusterId> = owned.cloned().collect();
+        self.session = session;
+        for cluster in owned {
+            self.note_held(&cluster);
             self.lost(&cluster);
         }
     }
@@ -169,8 +179,7 @@ impl Machine {
     /// Gives a shard back that this worker does not need any more.
     pub(super) fn give_back(&mut self, cluster: &ClusterId) {
         let Some(shard) = self.shards.get(cluster) else { return };
-        let busy = shard.requests > 0 || shard.is_saving_lanes() || self.is_tidying_up(cluster, shard);
-        if !self.owns(shard) || shard.saving.is_some() || busy {
+        if !self.owns(shard) || shard.saving.is_some() || self.is_tidying_up(cluster, shard) {
             return;
         }
         let Some((record, _)) = &shard.record else { return };
@@ -178,14 +187,11 @@ impl Machine {
         self.save_shard(cluster, record);
     }
 
-    /// Gives all shards back; true when all are.
-    pub(super) fn give_back_all(&mut self) -> bool {
-        let owned = self.shards.iter().filter(|(_, shard)| self.owns(shard) || shard.saving.is_some());
-        let owned: Vec<ClusterId> = owned.map(|(cluster, _)| cluster.clone()).collect();
-        for cluster in &owned {
-            self.give_back(cluster);
+    /// Gives all shards back, each as soon as nothing is under way there.
+    pub(super) fn give_back_all(&mut self) {
+        for cluster in self.held.clone() {
+            self.release_if_idle(&cluster);
         }
-        owned.is_empty()
     }
 
     pub(super) fn connect(&mut self, cluster: &ClusterId) {
@@ -223,9 +229,10 @@ impl Machine {
             Some(_) => {}
             None => self.save_shard(cluster, record::Shard { identity: Some(uid), ..record }),
         }
+        let now = self.now;
         let shard = self.shard_mut(cluster);
         shard.link = Link::Up;
-        shard.failures = 0;
+        shard.row.holds(now);
         self.publish(cluster, None, What::Connected);
         self.open_watches(cluster, None);
         self.wake_lanes(cluster);
@@ -246,11 +253,8 @@ impl Machine {
     /// A cluster failed as a whole: all its lanes wait, and one connection is tried again after a while.
     pub(super) fn break_link(&mut self, cluster: &ClusterId, error: &cluster::Error) {
         let random = self.jitter.next();
-        let (min, max) = (self.options.retry_min, self.options.retry_max);
-        let shard = self.shard_mut(cluster);
-        shard.failures = shard.failures.saturating_add(1);
-        let delay = backoff::delay(shard.failures, min, max, random);
-        let next_try = self.now + delay;
+        let (now, min, max) = (self.now, self.options.retry_min, self.options.retry_max);
+        let next_try = now + self.shard_mut(cluster).row.breaks(now, min, max, random);
         let cause = Cause {
             reason: reason_of(error),
             message: words(error).into(),
@@ -277,20 +281,19 @@ impl Machine {
         shard.requests = 0;
         shard.starved.clear();
         shard.patient.clear();
+        let mut under_way = Vec::new();
         for lane in shard.lanes.values_mut() {
-            lane.interrupt();
+            under_way.extend(lane.interrupt());
         }
-        let under_way = std::mem::take(&mut self.pending);
-        let (dropped, kept): (BTreeMap<_, _>, _) =
-            under_way.into_iter().partition(|(_, pending)| pending.lane.cluster == *cluster);
-        self.pending = kept;
-        for pending in dropped.into_values() {
-            self.uncertain(&pending.lane, &pending.step);
+        for ticket in under_way {
+            if let Some(pending) = self.pending.remove(&ticket) {
+                self.uncertain(&pending.lane, &pending.step);
+            }
         }
         self.effects.push(Effect::Disconnect(cluster.clone()));
     }
 
-    /// Opens the watches that one of the shard's lanes, or all of them, need and don't have yet.
+    /// Opens the watches that one of the shard's lanes, or all of them, need and don't have open.
     pub(super) fn open_watches(&mut self, cluster: &ClusterId, only: Option<&ContextId>) {
         let Some(shard) = self.shards.get(cluster).filter(|shard| shard.is_up()) else { return };
         let mut missing = std::collections::BTreeSet::new();
@@ -301,7 +304,7 @@ impl Machine {
         for (context, lane) in shard.lanes.range::<ContextId, _>((first, last)) {
             let bundle = self.contexts.get(context).and_then(|context| context.bundle(cluster));
             lane.kinds(bundle.as_deref(), &mut |kind| {
-                if !shard.watches.contains_key(kind) {
+                if !shard.watches.get(kind).is_some_and(|watch| watch.is_open) {
                     missing.insert(kind.clone());
                 }
             });
@@ -314,11 +317,9 @@ impl Machine {
     pub(super) fn open_watch(&mut self, cluster: &ClusterId, kind: &GroupVersionKind) {
         let owner = self.options.owner.clone();
         let Some(shard) = self.shards.get_mut(cluster).filter(|shard| shard.is_up()) else { return };
-        if matches!(shard.watches.get(kind), Some(WatchState::Opening)) {
+        let watch = shard.watches.entry(kind.clone()).or_insert_with(Watch::new);
+        if std::mem::replace(&mut watch.is_open, true) {
             return;
-        }
-        if !matches!(shard.watches.get(kind), Some(WatchState::Listed { .. })) {
-            shard.watches.insert(kind.clone(), WatchState::Opening);
         }
         let call = Call { owner, context: None, generation: Default::default(), fence: Self::fence(shard) };
         let epoch = shard.epoch;
@@ -337,10 +338,13 @@ impl Machine {
         }
         match told {
             Ok(Some(WatchEvent::Listed(objects))) => {
-                let owner = self.options.owner.clone();
+                let (owner, now) = (self.options.owner.clone(), self.now);
                 let shard = self.shard_mut(cluster);
                 shard.replace(&owner, &kind, &objects);
-                shard.watches.insert(kind, WatchState::Listed { failures: 0 });
+                if let Some(watch) = shard.watches.get_mut(&kind) {
+                    watch.known = Known::Listed;
+                    watch.row.holds(now);
+                }
                 self.wake_lanes(cluster);
             }
             Ok(Some(WatchEvent::Applied(object))) => self.object_seen(cluster, &object),
@@ -353,32 +357,25 @@ impl Machine {
 
     fn watch_broken(&mut self, cluster: &ClusterId, kind: GroupVersionKind, error: Option<&cluster::Error>) {
         let random = self.jitter.next();
-        let (min, max) = (self.options.retry_min, self.options.retry_max);
-        let now = self.now;
-        let shard = self.shard_mut(cluster);
-        let failures = match shard.watches.get(&kind) {
-            Some(WatchState::Listed { failures } | WatchState::Broken { failures, .. }) => failures + 1,
-            Some(WatchState::Opening | WatchState::NoKind) | None => 1,
-        };
-        let next_try = now + backoff::delay(failures, min, max, random);
-        let state = match error {
-            // What was listed stays known; writes are guarded by what was seen, so it may be a little old.
-            None if matches!(shard.watches.get(&kind), Some(WatchState::Listed { .. })) => {
-                WatchState::Listed { failures }
-            }
-            Some(cluster::Error::UnknownKind { .. }) => WatchState::NoKind,
+        let (now, min, max) = (self.now, self.options.retry_min, self.options.retry_max);
+        let Some(watch) = self.shard_mut(cluster).watches.get_mut(&kind) else { return };
+        if !std::mem::replace(&mut watch.is_open, false) {
+            return;
+        }
+        let next_try = now + watch.row.breaks(now, min, max, random);
+        match error {
+            None if matches!(watch.known, Known::Listed) => {}
+            Some(cluster::Error::UnknownKind { .. }) => watch.known = Known::NoKind,
             error => {
                 let message = error.map_or_else(|| "the watch ended".to_owned(), words);
-                let cause = Cause {
+                watch.known = Known::Hidden(Box::new(Cause {
                     reason: error.map_or(Reason::Retrying, reason_of),
                     message: format!("watching {kind}: {message}").into(),
                     object: None,
                     next_try: Some(next_try),
-                };
-                WatchState::Broken { failures, cause: Box::new(cause) }
+                }));
             }
-        };
-        shard.watches.insert(kind.clone(), state);
+        }
         self.timers.set(next_try, Alarm::Watch(cluster.clone(), kind));
         self.wake_lanes(cluster);
     }

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use dcm_core::app_context::Stage;
 use dcm_core::name::ClusterId;
-use dcm_core::plan::{self, Plan, RequestWork, Step, Wave, Work};
+use dcm_core::plan::{self, Plan, RequestWork, Step, Work};
 use dcm_core::port::cluster::{self, Call, Marks, Origin, Stamped};
 use dcm_core::port::synchronizer::Issued;
 use dcm_core::status::{Cause, Reason};
@@ -104,8 +103,6 @@ impl Machine {
                 self.collect(id, name, certificate, step)
             }
             Work::Request { work: RequestWork::AwaitSigner, .. } => self.await_signer(id, step),
-            // The save that is next wakes the lane again.
-            Work::Delete { .. } if self.must_stay(id, step) => Run::UnderWay,
             _ => self.send(id, step.clone()),
         }
     }
@@ -114,10 +111,8 @@ impl Machine {
     pub(super) fn drop_record(&mut self, id: &LaneId, step: &Step) {
         let Some(lane) = self.lane_mut(id) else { return };
         lane.looked.remove(&step.key);
-        if lane.record.objects.remove(&step.key).is_some() {
-            lane.freed |= step.kind.is_namespace();
-            lane.unsaved |= step.kind.is_namespace();
-        }
+        // A namespace that is gone stays gone in the record, whatever comes next.
+        lane.unsaved |= lane.record.objects.remove(&step.key).is_some() && step.kind.is_namespace();
     }
 
     fn collect(&mut self, id: &LaneId, name: &Arc<str>, certificate: &str, step: &Step) -> Run {
@@ -281,14 +276,6 @@ impl Machine {
             origin,
         };
         Some(Stamped { manifest: manifest.clone(), marks, labels: root.labels.clone() })
-    }
-}
-
-/// The stage in which a step's object is made.
-pub(super) fn stage_of(step: &Step) -> Stage {
-    match step.wave {
-        Wave::Apply(stage) => stage,
-        Wave::Remove(stage) => stage.0,
     }
 }
 

@@ -6,9 +6,8 @@
 use std::time::Duration;
 
 use dcm_core::name::ClusterId;
-use dcm_core::plan::{Plan, Step, Wave, Work};
 
-use super::lane::{Lane, signing_requests};
+use super::lane::Lane;
 use super::shard::Shard;
 use super::timers::Alarm;
 use super::{Context, Machine};
@@ -27,6 +26,7 @@ impl Machine {
     pub(super) fn stop(&mut self) {
         let until = *self.stopping.get_or_insert(self.now + STOP_LIMIT);
         self.timers.set(until, Alarm::Stop);
+        self.give_back_all();
     }
 
     /// True when a lane is done and still tidied up, a stop or not.
@@ -50,27 +50,10 @@ impl Machine {
         true
     }
 
-    /// True for a request that can't be removed yet: until its result is stored, it can be had again from there only.
-    pub(super) fn must_stay(&self, id: &LaneId, step: &Step) -> bool {
-        let lane = self.shards.get(&id.cluster).and_then(|shard| shard.lanes.get(&id.context));
-        step.kind == *signing_requests() && lane.is_some_and(|lane| !lane.outcomes.is_empty())
-    }
-
     /// True while some lane of a cluster that is reached is being tidied up.
     pub(super) fn is_tidying_up(&self, cluster: &ClusterId, shard: &Shard) -> bool {
         let tidies =
             |id, lane| self.contexts.get(id).is_some_and(|context| self.tidies(cluster, context, lane));
         shard.is_up() && shard.lanes.iter().any(|(id, lane)| tidies(id, lane))
     }
-}
-
-/// True when all that is left is to clear away requests that are answered.
-pub(super) fn is_only_tidying(plan: &Plan) -> bool {
-    let requests = signing_requests();
-    plan.steps().iter().all(|step| {
-        step.kind.kind == requests.kind
-            && step.kind.group == requests.group
-            && matches!(step.work, Work::Delete { .. } | Work::Await(_) | Work::Look | Work::Forget)
-            && matches!(step.wave, Wave::Remove(_))
-    })
 }
