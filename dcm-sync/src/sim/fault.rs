@@ -26,7 +26,7 @@ pub enum Link {
 
 /// Chances in a thousand that a request, or for [`Faults::watch_broken`] a change, meets this fault. One request meets
 /// at most one; chances beyond a thousand in all never happen.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Faults {
     /// It never arrives; the caller sees [`Error::Unreachable`].
     pub lost_request: u16,
@@ -46,6 +46,8 @@ pub struct Faults {
     pub conflict: u16,
     /// It is answered with 429.
     pub too_many_requests: u16,
+    /// How long the server asks to wait with its 429.
+    pub retry_after: Duration,
     /// It is answered with 500; every second one happened all the same.
     pub server_error: u16,
     /// A watch ends instead of telling a change.
@@ -69,8 +71,11 @@ pub(super) enum Fault {
 /// What the server says with an error.
 const MESSAGE: &str = "injected fault";
 
-/// How long the server asks to wait with its 429.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
+impl Default for Faults {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
 
 impl Faults {
     /// No fault at all.
@@ -84,6 +89,7 @@ impl Faults {
         forbidden: 0,
         conflict: 0,
         too_many_requests: 0,
+        retry_after: Duration::from_secs(1),
         server_error: 0,
         watch_broken: 0,
     };
@@ -115,7 +121,7 @@ impl Faults {
             (self.conflict, Fault::Refused(Error::Conflict)),
             (
                 self.too_many_requests,
-                Fault::Refused(Error::TooManyRequests { retry_after: Some(RETRY_AFTER) }),
+                Fault::Refused(Error::TooManyRequests { retry_after: Some(self.retry_after) }),
             ),
             (self.server_error, failed(failure)),
         ];

@@ -1,6 +1,6 @@
 //! An engine, a fleet and a store, and app contexts to give them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use dcm_core::name::{AppName, ClusterId, ContextId};
 use dcm_core::port::clock::{Clock, Random};
 use dcm_core::port::cluster::LABEL_OWNER;
-use dcm_core::port::store::Store;
+use dcm_core::port::store::{Path, Prefix, Store, StoreExt as _};
 use dcm_core::port::synchronizer::Synchronizer as _;
 use dcm_core::status::{ContextStatus, Progress};
 use dcm_store::memory::MemoryStore;
@@ -91,6 +91,14 @@ impl World {
     pub fn requests(&self, count: impl Fn(&dcm_sync::sim::RequestLog) -> u64) -> u64 {
         let ids = self.fleet.ids();
         ids.map(|id| self.fleet.cluster(id).unwrap().server(|server| count(server.requests()))).sum()
+    }
+
+    /// The clusters on which a namespace is claimed.
+    pub async fn claimed(&self, namespace: &str) -> BTreeSet<String> {
+        let claims = Prefix::below(&Path::new("claims").unwrap());
+        let entries = self.store.list_all(&claims).await.unwrap();
+        let paths = entries.iter().map(|entry| entry.path.as_str().trim_start_matches("claims/"));
+        paths.filter_map(|path| path.strip_suffix(&format!("/{namespace}"))).map(str::to_owned).collect()
     }
 
     /// All objects of a cluster that carry our owner label.

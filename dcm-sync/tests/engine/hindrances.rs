@@ -7,7 +7,7 @@ use dcm_core::name::ContextId;
 use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
 use dcm_core::status::{LaneState, Progress, Reason};
 use dcm_sync::engine::Options;
-use dcm_sync::sim::{Identity, Link, Rights, Verb, cluster_id};
+use dcm_sync::sim::{Faults, Identity, Link, Rights, Verb, cluster_id};
 use serde_json::json;
 
 use crate::fixture::*;
@@ -144,6 +144,44 @@ async fn what_a_cluster_refuses_is_tried_less_and_less_often() {
     // Waits of at least 2.5 s, 5 s, 10 s and so on fill the time.
     let tries = world.writes() - before;
     assert!((2..10).contains(&tries), "{tries} tries");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_may_not_be_watched_is_tried_less_and_less_often_and_at_once_when_somebody_asks() {
+    let world = World::new(1);
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
+    let engine = world.engine();
+    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+    done(&engine, &context_id()).await;
+    let refused = || world.requests(|log| log.lines().filter(|line| line.error.is_some()).count() as u64);
+    cluster.server(|server| server.set_rights(Rights::Of(Identity::user("nobody"))));
+    let config = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "team"}});
+    let with_config = || steps().into_iter().chain([apply(1, config.clone())]).collect::<Vec<_>>();
+    engine.contexts().apply(&context(with_config(), [1])).await.unwrap();
+    tokio::time::sleep(SOON).await;
+    let tries = refused();
+    assert!((4..20).contains(&tries), "{tries} tries");
+    let status = engine.contexts().status(&context_id()).await.unwrap().unwrap();
+    assert_eq!(status.lanes[&cluster_id(1)].cause.as_ref().unwrap().reason, Reason::Denied);
+
+    cluster.server(|server| server.set_rights(Rights::All));
+    engine.contexts().apply(&context(with_config(), [1])).await.unwrap();
+    let asked = world.clock.now();
+    done(&engine, &context_id()).await;
+    assert!(world.clock.now().duration_since(asked).as_secs() < 1, "nobody waits for the next try");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_asks_to_be_left_alone_for_ever_is_asked_again_after_the_longest_wait() {
+    let world = World::new(1);
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
+    let engine = world.engine();
+    let for_ever = Faults { too_many_requests: 1000, retry_after: Duration::MAX, ..Faults::NONE };
+    cluster.set_faults(for_ever);
+    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    cluster.set_faults(Faults::NONE);
+    done(&engine, &context_id()).await;
 }
 
 #[tokio::test(start_paused = true)]
