@@ -176,11 +176,13 @@ async fn a_cluster_that_asks_to_be_left_alone_for_ever_is_asked_again_after_the_
     let world = World::new(1);
     let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
     let engine = world.engine();
-    engine.contexts().apply(&context(steps().into_iter().take(1).collect(), [1])).await.unwrap();
+    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
     done(&engine, &context_id()).await;
     let for_ever = Faults { too_many_requests: 1000, retry_after: Duration::MAX, ..Faults::NONE };
     cluster.set_faults(for_ever);
-    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+    let mut changed = steps();
+    changed[2] = apply(1, role_body("reader", &["get"]));
+    engine.contexts().apply(&context(changed, [1])).await.unwrap();
     tokio::time::sleep(Duration::from_secs(5)).await;
     cluster.set_faults(Faults::NONE);
     done(&engine, &context_id()).await;
