@@ -146,7 +146,9 @@ pub(super) fn answer(desired: &[app_context::Step], key: &ObjectKey, view: &dyn 
         return None;
     }
     desired.iter().find_map(|step| match &step.action {
-        Action::Request { name, request: Request::Certificate(request) } if request.object_name == key.name => {
+        Action::Request { name, request: Request::Certificate(request) }
+            if request.object_name == key.name =>
+        {
             Some(if view.is_issued(name) { Answer::Stored } else { Answer::Open })
         }
         Action::Request { .. } | Action::Apply { .. } => None,

@@ -155,7 +155,8 @@ async fn a_kind_that_may_not_be_watched_is_tried_less_and_less_often_and_at_once
     done(&engine, &context_id()).await;
     let refused = || world.requests(|log| log.lines().filter(|line| line.error.is_some()).count() as u64);
     cluster.server(|server| server.set_rights(Rights::Of(Identity::user("nobody"))));
-    let config = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "team"}});
+    let config =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "team"}});
     let with_config = || steps().into_iter().chain([apply(1, config.clone())]).collect::<Vec<_>>();
     engine.contexts().apply(&context(with_config(), [1])).await.unwrap();
     tokio::time::sleep(SOON).await;

@@ -71,13 +71,15 @@ impl Machine {
             return Gate::Shut;
         }
         let mut gate = Gate::Open;
-        lane.kinds(context.bundle(&id.cluster).as_deref(), &mut |kind| {
-            match shard.watches.get(kind).map_or(&Known::Nothing, |watch| &watch.known) {
-                Known::Listed | Known::NoKind => {}
-                Known::Hidden(cause) => gate = Gate::Hindered((**cause).clone()),
-                Known::Nothing if matches!(gate, Gate::Open) => gate = Gate::Shut,
-                Known::Nothing => {}
-            }
+        lane.kinds(context.bundle(&id.cluster).as_deref(), &mut |kind| match shard
+            .watches
+            .get(kind)
+            .map_or(&Known::Nothing, |watch| &watch.known)
+        {
+            Known::Listed | Known::NoKind => {}
+            Known::Hidden(cause) => gate = Gate::Hindered((**cause).clone()),
+            Known::Nothing if matches!(gate, Gate::Open) => gate = Gate::Shut,
+            Known::Nothing => {}
         });
         gate
     }

@@ -83,7 +83,7 @@ impl Machine {
             if let Some(mut lane) = shard.lanes.remove(id) {
                 let under_way: Vec<_> = lane.interrupt().collect();
                 shard.requests = shard.requests.saturating_sub(under_way.len());
-                under_way.iter().for_each(|ticket| drop(self.pending.remove(ticket)));
+                under_way.iter().for_each(|ticket| drop(self.pending.remove(*ticket)));
             }
             self.release_if_idle(&cluster);
         }

@@ -13,6 +13,7 @@ mod shards;
 mod steps;
 mod tidying;
 mod timers;
+mod under_way;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -20,7 +21,6 @@ use std::sync::Arc;
 use dcm_core::app_context::Bundle;
 use dcm_core::hash::ContentHash;
 use dcm_core::name::{ClusterId, ContextId};
-use dcm_core::plan;
 use jiff::Timestamp;
 
 use super::backoff::Jitter;
@@ -31,18 +31,12 @@ use crate::record::Root;
 use session::Session;
 use shard::Shard;
 use timers::{Alarm, Timers};
+use under_way::UnderWay;
 
 /// A loaded app context.
 struct Context {
     root: Root,
     bundles: BTreeMap<ContentHash, Arc<Bundle>>,
-}
-
-/// A request that is under way.
-struct Pending {
-    lane: LaneId,
-    epoch: Epoch,
-    step: plan::Step,
 }
 
 /// The whole engine.
@@ -54,13 +48,15 @@ pub(crate) struct Machine {
     contexts: BTreeMap<ContextId, Context>,
     loading: BTreeSet<ContextId>,
     shards: BTreeMap<ClusterId, Box<Shard>>,
-    pending: BTreeMap<Ticket, Pending>,
+    pending: UnderWay,
     /// Requests that count for the global limit: those that began not long ago.
     young: VecDeque<(Timestamp, Ticket)>,
     tickets: u64,
     events: u64,
     timers: Timers,
     ready: BTreeSet<LaneId>,
+    /// Lanes that clear answered requests away when no other request is under way.
+    patient: BTreeSet<LaneId>,
     listed: bool,
     /// Clusters whose shards are ours, or whose records we are writing.
     held: BTreeSet<ClusterId>,
@@ -82,12 +78,13 @@ impl Machine {
             contexts: BTreeMap::new(),
             loading: BTreeSet::new(),
             shards: BTreeMap::new(),
-            pending: BTreeMap::new(),
+            pending: UnderWay::default(),
             young: VecDeque::new(),
             tickets: 0,
             events: 0,
             timers: Timers::default(),
             ready: BTreeSet::new(),
+            patient: BTreeSet::new(),
             listed: false,
             held: BTreeSet::new(),
             stopping: None,

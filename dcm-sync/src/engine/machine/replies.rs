@@ -6,10 +6,11 @@ use dcm_core::port::cluster::{self, Deletion, IssuedToken, Object, Origin};
 use dcm_core::port::synchronizer::Issued;
 use dcm_core::status::Cause;
 
+use super::Machine;
 use super::shards::words;
 use super::steps::{reason_of, step_key};
 use super::timers::Alarm;
-use super::{Machine, Pending};
+use super::under_way::Pending;
 use crate::engine::backoff;
 use crate::engine::event::What;
 use crate::engine::io::{LaneId, Reply, Request, Ticket};
@@ -19,19 +20,16 @@ const REFUSED_WAIT_FACTOR: u32 = 10;
 
 impl Machine {
     pub(super) fn replied(&mut self, ticket: Ticket, reply: Result<Reply, cluster::Error>) {
-        let Some(pending) = self.pending.remove(&ticket) else { return };
+        let Some(pending) = self.pending.remove(ticket) else { return };
         let Pending { lane: id, epoch, step } = pending;
         if !self.is_current(&id.cluster, epoch) {
             return;
         }
-        let shard = self.shard_mut(&id.cluster);
-        shard.requests = shard.requests.saturating_sub(1);
-        if shard.requests == 0 {
-            let patient = std::mem::take(&mut shard.patient);
-            let lane = |context| LaneId { cluster: id.cluster.clone(), context };
-            self.ready.extend(patient.into_iter().map(lane));
+        if self.pending.is_only_tidying() {
+            self.ready.append(&mut self.patient);
         }
         let shard = self.shard_mut(&id.cluster);
+        shard.requests = shard.requests.saturating_sub(1);
         let room = shard.requests + 1 == self.options.cluster_requests_max;
         let Some(lane) = self.lane_mut(&id) else { return };
         lane.call_ended(&step_key(&step));

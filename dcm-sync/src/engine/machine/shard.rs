@@ -1,6 +1,6 @@
 //! One cluster with all its lanes: who owns it, how it is reached, what is known of it.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
@@ -38,8 +38,6 @@ pub(super) struct Shard {
     pub requests: usize,
     /// Lanes that could not send all they wanted, in the order in which it is their turn.
     pub starved: VecDeque<ContextId>,
-    /// Lanes that are woken when no request is under way.
-    pub patient: BTreeSet<ContextId>,
     /// The cluster asked for fewer requests until then.
     pub hold_until: Option<Timestamp>,
     /// Boxed, like shards: a map has room for eleven of them even when there is one.
@@ -97,7 +95,6 @@ impl Shard {
             bucket,
             requests: 0,
             starved: VecDeque::new(),
-            patient: BTreeSet::new(),
             hold_until: None,
             lanes: BTreeMap::new(),
         }

@@ -167,7 +167,8 @@ impl Machine {
 
     /// Goes on with a new session: what the old one owned is another's now.
     pub(super) fn lose_all(&mut self, session: Session) {
-        let owned = self.held.iter().filter(|cluster| self.shards.get(cluster).is_some_and(|shard| self.owns(shard)));
+        let owned =
+            self.held.iter().filter(|cluster| self.shards.get(cluster).is_some_and(|shard| self.owns(shard)));
         let owned: Vec<ClusterId> = owned.cloned().collect();
         self.session = session;
         for cluster in owned {
@@ -280,13 +281,12 @@ impl Machine {
         shard.objects.clear();
         shard.requests = 0;
         shard.starved.clear();
-        shard.patient.clear();
         let mut under_way = Vec::new();
         for lane in shard.lanes.values_mut() {
             under_way.extend(lane.interrupt());
         }
         for ticket in under_way {
-            if let Some(pending) = self.pending.remove(&ticket) {
+            if let Some(pending) = self.pending.remove(ticket) {
                 self.uncertain(&pending.lane, &pending.step);
             }
         }

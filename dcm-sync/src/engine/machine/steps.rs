@@ -10,9 +10,10 @@ use dcm_core::port::cluster::{self, Call, Marks, Origin, Stamped};
 use dcm_core::port::synchronizer::Issued;
 use dcm_core::status::{Cause, Reason};
 
+use super::Machine;
 use super::lane::StepKey;
 use super::timers::Alarm;
-use super::{Machine, Pending};
+use super::under_way::Pending;
 use crate::engine::event::What;
 use crate::engine::io::{ClusterCall, Effect, LaneId, Request, Ticket};
 use crate::record::{Outcome, SCHEMA};
@@ -196,7 +197,7 @@ impl Machine {
             return false;
         }
         while let Some((started, ticket)) = self.young.front() {
-            if self.now < *started + YOUNG && self.pending.contains_key(ticket) {
+            if self.now < *started + YOUNG && self.pending.contains(*ticket) {
                 break;
             }
             self.young.pop_front();

@@ -19,7 +19,7 @@ pub(super) const TRIES_MAX: u32 = 3;
 /// How long a stop waits for it: some requests, and the budget for them. What is left then is done by the next worker.
 const STOP_LIMIT: Duration = Duration::from_secs(3);
 
-/// How long answered requests stay at most while other work on their cluster goes before.
+/// How long answered requests stay at most while other work goes before.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Machine {
@@ -36,16 +36,14 @@ impl Machine {
         in_time && done && lane.record.untidy && lane.errors.is_empty()
     }
 
-    /// True when a lane leaves its answered requests for now, since others wait for the cluster's work and nobody waits
-    /// for this. It is woken when nothing is under way there, or after a bound.
+    /// True when a lane leaves its answered requests for now, since others wait for this worker's requests, and nobody
+    /// waits for these. It is woken when nothing else is under way, or after a bound.
     pub(super) fn lets_others_go_before(&mut self, id: &LaneId) -> bool {
-        let Some(shard) = self.shards.get_mut(&id.cluster) else { return false };
-        let Some(lane) = shard.lanes.get(&id.context) else { return false };
-        let until = lane.record.since + PATIENCE;
-        if self.stopping.is_some() || shard.requests == 0 || self.now >= until {
+        let Some(until) = self.lane_mut(id).map(|lane| lane.record.since + PATIENCE) else { return false };
+        if self.stopping.is_some() || self.pending.is_only_tidying() || self.now >= until {
             return false;
         }
-        shard.patient.insert(id.context.clone());
+        self.patient.insert(id.clone());
         self.timers.set(until, Alarm::Lane(id.clone()));
         true
     }
