@@ -25,6 +25,8 @@ mod record;
 pub mod runtime;
 #[cfg(feature = "sim")]
 pub mod sim;
+#[cfg(feature = "sim")]
+pub mod tap;
 
 pub use contexts::{Contexts, WorkerSession};
 pub use record::WorkerId;

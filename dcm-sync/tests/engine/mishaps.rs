@@ -2,16 +2,19 @@
 //! its effect): another process, which ends when its work is done, finishes the work.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use dcm_core::app_context::AppContext;
+use dcm_core::port::cluster::Clusters;
 use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
 use dcm_sync::engine::{Engine, Options};
 use dcm_sync::sim::{Verb, cluster_id};
+use dcm_sync::tap::Tapped;
 use serde_json::json;
 
 use crate::fixture::*;
-use crate::mortal::{Life, Mishap, MortalClusters, MortalStore};
+use crate::mortal::{Life, Mishap};
 
 /// More calls than any workflow here makes: the sweep has to end by itself before.
 const CALLS_MAX: i64 = 300;
@@ -85,9 +88,9 @@ async fn go_wrong_at(call: i64, mishap: Mishap, workflow: Workflow) -> bool {
         first.shutdown().await;
     }
     let life = Life::new(call, mishap);
-    let store = MortalStore { life: life.clone(), store: world.store.clone() };
-    let clusters = MortalClusters { life: life.clone(), clusters: world.fleet.clone() };
-    let builder = Engine::builder(std::sync::Arc::new(store), std::sync::Arc::new(clusters));
+    let clusters: Arc<dyn Clusters> = world.fleet.clone();
+    let store = Arc::new(Tapped::new(world.store.clone(), life.clone()));
+    let builder = Engine::builder(store, Arc::new(Tapped::new(clusters, life.clone())));
     let (doomed, run) = builder.options(Options::default()).build(world.clock.clone(), &Counted(1000.into()));
     let task = tokio::spawn(run);
     let asked = tokio::time::timeout(SOON, async {

@@ -5,27 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use dcm_core::app_context::{Request, Stage, Step, TokenRequest};
-use dcm_core::port::store::{
-    self, BatchError, Capabilities, Entry, Page, PageRequest, Path, Prefix, Store, StoreExt as _, Version,
-    Write,
-};
+use dcm_core::port::store::{Path, Prefix, StoreExt as _, Write};
 use dcm_core::port::synchronizer::Synchronizer as _;
 use dcm_sync::sim::{Verb, cluster_id};
+use dcm_sync::tap::{Crossing, PortError, Tap, Tapped};
 use serde_json::json;
 
 use crate::fixture::*;
 
 /// How long a write to a slow store takes: much longer than a request to a cluster.
 const SLOW: Duration = Duration::from_millis(50);
-
-/// A store whose writes take their time, with what happens to the records of lanes.
-struct SlowStore {
-    store: Arc<dyn Store>,
-    slowness: Duration,
-    lanes: Arc<Lanes>,
-}
 
 /// What happens to the records of lanes.
 #[derive(Default)]
@@ -39,46 +29,42 @@ fn is_of_lane(path: &Path) -> bool {
     path.as_str().contains("lanes/")
 }
 
-#[async_trait]
-impl Store for SlowStore {
-    fn capabilities(&self) -> Capabilities {
-        self.store.capabilities()
-    }
+/// Stands before the store: writes take their time, and some reads fail.
+struct Slow {
+    slowness: Duration,
+    lanes: Arc<Lanes>,
+}
 
-    async fn get(&self, path: &Path) -> Result<Option<Entry>, store::Error> {
-        let fails = is_of_lane(path)
-            && self
-                .lanes
-                .failing_reads
-                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
-                .is_ok();
-        if fails {
-            return Err(store::Error::Unavailable { source: Arc::new(std::io::Error::other("on purpose")) });
+impl Tap for Slow {
+    async fn pass<T: Send, E: PortError>(
+        &self,
+        crossing: Crossing<'_>,
+        call: impl Future<Output = Result<T, E>> + Send,
+    ) -> Result<T, E> {
+        match crossing {
+            Crossing::Get(path) if is_of_lane(path) => {
+                let left = &self.lanes.failing_reads;
+                let less =
+                    left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+                if less.is_ok() { Err(E::lost()) } else { call.await }
+            }
+            Crossing::Commit(batch) => {
+                let lanes = batch.iter().filter(|write| is_of_lane(write.path())).count();
+                self.lanes.writes.fetch_add(lanes as u64, Ordering::Relaxed);
+                tokio::time::sleep(self.slowness).await;
+                let written = call.await;
+                tokio::time::sleep(self.slowness).await;
+                written
+            }
+            _ => call.await,
         }
-        self.store.get(path).await
-    }
-
-    async fn list(&self, prefix: &Prefix, page: &PageRequest) -> Result<Page, store::Error> {
-        self.store.list(prefix, page).await
-    }
-
-    async fn write(&self, batch: &[Write]) -> Result<Vec<Version>, BatchError> {
-        let lanes = batch.iter().filter(|write| is_of_lane(write.path())).count();
-        self.lanes.writes.fetch_add(lanes as u64, Ordering::Relaxed);
-        tokio::time::sleep(self.slowness).await;
-        let written = self.store.write(batch).await;
-        tokio::time::sleep(self.slowness).await;
-        written
-    }
-
-    async fn watch(&self, prefix: &Prefix) -> Result<store::Watch, store::Error> {
-        self.store.watch(prefix).await
     }
 }
 
 fn world_with(slowness: Duration) -> (World, Arc<Lanes>) {
     let (mut world, lanes) = (World::new(1), Arc::new(Lanes::default()));
-    world.store = Arc::new(SlowStore { store: world.store.clone(), slowness, lanes: lanes.clone() });
+    let slow = Arc::new(Slow { slowness, lanes: lanes.clone() });
+    world.store = Arc::new(Tapped::new(world.store, slow));
     (world, lanes)
 }
 

@@ -15,11 +15,11 @@ use dcm_core::status::Progress;
 use dcm_kube::kubeconfig::Allowed;
 use dcm_server::{Configuration, Deployment, Parts};
 use dcm_sync::engine::Acquire;
+use dcm_sync::tap::Tapped;
 use futures::StreamExt as _;
 use serde::{Deserialize, Serialize};
 
 use crate::fate::{Death, Fate};
-use crate::ports::{DoomedClusters, DoomedStore};
 
 /// Set for the process that is killed: what it is to do.
 const TASK: &str = "DCM_TEST_DOOMED";
@@ -96,8 +96,8 @@ impl Task {
         };
         let fate = Arc::new(Fate::new(self.death.clone()));
         let parts = Parts::open(&configuration).await.unwrap();
-        let store = Arc::new(DoomedStore { fate: fate.clone(), store: parts.store });
-        let clusters = Arc::new(DoomedClusters { fate, clusters: parts.clusters });
+        let store = Arc::new(Tapped::new(parts.store, fate.clone()));
+        let clusters = Arc::new(Tapped::new(parts.clusters, fate));
         Deployment::over(Parts { store, clusters, ..parts })
     }
 }

@@ -1,19 +1,10 @@
-//! The ports of a doomed process: each call goes by its fate, and to what is behind.
+//! What a doomed process does at its ports: each call goes by its fate.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use async_trait::async_trait;
-use dcm_core::app_context::TokenRequest;
-use dcm_core::manifest::{GroupVersionKind, ObjectKey};
-use dcm_core::name::ClusterId;
-use dcm_core::port::cluster::{
-    self, Access, Call, Cluster, ClusterUid, Clusters, Contents, Deletion, Error, IssuedToken, Object,
-    Precondition, Selection, ServerInfo, Stamped,
-};
-use dcm_core::port::store::{
-    self, BatchError, Capabilities, Entry, Page, PageRequest, Path, Prefix, Store, Version, Write,
-};
+use dcm_core::port::cluster::IssuedToken;
+use dcm_core::port::store::Write;
+use dcm_sync::tap::{Crossing, PortError, Tap};
 use serde_json::Value;
 
 use crate::fate::Fate;
@@ -21,33 +12,35 @@ use crate::fate::Fate;
 /// What a request for a token is called.
 pub(crate) const TOKEN_REQUEST: &str = "request token";
 
-/// A store in a doomed process.
-pub(crate) struct DoomedStore {
-    pub(crate) fate: Arc<Fate>,
-    pub(crate) store: Arc<dyn Store>,
+impl Tap for Fate {
+    async fn pass<T: Send, E: PortError>(
+        &self,
+        crossing: Crossing<'_>,
+        call: impl Future<Output = Result<T, E>> + Send,
+    ) -> Result<T, E> {
+        match things(crossing) {
+            Some(things) => self.changes(&things, call).await,
+            None => self.reads(call).await,
+        }
+    }
+
+    fn token_issued(&self, token: &IssuedToken) {
+        self.sees_token(TOKEN_REQUEST, token.token.expose());
+    }
 }
 
-#[async_trait]
-impl Store for DoomedStore {
-    fn capabilities(&self) -> Capabilities {
-        self.store.capabilities()
-    }
-
-    async fn get(&self, path: &Path) -> Result<Option<Entry>, store::Error> {
-        self.fate.reads(self.store.get(path)).await
-    }
-
-    async fn list(&self, prefix: &Prefix, page: &PageRequest) -> Result<Page, store::Error> {
-        self.fate.reads(self.store.list(prefix, page)).await
-    }
-
-    async fn write(&self, batch: &[Write]) -> Result<Vec<Version>, BatchError> {
-        self.fate.changes(&commits(batch), self.store.write(batch)).await
-    }
-
-    async fn watch(&self, prefix: &Prefix) -> Result<store::Watch, store::Error> {
-        self.fate.reads(self.store.watch(prefix)).await
-    }
+/// What a call changes; none when it only reads.
+fn things(crossing: Crossing<'_>) -> Option<Vec<String>> {
+    Some(match crossing {
+        Crossing::Commit(batch) => commits(batch),
+        Crossing::Create(object) => vec![format!("create {}", object.manifest.kind().kind)],
+        Crossing::Update(object) => vec![format!("update {}", object.manifest.kind().kind)],
+        Crossing::Release(kind, _) => vec![format!("release {}", kind.kind)],
+        Crossing::Delete(kind, _) => vec![format!("delete {}", kind.kind)],
+        Crossing::Approve(_) => vec!["approve".to_owned()],
+        Crossing::IssueToken(_) => vec![TOKEN_REQUEST.to_owned()],
+        Crossing::Get(_) | Crossing::Read => return None,
+    })
 }
 
 /// A batch by the kinds of documents that it writes. Results, and the lane that they end, count one by one: which ones
@@ -80,106 +73,4 @@ fn written(write: &Write) -> String {
         _ => None,
     };
     Vec::from_iter([verb, room].into_iter().chain(detail)).join(" ")
-}
-
-/// Clusters of a doomed process.
-pub(crate) struct DoomedClusters {
-    pub(crate) fate: Arc<Fate>,
-    pub(crate) clusters: Arc<dyn Clusters>,
-}
-
-#[async_trait]
-impl Clusters for DoomedClusters {
-    async fn connect(&self, cluster: &ClusterId) -> Result<Arc<dyn Cluster>, Error> {
-        let client = self.fate.reads(self.clusters.connect(cluster)).await?;
-        Ok(Arc::new(DoomedCluster { fate: self.fate.clone(), client }))
-    }
-}
-
-struct DoomedCluster {
-    fate: Arc<Fate>,
-    client: Arc<dyn Cluster>,
-}
-
-#[async_trait]
-impl Cluster for DoomedCluster {
-    async fn uid(&self, call: &Call) -> Result<ClusterUid, Error> {
-        self.fate.reads(self.client.uid(call)).await
-    }
-
-    async fn server_info(&self, call: &Call) -> Result<ServerInfo, Error> {
-        self.fate.reads(self.client.server_info(call)).await
-    }
-
-    async fn get(
-        &self,
-        call: &Call,
-        kind: &GroupVersionKind,
-        key: &ObjectKey,
-    ) -> Result<Option<Object>, Error> {
-        self.fate.reads(self.client.get(call, kind, key)).await
-    }
-
-    async fn create(&self, call: &Call, object: &Stamped) -> Result<Object, Error> {
-        let what = format!("create {}", object.manifest.kind().kind);
-        self.fate.changes(&[what], self.client.create(call, object)).await
-    }
-
-    async fn update(
-        &self,
-        call: &Call,
-        object: &Stamped,
-        observed: &Precondition,
-        force: bool,
-    ) -> Result<Object, Error> {
-        let what = format!("update {}", object.manifest.kind().kind);
-        self.fate.changes(&[what], self.client.update(call, object, observed, force)).await
-    }
-
-    async fn release(
-        &self,
-        call: &Call,
-        kind: &GroupVersionKind,
-        key: &ObjectKey,
-        observed: &Precondition,
-    ) -> Result<Object, Error> {
-        let what = format!("release {}", kind.kind);
-        self.fate.changes(&[what], self.client.release(call, kind, key, observed)).await
-    }
-
-    async fn delete(
-        &self,
-        call: &Call,
-        kind: &GroupVersionKind,
-        key: &ObjectKey,
-        observed: &Precondition,
-    ) -> Result<Deletion, Error> {
-        let what = format!("delete {}", kind.kind);
-        self.fate.changes(&[what], self.client.delete(call, kind, key, observed)).await
-    }
-
-    async fn watch(&self, call: &Call, selection: &Selection) -> Result<cluster::Watch, Error> {
-        self.fate.reads(self.client.watch(call, selection)).await
-    }
-
-    async fn approve(&self, call: &Call, key: &ObjectKey, observed: &Precondition) -> Result<Object, Error> {
-        self.fate.changes(&["approve".to_owned()], self.client.approve(call, key, observed)).await
-    }
-
-    async fn issue_token(&self, call: &Call, request: &TokenRequest) -> Result<IssuedToken, Error> {
-        let issuing = async {
-            let issued = self.client.issue_token(call, request).await?;
-            self.fate.sees_token(TOKEN_REQUEST, issued.token.expose());
-            Ok(issued)
-        };
-        self.fate.changes(&[TOKEN_REQUEST.to_owned()], issuing).await
-    }
-
-    async fn contents(&self, call: &Call, namespace: &str) -> Result<Contents, Error> {
-        self.fate.reads(self.client.contents(call, namespace)).await
-    }
-
-    async fn review(&self, call: &Call, accesses: &[Access]) -> Result<Vec<bool>, Error> {
-        self.fate.reads(self.client.review(call, accesses)).await
-    }
 }
