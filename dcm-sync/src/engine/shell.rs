@@ -77,7 +77,7 @@ pub(crate) struct Shell {
     subscribers: Vec<mpsc::Sender<Event>>,
     tasks: FuturesUnordered<BoxFuture<'static, Outcome>>,
     watches: SelectAll<Abortable<Telling>>,
-    aborts: BTreeMap<ClusterId, Vec<AbortHandle>>,
+    aborts: BTreeMap<ClusterId, BTreeMap<GroupVersionKind, AbortHandle>>,
     followed: SelectAll<BoxStream<'static, (Part, Followed)>>,
     listed: BTreeSet<Part>,
     /// The connection that each cluster is to have: what an earlier one still becomes counts for nothing.
@@ -264,7 +264,8 @@ impl Shell {
             return;
         }
         let (abort, registration) = AbortHandle::new_pair();
-        self.aborts.entry(cluster.clone()).or_default().push(abort);
+        // A kind is watched again when its watch has ended: one handle for each is enough.
+        self.aborts.entry(cluster.clone()).or_default().insert(kind.clone(), abort);
         self.watches.push(Abortable::new(Telling::new(cluster, epoch, kind, watch), registration));
     }
 
@@ -362,7 +363,7 @@ impl Shell {
     fn disconnect(&mut self, cluster: &ClusterId) {
         self.epochs.remove(cluster);
         self.clients.remove(cluster);
-        for abort in self.aborts.remove(cluster).unwrap_or_default() {
+        for abort in self.aborts.remove(cluster).unwrap_or_default().into_values() {
             abort.abort();
         }
     }
