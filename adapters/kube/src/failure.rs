@@ -174,14 +174,12 @@ pub(crate) fn unreadable(error: &serde_json::Error) -> Error {
 /// out.
 fn credential_rule(error: &AuthError) -> &'static str {
     match error {
-        AuthError::AuthExecStart(_) => "users[].user.exec: the program can't be run",
-        AuthError::MissingCommand => "users[].user.exec.command: must be set",
-        AuthError::AuthExecRun { .. } => "users[].user.exec: the program failed",
-        AuthError::ExecPluginFailed
-        | AuthError::AuthExecParse(_)
+        AuthError::AuthExec(_)
+        | AuthError::AuthExecRun { .. }
         | AuthError::UnrefreshableTokenResponse
-        | AuthError::MalformedTokenExpirationDate(_) => "users[].user.exec: the program gave no credential",
-        AuthError::AuthExec(_) => "users[].user.exec, users[].user.auth-provider: gave no credential",
+        | AuthError::MalformedTokenExpirationDate(_) => {
+            "users[].user.exec, users[].user.auth-provider: gave no credential"
+        }
         AuthError::ReadTokenFile(..) => "users[].user.tokenFile: can't be read",
         AuthError::InvalidBearerToken(_) => "users[].user.token: can't be sent in a header",
         _ => "users[].user: there is no credential to be had",

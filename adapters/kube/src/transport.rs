@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use dcm_core::port::cluster::{Call, Error};
-use http::header::{ACCEPT, CONTENT_TYPE, DATE, RETRY_AFTER, USER_AGENT};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, DATE, RETRY_AFTER, USER_AGENT};
 use http::{HeaderMap, Method};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Bytes;
@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::events::{self, Events};
 use crate::failure::{Failure, Refused, error_of_client, unreadable};
+use crate::login::Login;
 
 /// Largest answer, in bytes. A page of a list has at most 500 objects; their manifests are at most 1 MiB each, and
 /// mostly under 4 KiB. Without a limit a broken cluster could take all memory.
@@ -97,12 +98,13 @@ impl Answer {
 /// Sends requests to one cluster.
 pub(crate) struct Transport {
     client: kube::Client,
+    login: Option<Login>,
     time_limit: Duration,
 }
 
 impl Transport {
-    pub(crate) fn new(client: kube::Client, time_limit: Duration) -> Self {
-        Self { client, time_limit }
+    pub(crate) fn new(client: kube::Client, login: Option<Login>, time_limit: Duration) -> Self {
+        Self { client, login, time_limit }
     }
 
     /// Sends a request and takes its answer, within the time limit.
@@ -124,7 +126,12 @@ impl Transport {
     }
 
     /// Sends a request, and takes the head of an answer of success.
-    async fn open(&self, request: http::Request<Vec<u8>>) -> Result<http::Response<Body>, Failure> {
+    async fn open(&self, mut request: http::Request<Vec<u8>>) -> Result<http::Response<Body>, Failure> {
+        if let Some(login) = &self.login
+            && let Some(authorization) = login.authorization().await?
+        {
+            request.headers_mut().insert(AUTHORIZATION, authorization);
+        }
         let request = request.map(Body::from);
         let answer = self.client.send(request).await.map_err(error_of_client)?;
         if answer.status().is_success() {

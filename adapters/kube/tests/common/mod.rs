@@ -1,6 +1,8 @@
 //! What the tests against a real API server share.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub(crate) mod answering;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
