@@ -12,6 +12,9 @@ use kube::core::Status;
 /// Most bytes of a server's words that we pass on: its message may quote a whole object.
 const MESSAGE_BYTES_MAX: usize = 2048;
 
+/// Longest wait that a server can ask for. API servers ask for seconds; a proxy's mistake must not silence us for good.
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(600);
+
 /// Type of the cause by which the API server names a field that another manager holds.
 const FIELD_MANAGER_CONFLICT: &str = "FieldManagerConflict";
 
@@ -132,7 +135,8 @@ fn manager(message: &str) -> &str {
 
 fn retry_after(refused: &Refused) -> Option<Duration> {
     let seconds = refused.status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
-    refused.retry_after.or((seconds > 0).then(|| Duration::from_secs(u64::from(seconds))))
+    let wait = refused.retry_after.or((seconds > 0).then(|| Duration::from_secs(u64::from(seconds))));
+    wait.map(|wait| wait.min(RETRY_AFTER_MAX))
 }
 
 fn message(status: &Status) -> String {
@@ -249,13 +253,15 @@ mod tests {
     }
 
     #[test]
-    fn how_long_to_wait_is_told_by_the_header_or_the_status() {
+    fn how_long_to_wait_is_told_by_the_header_or_the_status_within_a_limit() {
         let wait = |refused: &Refused| match error_of(refused) {
             Error::TooManyRequests { retry_after } => retry_after,
             error => panic!("{error}"),
         };
         assert_eq!(wait(&refused(429, "", &json!({"retryAfterSeconds": 3}))), Some(Duration::from_secs(3)));
         assert_eq!(wait(&Refused::read(429, Some("7"), b"busy")), Some(Duration::from_secs(7)));
+        assert_eq!(wait(&refused(429, "", &json!({"retryAfterSeconds": u32::MAX}))), Some(RETRY_AFTER_MAX));
+        assert_eq!(wait(&Refused::read(429, Some(&u64::MAX.to_string()), b"")), Some(RETRY_AFTER_MAX));
         assert_eq!(wait(&Refused::read(429, Some("Wed, 21 Oct 2026 07:28:00 GMT"), b"")), None);
     }
 
