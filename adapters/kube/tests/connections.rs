@@ -9,14 +9,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use common::answering::{answer, answering};
+use common::answering::{answer, answering, going_on};
 use common::*;
 use dcm_core::name::ClusterId;
-use dcm_core::port::cluster::{Cluster as _, Clusters as _, Error};
+use dcm_core::port::cluster::{Cluster as _, Clusters as _, Error, WatchEvent};
 use dcm_core::secret::Secret;
 use dcm_kube::kubeconfig::Allowed;
 use dcm_kube::{KubeCluster, KubeClusters, Kubeconfigs, Options, ProxyUrl};
 use dcm_testenv::{Environment, Route};
+use futures::StreamExt as _;
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 
@@ -115,6 +116,29 @@ async fn a_failure_is_told_once_and_not_tried_again() {
     assert!(matches!(&error, Error::Server { code: 503, message } if message == "busy"), "{error}");
     seen.recv().await.unwrap();
     assert!(seen.try_recv().is_err(), "it was tried again");
+}
+
+#[tokio::test]
+async fn an_answer_is_read_only_as_far_as_one_of_its_kind_can_go() {
+    for (code, expected) in [
+        (503, "the cluster failed with 503: "),
+        (403, "not allowed: "),
+        (200, "not supported: an answer of more than 16777216 bytes"),
+    ] {
+        let cluster = connect(&plain(&format!("http://{}", going_on(code).await), ""), &insecure()).await;
+        assert_eq!(cluster.uid(&call("c")).await.unwrap_err().to_string(), expected);
+    }
+}
+
+#[tokio::test]
+async fn a_page_of_a_list_may_be_longer_than_an_object() {
+    let filler = "x".repeat(17 * 1024 * 1024);
+    let page = json!({"metadata": {"resourceVersion": "5"}, "items": [], "filler": filler}).to_string();
+    let (address, _seen) = answering(answer(200, &page)).await;
+    let cluster = connect(&plain(&format!("http://{address}"), ""), &insecure()).await;
+    let call = call("c");
+    let mut watch = cluster.watch(&call, &selection(&call, &config_map())).await.unwrap();
+    assert!(matches!(watch.next().await, Some(Ok(WatchEvent::Listed(_)))));
 }
 
 #[tokio::test]

@@ -38,3 +38,21 @@ pub(crate) async fn answering(text: String) -> (String, tokio::sync::mpsc::Unbou
 pub(crate) fn answer(code: u16, body: &str) -> String {
     format!("HTTP/1.1 {code} X\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
 }
+
+/// Answers each connection with this code and a body that goes on as long as somebody reads it.
+pub(crate) async fn going_on(code: u16) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let _ = stream.read(&mut [0; 4096]).await;
+                let mut words = format!("HTTP/1.1 {code} X\r\nconnection: close\r\n\r\n").into_bytes();
+                while stream.write_all(&words).await.is_ok() {
+                    words = vec![b' '; 64 * 1024];
+                }
+            });
+        }
+    });
+    address
+}
