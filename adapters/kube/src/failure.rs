@@ -168,10 +168,13 @@ pub(crate) fn error_of_client(error: kube::Error) -> Failure {
     }
 }
 
+/// The code of an answer that is not what the API says it is: the server took it for one of success.
+pub(crate) const UNREADABLE: u16 = 200;
+
 /// An answer that is not what the API says it is.
 pub(crate) fn unreadable(error: &serde_json::Error) -> Error {
     // A JSON error tells the place and the expected type, not the content.
-    Error::Server { code: 200, message: format!("the answer can't be read: {error}") }
+    Error::Server { code: UNREADABLE, message: format!("the answer can't be read: {error}") }
 }
 
 /// Where a credential was to come from, and did not. What the program or file said may be in the error, so that is left
