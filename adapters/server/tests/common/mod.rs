@@ -23,7 +23,7 @@ use futures::StreamExt as _;
 use serde_json::{Value, json};
 
 /// Longer than anything takes in virtual time.
-const SOON: Duration = Duration::from_secs(300);
+pub(crate) const SOON: Duration = Duration::from_secs(300);
 
 pub(crate) struct World {
     pub(crate) deployment: Deployment,
