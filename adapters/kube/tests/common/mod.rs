@@ -94,7 +94,8 @@ pub(crate) fn kubectl(server: &Server, arguments: &[&str], input: &str) -> Strin
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A value without what the API server adds to it and what we mark it with.
+/// The labels of an object but for our marks: what its manifest says, what others have added, and of a namespace the name
+/// that the API server adds.
 pub(crate) fn labels_of_others(object: &Object) -> Value {
     let mut labels = object.body["metadata"]["labels"].clone();
     if let Some(labels) = labels.as_object_mut() {
