@@ -22,8 +22,14 @@ mod status_tree;
 mod work;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser as _;
+use tokio::runtime::Runtime;
+
+/// How long what can't be interrupted (reading a file, looking up the name of a host) may hold up the end of the command.
+/// Nothing waits for it any more.
+const END_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Runs the command with the arguments of the process.
 #[must_use]
@@ -34,13 +40,46 @@ pub fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return failed(&anyhow::Error::new(error).context("no runtime could be started")),
     };
-    match runtime.block_on(commands::run(arguments)) {
+    let ended = runtime.block_on(commands::run(arguments));
+    end(runtime);
+    match ended {
         Ok(exit) => exit.into(),
         Err(error) => failed(&error),
     }
 }
 
+/// Ends what is still under way. Dropping the runtime would wait without limit for what blocks.
+fn end(runtime: Runtime) {
+    runtime.shutdown_timeout(END_TIMEOUT);
+}
+
 fn failed(error: &anyhow::Error) -> ExitCode {
     output::note(format_args!("dcm: {error:#}"));
     exit::code_of(error).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn what_blocks_for_ever_does_not_hold_up_the_end() {
+        let runtime = Runtime::new().unwrap();
+        let (begun, has_begun) = mpsc::channel();
+        let (release, held) = mpsc::channel::<()>();
+        runtime.spawn_blocking(move || {
+            begun.send(()).unwrap();
+            let _ = held.recv();
+        });
+        has_begun.recv().unwrap();
+        let (ended, has_ended) = mpsc::channel();
+        std::thread::spawn(move || {
+            end(runtime);
+            ended.send(()).unwrap();
+        });
+        has_ended.recv_timeout(Duration::from_secs(30)).unwrap();
+        drop(release);
+    }
 }

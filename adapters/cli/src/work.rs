@@ -12,7 +12,7 @@ use anyhow::Context as _;
 use dcm_core::name::{ContextId, LogicalCloudName, ProjectName};
 use dcm_core::service::Error;
 use dcm_core::status;
-use dcm_sync::engine::{Acquire, Engine};
+use dcm_sync::engine::{Acquire, Engine, Lost};
 use futures::StreamExt as _;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -97,15 +97,20 @@ pub(crate) async fn is_served(session: &Session) -> anyhow::Result<bool> {
 async fn keep_working(session: &Session, worked: &[Worked], own: &mut Option<Engine>) -> anyhow::Error {
     let contexts: BTreeSet<ContextId> = worked.iter().map(|one| one.context.clone()).collect();
     loop {
-        if own.is_none() {
-            match is_served(session).await {
-                Ok(true) => {}
-                Ok(false) => *own = Some(session.deployment.engine(Acquire::PendingOf(contexts.clone()))),
-                Err(error) => return error,
-            }
+        if let Some(engine) = own {
+            return lost(engine.stopped().await);
         }
-        tokio::time::sleep(session.deployment.options().lease).await;
+        match is_served(session).await {
+            Ok(true) => tokio::time::sleep(session.deployment.options().lease).await,
+            Ok(false) => *own = Some(session.deployment.engine(Acquire::PendingOf(contexts.clone()))),
+            Err(error) => return error,
+        }
     }
+}
+
+/// Nobody stops an own engine before the waiting is over.
+fn lost(ended: Result<(), Lost>) -> anyhow::Error {
+    anyhow::Error::new(ended.err().unwrap_or(Lost)).context("the work can't go on")
 }
 
 /// Waits until no answered requests are left on the clusters, for a while. What is left then the next worker does.
@@ -154,5 +159,30 @@ async fn settle(
             }
         }
         tokio::time::sleep(RETRY_WAIT).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use dcm_server::{Configuration, Deployment};
+    use dcm_sync::runtime::OsRandom;
+
+    use super::*;
+    use crate::output::Format;
+
+    #[tokio::test]
+    async fn work_whose_engine_broke_off_ends_with_that() {
+        let deployment = Deployment::open(&Configuration::new("memory:", "unused")).await.unwrap();
+        let store = Arc::new(dcm_store::MemoryStore::new());
+        let (engine, run) = Engine::builder(store, deployment.clusters().clone())
+            .build(deployment.clock().clone(), &OsRandom);
+        drop(run);
+        let session = Session::over(deployment, ProjectName::new("p").unwrap(), Format::Table);
+        let mut own = Some(engine);
+        let worked = keep_working(&session, &[], &mut own);
+        let failed = tokio::time::timeout(Duration::from_secs(60), worked).await.unwrap();
+        assert!(failed.is::<Lost>(), "{failed:?}");
     }
 }

@@ -31,12 +31,11 @@ impl KubeCluster {
     ///
     /// # Errors
     /// [`Error::Kubeconfig`] when the kubeconfig is unusable or breaks a rule, [`Error::TimedOut`] when a program that
-    /// it may run takes longer than a request may.
+    /// it may run takes longer than a request may; the program is killed then.
     pub async fn connect(kubeconfig: &Secret, options: &Options) -> Result<Self, Error> {
         let checked = kubeconfig::check(kubeconfig, &options.allowed)?;
-        let client = connection::open(checked, options).await?;
-        let transport = Arc::new(Transport::new(client, options.request_time_limit));
-        Ok(Self { transport, discovery: Discovery::default() })
+        let transport = connection::open(checked, options).await?;
+        Ok(Self { transport: Arc::new(transport), discovery: Discovery::default() })
     }
 
     async fn resource(&self, call: &Call, kind: &GroupVersionKind) -> Result<Resource, Error> {

@@ -18,33 +18,48 @@ use tower::{BoxError, Service, ServiceBuilder};
 
 use crate::failure::{error_of_client, kubeconfig_rule, unusable};
 use crate::kubeconfig::Checked;
+use crate::login::Login;
 use crate::options::Options;
+use crate::proxy::ProxyUrl;
+use crate::transport::Transport;
 
-/// Makes a client. No request is sent, but programs that the kubeconfig may run are run, and its files are read.
-pub(crate) async fn open(checked: Checked, options: &Options) -> Result<kube::Client, Error> {
-    let (options, limit) = (options.clone(), options.request_time_limit);
-    // Programs and files block.
-    let work = tokio::task::spawn_blocking(move || build(checked, &options));
-    match tokio::time::timeout(limit, work).await {
-        Ok(Ok(outcome)) => outcome,
-        Ok(Err(_)) => Err(unusable("making a client of it failed")),
+/// Makes a client. No request is sent, but a program that the kubeconfig may run is run, and its files are read.
+pub(crate) async fn open(checked: Checked, options: &Options) -> Result<Transport, Error> {
+    let limit = options.request_time_limit;
+    match tokio::time::timeout(limit, make(checked, options.clone())).await {
+        Ok(made) => made,
         Err(_) => Err(Error::TimedOut { limit }),
     }
 }
 
-fn build(checked: Checked, options: &Options) -> Result<kube::Client, Error> {
+async fn make(checked: Checked, options: Options) -> Result<Transport, Error> {
     choose_cryptography();
-    let config = config_of(checked.kubeconfig)?;
+    let time_limit = options.request_time_limit;
     let proxy = checked.proxy.or_else(|| options.proxy.clone());
+    let mut config = blocking(|| config_of(checked.kubeconfig)).await?;
+    let login = Login::begin(&mut config.auth_info).await?;
+    let client = blocking(move || build(&config, proxy, &options)).await?;
+    Ok(Transport::new(client, login, time_limit))
+}
+
+/// Files block.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|_| Err(unusable("making a client of it failed")))
+}
+
+fn build(config: &Config, proxy: Option<ProxyUrl>, options: &Options) -> Result<kube::Client, Error> {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
     tcp.set_connect_timeout(Some(options.connect_time_limit));
     tcp.set_keepalive(Some(options.silence_limit));
     let client = match proxy {
-        None => client(&config, tcp, options),
-        Some(url) if url.is_socks() => client(&config, SocksV5::new(url.uri().clone(), tcp), options),
-        Some(url) => client(&config, Tunnel::new(url.uri().clone(), tcp), options),
+        None => client(config, tcp, options),
+        Some(url) if url.is_socks() => client(config, SocksV5::new(url.uri().clone(), tcp), options),
+        Some(url) => client(config, Tunnel::new(url.uri().clone(), tcp), options),
     };
     client.map_err(|error| error_of_client(error).into())
 }
@@ -60,12 +75,16 @@ fn choose_cryptography() {
 
 fn config_of(mut kubeconfig: Kubeconfig) -> Result<Config, Error> {
     // Without a proxy here kube would look into the environment for one. Proxies are set up above, so what stands here
-    // is never used.
+    // is for programs only, which are told what the kubeconfig says.
+    let mut named = None;
     for cluster in kubeconfig.clusters.iter_mut().filter_map(|named| named.cluster.as_mut()) {
-        cluster.proxy_url.clone_from(&cluster.server);
+        named = std::mem::replace(&mut cluster.proxy_url, cluster.server.clone());
     }
     let mut config = Config::try_from(kubeconfig).map_err(|error| unusable(kubeconfig_rule(&error)))?;
     config.proxy_url = None;
+    if let Some(cluster) = config.auth_info.exec.as_mut().and_then(|exec| exec.cluster.as_mut()) {
+        cluster.proxy_url = named;
+    }
     Ok(config)
 }
 

@@ -12,6 +12,9 @@ use kube::core::Status;
 /// Most bytes of a server's words that we pass on: its message may quote a whole object.
 const MESSAGE_BYTES_MAX: usize = 2048;
 
+/// Longest wait that a server can ask for. API servers ask for seconds; a proxy's mistake must not silence us for good.
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(600);
+
 /// Type of the cause by which the API server names a field that another manager holds.
 const FIELD_MANAGER_CONFLICT: &str = "FieldManagerConflict";
 
@@ -132,7 +135,8 @@ fn manager(message: &str) -> &str {
 
 fn retry_after(refused: &Refused) -> Option<Duration> {
     let seconds = refused.status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
-    refused.retry_after.or((seconds > 0).then(|| Duration::from_secs(u64::from(seconds))))
+    let wait = refused.retry_after.or((seconds > 0).then(|| Duration::from_secs(u64::from(seconds))));
+    wait.map(|wait| wait.min(RETRY_AFTER_MAX))
 }
 
 fn message(status: &Status) -> String {
@@ -164,24 +168,25 @@ pub(crate) fn error_of_client(error: kube::Error) -> Failure {
     }
 }
 
+/// The code of an answer that is not what the API says it is: the server took it for one of success.
+pub(crate) const UNREADABLE: u16 = 200;
+
 /// An answer that is not what the API says it is.
 pub(crate) fn unreadable(error: &serde_json::Error) -> Error {
     // A JSON error tells the place and the expected type, not the content.
-    Error::Server { code: 200, message: format!("the answer can't be read: {error}") }
+    Error::Server { code: UNREADABLE, message: format!("the answer can't be read: {error}") }
 }
 
 /// Where a credential was to come from, and did not. What the program or file said may be in the error, so that is left
 /// out.
 fn credential_rule(error: &AuthError) -> &'static str {
     match error {
-        AuthError::AuthExecStart(_) => "users[].user.exec: the program can't be run",
-        AuthError::MissingCommand => "users[].user.exec.command: must be set",
-        AuthError::AuthExecRun { .. } => "users[].user.exec: the program failed",
-        AuthError::ExecPluginFailed
-        | AuthError::AuthExecParse(_)
+        AuthError::AuthExec(_)
+        | AuthError::AuthExecRun { .. }
         | AuthError::UnrefreshableTokenResponse
-        | AuthError::MalformedTokenExpirationDate(_) => "users[].user.exec: the program gave no credential",
-        AuthError::AuthExec(_) => "users[].user.exec, users[].user.auth-provider: gave no credential",
+        | AuthError::MalformedTokenExpirationDate(_) => {
+            "users[].user.exec, users[].user.auth-provider: gave no credential"
+        }
         AuthError::ReadTokenFile(..) => "users[].user.tokenFile: can't be read",
         AuthError::InvalidBearerToken(_) => "users[].user.token: can't be sent in a header",
         _ => "users[].user: there is no credential to be had",
@@ -251,13 +256,15 @@ mod tests {
     }
 
     #[test]
-    fn how_long_to_wait_is_told_by_the_header_or_the_status() {
+    fn how_long_to_wait_is_told_by_the_header_or_the_status_within_a_limit() {
         let wait = |refused: &Refused| match error_of(refused) {
             Error::TooManyRequests { retry_after } => retry_after,
             error => panic!("{error}"),
         };
         assert_eq!(wait(&refused(429, "", &json!({"retryAfterSeconds": 3}))), Some(Duration::from_secs(3)));
         assert_eq!(wait(&Refused::read(429, Some("7"), b"busy")), Some(Duration::from_secs(7)));
+        assert_eq!(wait(&refused(429, "", &json!({"retryAfterSeconds": u32::MAX}))), Some(RETRY_AFTER_MAX));
+        assert_eq!(wait(&Refused::read(429, Some(&u64::MAX.to_string()), b"")), Some(RETRY_AFTER_MAX));
         assert_eq!(wait(&Refused::read(429, Some("Wed, 21 Oct 2026 07:28:00 GMT"), b"")), None);
     }
 

@@ -19,6 +19,7 @@ mod fields;
 mod issue;
 pub mod kubeconfig;
 mod list;
+mod login;
 mod object;
 mod options;
 mod preferred;

@@ -35,7 +35,7 @@ pub(crate) async fn all<T: DeserializeOwned>(
         if !page_after.is_empty() {
             uri = format!("{uri}&continue={}", escape(&page_after));
         }
-        let page: Page<T> = transport.send(call, Request::get(uri).accepting(accept)).await?.read()?;
+        let page: Page<T> = transport.send(call, Request::page(uri).accepting(accept)).await?.read()?;
         items.extend(page.items.into_iter().flatten());
         page_after = page.metadata.page_after;
         if page_after.is_empty() {

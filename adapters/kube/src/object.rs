@@ -6,6 +6,8 @@ use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::port::cluster::{Error, Marks, Object};
 use serde_json::Value;
 
+use crate::failure::UNREADABLE;
+
 /// Takes an object of this kind as the API told it. Items of a list don't repeat their kind; it is put in.
 ///
 /// # Errors
@@ -17,7 +19,7 @@ pub(crate) fn read(kind: &GroupVersionKind, mut body: Value) -> Result<Object, E
         (text("name"), text("uid"), text("resourceVersion"))
     else {
         let message = format!("it told a {} without name, UID or resource version", kind.kind);
-        return Err(Error::Server { code: 200, message });
+        return Err(Error::Server { code: UNREADABLE, message });
     };
     let key = ObjectKey::new(kind.group.clone(), kind.kind.clone(), text("namespace"), name);
     let marks = Marks::read(&body);

@@ -1,8 +1,9 @@
 //! Following the objects of one kind and owner.
 //!
-//! A list, then the changes from its resource version on. A watch that ends in order goes on where it was; one that
-//! breaks, or whose past is no longer kept, begins again with a list. When that fails [`ATTEMPTS_MAX`] times in a row,
-//! the stream ends with the error: a cluster that went away is not hidden.
+//! A list, then the changes from its resource version on. A watch that ends or breaks goes on where it was: when a load
+//! balancer restarts, all clusters behind it would else be listed at once. One whose past is no longer kept, or that told
+//! nonsense, begins again with a list. When that fails [`ATTEMPTS_MAX`] times in a row, the stream ends with the error: a
+//! cluster that went away is not hidden.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +16,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::events::Events;
-use crate::failure::{Failure, Refused};
+use crate::failure::{Failure, Refused, UNREADABLE};
 use crate::list;
 use crate::object;
 use crate::resource::{Resource, escape};
@@ -173,7 +174,7 @@ impl Follower {
         Ok(object)
     }
 
-    /// Makes ready to list again, or gives up.
+    /// Makes ready to go on or to list again, or gives up.
     async fn recover(&mut self, failure: Failure) -> Result<(), Error> {
         let error = failure.about(&self.kind);
         self.attempts += 1;
@@ -183,8 +184,15 @@ impl Follower {
         if self.attempts > 1 {
             tokio::time::sleep(ATTEMPT_WAIT).await;
         }
-        self.state = State::List;
+        self.state = if self.can_go_on(&error) { State::Open } else { State::List };
         Ok(())
+    }
+
+    /// True when everything up to the version that was reached is told, and the server can tell what came after it.
+    fn can_go_on(&self, error: &Error) -> bool {
+        let is_listing = matches!(self.state, State::List);
+        let is_past_lost = matches!(error, Error::Gone | Error::Server { code: UNREADABLE, .. });
+        !is_listing && !is_past_lost && !self.version.is_empty()
     }
 
     async fn list(&mut self) -> Result<Vec<Object>, Failure> {

@@ -9,15 +9,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use common::answering::{answer, answering, going_on};
 use common::*;
 use dcm_core::name::ClusterId;
-use dcm_core::port::cluster::{Cluster as _, Clusters as _, Error};
+use dcm_core::port::cluster::{Cluster as _, Clusters as _, Error, WatchEvent};
 use dcm_core::secret::Secret;
-use dcm_kube::kubeconfig::{Allowed, Commands};
+use dcm_kube::kubeconfig::Allowed;
 use dcm_kube::{KubeCluster, KubeClusters, Kubeconfigs, Options, ProxyUrl};
 use dcm_testenv::{Environment, Route};
+use futures::StreamExt as _;
 use serde_json::json;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 /// Requests at once: what an engine sends to one cluster in a burst.
@@ -71,27 +72,6 @@ fn insecure() -> Options {
     Options { allowed: Allowed { insecure: true, proxy: true, ..Allowed::default() }, ..Options::default() }
 }
 
-/// Answers each connection's first bytes with this text, and tells their first line.
-async fn answering(text: String) -> (String, tokio::sync::mpsc::UnboundedReceiver<String>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
-    tokio::spawn(async move {
-        while let Ok((mut stream, _)) = listener.accept().await {
-            let mut bytes = vec![0; 4096];
-            let count = stream.read(&mut bytes).await.unwrap_or(0);
-            let request = String::from_utf8_lossy(&bytes[..count]).into_owned();
-            let _ = sender.send(request.lines().next().unwrap_or_default().to_owned());
-            let _ = stream.write_all(text.as_bytes()).await;
-        }
-    });
-    (address, receiver)
-}
-
-fn answer(code: u16, body: &str) -> String {
-    format!("HTTP/1.1 {code} X\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
-}
-
 /// Set for the process that [`proxies_of_the_environment_are_not_used`] starts.
 const CHILD: &str = "DCM_KUBE_TEST_CHILD";
 
@@ -111,7 +91,7 @@ async fn proxies_of_the_environment_are_not_used() {
     let (address, mut seen) = answering(answer(200, r#"{"metadata": {"uid": "u"}}"#)).await;
     let cluster = connect(&plain(&format!("http://{address}"), ""), &insecure()).await;
     assert_eq!(&*cluster.uid(&call("c")).await.unwrap().0, "u");
-    assert_eq!(seen.recv().await.unwrap(), "GET /api/v1/namespaces/kube-system HTTP/1.1");
+    assert_eq!(seen.recv().await.unwrap().line(), "GET /api/v1/namespaces/kube-system HTTP/1.1");
 }
 
 #[tokio::test]
@@ -124,7 +104,7 @@ async fn a_proxy_that_is_named_is_used() {
     for (kubeconfig, options) in [(by_kubeconfig, insecure()), (plain(server, ""), of_options)] {
         let error = connect(&kubeconfig, &options).await.uid(&call("c")).await.unwrap_err();
         assert!(matches!(error, Error::Unreachable { .. }), "{error}");
-        assert_eq!(seen.recv().await.unwrap(), "CONNECT cluster.invalid:6443 HTTP/1.1");
+        assert_eq!(seen.recv().await.unwrap().line(), "CONNECT cluster.invalid:6443 HTTP/1.1");
     }
 }
 
@@ -139,57 +119,35 @@ async fn a_failure_is_told_once_and_not_tried_again() {
 }
 
 #[tokio::test]
+async fn an_answer_is_read_only_as_far_as_one_of_its_kind_can_go() {
+    for (code, expected) in [
+        (503, "the cluster failed with 503: "),
+        (403, "not allowed: "),
+        (200, "not supported: an answer of more than 16777216 bytes"),
+    ] {
+        let cluster = connect(&plain(&format!("http://{}", going_on(code).await), ""), &insecure()).await;
+        assert_eq!(cluster.uid(&call("c")).await.unwrap_err().to_string(), expected);
+    }
+}
+
+#[tokio::test]
+async fn a_page_of_a_list_may_be_longer_than_an_object() {
+    let filler = "x".repeat(17 * 1024 * 1024);
+    let page = json!({"metadata": {"resourceVersion": "5"}, "items": [], "filler": filler}).to_string();
+    let (address, _seen) = answering(answer(200, &page)).await;
+    let cluster = connect(&plain(&format!("http://{address}"), ""), &insecure()).await;
+    let call = call("c");
+    let mut watch = cluster.watch(&call, &selection(&call, &config_map())).await.unwrap();
+    assert!(matches!(watch.next().await, Some(Ok(WatchEvent::Listed(_)))));
+}
+
+#[tokio::test]
 async fn what_is_no_api_server_is_told_as_such() {
     for (code, body) in [(200, "<html>"), (200, "{}"), (302, ""), (200, "")] {
         let (address, _seen) = answering(answer(code, body)).await;
         let cluster = connect(&plain(&format!("http://{address}"), ""), &insecure()).await;
         let error = cluster.uid(&call("c")).await.unwrap_err();
         assert!(matches!(error, Error::Server { .. }), "{code} {body}: {error}");
-    }
-}
-
-/// The kubeconfig of a server without TLS whose user takes a credential from a program.
-fn running(server: &str, command: &str, arguments: &[&str]) -> String {
-    let exec =
-        json!({"apiVersion": "client.authentication.k8s.io/v1", "command": command, "args": arguments});
-    json!({
-        "current-context": "c",
-        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
-        "clusters": [{"name": "c", "cluster": {"server": server}}],
-        "users": [{"name": "u", "user": {"exec": exec}}],
-    })
-    .to_string()
-}
-
-fn running_only(command: &str) -> Options {
-    let exec_commands = Commands::Named([command.to_owned()].into());
-    Options {
-        allowed: Allowed { exec_commands, insecure: true, ..Allowed::default() },
-        request_time_limit: std::time::Duration::from_secs(2),
-        ..Options::default()
-    }
-}
-
-#[tokio::test]
-async fn a_program_that_is_allowed_gives_the_credential() {
-    let (address, _seen) = answering(answer(200, r#"{"metadata": {"uid": "u"}}"#)).await;
-    let credential = json!({"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
-                            "status": {"token": "hunter2"}})
-    .to_string();
-    let kubeconfig = running(&format!("http://{address}"), "echo", &[&credential]);
-    let cluster = connect(&kubeconfig, &running_only("echo")).await;
-    cluster.uid(&call("c")).await.unwrap();
-}
-
-#[tokio::test]
-async fn a_program_that_fails_or_hangs_is_told_without_what_it_said() {
-    let failing = running("http://127.0.0.1:1", "sh", &["-c", "echo hunter2; echo hunter2 >&2; exit 1"]);
-    let hanging = running("http://127.0.0.1:1", "sleep", &["3"]);
-    for (kubeconfig, command) in [(failing, "sh"), (hanging, "sleep")] {
-        let connected = KubeCluster::connect(&Secret::new(kubeconfig), &running_only(command)).await;
-        let error = connected.err().unwrap();
-        assert!(matches!(error, Error::Kubeconfig { .. } | Error::TimedOut { .. }), "{error}");
-        assert!(!format!("{error:?} {error}").contains("hunter2"));
     }
 }
 

@@ -41,6 +41,14 @@ fn expired() -> String {
     format!("{}\n", json!({"type": "ERROR", "object": status}))
 }
 
+/// An answer that breaks off behind this: its head promises more.
+fn torn(body: String) -> (u16, String) {
+    (TORN, body)
+}
+
+/// The code of a torn answer in a script.
+const TORN: u16 = 0;
+
 /// Gives these answers to one request after the other, and tells the requests' paths. An answer ends with its
 /// connection, as a watch does; the last one is given again and again.
 async fn scripted(answers: Vec<(u16, String)>) -> (KubeCluster, UnboundedReceiver<String>) {
@@ -55,7 +63,11 @@ async fn scripted(answers: Vec<(u16, String)>) -> (KubeCluster, UnboundedReceive
             let count = stream.read(&mut bytes).await.unwrap();
             let request = String::from_utf8_lossy(&bytes[..count]).into_owned();
             let _ = sender.send(request.split(' ').nth(1).unwrap_or_default().to_owned());
-            let answer = format!("HTTP/1.1 {code} X\r\nconnection: close\r\n\r\n{body}");
+            let head = match *code {
+                TORN => format!("200 X\r\ncontent-length: {}", body.len() + 1),
+                code => format!("{code} X"),
+            };
+            let answer = format!("HTTP/1.1 {head}\r\nconnection: close\r\n\r\n{body}");
             let _ = stream.write_all(answer.as_bytes()).await;
         }
     });
@@ -115,6 +127,39 @@ async fn a_watch_that_ends_goes_on_where_it_was() {
 }
 
 #[tokio::test]
+async fn a_watch_that_breaks_goes_on_where_it_was() {
+    let (cluster, mut paths) = scripted(vec![
+        (200, list(5, &["a"], "")),
+        torn(event("ADDED", "b", 6)),
+        (503, "restarting".to_owned()),
+        torn(event("MODIFIED", "a", 7) + &bookmark(20)),
+        (200, event("DELETED", "b", 21)),
+    ])
+    .await;
+    let mut watch = watch(&cluster).await;
+    assert_eq!(told(&mut watch, 4).await, "=a +b +a -b");
+    assert_eq!(begun(&mut paths), ["list", "5", "6", "6", "20"]);
+}
+
+#[tokio::test]
+async fn what_can_not_be_read_is_listed_again_until_it_can() {
+    let nameless = format!("{}\n", json!({"type": "ADDED", "object": {"metadata": {}}}));
+    for nonsense in [nameless, "nonsense\n".to_owned()] {
+        let (cluster, mut paths) = scripted(vec![
+            (200, list(5, &["a"], "")),
+            (200, event("ADDED", "b", 6) + &nonsense),
+            (503, "restarting".to_owned()),
+            (200, list(9, &["c"], "")),
+            (200, event("DELETED", "c", 13)),
+        ])
+        .await;
+        let mut watch = watch(&cluster).await;
+        assert_eq!(told(&mut watch, 4).await, "=a +b =c -c");
+        assert_eq!(begun(&mut paths), ["list", "5", "list", "list", "9"]);
+    }
+}
+
+#[tokio::test]
 async fn a_list_in_pages_is_told_whole() {
     let (cluster, mut paths) =
         scripted(vec![(200, list(5, &["a"], "more/=")), (200, list(5, &["b"], "")), (200, bookmark(6))])
@@ -147,7 +192,7 @@ async fn a_server_that_never_tells_anything_is_told_as_such() {
         scripted(vec![(200, list(5, &[], "")), (200, String::new()), (503, "busy".to_owned())]).await;
     let mut watch = watch(&cluster).await;
     assert_eq!(told(&mut watch, 3).await, "= !the cluster failed with 503: busy .");
-    assert_eq!(begun(&mut paths), ["list", "5", "5", "list", "list"]);
+    assert_eq!(begun(&mut paths), ["list", "5", "5", "5", "5"]);
 }
 
 #[tokio::test]

@@ -140,7 +140,7 @@ async fn lists_with_keys_keep_what_others_put_in() {
     let second = json!([
         {"name": "web", "image": "2", "ports": [{"containerPort": 80}], "env": [{"name": "B", "value": "2"}]},
     ]);
-    let object = settled(&cluster, &call, &object).await;
+    let object = cluster.get(&call, &object.kind, &object.key).await.unwrap().unwrap();
     let object = cluster.update(&call, &deployment(second), &observed(&object), false).await.unwrap();
     let containers = object.body["spec"]["template"]["spec"]["containers"].as_array().unwrap();
     let named = |name: &str| containers.iter().find(|container| container["name"] == name);
@@ -150,23 +150,6 @@ async fn lists_with_keys_keep_what_others_put_in() {
     assert_eq!(web["image"], "2");
     assert_eq!(web["ports"], json!([{"containerPort": 80, "protocol": "TCP"}]));
     assert_eq!(web["env"], json!([{"name": "B", "value": "2"}, {"name": "C", "value": "1"}]));
-}
-
-/// The object once its controller has written its status and stopped.
-async fn settled(
-    cluster: &dyn dcm_core::port::cluster::Cluster,
-    call: &dcm_core::port::cluster::Call,
-    object: &dcm_core::port::cluster::Object,
-) -> dcm_core::port::cluster::Object {
-    let mut before = object.clone();
-    loop {
-        tokio::time::sleep(std::time::Duration::from_millis(700)).await;
-        let now = cluster.get(call, &object.kind, &object.key).await.unwrap().unwrap();
-        if now.resource_version == before.resource_version {
-            return now;
-        }
-        before = now;
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -233,7 +216,7 @@ async fn a_deletion_says_whether_the_object_is_gone() {
             assert!(matches!(again, Err(Error::NotFound)), "{again:?}");
         }
     }
-    let live = settled(&cluster, &call, &space).await;
+    let live = cluster.get(&call, &space.kind, &space.key).await.unwrap().unwrap();
     let deleted = cluster.delete(&call, &space.kind, &space.key, &observed(&live)).await.unwrap();
     assert_eq!(deleted, Deletion::Pending);
 }

@@ -1,9 +1,10 @@
 //! A worker that keeps everything in the store in sync.
 
+use std::pin::pin;
 use std::time::Duration;
 
-use dcm_sync::engine::{Acquire, Engine, Event, What};
-use futures::future::{FutureExt as _, select};
+use dcm_sync::engine::{Acquire, Engine, Event, Lost, What};
+use futures::future::{Either, FutureExt as _, select};
 use futures::stream::StreamExt as _;
 
 use crate::deployment::Deployment;
@@ -11,31 +12,41 @@ use crate::deployment::Deployment;
 /// How long a stop may take: as long as one request to a cluster may, and some time to give the clusters back.
 pub const STOP_TIMEOUT: Duration = Duration::from_secs(35);
 
-/// The worker did not stop in [`STOP_TIMEOUT`]. Its clusters are free for others when its lease is over.
+/// Why a worker did not end in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the worker did not stop within {STOP_TIMEOUT:?}")]
-pub struct StopTimedOut;
+pub enum ServeError {
+    /// It did not stop in [`STOP_TIMEOUT`]. Its clusters are free for others when its lease is over.
+    #[error("the worker did not stop within {STOP_TIMEOUT:?}")]
+    StopTimedOut,
+    /// Its engine ended without being asked to. It is for whoever runs the worker to start another one.
+    #[error("the worker can't go on")]
+    Lost(#[from] Lost),
+}
 
 /// Works on all app contexts of the store until `stop` is done; then finishes what is under way, gives the clusters
 /// back, so that others go on at once, and returns.
 ///
 /// # Errors
-/// [`StopTimedOut`].
-pub async fn serve(deployment: &Deployment, stop: impl Future<Output = ()>) -> Result<(), StopTimedOut> {
+/// [`ServeError`]; a lost engine is told at once, without waiting for `stop`.
+pub async fn serve(deployment: &Deployment, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
     let engine = deployment.engine(Acquire::All);
     let log = tokio::spawn(log_events(engine.clone()));
-    stop.await;
-    tracing::info!("stopping");
-    let stopped = stop_in_time(&engine, deployment).await;
+    let served = match select(pin!(engine.stopped()), pin!(stop)).await {
+        Either::Left((ended, _)) => ended.map_err(ServeError::from),
+        Either::Right(((), _)) => {
+            tracing::info!("stopping");
+            stop_in_time(&engine, deployment).await
+        }
+    };
     log.abort();
-    stopped
+    served
 }
 
-async fn stop_in_time(engine: &Engine, deployment: &Deployment) -> Result<(), StopTimedOut> {
+async fn stop_in_time(engine: &Engine, deployment: &Deployment) -> Result<(), ServeError> {
     let timeout = deployment.clock().sleep(STOP_TIMEOUT);
     select(Box::pin(engine.shutdown()), timeout).await;
     // Which of the two it was, the engine itself says.
-    engine.stopped().now_or_never().ok_or(StopTimedOut)
+    engine.stopped().now_or_never().ok_or(ServeError::StopTimedOut)?.map_err(ServeError::from)
 }
 
 /// Writes what the engine does to the log. A reader that fell behind begins again.

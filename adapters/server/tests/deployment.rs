@@ -4,16 +4,19 @@
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use async_trait::async_trait;
 use common::{World, everything, kubeconfig, spec};
 use dcm_core::name::ClusterId;
 use dcm_core::plan::Work;
+use dcm_core::port::cluster::{Cluster, Clusters, Error as ClusterError};
 use dcm_core::render::naming::Identity;
 use dcm_core::render::{self, Credential};
 use dcm_core::secret::Secret;
 use dcm_core::service::{Caller, Error, Registration};
-use dcm_server::{Configuration, Deployment, live_plan, serve};
-use dcm_sync::engine::Acquire;
+use dcm_server::{Configuration, Deployment, ServeError, live_plan, serve};
+use dcm_sync::engine::{Acquire, Lost};
 use dcm_sync::sim::{Link, cluster_id};
 use serde_json::json;
 
@@ -80,6 +83,26 @@ async fn a_served_deployment_works_until_it_is_stopped_and_gives_its_clusters_ba
     // The namespace takes five seconds; a lease that had to run out would take ten.
     assert!(started.elapsed() < std::time::Duration::from_secs(8), "{:?}", started.elapsed());
     engine.shutdown().await;
+}
+
+/// Clusters of an implementation with a fault.
+struct Faulty;
+
+#[async_trait]
+impl Clusters for Faulty {
+    async fn connect(&self, cluster: &ClusterId) -> Result<Arc<dyn Cluster>, ClusterError> {
+        panic!("{cluster} can't be connected to")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_served_deployment_whose_engine_breaks_off_ends_with_that_without_being_stopped() {
+    let world = World::with(1, |_| Arc::new(Faulty)).await;
+    world.put(spec(&everything())).await;
+    world.apply().await;
+    let served = serve(&world.deployment, std::future::pending());
+    let served = tokio::time::timeout(std::time::Duration::from_secs(60), served).await.unwrap();
+    assert_eq!(served, Err(ServeError::Lost(Lost)));
 }
 
 #[tokio::test(start_paused = true)]

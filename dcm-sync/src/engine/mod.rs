@@ -85,17 +85,27 @@ impl Engine {
     }
 
     /// Finishes what is under way, gives everything back, and waits until that is done. Answered requests that are still
-    /// on clusters are cleared away before, for three seconds at most.
+    /// on clusters are cleared away before, for three seconds at most. [`Engine::stopped`] then tells whether it was lost.
     pub async fn shutdown(&self) {
         let _ = self.commands.unbounded_send(Command::Stop);
-        self.stopped().await;
+        // Lost or stopped, nothing is under way any more; who wants to know which asks for it.
+        let _ = self.stopped().await;
     }
 
-    /// Waits until the engine has stopped.
-    pub async fn stopped(&self) {
-        let _ = self.done.clone().await;
+    /// Waits until the engine has ended, whoever ended it.
+    ///
+    /// # Errors
+    /// [`Lost`] when it was not stopped, but broke off.
+    pub async fn stopped(&self) -> Result<(), Lost> {
+        self.done.clone().await.map_err(|_| Lost)
     }
 }
+
+/// The engine broke off in the middle of its work: a panic in it or in what it reaches, or the end of its task. What was
+/// under way is not told, and its clusters are free for others when its lease is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the engine broke off")]
+pub struct Lost;
 
 /// Describes an engine.
 pub struct Builder {

@@ -43,6 +43,11 @@ pub(super) enum Outcome {
     Nothing,
 }
 
+/// There is no connection to send a request over.
+#[derive(Debug, thiserror::Error)]
+#[error("the connection is gone")]
+struct Disconnected;
+
 /// What wakes the shell.
 enum Woken {
     Command(Option<Command>),
@@ -72,9 +77,11 @@ pub(crate) struct Shell {
     subscribers: Vec<mpsc::Sender<Event>>,
     tasks: FuturesUnordered<BoxFuture<'static, Outcome>>,
     watches: SelectAll<Abortable<Telling>>,
-    aborts: BTreeMap<ClusterId, Vec<AbortHandle>>,
+    aborts: BTreeMap<ClusterId, BTreeMap<GroupVersionKind, AbortHandle>>,
     followed: SelectAll<BoxStream<'static, (Part, Followed)>>,
     listed: BTreeSet<Part>,
+    /// The connection that each cluster is to have: what an earlier one still becomes counts for nothing.
+    epochs: BTreeMap<ClusterId, Epoch>,
     clients: BTreeMap<ClusterId, (Epoch, Arc<dyn Cluster>)>,
     timer: Option<(Timestamp, BoxFuture<'static, ()>)>,
     stopped: bool,
@@ -109,6 +116,7 @@ impl Shell {
             aborts: BTreeMap::new(),
             followed,
             listed: BTreeSet::new(),
+            epochs: BTreeMap::new(),
             clients: BTreeMap::new(),
             timer: None,
             stopped: false,
@@ -226,13 +234,7 @@ impl Shell {
     fn finished(&mut self, outcome: Outcome) {
         match outcome {
             Outcome::Input(input) => self.tell(*input),
-            Outcome::Connected(cluster, epoch, Ok((client, uid))) => {
-                self.clients.insert(cluster.clone(), (epoch, client));
-                self.tell(Input::Connected(cluster, epoch, Ok(uid)));
-            }
-            Outcome::Connected(cluster, epoch, Err(error)) => {
-                self.tell(Input::Connected(cluster, epoch, Err(error)));
-            }
+            Outcome::Connected(cluster, epoch, connected) => self.connected(cluster, epoch, connected),
             Outcome::Watching(cluster, epoch, kind, Ok(watch)) => self.watching(cluster, epoch, kind, watch),
             Outcome::Watching(cluster, epoch, kind, Err(error)) => {
                 self.tell(Input::Watched(cluster, epoch, kind, Err(error)));
@@ -241,12 +243,29 @@ impl Shell {
         }
     }
 
+    fn connected(
+        &mut self,
+        cluster: ClusterId,
+        epoch: Epoch,
+        connected: Result<(Arc<dyn Cluster>, ClusterUid), cluster::Error>,
+    ) {
+        if self.epochs.get(&cluster) != Some(&epoch) {
+            return;
+        }
+        let connected = connected.map(|(client, uid)| {
+            self.clients.insert(cluster.clone(), (epoch, client));
+            uid
+        });
+        self.tell(Input::Connected(cluster, epoch, connected));
+    }
+
     fn watching(&mut self, cluster: ClusterId, epoch: Epoch, kind: GroupVersionKind, watch: Watch) {
         if self.clients.get(&cluster).is_none_or(|(current, _)| *current != epoch) {
             return;
         }
         let (abort, registration) = AbortHandle::new_pair();
-        self.aborts.entry(cluster.clone()).or_default().push(abort);
+        // A kind is watched again when its watch has ended: one handle for each is enough.
+        self.aborts.entry(cluster.clone()).or_default().insert(kind.clone(), abort);
         self.watches.push(Abortable::new(Telling::new(cluster, epoch, kind, watch), registration));
     }
 
@@ -279,16 +298,17 @@ impl Shell {
             Effect::SaveShard { cluster, record, version } => {
                 calls::save_shard(store, cluster, record, version).boxed()
             }
-            Effect::Connect(cluster, epoch) => self.connect(cluster, epoch),
-            Effect::Watch(cluster, epoch, kind, call) => match self.watch(cluster, epoch, kind, call) {
-                Some(task) => task,
-                None => return,
-            },
-            Effect::Call(request) => match self.clients.get(&request.cluster) {
-                Some((epoch, client)) if *epoch == request.epoch => {
-                    call(client.clone(), self.ports.clock.clone(), *request).boxed()
+            Effect::Connect(cluster, epoch) => {
+                self.epochs.insert(cluster.clone(), epoch);
+                self.connect(cluster, epoch)
+            }
+            Effect::Watch(cluster, epoch, kind, call) => self.watch(cluster, epoch, kind, call),
+            Effect::Call(request) => match self.client(&request.cluster, request.epoch) {
+                Ok(client) => call(client, self.ports.clock.clone(), *request).boxed(),
+                Err(error) => {
+                    let answer = Input::Replied(request.ticket, Err(error));
+                    future::ready(Outcome::Input(Box::new(answer))).boxed()
                 }
-                _ => return,
             },
         };
         self.tasks.push(task);
@@ -318,20 +338,32 @@ impl Shell {
         epoch: Epoch,
         kind: GroupVersionKind,
         call: Call,
-    ) -> Option<BoxFuture<'static, Outcome>> {
-        let (_, client) = self.clients.get(&cluster).filter(|(current, _)| *current == epoch)?;
-        let (client, clock, limit) = (client.clone(), self.ports.clock.clone(), self.options.request_limit);
+    ) -> BoxFuture<'static, Outcome> {
+        let client = self.client(&cluster, epoch);
+        let (clock, limit) = (self.ports.clock.clone(), self.options.request_limit);
         let selection = Selection { kind: kind.clone(), owner: self.options.owner.clone() };
-        let opening = async move {
-            let watch = calls::within(&*clock, limit, client.watch(&call, &selection)).await;
+        async move {
+            let watch = match client {
+                Ok(client) => calls::within(&*clock, limit, client.watch(&call, &selection)).await,
+                Err(error) => Err(error),
+            };
             Outcome::Watching(cluster, epoch, kind, watch)
-        };
-        Some(opening.boxed())
+        }
+        .boxed()
+    }
+
+    /// The client of a connection. Without one the machine is told: what it asks for and never hears of it waits for.
+    fn client(&self, cluster: &ClusterId, epoch: Epoch) -> Result<Arc<dyn Cluster>, cluster::Error> {
+        match self.clients.get(cluster) {
+            Some((current, client)) if *current == epoch => Ok(client.clone()),
+            _ => Err(cluster::Error::Unreachable { source: Arc::new(Disconnected) }),
+        }
     }
 
     fn disconnect(&mut self, cluster: &ClusterId) {
+        self.epochs.remove(cluster);
         self.clients.remove(cluster);
-        for abort in self.aborts.remove(cluster).unwrap_or_default() {
+        for abort in self.aborts.remove(cluster).unwrap_or_default().into_values() {
             abort.abort();
         }
     }

@@ -58,6 +58,7 @@ mod inspect;
 mod kind;
 mod lifecycle;
 mod limits;
+mod needed;
 mod null;
 mod object;
 mod rbac;

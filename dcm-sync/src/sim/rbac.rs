@@ -3,13 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use dcm_core::app_context::TokenRequest;
-use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::port::cluster::Access;
 use serde_json::Value;
-
-use super::kind::{CERTIFICATES_GROUP, Kind};
-use super::request::Operation;
 
 /// Members of this group may do everything, whatever the bindings say.
 const MASTERS: &str = "system:masters";
@@ -62,7 +57,7 @@ impl Identity {
     }
 }
 
-/// The RBAC objects of a cluster, by kind, namespace and name.
+/// The objects of a cluster that rights hang on, by kind, namespace and name.
 pub(super) trait Roles {
     /// Bodies of all objects of a kind in a namespace; of a cluster-scoped kind in none.
     fn all(&self, kind: &str, namespace: Option<&str>) -> Vec<Value>;
@@ -154,64 +149,4 @@ fn covers(refused: &Access, access: &Access) -> bool {
     what(refused) == what(access)
         && (refused.name.is_empty() || refused.name == access.name)
         && (refused.namespace.is_none() || refused.namespace == access.namespace)
-}
-
-/// An access at a namespace and name: to one object, or to all of a namespace or cluster when the name is empty.
-fn access(
-    verb: &str,
-    group: &str,
-    resource: &str,
-    subresource: &str,
-    at: (Option<&Arc<str>>, &str),
-) -> Access {
-    Access {
-        verb: verb.into(),
-        group: group.into(),
-        resource: resource.into(),
-        subresource: subresource.into(),
-        name: at.1.into(),
-        namespace: at.0.cloned(),
-    }
-}
-
-/// What a caller must be given to do an operation.
-pub(super) fn needed(operation: &Operation) -> Vec<Access> {
-    match operation {
-        Operation::Info | Operation::Review { .. } => Vec::new(),
-        Operation::Uid => vec![access("get", "", "namespaces", "", (None, "kube-system"))],
-        Operation::Get { kind, key } => vec![on("get", kind, key)],
-        // The name of what is not there yet is not checked.
-        Operation::Create { kind, key, .. } => vec![on_all("create", kind, key.namespace.as_ref())],
-        Operation::Update { kind, key, .. } | Operation::Release { kind, key, .. } => {
-            vec![on("patch", kind, key)]
-        }
-        Operation::Delete { kind, key, .. } => vec![on("delete", kind, key)],
-        Operation::Watch { selection } => {
-            ["list", "watch"].map(|verb| on_all(verb, &selection.kind, None)).into()
-        }
-        Operation::Approve { key, .. } => {
-            vec![access(
-                "patch",
-                CERTIFICATES_GROUP,
-                "certificatesigningrequests",
-                "approval",
-                (None, &key.name),
-            )]
-        }
-        Operation::IssueToken(TokenRequest { namespace, service_account, .. }) => {
-            vec![access("create", "", "serviceaccounts", "token", (Some(namespace), service_account))]
-        }
-        Operation::Contents { namespace } => {
-            let namespaced = Kind::all().iter().filter(|kind| kind.namespaced);
-            namespaced.map(|kind| on_all("list", &kind.gvk, Some(namespace))).collect()
-        }
-    }
-}
-
-fn on(verb: &str, kind: &GroupVersionKind, key: &ObjectKey) -> Access {
-    Access { name: key.name.clone(), ..on_all(verb, kind, key.namespace.as_ref()) }
-}
-
-fn on_all(verb: &str, kind: &GroupVersionKind, namespace: Option<&Arc<str>>) -> Access {
-    access(verb, &kind.group, Kind::find(kind).map_or("", |kind| kind.plural), "", (namespace, ""))
 }

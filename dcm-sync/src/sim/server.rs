@@ -14,8 +14,9 @@ use serde_json::{Value, json};
 use super::changes::{self, Changes, Seen};
 use super::fields::Owners;
 use super::kind::Kind;
+use super::needed;
 use super::object::{State, Stored};
-use super::rbac::{self, Rights};
+use super::rbac::Rights;
 use super::request::{Logged, Operation, Reply, Request, RequestLog};
 use super::schedule::Schedule;
 use super::seeded::Seeded;
@@ -158,7 +159,7 @@ impl Server {
         if self.rights == Rights::All {
             return Ok(());
         }
-        let needed = rbac::needed(operation);
+        let needed = needed::needed(self, operation);
         match needed.iter().find(|access| !self.rights.give(self, access)) {
             Some(access) => Err(Error::Forbidden {
                 message: format!("cannot {} {}.{}", access.verb, access.resource, access.group),

@@ -5,6 +5,7 @@
 
 mod fixture;
 mod hindrances;
+mod late_connections;
 mod lifecycle;
 mod mishaps;
 mod mortal;

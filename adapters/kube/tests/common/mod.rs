@@ -1,6 +1,8 @@
 //! What the tests against a real API server share.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub(crate) mod answering;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -92,7 +94,8 @@ pub(crate) fn kubectl(server: &Server, arguments: &[&str], input: &str) -> Strin
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A value without what the API server adds to it and what we mark it with.
+/// The labels of an object but for our marks: what its manifest says, what others have added, and of a namespace the name
+/// that the API server adds.
 pub(crate) fn labels_of_others(object: &Object) -> Value {
     let mut labels = object.body["metadata"]["labels"].clone();
     if let Some(labels) = labels.as_object_mut() {

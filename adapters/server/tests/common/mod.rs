@@ -10,7 +10,7 @@ use dcm_core::logical_cloud::{Draft, MetadataDraft};
 use dcm_core::manifest::Manifest;
 use dcm_core::name::{ContextId, LogicalCloudName, OwnerId, ProjectName};
 use dcm_core::port::clock::Clock;
-use dcm_core::port::cluster::{Call, Cluster as _, Fence, Marks, Origin, Stamped};
+use dcm_core::port::cluster::{Call, Cluster as _, Clusters, Fence, Marks, Origin, Stamped};
 use dcm_core::secret::Secret;
 use dcm_core::service::{Caller, Registration};
 use dcm_core::status::{ContextStatus, Progress};
@@ -23,7 +23,7 @@ use futures::StreamExt as _;
 use serde_json::{Value, json};
 
 /// Longer than anything takes in virtual time.
-const SOON: Duration = Duration::from_secs(300);
+pub(crate) const SOON: Duration = Duration::from_secs(300);
 
 pub(crate) struct World {
     pub(crate) deployment: Deployment,
@@ -36,11 +36,16 @@ pub(crate) struct World {
 impl World {
     /// So many clusters, registered; and a project.
     pub(crate) async fn new(clusters: usize) -> Self {
+        Self::with(clusters, |fleet| fleet).await
+    }
+
+    /// The same, with something around the clusters.
+    pub(crate) async fn with(clusters: usize, around: impl FnOnce(Arc<Fleet>) -> Arc<dyn Clusters>) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(TokioClock::new());
         let fleet = Arc::new(Fleet::builder(clock.clone()).clusters(clusters).build());
         let deployment = Deployment::over(Parts {
             store: Arc::new(MemoryStore::new()),
-            clusters: fleet.clone(),
+            clusters: around(fleet.clone()),
             check: Arc::new(|_| Ok(())),
             engine: Options::default(),
             clock,

@@ -1,0 +1,75 @@
+//! Connections that take so long that a later one is made before them.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use dcm_core::name::ClusterId;
+use dcm_core::port::cluster::{self, Cluster, Clusters};
+use dcm_core::port::synchronizer::Synchronizer as _;
+use dcm_sync::engine::{Engine, Event, What};
+use futures::channel::oneshot;
+use futures::{Stream, StreamExt as _};
+
+use crate::fixture::*;
+
+/// Clusters of which the first connection is held; later ones are made at once.
+struct HeldClusters {
+    clusters: Arc<dyn Clusters>,
+    hold: Mutex<Option<oneshot::Receiver<()>>>,
+    asked: AtomicUsize,
+}
+
+impl HeldClusters {
+    /// The clusters, and what lets the first connection go.
+    fn new(clusters: Arc<dyn Clusters>) -> (Arc<Self>, oneshot::Sender<()>) {
+        let (let_go, hold) = oneshot::channel();
+        let held = Self { clusters, hold: Mutex::new(Some(hold)), asked: AtomicUsize::new(0) };
+        (Arc::new(held), let_go)
+    }
+
+    /// How many connections were asked for.
+    fn asked(&self) -> usize {
+        self.asked.load(Ordering::Relaxed)
+    }
+}
+
+#[async_trait]
+impl Clusters for HeldClusters {
+    async fn connect(&self, cluster: &ClusterId) -> Result<Arc<dyn Cluster>, cluster::Error> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        let hold = self.hold.lock().unwrap().take();
+        if let Some(hold) = hold {
+            hold.await.unwrap();
+        }
+        self.clusters.connect(cluster).await
+    }
+}
+
+async fn told(events: &mut (impl Stream<Item = Event> + Unpin), what: What) {
+    let wait = async { while events.next().await.unwrap().what != what {} };
+    tokio::time::timeout(SOON, wait).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_is_made_after_a_later_one_does_not_take_its_place() {
+    let world = World::new(1);
+    let (clusters, let_go) = HeldClusters::new(world.fleet.clone());
+    let builder = Engine::builder(world.store.clone(), clusters.clone()).options(one_shot());
+    let (engine, run) = builder.build(world.clock.clone(), &Counted(1000.into()));
+    tokio::spawn(run);
+    let mut events = engine.events();
+    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+    while clusters.asked() == 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    // A paused app context needs no cluster: it is given back before it was reached.
+    engine.contexts().stop(&context_id()).await.unwrap();
+    told(&mut events, What::Lost).await;
+    engine.contexts().resume(&context_id()).await.unwrap();
+    told(&mut events, What::Connected).await;
+    let_go.send(()).unwrap();
+    done(&engine, &context_id()).await;
+    assert_eq!(clusters.asked(), 2, "the later connection broke");
+}
