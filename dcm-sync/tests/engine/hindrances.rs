@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use dcm_core::app_context::AppContext;
 use dcm_core::name::ContextId;
+use dcm_core::port::cluster::Access;
 use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
 use dcm_core::status::{LaneState, Progress, Reason};
 use dcm_sync::engine::Options;
@@ -11,6 +12,7 @@ use dcm_sync::sim::{Faults, Identity, Link, Rights, Verb, cluster_id};
 use serde_json::json;
 
 use crate::fixture::*;
+use crate::slow::world_with;
 
 #[tokio::test(start_paused = true)]
 async fn a_cut_cluster_slows_no_other_and_is_finished_when_it_comes_back() {
@@ -187,6 +189,34 @@ async fn a_cluster_that_asks_to_be_left_alone_for_ever_is_asked_again_after_the_
     tokio::time::sleep(Duration::from_secs(5)).await;
     cluster.set_faults(Faults::NONE);
     done(&engine, &context_id()).await;
+}
+
+/// A store that takes a while makes a refusal come while the lane's record is being stored.
+#[tokio::test(start_paused = true)]
+async fn each_refusal_is_told_whenever_it_comes() {
+    let resources = [("", "resourcequotas"), ("", "serviceaccounts"), ("rbac.authorization.k8s.io", "roles")];
+    let cases =
+        [0, 1, 3, 5, 7].into_iter().flat_map(|slowness| resources.map(|resource| (slowness, resource)));
+    for (slowness, (group, resource)) in cases {
+        let (world, _) = world_with(Duration::from_millis(slowness));
+        let create = Access {
+            verb: "create".into(),
+            group: group.into(),
+            resource: resource.into(),
+            subresource: "".into(),
+            name: "".into(),
+            namespace: None,
+        };
+        let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
+        cluster.server(|server| server.set_rights(Rights::AllBut(vec![create])));
+        let engine = world.engine();
+        engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+        tokio::time::sleep(SOON / 10).await;
+        let status = engine.contexts().status(&context_id()).await.unwrap().unwrap();
+        let cause = status.lanes[&cluster_id(1)].cause.as_ref();
+        let reason = cause.map(|cause| cause.reason);
+        assert_eq!(reason, Some(Reason::Denied), "{resource}, {slowness} ms: {status:#?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -11,5 +11,6 @@ mod mishaps;
 mod mortal;
 mod ownership;
 mod results;
+mod slow;
 mod tidying;
 mod workers;

@@ -1,72 +1,20 @@
 //! What clusters issue is stored once and never lost.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use dcm_core::app_context::{Request, Stage, Step, TokenRequest};
-use dcm_core::port::store::{Path, Prefix, StoreExt as _, Write};
+use dcm_core::port::store::{Prefix, StoreExt as _, Write};
 use dcm_core::port::synchronizer::Synchronizer as _;
 use dcm_sync::sim::{Verb, cluster_id};
-use dcm_sync::tap::{Crossing, PortError, Tap, Tapped};
 use serde_json::json;
 
 use crate::fixture::*;
+use crate::slow::{is_of_lane, world_with};
 
 /// How long a write to a slow store takes: much longer than a request to a cluster.
 const SLOW: Duration = Duration::from_millis(50);
-
-/// What happens to the records of lanes.
-#[derive(Default)]
-struct Lanes {
-    writes: AtomicU64,
-    /// How many of the next reads fail.
-    failing_reads: AtomicU64,
-}
-
-fn is_of_lane(path: &Path) -> bool {
-    path.as_str().contains("lanes/")
-}
-
-/// Stands before the store: writes take their time, and some reads fail.
-struct Slow {
-    slowness: Duration,
-    lanes: Arc<Lanes>,
-}
-
-impl Tap for Slow {
-    async fn pass<T: Send, E: PortError>(
-        &self,
-        crossing: Crossing<'_>,
-        call: impl Future<Output = Result<T, E>> + Send,
-    ) -> Result<T, E> {
-        match crossing {
-            Crossing::Get(path) if is_of_lane(path) => {
-                let left = &self.lanes.failing_reads;
-                let less =
-                    left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
-                if less.is_ok() { Err(E::lost()) } else { call.await }
-            }
-            Crossing::Commit(batch) => {
-                let lanes = batch.iter().filter(|write| is_of_lane(write.path())).count();
-                self.lanes.writes.fetch_add(lanes as u64, Ordering::Relaxed);
-                tokio::time::sleep(self.slowness).await;
-                let written = call.await;
-                tokio::time::sleep(self.slowness).await;
-                written
-            }
-            _ => call.await,
-        }
-    }
-}
-
-fn world_with(slowness: Duration) -> (World, Arc<Lanes>) {
-    let (mut world, lanes) = (World::new(1), Arc::new(Lanes::default()));
-    let slow = Arc::new(Slow { slowness, lanes: lanes.clone() });
-    world.store = Arc::new(Tapped::new(world.store, slow));
-    (world, lanes)
-}
 
 fn token(name: &str) -> Step {
     let token =

@@ -243,16 +243,18 @@ impl Machine {
         }
     }
 
-    /// The lane can't go on now. A result is stored as soon as it is there all the same; and whoever woke the lane too
-    /// early may have come in place of the alarm that it waits for.
+    /// The lane can't go on now. A result is stored as soon as it is there all the same, and so is what the lane waits
+    /// for when nothing is under way; and whoever woke the lane too early may have come in place of its alarm.
     fn rest(&mut self, id: &LaneId) {
         let now = self.now;
         let Some(lane) = self.lane_mut(id) else { return };
-        let has_results = !lane.outcomes.is_empty() && lane.unsaved;
-        if let Some(at) = lane.retry_at.filter(|at| *at > now) {
+        let waits_until = lane.retry_at.filter(|at| *at > now);
+        let is_told = !lane.outcomes.is_empty() || (waits_until.is_some() && !lane.is_busy());
+        let must_save = lane.unsaved && is_told;
+        if let Some(at) = waits_until {
             self.timers.set(at, Alarm::Lane(id.clone()));
         }
-        if has_results {
+        if must_save {
             self.save(id);
         }
         // What another worker wrote could not be read the last time.

@@ -1,0 +1,61 @@
+//! A world whose store takes its time, and fails some reads.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use dcm_core::port::store::Path;
+use dcm_sync::tap::{Crossing, PortError, Tap, Tapped};
+
+use crate::fixture::World;
+
+/// What happens to the records of lanes.
+#[derive(Default)]
+pub struct Lanes {
+    pub writes: AtomicU64,
+    /// How many of the next reads fail.
+    pub failing_reads: AtomicU64,
+}
+
+pub fn is_of_lane(path: &Path) -> bool {
+    path.as_str().contains("lanes/")
+}
+
+/// Stands before the store: writes take their time, and some reads fail.
+struct Slow {
+    slowness: Duration,
+    lanes: Arc<Lanes>,
+}
+
+impl Tap for Slow {
+    async fn pass<T: Send, E: PortError>(
+        &self,
+        crossing: Crossing<'_>,
+        call: impl Future<Output = Result<T, E>> + Send,
+    ) -> Result<T, E> {
+        match crossing {
+            Crossing::Get(path) if is_of_lane(path) => {
+                let left = &self.lanes.failing_reads;
+                let less =
+                    left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+                if less.is_ok() { Err(E::lost()) } else { call.await }
+            }
+            Crossing::Commit(batch) => {
+                let lanes = batch.iter().filter(|write| is_of_lane(write.path())).count();
+                self.lanes.writes.fetch_add(lanes as u64, Ordering::Relaxed);
+                tokio::time::sleep(self.slowness).await;
+                let written = call.await;
+                tokio::time::sleep(self.slowness).await;
+                written
+            }
+            _ => call.await,
+        }
+    }
+}
+
+pub fn world_with(slowness: Duration) -> (World, Arc<Lanes>) {
+    let (mut world, lanes) = (World::new(1), Arc::new(Lanes::default()));
+    let slow = Arc::new(Slow { slowness, lanes: lanes.clone() });
+    world.store = Arc::new(Tapped::new(world.store, slow));
+    (world, lanes)
+}
