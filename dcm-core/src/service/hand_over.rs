@@ -31,7 +31,8 @@ pub(super) fn app_context(
 }
 
 impl LogicalClouds {
-    /// Hands over. When it is refused for good, the root no longer says that it is being applied.
+    /// Hands over. When it is refused for good, the root no longer says that it is being applied, and says again what
+    /// was before: that may be on clusters.
     pub(super) async fn hand_over(
         &self,
         place: &Place,
@@ -42,10 +43,10 @@ impl LogicalClouds {
             Ok(generation) => return Ok(generation),
             Err(error) => error,
         };
-        use synchronizer::Error as Failure;
-        if matches!(error, Failure::NamespaceTaken { .. } | Failure::Invalid { .. }) {
+        if is_refusal(&error) {
             self.give_up(place, id).await?;
         }
+        use synchronizer::Error as Failure;
         match error {
             Failure::NamespaceTaken { namespace, cluster, winner } => {
                 let winner = self.winner(winner).await?;
@@ -69,16 +70,7 @@ impl LogicalClouds {
 
     /// Takes back that a snapshot is being applied.
     async fn give_up(&self, place: &Place, id: &DocumentId) -> Result<(), Error> {
-        self.change_root(place, |root| {
-            if root.applying.as_ref().is_none_or(|applying| applying.id != *id) {
-                return false;
-            }
-            root.applying = None;
-            root.incarnation -= u64::from(root.applied.is_none());
-            true
-        })
-        .await
-        .map(drop)
+        self.change_root(place, |root| root.give_up(id)).await.map(drop)
     }
 
     /// Records what was handed over. When a newer snapshot was handed over meanwhile, or is about to be, ours may have
@@ -104,8 +96,13 @@ impl LogicalClouds {
                     Err(Error::Incomplete { .. }) => continue,
                     read => read?,
                 };
-                generation = self.hand_over(place, &newest.id, &context).await?;
-                handed = newest.id;
+                match self.hand_over(place, &newest.id, &context).await {
+                    Ok(given) => (generation, handed) = (given, newest.id),
+                    // It was given up, so ours stands again.
+                    Err(Error::NamespaceTaken { .. }) => {}
+                    Err(Error::Synchronizer(error)) if is_refusal(&error) => {}
+                    Err(error) => return Err(error),
+                }
                 continue;
             }
             let next = applied(&root, &newest, generation);
@@ -174,6 +171,12 @@ impl LogicalClouds {
     }
 }
 
+/// True when the synchronizer will never take just this.
+fn is_refusal(error: &synchronizer::Error) -> bool {
+    use synchronizer::Error as Failure;
+    matches!(error, Failure::NamespaceTaken { .. } | Failure::Invalid { .. })
+}
+
 fn overtaken(place: &Place) -> Error {
     Error::contended(Kind::LogicalCloud, &place.cloud)
 }
@@ -185,5 +188,6 @@ fn applied(root: &Root, snapshot: &SnapshotReference, generation: Generation) ->
         other => other.is_some(),
     };
     let applied = AppliedReference { snapshot: snapshot.clone(), generation, updates };
-    Root { applying: None, applied: Some(applied), stopped: None, terminated: None, ..root.clone() }
+    let done = Root { applying: None, replaced: Vec::new(), stopped: None, terminated: None, ..root.clone() };
+    Root { applied: Some(applied), ..done }
 }

@@ -40,6 +40,7 @@ impl LogicalClouds {
         self.change_root(place, |root| {
             let wanted = Root {
                 applying: None,
+                replaced: Vec::new(),
                 applied: None,
                 stopped: None,
                 terminated: root.terminated.clone().or(Some(change.clone())),
