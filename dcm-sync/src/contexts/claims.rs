@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use dcm_core::app_context::{Action, AppContext};
 use dcm_core::name::{ClusterId, ContextId};
-use dcm_core::port::store::{Document, Path, Prefix, StoreExt as _, Write};
+use dcm_core::port::store::{Document, Path, Prefix, StoreExt as _, Version, Write};
 use dcm_core::port::synchronizer::Error;
 
-use super::Contexts;
-use crate::record::{ActionRecord, Claim, Lane, Root, SCHEMA, path};
+use super::{Contexts, deletion};
+use crate::record::{Claim, Lane, Root, SCHEMA, path};
 
 /// The claims that a context needs: each namespace that it makes, in each of its clusters.
 pub(super) fn wanted(context: &AppContext) -> Result<Vec<Write>, Error> {
@@ -32,14 +32,18 @@ fn claimed_paths(context: &AppContext) -> BTreeSet<Path> {
 }
 
 impl Contexts {
-    /// Accepts a claim that is there already when it is the context's own.
-    pub(super) async fn check_claim(&self, context: &AppContext, path: &Path) -> Result<(), Error> {
+    /// The version of a claim that is there already, when it is the context's own.
+    pub(super) async fn own_claim_version(
+        &self,
+        context: &AppContext,
+        path: &Path,
+    ) -> Result<Version, Error> {
         let Some(entry) = self.store.get(path).await? else {
             return Err(Error::Contended { id: context.id.clone() });
         };
         let claim: Claim = entry.document.read()?;
         if claim.context == context.id {
-            return Ok(());
+            return Ok(entry.version);
         }
         let cluster = path::cluster_of(path, 1);
         let cluster = cluster.ok_or_else(|| Error::Contended { id: context.id.clone() })?;
@@ -67,14 +71,12 @@ impl Contexts {
         self.delete_all(&deletions).await
     }
 
-    /// Deletes all claims of a context, wherever they are.
-    pub(super) async fn drop_claims(&self, id: &ContextId, root: &Root) -> Result<(), Error> {
+    /// The deletions of all claims of a context.
+    pub(super) async fn claims_of(&self, id: &ContextId, root: &Root) -> Result<Vec<Write>, Error> {
         let mut namespaces = BTreeSet::new();
         let manifests = super::writing::manifests(&*self.store, id).await?;
-        for step in root.bundles.values().flatten() {
-            if let ActionRecord::Apply { manifest, .. } = &step.action
-                && let Some(manifest) = manifests.get(manifest).filter(|found| found.kind().is_namespace())
-            {
+        for manifest in root.manifests().filter_map(|hash| manifests.get(&hash)) {
+            if manifest.kind().is_namespace() {
                 namespaces.insert(manifest.key().name.clone());
             }
         }
@@ -84,7 +86,7 @@ impl Contexts {
                 deletions.extend(self.own_claim(id, &path::claim(cluster, namespace)).await?);
             }
         }
-        self.delete_all(&deletions).await
+        Ok(deletions)
     }
 
     /// Drops the claims on clusters that are named no more and never held anything: no worker has to look there, so
@@ -117,7 +119,7 @@ impl Contexts {
     async fn own_claim(&self, id: &ContextId, path: &Path) -> Result<Option<Write>, Error> {
         let Some(entry) = self.store.get(path).await? else { return Ok(None) };
         let claim: Claim = entry.document.read()?;
-        Ok((claim.context == *id).then_some(Write::Delete { path: entry.path, version: entry.version }))
+        Ok((claim.context == *id).then(|| deletion(&entry)))
     }
 }
 

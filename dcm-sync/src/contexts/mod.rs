@@ -4,6 +4,7 @@
 //! record change and does the work.
 
 mod claims;
+mod forgetting;
 mod status;
 mod workers;
 mod writing;
@@ -21,6 +22,7 @@ use dcm_core::port::synchronizer::{Error, Removal, Results, StatusStream, Synchr
 use dcm_core::status::{ContextStatus, Intent, Progress};
 use futures::StreamExt as _;
 
+use self::writing::deletion;
 use crate::record::{self, Lane, Outcome, Root, path};
 
 /// How often a change of a root is tried again when somebody else changed it in the same moment.
@@ -139,20 +141,28 @@ impl Contexts {
         change: impl Fn(&mut Root) -> bool + Send + Sync,
     ) -> Result<Generation, Error> {
         for _ in 0..CONTENTION_TRIES {
-            let (mut root, version) =
-                self.root(id).await?.ok_or_else(|| Error::NotFound { id: id.clone() })?;
-            if !change(&mut root) {
+            let found = self.root(id).await?.filter(|(root, _)| !root.forgetting);
+            let (mut root, version) = found.ok_or_else(|| Error::NotFound { id: id.clone() })?;
+            if !change(&mut root) || self.replace_root(id, version, &root).await?.is_some() {
                 return Ok(root.generation);
-            }
-            let document = Document::from_value(&root)?;
-            let write = Write::Update { path: path::root(id), version, document };
-            match self.store.write_one(write).await {
-                Ok(_) => return Ok(root.generation),
-                Err(store::Error::Conflict { .. }) => {}
-                Err(error) => return Err(error.into()),
             }
         }
         Err(Error::Contended { id: id.clone() })
+    }
+
+    /// Replaces a root that has this version, and gives its new one; none when somebody else was quicker.
+    async fn replace_root(
+        &self,
+        id: &ContextId,
+        version: Version,
+        root: &Root,
+    ) -> Result<Option<Version>, Error> {
+        let write = Write::Update { path: path::root(id), version, document: Document::from_value(root)? };
+        match self.store.write_one(write).await {
+            Ok(version) => Ok(Some(version)),
+            Err(store::Error::Conflict { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// An apply of what is wanted already. Where something is stuck, it asks for another try.
@@ -183,9 +193,10 @@ impl Synchronizer for Contexts {
             });
         }
         for _ in 0..CONTENTION_TRIES {
-            let current = self.root(&context.id).await?;
+            let current = self.remembered(&context.id).await?;
             let next = writing::next_root(context, current.as_ref().map(|(root, _)| root));
             if let Some((root, _)) = current.as_ref().filter(|(root, _)| root.wants_the_same(&next)) {
+                self.complete_manifests(context).await?;
                 return self.ask_again(&context.id, root).await;
             }
             match self.commit(context, current.as_ref(), &next).await {
@@ -225,23 +236,7 @@ impl Synchronizer for Contexts {
     }
 
     async fn forget(&self, id: &ContextId) -> Result<(), Error> {
-        let Some((root, version)) = self.root(id).await? else { return Ok(()) };
-        let gone = root.intent == Intent::Absent && self.progress(id).await? == Some(Progress::Done);
-        if !gone {
-            return Err(Error::NotRemoved { id: id.clone() });
-        }
-        self.drop_claims(id, &root).await?;
-        for prefix in [path::results(id), path::lanes(id), path::manifests(id)] {
-            self.delete_below(&prefix).await?;
-        }
-        // The root goes last: until then a crash leaves a context that can be forgotten again.
-        let last = Write::Delete { path: path::root(id), version };
-        match self.store.write_one(last).await {
-            Ok(_) => Ok(()),
-            Err(store::Error::Conflict { found: None, .. }) => Ok(()),
-            Err(store::Error::Conflict { .. }) => Err(Error::Contended { id: id.clone() }),
-            Err(error) => Err(error.into()),
-        }
+        self.forget_removed(id).await
     }
 
     async fn status(&self, id: &ContextId) -> Result<Option<ContextStatus>, Error> {
@@ -285,10 +280,13 @@ pub(crate) enum LoadError {
 pub(crate) async fn load(store: &dyn Store, id: &ContextId) -> Result<Option<Loaded>, LoadError> {
     let Some(entry) = store.get(&path::root(id)).await? else { return Ok(None) };
     let root: Root = entry.document.read()?;
-    let manifests = writing::manifests(store, id).await?;
     let mut bundles = BTreeMap::new();
-    for (hash, steps) in &root.bundles {
-        bundles.insert(*hash, Arc::new(record::bundle(steps, &manifests)?));
+    // What is to be removed is known from the lanes.
+    if root.intent == Intent::Present {
+        let manifests = writing::manifests(store, id).await?;
+        for (hash, steps) in &root.bundles {
+            bundles.insert(*hash, Arc::new(record::bundle(steps, &manifests)?));
+        }
     }
     let mut lanes = BTreeMap::new();
     for entry in store.list_all(&path::lanes(id)).await? {

@@ -7,9 +7,7 @@ use dcm_core::app_context::{Action, AppContext, Bundle, Generation};
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::Manifest;
 use dcm_core::name::{ClusterId, ContextId};
-use dcm_core::port::store::{
-    self, BATCH_WRITES_MAX, Document, Path, Prefix, Store, StoreExt, Version, Write,
-};
+use dcm_core::port::store::{self, BATCH_WRITES_MAX, Document, Entry, Path, Store, StoreExt, Version, Write};
 use dcm_core::port::synchronizer::Error;
 
 use super::{Contexts, claims};
@@ -39,7 +37,7 @@ impl Contexts {
     ) -> Result<(), Error> {
         let mut writes = claims::wanted(context)?;
         let claimed = writes.len();
-        let unused = self.plan_manifests(context, current.is_some(), &mut writes).await?;
+        let unused = self.plan_manifests(context, current.map(|(root, _)| root), &mut writes).await?;
         let document = Document::from_value(next)?;
         let root = path::root(&context.id);
         writes.push(match current {
@@ -54,84 +52,104 @@ impl Contexts {
         result
     }
 
-    /// Adds the manifests that are not stored yet; gives the deletions of those that are no longer used.
+    /// Adds the manifests that are to be written; gives the deletions of those that are no longer used.
+    ///
+    /// Those that are stored and that the current root does not name are written again: an apply before us, or a
+    /// `forget`, may still be about to delete them as it found them.
     async fn plan_manifests(
         &self,
         context: &AppContext,
-        update: bool,
+        current: Option<&Root>,
         writes: &mut Vec<Write>,
     ) -> Result<Vec<Write>, Error> {
         let wanted = distinct_manifests(&context.placements);
-        let mut stored = BTreeSet::new();
+        let named: BTreeSet<ContentHash> = current.into_iter().flat_map(Root::manifests).collect();
+        let mut stored = BTreeMap::new();
         let mut unused = Vec::new();
-        if update {
+        if current.is_some() {
             for entry in self.store.list_all(&path::manifests(&context.id)).await? {
-                let hash =
-                    entry.path.segments().next_back().and_then(|text| text.parse::<ContentHash>().ok());
-                match hash.filter(|hash| wanted.contains_key(hash)) {
-                    Some(hash) => drop(stored.insert(hash)),
-                    None => unused.push(Write::Delete { path: entry.path, version: entry.version }),
+                match path::hash_of_manifest(&entry.path).filter(|hash| wanted.contains_key(hash)) {
+                    Some(hash) => drop(stored.insert(hash, entry.version)),
+                    None => unused.push(deletion(&entry)),
                 }
             }
         }
-        for (hash, manifest) in wanted.iter().filter(|(hash, _)| !stored.contains(hash)) {
-            let document = Document::from_value(manifest)?;
-            writes.push(Write::Create { path: path::manifest(&context.id, *hash), document });
+        for (hash, manifest) in wanted {
+            let version = stored.get(&hash).copied();
+            if version.is_none() || !named.contains(&hash) {
+                let document = Document::from_value(&manifest)?;
+                writes.push(put(path::manifest(&context.id, hash), version, document));
+            }
         }
         Ok(unused)
     }
 
-    /// Applies the writes in order, in as few batches as the limits allow. What is there already as it should be
-    /// (our own claim, a manifest of the same content, a deletion that happened) is passed over.
+    /// Writes the manifests of a context that are missing: without them no worker could do anything.
+    pub(super) async fn complete_manifests(&self, context: &AppContext) -> Result<(), Error> {
+        let mut missing = distinct_manifests(&context.placements);
+        for entry in self.store.list_all(&path::manifests(&context.id)).await? {
+            path::hash_of_manifest(&entry.path).map(|hash| missing.remove(&hash));
+        }
+        let mut writes = Vec::new();
+        for (hash, manifest) in missing {
+            let document = Document::from_value(&manifest)?;
+            writes.push(put(path::manifest(&context.id, hash), None, document));
+        }
+        self.write_in_batches(context, writes, 0).await
+    }
+
+    /// Applies the writes in order, in as few batches as the limits allow; the first `claimed` are claims.
     async fn write_in_batches(
         &self,
         context: &AppContext,
         mut writes: Vec<Write>,
         mut claimed: usize,
     ) -> Result<(), Error> {
+        let mut conflicts = BTreeSet::new();
         while !writes.is_empty() {
             let end = batch_end(&writes);
-            match self.store.write(&writes[..end]).await {
-                Ok(_) => {
-                    writes.drain(..end);
-                    claimed = claimed.saturating_sub(end);
-                }
-                Err(error) => {
-                    writes.drain(..error.applied);
-                    claimed = claimed.saturating_sub(error.applied);
-                    let conflict = match error.source {
-                        store::Error::Conflict { path, .. } => path,
-                        source => return Err(source.into()),
-                    };
-                    let index = writes.iter().position(|write| *write.path() == conflict);
-                    let index = index.ok_or_else(|| contended(context))?;
-                    self.may_pass_over(context, &conflict, index < claimed).await?;
-                    writes.remove(index);
-                    claimed -= usize::from(index < claimed);
-                }
+            let Err(error) = self.store.write(&writes[..end]).await else {
+                writes.drain(..end);
+                claimed = claimed.saturating_sub(end);
+                continue;
+            };
+            writes.drain(..error.applied);
+            claimed = claimed.saturating_sub(error.applied);
+            let store::Error::Conflict { path, found } = error.source else {
+                return Err(error.source.into());
+            };
+            let index = writes.iter().position(|write| *write.path() == path);
+            let index = index.filter(|_| conflicts.insert(path.clone())).ok_or_else(|| contended(context))?;
+            let write = writes.remove(index);
+            match self.instead(context, write, found, index < claimed).await? {
+                Some(write) => writes.insert(index, write),
+                None => claimed -= usize::from(index < claimed),
             }
         }
         Ok(())
     }
 
-    async fn may_pass_over(&self, context: &AppContext, path: &Path, is_claim: bool) -> Result<(), Error> {
-        if is_claim {
-            return self.check_claim(context, path).await;
+    /// What to write instead of what found another version: our own claim and a manifest are written again, as
+    /// somebody may be about to delete them as they are. A deletion is left out.
+    async fn instead(
+        &self,
+        context: &AppContext,
+        write: Write,
+        found: Option<Version>,
+        is_claim: bool,
+    ) -> Result<Option<Write>, Error> {
+        let (path, document) = match write {
+            Write::Delete { .. } => return Ok(None),
+            Write::Create { path, document } | Write::Update { path, document, .. } => (path, document),
+        };
+        if path == path::root(&context.id) {
+            return Err(contended(context));
         }
-        if *path == path::root(&context.id) { Err(contended(context)) } else { Ok(()) }
+        let found = if is_claim { Some(self.own_claim_version(context, &path).await?) } else { found };
+        Ok(Some(put(path, found, document)))
     }
 
-    /// Deletes all documents below a prefix.
-    pub(super) async fn delete_below(&self, prefix: &Prefix) -> Result<(), Error> {
-        let entries = self.store.list_all(prefix).await?;
-        let deletions: Vec<Write> = entries
-            .into_iter()
-            .map(|entry| Write::Delete { path: entry.path, version: entry.version })
-            .collect();
-        self.delete_all(&deletions).await
-    }
-
-    /// Applies deletions, in batches; what is gone already is passed over.
+    /// Applies deletions, in batches; what is gone already, or was written again, is passed over.
     pub(super) async fn delete_all(&self, deletions: &[Write]) -> Result<(), Error> {
         for batch in deletions.chunks(BATCH_WRITES_MAX) {
             if self.store.write(batch).await.is_ok() {
@@ -139,12 +157,24 @@ impl Contexts {
             }
             for deletion in batch {
                 match self.store.write_one(deletion.clone()).await {
-                    Ok(_) | Err(store::Error::Conflict { found: None, .. }) => {}
+                    Ok(_) | Err(store::Error::Conflict { .. }) => {}
                     Err(error) => return Err(error.into()),
                 }
             }
         }
         Ok(())
+    }
+}
+
+/// The deletion of a document as it was read.
+pub(super) fn deletion(entry: &Entry) -> Write {
+    Write::Delete { path: entry.path.clone(), version: entry.version }
+}
+
+fn put(path: Path, version: Option<Version>, document: Document) -> Write {
+    match version {
+        Some(version) => Write::Update { path, version, document },
+        None => Write::Create { path, document },
     }
 }
 

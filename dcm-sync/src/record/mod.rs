@@ -65,6 +65,9 @@ pub(crate) struct Root {
     pub intent: Intent,
     pub paused: bool,
     pub removal: Removal,
+    /// Its records are being deleted, this one last. Whoever wants the context again finishes that first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub forgetting: bool,
     pub labels: Arc<BTreeMap<String, String>>,
     pub bundles: BTreeMap<ContentHash, Vec<StepRecord>>,
     /// By bundle, the clusters that are to hold it: a name per cluster, whatever the size of the bundle.
@@ -120,6 +123,7 @@ impl Root {
             intent: Intent::Present,
             paused: false,
             removal: Removal::default(),
+            forgetting: false,
             labels: Arc::new(context.labels.clone()),
             bundles,
             placements,
@@ -143,6 +147,14 @@ impl Root {
     pub(crate) fn placed(&self, cluster: &ClusterId) -> Option<ContentHash> {
         let mut placements = self.placements.iter();
         placements.find(|(_, clusters)| clusters.binary_search(cluster).is_ok()).map(|(hash, _)| *hash)
+    }
+
+    /// The manifests that its bundles name.
+    pub(crate) fn manifests(&self) -> impl Iterator<Item = ContentHash> {
+        self.bundles.values().flatten().filter_map(|step| match &step.action {
+            ActionRecord::Apply { manifest, .. } => Some(*manifest),
+            ActionRecord::Request { .. } => None,
+        })
     }
 
     /// All clusters that are named, wanted or being removed.

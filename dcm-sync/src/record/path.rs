@@ -53,6 +53,11 @@ pub(crate) fn manifest(context: &ContextId, hash: ContentHash) -> Path {
     path(&["manifests", context.as_str(), &hash.to_string()])
 }
 
+/// The hash of the manifest that lies at a path.
+pub(crate) fn hash_of_manifest(path: &Path) -> Option<ContentHash> {
+    path.segments().next_back()?.parse().ok()
+}
+
 pub(crate) fn lanes(context: &ContextId) -> Prefix {
     Prefix::below(&path(&["lanes", context.as_str()]))
 }

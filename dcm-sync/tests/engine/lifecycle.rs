@@ -1,6 +1,7 @@
 //! Bringing about, changing and removing.
 
 use dcm_core::app_context::Generation;
+use dcm_core::port::store::{Path, Prefix, StoreExt as _, Write};
 use dcm_core::port::synchronizer::{Issued, Removal, Synchronizer as _};
 use dcm_core::status::{LaneState, ObjectState};
 use dcm_sync::sim::{Link, cluster_id};
@@ -137,4 +138,19 @@ async fn a_stopped_context_sends_nothing_until_it_is_resumed() {
     assert!(status.paused);
     engine.contexts().resume(&context_id()).await.unwrap();
     done(&engine, &context_id()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_context_whose_manifests_were_lost_is_removed_all_the_same() {
+    let world = World::new(1);
+    let engine = world.engine();
+    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+    done(&engine, &context_id()).await;
+    let manifests = Prefix::below(&Path::new("manifests").unwrap());
+    for entry in world.store.list_all(&manifests).await.unwrap() {
+        world.store.write_one(Write::Delete { path: entry.path, version: entry.version }).await.unwrap();
+    }
+    engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
+    done(&engine, &context_id()).await;
+    assert_eq!(world.owned(1), Vec::<String>::new());
 }
