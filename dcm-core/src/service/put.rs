@@ -123,7 +123,10 @@ impl LogicalClouds {
         }
         let draft = next(None)?;
         if let Err(error) = projects::must_exist(&*self.documents, project).await {
-            self.withdraw(caller, found).await?;
+            // Only what is known to have no project: it may be another caller's.
+            if matches!(error, Error::NotFound { .. }) {
+                self.withdraw(caller, found).await?;
+            }
             return Err(error);
         }
         match found {
@@ -168,13 +171,23 @@ impl LogicalClouds {
         commit::commit(&*self.documents, place, version, &parts, plan, &root).await?;
         // Somebody may have deleted the empty project meanwhile: one of the two sees the other.
         if let Err(error) = projects::must_exist(&*self.documents, &place.project).await {
-            let made = load::find(&*self.documents, &place.project, &place.cloud).await?;
-            if matches!(&made, Found::Standing(made, ..) if made == place) {
-                self.withdraw(caller, made).await?;
+            if matches!(error, Error::NotFound { .. }) {
+                self.withdraw_made(caller, place).await?;
             }
             return Err(error);
         }
         Ok(Edited { cloud, edit: root.edit, outcome: EditOutcome::Created, warnings })
+    }
+
+    /// Removes a cloud that was just made, unless somebody has applied it since: what may be on clusters keeps its
+    /// documents.
+    async fn withdraw_made(&self, caller: &Caller, place: &Place) -> Result<(), Error> {
+        match load::find(&*self.documents, &place.project, &place.cloud).await? {
+            Found::Standing(made, root, version) if made == *place && root.newest().is_none() => {
+                self.withdraw(caller, Found::Standing(made, root, version)).await
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Removes a cloud, or what was to become one, whose project was deleted in the moment it was made.
