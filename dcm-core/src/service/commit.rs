@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::logical_cloud::LogicalCloud;
 use crate::port::store::{self, Document, Path, Store, Version, Write};
+use crate::port::synchronizer::Removal;
 
 use super::caller::Change;
 use super::documents::{Contents, DocumentId, Part, PartKey, Root, RootDocument, Schema, split, to_value};
@@ -91,6 +92,7 @@ pub(super) fn first_root(cloud: &LogicalCloud, plan: &Plan, change: Change) -> R
         applied: None,
         stopped: None,
         terminated: None,
+        removal: Removal::default(),
     }
 }
 
@@ -106,6 +108,7 @@ pub(super) fn next_root(before: &Root, cloud: &LogicalCloud, plan: &Plan, change
         applied: before.applied,
         stopped: before.stopped,
         terminated: before.terminated,
+        removal: before.removal,
         ..first_root(cloud, plan, change)
     }
 }

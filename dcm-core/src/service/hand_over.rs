@@ -82,43 +82,70 @@ impl LogicalClouds {
         ours: &DocumentId,
         mut generation: Generation,
     ) -> Result<Generation, Error> {
-        let mut handed = ours.clone();
+        let mut handed = Some(ours.clone());
         for _ in 0..CONTENTION_TRIES {
-            let found = load::find(&*self.documents, &place.project, &place.cloud).await?;
-            let (root, version) = match found {
-                Found::Standing(found, root, version) if found == *place => (root, version),
-                _ => return self.undo(place).await,
+            let (root, version) = match self.found(place).await? {
+                Some((root, version)) => (root, version),
+                None => return self.undo(place, Removal::default()).await.and(Err(terminated(place))),
             };
-            let Some(newest) = root.newest().cloned() else { return self.undo(place).await };
-            if newest.id != handed {
-                let context = match self.stored_context(place, &newest).await {
-                    // Replaced while it was read: the root names another one by now.
-                    Err(Error::Incomplete { .. }) => continue,
-                    read => read?,
-                };
-                match self.hand_over(place, &newest.id, &context).await {
-                    Ok(given) => (generation, handed) = (given, newest.id),
-                    // It was given up, so ours stands again.
-                    Err(Error::NamespaceTaken { .. }) => {}
-                    Err(Error::Synchronizer(error)) if is_refusal(&error) => {}
-                    Err(error) => return Err(error),
+            let Some(newest) = root.newest().cloned() else {
+                self.undo(place, root.removal).await?;
+                if self.found(place).await?.is_none_or(|(_, found)| found == version) {
+                    return Err(terminated(place));
+                }
+                // Applied again, or to be taken off otherwise: what we undid may have been that.
+                handed = None;
+                continue;
+            };
+            if handed.as_ref() != Some(&newest.id) {
+                if let Some(given) = self.hand_over_newer(place, &newest).await? {
+                    (generation, handed) = (given, Some(newest.id));
                 }
                 continue;
             }
             let next = applied(&root, &newest, generation);
             if next == *root || self.write_root(place, version, &next).await? {
-                return if handed.number() < ours.number() { Err(overtaken(place)) } else { Ok(generation) };
+                return if newest.id.number() < ours.number() {
+                    Err(overtaken(place))
+                } else {
+                    Ok(generation)
+                };
             }
         }
         Err(overtaken(place))
     }
 
-    /// Removes what was handed over for a cloud that nobody wants on clusters any more.
-    async fn undo(&self, place: &Place) -> Result<Generation, Error> {
-        match self.synchronizer.remove(&place.context_id(), Removal::default()).await {
-            Ok(_) | Err(synchronizer::Error::NotFound { .. }) => {
-                Err(Error::TerminatedMeanwhile { cloud: place.cloud.clone() })
-            }
+    /// Hands over a snapshot of somebody else; none when it is not the newest any more.
+    async fn hand_over_newer(
+        &self,
+        place: &Place,
+        newest: &SnapshotReference,
+    ) -> Result<Option<Generation>, Error> {
+        let context = match self.stored_context(place, newest).await {
+            // Replaced while it was read: the root names another one by now.
+            Err(Error::Incomplete { .. }) => return Ok(None),
+            read => read?,
+        };
+        match self.hand_over(place, &newest.id, &context).await {
+            // It was given up, so what it took the place of stands again.
+            Err(Error::NamespaceTaken { .. }) => Ok(None),
+            Err(Error::Synchronizer(error)) if is_refusal(&error) => Ok(None),
+            given => given.map(Some),
+        }
+    }
+
+    /// The root, while this very cloud is there.
+    async fn found(&self, place: &Place) -> Result<Option<(Box<Root>, Version)>, Error> {
+        Ok(match load::find(&*self.documents, &place.project, &place.cloud).await? {
+            Found::Standing(found, root, version) if found == *place => Some((root, version)),
+            _ => None,
+        })
+    }
+
+    /// Removes what was handed over for a cloud that nobody wants on clusters any more, the way that was asked for.
+    async fn undo(&self, place: &Place, removal: Removal) -> Result<(), Error> {
+        match self.synchronizer.remove(&place.context_id(), removal).await {
+            Ok(_) | Err(synchronizer::Error::NotFound { .. }) => Ok(()),
             Err(error) => Err(Error::Synchronizer(error)),
         }
     }
@@ -177,6 +204,10 @@ fn is_refusal(error: &synchronizer::Error) -> bool {
     matches!(error, Failure::NamespaceTaken { .. } | Failure::Invalid { .. })
 }
 
+fn terminated(place: &Place) -> Error {
+    Error::TerminatedMeanwhile { cloud: place.cloud.clone() }
+}
+
 fn overtaken(place: &Place) -> Error {
     Error::contended(Kind::LogicalCloud, &place.cloud)
 }
@@ -188,6 +219,13 @@ fn applied(root: &Root, snapshot: &SnapshotReference, generation: Generation) ->
         other => other.is_some(),
     };
     let applied = AppliedReference { snapshot: snapshot.clone(), generation, updates };
-    let done = Root { applying: None, replaced: Vec::new(), stopped: None, terminated: None, ..root.clone() };
-    Root { applied: Some(applied), ..done }
+    Root {
+        applying: None,
+        replaced: Vec::new(),
+        applied: Some(applied),
+        stopped: None,
+        terminated: None,
+        removal: Removal::default(),
+        ..root.clone()
+    }
 }

@@ -44,6 +44,7 @@ impl LogicalClouds {
                 applied: None,
                 stopped: None,
                 terminated: root.terminated.clone().or(Some(change.clone())),
+                removal,
                 ..root.clone()
             };
             std::mem::replace(root, wanted.clone()) != wanted

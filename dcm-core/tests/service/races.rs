@@ -2,6 +2,7 @@
 
 use dcm_core::logical_cloud::{QuotaDraft, UserDraft};
 use dcm_core::name::LogicalCloudName;
+use dcm_core::port::synchronizer::Removal;
 use dcm_core::service::{EditOutcome, Error, PartDraft};
 use dcm_core::status::Intent;
 use futures::future::join_all;
@@ -285,4 +286,37 @@ async fn a_quota_and_a_user_that_are_put_at_once_come_from_two_callers() {
     let other = world.clouds.put_part(&world.caller, &world.project, shop, PartDraft::User(user));
     let (one, other) = tokio::join!(one, other);
     assert_ne!(one.unwrap().edit, other.unwrap().edit);
+}
+
+#[tokio::test]
+async fn the_contents_that_a_termination_deletes_stay_to_be_deleted_when_an_apply_comes_late() {
+    let world = World::new(true).await;
+    world.put(draft()).await.unwrap();
+    let other = world.clone();
+    let everything = Removal { delete_contents: true };
+    world.engine.before_apply(async move {
+        let (caller, project) = (&other.caller, &other.project);
+        other.clouds.terminate(caller, project, &name("shop"), everything).await.unwrap();
+    });
+    assert!(matches!(world.apply("shop").await, Err(Error::TerminatedMeanwhile { .. })));
+    let held = world.engine.only();
+    assert_eq!((held.intent, held.removal), (Intent::Absent, everything));
+}
+
+#[tokio::test]
+async fn what_is_applied_again_is_not_taken_off_for_an_earlier_termination() {
+    let world = World::new(true).await;
+    world.put(draft()).await.unwrap();
+    let other = world.clone();
+    world.engine.before_apply(async move {
+        other.terminate("shop").await.unwrap();
+        let again = other.clone();
+        other.engine.before_remove(async move {
+            again.apply("shop").await.unwrap();
+        });
+    });
+    assert_eq!(world.apply("shop").await.unwrap().snapshot, 1);
+    assert_eq!(world.engine.only().intent, Intent::Present);
+    let status = world.clouds.status(&world.project, &name("shop")).await.unwrap();
+    assert_eq!((status.applied.unwrap().snapshot, status.is_edited), (2, false));
 }

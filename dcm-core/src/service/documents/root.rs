@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::app_context::Generation;
 use crate::logical_cloud::{Level, LogicalCloudUid, MetadataDraft};
 use crate::name::Namespace;
+use crate::port::synchronizer::Removal;
 use crate::service::caller::Change;
 
 use super::{DocumentId, Schema};
@@ -62,6 +63,9 @@ pub(in crate::service) struct Root {
     /// Who wanted it off its clusters, since it was applied last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terminated: Option<Change>,
+    /// How it is to be taken off them.
+    #[serde(default)]
+    pub removal: Removal,
 }
 
 /// Names a snapshot.
