@@ -7,7 +7,7 @@ use dcm_core::manifest::ObjectKey;
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::cluster::Origin;
 use dcm_core::port::store::{Change, Prefix};
-use dcm_core::port::synchronizer::{Error, StatusStream};
+use dcm_core::port::synchronizer::{Error, StatusStream, Synchronizer as _};
 use dcm_core::status::{
     Cause, ContextStatus, LaneState, LaneStatus, ObjectState, ObjectStatus, Progress, Reason, RequestState,
     RequestStatus,
@@ -168,20 +168,38 @@ fn steps<'a>(root: &'a Root, cluster: &ClusterId) -> impl Iterator<Item = &'a Ac
 }
 
 /// Follows a context: a status now, and one after each change of its root or lanes. Changes that come while a status
-/// is read are joined. Ends when the context is gone.
+/// is read are joined. A watch that was lost is taken up again; ends when the context is gone.
 pub(super) async fn follow(contexts: Contexts, id: ContextId) -> Result<StatusStream, Error> {
-    let statuses = changes(&contexts, &id).await?.scan(false, move |lost, batch| {
-        // A lost watch ends the stream after one more status; the caller watches again.
-        let ended = std::mem::replace(lost, batch.contains(&Change::Lost));
-        let (contexts, id) = (contexts.clone(), id.clone());
-        async move {
-            if ended {
-                return None;
-            }
-            dcm_core::port::synchronizer::Synchronizer::status(&contexts, &id).await.transpose()
+    let batches = Some(changes(&contexts, &id).await?);
+    let following = Following { contexts, id, batches };
+    let next = |mut following: Following| async move {
+        let status = following.next().await.transpose()?;
+        Some((status, following))
+    };
+    Ok(stream::unfold(following, next).boxed())
+}
+
+struct Following {
+    contexts: Contexts,
+    id: ContextId,
+    /// None once the watch was lost.
+    batches: Option<BoxStream<'static, Vec<Change>>>,
+}
+
+impl Following {
+    async fn next(&mut self) -> Result<Option<ContextStatus>, Error> {
+        let mut batches = match self.batches.take() {
+            Some(batches) => batches,
+            // Its first batch stands for all that was missed.
+            None => changes(&self.contexts, &self.id).await?,
+        };
+        if let Some(batch) = batches.next().await
+            && !batch.contains(&Change::Lost)
+        {
+            self.batches = Some(batches);
         }
-    });
-    Ok(statuses.boxed())
+        self.contexts.status(&self.id).await
+    }
 }
 
 /// The changes of a context's root and lanes, those together that came together; the first are none, for what is

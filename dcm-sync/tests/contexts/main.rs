@@ -4,5 +4,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod at_once;
+mod following;
 mod polite;
 mod support;

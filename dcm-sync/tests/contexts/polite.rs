@@ -1,45 +1,64 @@
-//! A store in which every call lets others go first, so that calls at the same time meet.
+//! A store in which every call lets others go first, so that calls at the same time meet, and whose watches can be lost.
 
 use async_trait::async_trait;
 use dcm_core::port::store::{
-    BatchError, Capabilities, Entry, Error, Page, PageRequest, Path, Prefix, Store, Version, Watch, Write,
+    BatchError, Capabilities, Change, Entry, Error, Page, PageRequest, Path, Prefix, Store, Version, Watch,
+    Write,
 };
 use dcm_store::MemoryStore;
+use futures::{FutureExt as _, StreamExt as _};
 
-pub(crate) struct Polite(pub(crate) MemoryStore);
+pub(crate) struct Polite {
+    inner: MemoryStore,
+    lost: tokio::sync::watch::Sender<()>,
+}
+
+impl Polite {
+    pub(crate) fn over(inner: MemoryStore) -> Self {
+        Self { inner, lost: tokio::sync::watch::Sender::new(()) }
+    }
+
+    /// All watches that there are lose something.
+    pub(crate) fn lose_watches(&self) {
+        self.lost.send_replace(());
+    }
+}
 
 #[async_trait]
 impl Store for Polite {
     fn capabilities(&self) -> Capabilities {
-        self.0.capabilities()
+        self.inner.capabilities()
     }
 
     async fn get(&self, path: &Path) -> Result<Option<Entry>, Error> {
         tokio::task::yield_now().await;
-        self.0.get(path).await
+        self.inner.get(path).await
     }
 
     async fn list(&self, prefix: &Prefix, page: &PageRequest) -> Result<Page, Error> {
         tokio::task::yield_now().await;
-        self.0.list(prefix, page).await
+        self.inner.list(prefix, page).await
     }
 
     /// A batch that is not atomic is written one by one: others come between.
     async fn write(&self, batch: &[Write]) -> Result<Vec<Version>, BatchError> {
         if self.capabilities().atomic_batches {
             tokio::task::yield_now().await;
-            return self.0.write(batch).await;
+            return self.inner.write(batch).await;
         }
         let mut versions = Vec::new();
         for (applied, write) in batch.iter().enumerate() {
             tokio::task::yield_now().await;
-            let written = self.0.write(std::slice::from_ref(write)).await;
+            let written = self.inner.write(std::slice::from_ref(write)).await;
             versions.extend(written.map_err(|error| BatchError { applied, source: error.source })?);
         }
         Ok(versions)
     }
 
     async fn watch(&self, prefix: &Prefix) -> Result<Watch, Error> {
-        self.0.watch(prefix).await
+        let mut lost = self.lost.subscribe();
+        let until_lost = async move { drop(lost.changed().await) };
+        let changes = self.inner.watch(prefix).await?.take_until(until_lost.boxed());
+        Ok(changes.chain(futures::stream::iter([Change::Lost])).boxed())
     }
 }

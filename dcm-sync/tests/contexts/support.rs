@@ -21,7 +21,7 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new(atomic_batches: bool) -> Self {
         let memory = MemoryStore::builder().atomic_batches(atomic_batches).build();
-        let store = Arc::new(Polite(memory));
+        let store = Arc::new(Polite::over(memory));
         Self { contexts: Contexts::new(store.clone()), store }
     }
 
