@@ -1,12 +1,13 @@
 //! Kubeconfigs.
 
 use dcm_core::kubeconfig::Credential;
+use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::pki::SystemKeys;
 use dcm_core::port::key_source::KeySource as _;
 use dcm_core::port::synchronizer::Issued;
 use dcm_core::secret::Secret;
 use dcm_core::service::{Error, Missing, UserAccess};
-use dcm_core::status::Reason;
+use dcm_core::status::{Cause, Reason};
 use dcm_core::subject::Subject;
 use serde_json::json;
 
@@ -102,6 +103,23 @@ async fn what_is_not_issued_yet_says_why_and_when_the_next_try_is() {
     let text = "ann has no credential for r2: it is not issued yet (connection refused; next try at \
                 2026-06-01T00:00:00Z)";
     assert_eq!(error.to_string(), text);
+}
+
+#[tokio::test]
+async fn what_is_not_issued_yet_is_not_explained_by_an_object_of_somebody_else() {
+    let world = World::new(true).await;
+    world.put(draft()).await.unwrap();
+    world.apply("shop").await.unwrap();
+    let kind = GroupVersionKind::new("certificates.k8s.io", "v1", "CertificateSigningRequest");
+    let cause = Cause {
+        reason: Reason::Foreign,
+        message: "not ours".into(),
+        object: Some(ObjectKey::of_kind(&kind, None, "that-of-ann")),
+        next_try: None,
+    };
+    world.engine.blame(&cluster("one"), &cause);
+    let error = access(&world, Some("bot"), Some("r1")).await.unwrap_err();
+    assert_eq!(error.to_string(), "bot has no credential for r1: it is not issued yet");
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use dcm_core::app_context::{Request, Stage};
 use dcm_core::manifest::ObjectKey;
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::cluster::Origin;
@@ -16,7 +17,7 @@ use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
 
 use super::Contexts;
-use crate::record::{ActionRecord, Lane, Root, path};
+use crate::record::{ActionRecord, Lane, Root, StepRecord, path};
 
 /// The status of a context of which no lane was looked at yet.
 pub(super) fn of_root(id: &ContextId, root: &Root) -> ContextStatus {
@@ -99,7 +100,7 @@ fn state(root: &Root, lane: &Lane, wanted: bool, finished: bool) -> LaneState {
 /// Desired objects can only be named by their records here: manifests are not read for a status.
 fn objects(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<ObjectStatus> {
     let wanted: BTreeSet<_> = steps(root, cluster)
-        .filter_map(|action| match action {
+        .filter_map(|step| match &step.action {
             ActionRecord::Apply { manifest, .. } => Some(*manifest),
             ActionRecord::Request { .. } => None,
         })
@@ -149,22 +150,50 @@ fn cause_of(lane: &Lane, key: &ObjectKey) -> Option<Cause> {
 }
 
 fn requests(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<RequestStatus> {
-    steps(root, cluster)
-        .filter_map(|action| match action {
-            ActionRecord::Request { name, .. } => Some(name),
-            ActionRecord::Apply { .. } => None,
-        })
-        .map(|name| {
-            let issued = lane.issued.contains(name);
-            let state = if issued { RequestState::Issued } else { RequestState::Pending };
-            RequestStatus { name: name.clone(), state, cause: None }
-        })
-        .collect()
+    let requests = steps(root, cluster).filter_map(|step| match &step.action {
+        ActionRecord::Request { name, request } => Some((name, key_of(request), step.stage)),
+        ActionRecord::Apply { .. } => None,
+    });
+    let requests: Vec<_> = requests.collect();
+    let keys: BTreeSet<&ObjectKey> = requests.iter().map(|(_, key, _)| key).collect();
+    let status = |(name, key, stage): &(&Arc<str>, ObjectKey, Stage)| {
+        if lane.issued.contains(name) {
+            return RequestStatus { name: (*name).clone(), state: RequestState::Issued, cause: None };
+        }
+        let hinders = |cause: &&Cause| match &cause.object {
+            None => true,
+            Some(other) if keys.contains(other) => false,
+            // What waits in the request's own stage does not hinder it. Of what is not recorded the stage isn't known.
+            Some(other) => lane.objects.get(other).is_none_or(|record| record.stage < *stage),
+        };
+        let cause = match root.paused {
+            true => Some(paused()),
+            false => cause_of(lane, key).or_else(|| lane.causes.iter().find(hinders).cloned()),
+        };
+        RequestStatus { name: (*name).clone(), state: RequestState::Pending, cause }
+    };
+    requests.iter().map(status).collect()
 }
 
-fn steps<'a>(root: &'a Root, cluster: &ClusterId) -> impl Iterator<Item = &'a ActionRecord> {
+/// The object that a request is about: the causes of the two are the same.
+fn key_of(request: &Request) -> ObjectKey {
+    match request {
+        Request::Certificate(request) => ObjectKey::new(
+            "certificates.k8s.io".into(),
+            "CertificateSigningRequest".into(),
+            None,
+            request.object_name.clone(),
+        ),
+        Request::Token(request) => {
+            let (namespace, name) = (request.namespace.clone(), request.service_account.clone());
+            ObjectKey::new("".into(), "ServiceAccount".into(), Some(namespace), name)
+        }
+    }
+}
+
+fn steps<'a>(root: &'a Root, cluster: &ClusterId) -> impl Iterator<Item = &'a StepRecord> {
     let bundle = root.wanted(cluster).and_then(|hash| root.bundles.get(&hash));
-    bundle.into_iter().flatten().map(|step| &step.action)
+    bundle.into_iter().flatten()
 }
 
 /// Follows a context: a status now, and one after each change of its root or lanes. Changes that come while a status

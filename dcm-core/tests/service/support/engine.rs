@@ -123,8 +123,13 @@ impl Engine {
     /// A cluster can't go on.
     pub(crate) fn hinder(&self, cluster: &ClusterId, reason: Reason, message: &str) {
         let next_try = (!reason.needs_somebody()).then(now);
+        self.blame(cluster, &Cause { reason, message: message.into(), object: None, next_try });
+    }
+
+    /// A cluster can't go on, for a cause that may be about one object.
+    pub(crate) fn blame(&self, cluster: &ClusterId, cause: &Cause) {
         for held in self.state().contexts.values_mut() {
-            let cause = Cause { reason, message: message.into(), object: None, next_try };
+            let cause = cause.clone();
             held.causes.insert(cluster.clone(), cause);
             held.done.remove(cluster);
         }
