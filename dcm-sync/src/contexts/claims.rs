@@ -1,20 +1,49 @@
 //! Claims: one record per (cluster, namespace), so that two contexts can't race for it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use dcm_core::app_context::{Action, AppContext};
+use dcm_core::hash::ContentHash;
+use dcm_core::manifest::Manifest;
 use dcm_core::name::{ClusterId, ContextId};
-use dcm_core::port::store::{Document, Path, Prefix, StoreExt as _, Version, Write};
+use dcm_core::port::store::{Document, Entry, Path, Prefix, StoreExt as _, Version, Write};
 use dcm_core::port::synchronizer::Error;
+use dcm_core::status::Intent;
 
 use super::{Contexts, deletion};
 use crate::record::{Claim, Lane, Root, SCHEMA, path};
 
-/// The claims that a context needs: each namespace that it makes, in each of its clusters.
-pub(super) fn wanted(context: &AppContext) -> Result<Vec<Write>, Error> {
+/// The claims that a context needs and does not hold: each namespace that it makes, in each of its clusters.
+pub(super) fn wanted(context: &AppContext, held: &BTreeSet<Path>) -> Result<Vec<Write>, Error> {
     let document = Document::from_value(&Claim { schema: SCHEMA, context: context.id.clone() })?;
-    let claims = claimed_paths(context).into_iter();
+    let claims = claimed_paths(context).into_iter().filter(|path| !held.contains(path));
     Ok(claims.map(|path| Write::Create { path, document: document.clone() }).collect())
+}
+
+/// The claims that a root holds while it wants its namespaces: they were written before it. `manifests` are the
+/// stored ones.
+pub(super) fn held(root: &Root, manifests: &[Entry]) -> Result<BTreeSet<Path>, Error> {
+    let mut held = BTreeSet::new();
+    if root.intent == Intent::Absent {
+        return Ok(held);
+    }
+    let named: BTreeSet<ContentHash> = root.manifests().collect();
+    let mut namespaces = BTreeMap::new();
+    for entry in manifests {
+        if let Some(hash) = path::hash_of_manifest(&entry.path).filter(|hash| named.contains(hash)) {
+            let manifest: Manifest = entry.document.read()?;
+            if manifest.kind().is_namespace() {
+                namespaces.insert(hash, manifest.key().name.clone());
+            }
+        }
+    }
+    for (bundle, clusters) in &root.placements {
+        let names = root.manifests_of(bundle).filter_map(|hash| namespaces.get(&hash));
+        for name in names.collect::<BTreeSet<_>>() {
+            held.extend(clusters.iter().map(|cluster| path::claim(cluster, name)));
+        }
+    }
+    Ok(held)
 }
 
 fn claimed_paths(context: &AppContext) -> BTreeSet<Path> {

@@ -35,10 +35,18 @@ impl Contexts {
         current: Option<&(Root, Version)>,
         next: &Root,
     ) -> Result<(), Error> {
-        let mut writes = claims::wanted(context)?;
+        let document = root_document(next)?;
+        let (stored, held, named) = match current {
+            Some((root, _)) => {
+                let stored = self.store.list_all(&path::manifests(&context.id)).await?;
+                let held = claims::held(root, &stored)?;
+                (stored, held, root.manifests().collect())
+            }
+            None => (Vec::new(), BTreeSet::new(), BTreeSet::new()),
+        };
+        let mut writes = claims::wanted(context, &held)?;
         let claimed = writes.len();
-        let unused = self.plan_manifests(context, current.map(|(root, _)| root), &mut writes).await?;
-        let document = Document::from_value(next)?;
+        let unused = plan_manifests(context, &stored, &named, &mut writes)?;
         let root = path::root(&context.id);
         writes.push(match current {
             Some((_, version)) => Write::Update { path: root, version: *version, document },
@@ -50,38 +58,6 @@ impl Contexts {
             self.give_claims_back(context, current.map(|(root, _)| root)).await?;
         }
         result
-    }
-
-    /// Adds the manifests that are to be written; gives the deletions of those that are no longer used.
-    ///
-    /// Those that are stored and that the current root does not name are written again: an apply before us, or a
-    /// `forget`, may still be about to delete them as it found them.
-    async fn plan_manifests(
-        &self,
-        context: &AppContext,
-        current: Option<&Root>,
-        writes: &mut Vec<Write>,
-    ) -> Result<Vec<Write>, Error> {
-        let wanted = distinct_manifests(&context.placements);
-        let named: BTreeSet<ContentHash> = current.into_iter().flat_map(Root::manifests).collect();
-        let mut stored = BTreeMap::new();
-        let mut unused = Vec::new();
-        if current.is_some() {
-            for entry in self.store.list_all(&path::manifests(&context.id)).await? {
-                match path::hash_of_manifest(&entry.path).filter(|hash| wanted.contains_key(hash)) {
-                    Some(hash) => drop(stored.insert(hash, entry.version)),
-                    None => unused.push(deletion(&entry)),
-                }
-            }
-        }
-        for (hash, manifest) in wanted {
-            let version = stored.get(&hash).copied();
-            if version.is_none() || !named.contains(&hash) {
-                let document = Document::from_value(&manifest)?;
-                writes.push(put(path::manifest(&context.id, hash), version, document));
-            }
-        }
-        Ok(unused)
     }
 
     /// Writes the manifests of a context that are missing: without them no worker could do anything.
@@ -164,6 +140,45 @@ impl Contexts {
         }
         Ok(())
     }
+}
+
+/// The document of a root. One that is too large is refused for good: it would be so again.
+fn root_document(root: &Root) -> Result<Document, Error> {
+    Document::from_value(root).map_err(|error| match error {
+        store::Error::Invalid { reason } => {
+            Error::Invalid { reason: format!("the record of an app context is too large: {reason}") }
+        }
+        other => other.into(),
+    })
+}
+
+/// Adds the manifests that are to be written; gives the deletions of those that are no longer used.
+///
+/// Those that are stored and that the current root does not name are written again: an apply before us, or a `forget`,
+/// may still be about to delete them as it found them.
+fn plan_manifests(
+    context: &AppContext,
+    stored: &[Entry],
+    named: &BTreeSet<ContentHash>,
+    writes: &mut Vec<Write>,
+) -> Result<Vec<Write>, Error> {
+    let wanted = distinct_manifests(&context.placements);
+    let mut versions = BTreeMap::new();
+    let mut unused = Vec::new();
+    for entry in stored {
+        match path::hash_of_manifest(&entry.path).filter(|hash| wanted.contains_key(hash)) {
+            Some(hash) => drop(versions.insert(hash, entry.version)),
+            None => unused.push(deletion(entry)),
+        }
+    }
+    for (hash, manifest) in wanted {
+        let version = versions.get(&hash).copied();
+        if version.is_none() || !named.contains(&hash) {
+            let document = Document::from_value(&manifest)?;
+            writes.push(put(path::manifest(&context.id, hash), version, document));
+        }
+    }
+    Ok(unused)
 }
 
 /// The deletion of a document as it was read.

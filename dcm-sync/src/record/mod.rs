@@ -151,7 +151,12 @@ impl Root {
 
     /// The manifests that its bundles name.
     pub(crate) fn manifests(&self) -> impl Iterator<Item = ContentHash> {
-        self.bundles.values().flatten().filter_map(|step| match &step.action {
+        self.bundles.keys().flat_map(|bundle| self.manifests_of(bundle))
+    }
+
+    /// The manifests that one of its bundles names.
+    pub(crate) fn manifests_of(&self, bundle: &ContentHash) -> impl Iterator<Item = ContentHash> {
+        self.bundles.get(bundle).into_iter().flatten().filter_map(|step| match &step.action {
             ActionRecord::Apply { manifest, .. } => Some(*manifest),
             ActionRecord::Request { .. } => None,
         })

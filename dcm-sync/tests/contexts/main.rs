@@ -5,5 +5,6 @@
 
 mod at_once;
 mod following;
+mod large;
 mod polite;
 mod support;
