@@ -109,7 +109,8 @@ impl Credentials<'_> {
     }
 }
 
-fn step(document: &CredentialDocument) -> Arc<str> {
+/// The name of the request for a credential.
+pub(super) fn step(document: &CredentialDocument) -> Arc<str> {
     let CredentialDocument { user, id, material, .. } = document;
     match material {
         Material::Certificate { .. } | Material::Retired => {

@@ -63,6 +63,17 @@ async fn a_user_is_named_where_there_are_several() {
 }
 
 #[tokio::test]
+async fn a_kubeconfig_for_one_cluster_reads_one_result() {
+    let world = World::new(true).await;
+    world.instantiated().await;
+    world.engine.reads();
+    access(&world, Some("ann"), Some("r1")).await.unwrap();
+    assert_eq!(world.engine.reads(), ["result"]);
+    access(&world, Some("ann"), None).await.unwrap();
+    assert_eq!(world.engine.reads(), ["results"]);
+}
+
+#[tokio::test]
 async fn unknown_users_and_references_and_clouds_that_are_not_applied_are_told_apart() {
     let world = World::new(true).await;
     let message = |error: Error| error.to_string();

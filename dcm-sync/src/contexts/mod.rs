@@ -18,7 +18,7 @@ use async_trait::async_trait;
 use dcm_core::app_context::{AppContext, CLUSTERS_MAX, Generation};
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::store::{self, Change, Document, Store, StoreExt, Version, Write};
-use dcm_core::port::synchronizer::{Error, Removal, Results, StatusStream, Synchronizer};
+use dcm_core::port::synchronizer::{Error, Issued, Removal, Results, StatusStream, Synchronizer};
 use dcm_core::status::{ContextStatus, Intent, Progress};
 use futures::StreamExt as _;
 
@@ -252,6 +252,18 @@ impl Synchronizer for Contexts {
             results.entry(cluster).or_default().insert(outcome.name, outcome.issued);
         }
         Ok(results)
+    }
+
+    async fn result(
+        &self,
+        id: &ContextId,
+        cluster: &ClusterId,
+        request: &str,
+    ) -> Result<Option<Issued>, Error> {
+        let Some(entry) = self.store.get(&path::result(id, cluster, request)).await? else { return Ok(None) };
+        let outcome: Outcome = entry.document.read()?;
+        // The path holds a digest of the name.
+        Ok((*outcome.name == *request).then_some(outcome.issued))
     }
 
     async fn watch(&self, id: &ContextId) -> Result<StatusStream, Error> {

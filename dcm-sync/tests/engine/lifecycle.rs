@@ -25,6 +25,12 @@ async fn a_context_is_brought_about_and_removed_without_a_rest() {
         let results = &results[&cluster_id(cluster)];
         assert!(matches!(results["developer"], Issued::Certificate { .. }));
         assert!(matches!(results["ci"], Issued::Token { .. }));
+        for (name, issued) in results {
+            let one = engine.contexts().result(&context_id(), &cluster_id(cluster), name).await;
+            assert_eq!(one.unwrap().as_ref(), Some(issued));
+        }
+        let none = engine.contexts().result(&context_id(), &cluster_id(cluster), "nobody").await;
+        assert_eq!(none.unwrap(), None);
     }
     engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
     done(&engine, &context_id()).await;

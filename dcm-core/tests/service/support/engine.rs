@@ -28,6 +28,7 @@ struct State {
     contexts: BTreeMap<ContextId, Held>,
     claims: BTreeMap<(ClusterId, Arc<str>), ContextId>,
     calls: Vec<String>,
+    reads: Vec<&'static str>,
     /// What was asked for, ever: one request is never asked for in two ways.
     asked: BTreeMap<(ContextId, Arc<str>), Request>,
     before: BTreeMap<&'static str, Hook>,
@@ -61,6 +62,17 @@ impl Engine {
     /// What was called since the last time, reads left out.
     pub(crate) fn calls(&self) -> Vec<String> {
         std::mem::take(&mut self.state().calls)
+    }
+
+    /// What was read since the last time.
+    pub(crate) fn reads(&self) -> Vec<&'static str> {
+        std::mem::take(&mut self.state().reads)
+    }
+
+    fn read(&self, what: &'static str) -> MutexGuard<'_, State> {
+        let mut state = self.state();
+        state.reads.push(what);
+        state
     }
 
     pub(crate) fn held(&self) -> BTreeMap<ContextId, Held> {
@@ -372,11 +384,22 @@ impl Synchronizer for Engine {
     }
 
     async fn status(&self, id: &ContextId) -> Result<Option<ContextStatus>, Error> {
-        Ok(self.state().contexts.get(id).map(Held::status))
+        Ok(self.read("status").contexts.get(id).map(Held::status))
     }
 
     async fn results(&self, id: &ContextId) -> Result<Results, Error> {
-        Ok(self.state().contexts.get(id).map(|held| held.results.clone()).unwrap_or_default())
+        Ok(self.read("results").contexts.get(id).map(|held| held.results.clone()).unwrap_or_default())
+    }
+
+    async fn result(
+        &self,
+        id: &ContextId,
+        cluster: &ClusterId,
+        request: &str,
+    ) -> Result<Option<Issued>, Error> {
+        let state = self.read("result");
+        let results = state.contexts.get(id).and_then(|held| held.results.get(cluster));
+        Ok(results.and_then(|results| results.get(request)).cloned())
     }
 
     async fn watch(&self, id: &ContextId) -> Result<StatusStream, Error> {
