@@ -6,6 +6,7 @@
 mod claims;
 mod forgetting;
 mod status;
+mod waiting;
 mod workers;
 mod writing;
 
@@ -17,10 +18,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use dcm_core::app_context::{AppContext, CLUSTERS_MAX, Generation};
 use dcm_core::name::{ClusterId, ContextId};
-use dcm_core::port::store::{self, Change, Document, Store, StoreExt, Version, Write};
+use dcm_core::port::store::{self, Document, Store, StoreExt, Version, Write};
 use dcm_core::port::synchronizer::{Error, Issued, Removal, Results, StatusStream, Synchronizer};
 use dcm_core::status::{ContextStatus, Intent, Progress};
-use futures::StreamExt as _;
 
 use self::writing::deletion;
 use crate::record::{self, Lane, Outcome, Root, path};
@@ -39,53 +39,6 @@ impl Contexts {
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self { store }
-    }
-
-    /// Waits until every lane of a context is where it is to be, or can't go on before somebody changes something.
-    ///
-    /// # Errors
-    /// [`Error`], among them [`Error::NotFound`] when the context is forgotten meanwhile.
-    pub async fn wait_until_done(&self, id: &ContextId) -> Result<ContextStatus, Error> {
-        let not_found = || Error::NotFound { id: id.clone() };
-        loop {
-            let mut changes = status::changes(self, id).await?;
-            while let Some(batch) = changes.next().await {
-                // With thousands of lanes a whole status after each change would cost more than the work.
-                if self.progress(id).await?.ok_or_else(not_found)? != Progress::Working {
-                    let status = self.status(id).await?.ok_or_else(not_found)?;
-                    if status.progress != Progress::Working {
-                        return Ok(status);
-                    }
-                }
-                if batch.contains(&Change::Lost) {
-                    break;
-                }
-            }
-        }
-    }
-
-    /// Waits until nothing is left on a context's clusters of what its work needed on the way, such as answered
-    /// signing requests. Nobody has to wait for that: it is cleared away behind the work, by whoever does the work. A
-    /// program that ends when its work is done waits for it with a bound. While the work is paused there is nothing to
-    /// wait for.
-    ///
-    /// # Errors
-    /// [`Error::Store`].
-    pub async fn wait_until_tidy(&self, id: &ContextId) -> Result<(), Error> {
-        loop {
-            let mut changes = status::changes(self, id).await?;
-            while let Some(batch) = changes.next().await {
-                let Some((root, _)) = self.root(id).await? else { return Ok(()) };
-                let mut tidy = true;
-                self.visit_lanes(id, &root, |_, lane| tidy &= !lane.is_some_and(|lane| lane.untidy)).await?;
-                if tidy || root.paused {
-                    return Ok(());
-                }
-                if batch.contains(&Change::Lost) {
-                    break;
-                }
-            }
-        }
     }
 
     /// How far a context is; none when there is no such context.

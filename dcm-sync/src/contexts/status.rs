@@ -45,7 +45,8 @@ pub(super) fn progress_with(
     }
 }
 
-fn progress_of(root: &Root, cluster: &ClusterId, lane: Option<&Lane>) -> Progress {
+/// How far one lane is.
+pub(super) fn progress_of(root: &Root, cluster: &ClusterId, lane: Option<&Lane>) -> Progress {
     let wanted = root.wanted(cluster);
     if lane.map_or(wanted.is_none(), |lane| lane.is_at(wanted)) {
         return Progress::Done;

@@ -8,3 +8,4 @@ mod following;
 mod large;
 mod polite;
 mod support;
+mod waiting;
