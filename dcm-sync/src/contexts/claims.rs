@@ -11,7 +11,7 @@ use dcm_core::port::synchronizer::Error;
 use dcm_core::status::Intent;
 
 use super::{Contexts, deletion};
-use crate::record::{Claim, Lane, Root, SCHEMA, path};
+use crate::record::{self, Claim, Lane, Root, SCHEMA, path};
 
 /// The claims that a context needs and does not hold: each namespace that it makes, in each of its clusters.
 pub(super) fn wanted(context: &AppContext, held: &BTreeSet<Path>) -> Result<Vec<Write>, Error> {
@@ -70,7 +70,7 @@ impl Contexts {
         let Some(entry) = self.store.get(path).await? else {
             return Err(Error::Contended { id: context.id.clone() });
         };
-        let claim: Claim = entry.document.read()?;
+        let claim: Claim = record::read(&entry)?;
         if claim.context == context.id {
             return Ok(entry.version);
         }
@@ -141,13 +141,13 @@ impl Contexts {
 
     async fn is_touched(&self, id: &ContextId, cluster: &ClusterId) -> Result<bool, Error> {
         let Some(entry) = self.store.get(&path::lane(id, cluster)).await? else { return Ok(false) };
-        let lane: Lane = entry.document.read()?;
+        let lane: Lane = record::read(&entry)?;
         Ok(!lane.kinds.is_empty())
     }
 
     async fn own_claim(&self, id: &ContextId, path: &Path) -> Result<Option<Write>, Error> {
         let Some(entry) = self.store.get(path).await? else { return Ok(None) };
-        let claim: Claim = entry.document.read()?;
+        let claim: Claim = record::read(&entry)?;
         Ok((claim.context == *id).then(|| deletion(&entry)))
     }
 }

@@ -54,7 +54,7 @@ impl Contexts {
 
     async fn root(&self, id: &ContextId) -> Result<Option<(Root, Version)>, Error> {
         let Some(entry) = self.store.get(&path::root(id)).await? else { return Ok(None) };
-        Ok(Some((entry.document.read()?, entry.version)))
+        Ok(Some((record::read(&entry)?, entry.version)))
     }
 
     /// Visits the record of each lane, one at a time as there may be many, and then the clusters that have none yet.
@@ -68,7 +68,7 @@ impl Contexts {
         for entry in self.store.list_all(&path::lanes(id)).await? {
             if let Some(cluster) = path::cluster_of(&entry.path, 2) {
                 unrecorded.remove(&cluster);
-                visit(&cluster, Some(&entry.document.read()?));
+                visit(&cluster, Some(&record::read(&entry)?));
             }
         }
         unrecorded.into_iter().for_each(|cluster| visit(cluster, None));
@@ -201,7 +201,7 @@ impl Synchronizer for Contexts {
         let mut results = Results::new();
         for entry in self.store.list_all(&path::results(id)).await? {
             let Some(cluster) = path::cluster_of(&entry.path, 2) else { continue };
-            let outcome: Outcome = entry.document.read()?;
+            let outcome: Outcome = record::read(&entry)?;
             results.entry(cluster).or_default().insert(outcome.name, outcome.issued);
         }
         Ok(results)
@@ -214,7 +214,7 @@ impl Synchronizer for Contexts {
         request: &str,
     ) -> Result<Option<Issued>, Error> {
         let Some(entry) = self.store.get(&path::result(id, cluster, request)).await? else { return Ok(None) };
-        let outcome: Outcome = entry.document.read()?;
+        let outcome: Outcome = record::read(&entry)?;
         // The path holds a digest of the name.
         Ok((*outcome.name == *request).then_some(outcome.issued))
     }
@@ -244,7 +244,7 @@ pub(crate) enum LoadError {
 /// Loads a context; none when it does not exist (any more).
 pub(crate) async fn load(store: &dyn Store, id: &ContextId) -> Result<Option<Loaded>, LoadError> {
     let Some(entry) = store.get(&path::root(id)).await? else { return Ok(None) };
-    let root: Root = entry.document.read()?;
+    let root: Root = record::read(&entry)?;
     let mut bundles = BTreeMap::new();
     // What is to be removed is known from the lanes.
     if root.intent == Intent::Present {
@@ -256,7 +256,7 @@ pub(crate) async fn load(store: &dyn Store, id: &ContextId) -> Result<Option<Loa
     let mut lanes = BTreeMap::new();
     for entry in store.list_all(&path::lanes(id)).await? {
         if let Some(cluster) = path::cluster_of(&entry.path, 2) {
-            lanes.insert(cluster, (entry.document.read()?, entry.version));
+            lanes.insert(cluster, (record::read(&entry)?, entry.version));
         }
     }
     Ok(Some(Loaded { root, bundles, lanes }))

@@ -9,7 +9,7 @@ use dcm_core::status::{ContextStatus, Progress};
 use futures::StreamExt as _;
 
 use super::{Contexts, status};
-use crate::record::{Lane, Root, path};
+use crate::record::{self, Lane, Root, path};
 
 impl Contexts {
     /// Waits until every lane of a context is where it is to be, or can't go on before somebody changes something.
@@ -115,7 +115,7 @@ impl Work {
         match change {
             Change::Put(entry) if path::context_of_root(&entry.path).is_some() => {
                 if entry.version > self.root_version {
-                    self.root = entry.document.read()?;
+                    self.root = record::read(&entry)?;
                     self.root_version = entry.version;
                     self.judge_all();
                 }
@@ -143,7 +143,7 @@ impl Work {
         if self.lanes.get(&cluster).is_some_and(|(version, _)| *version >= entry.version) {
             return Ok(None);
         }
-        let mut lane: Lane = entry.document.read()?;
+        let mut lane: Lane = record::read(entry)?;
         lane.objects.clear();
         self.lanes.insert(cluster.clone(), (entry.version, lane));
         Ok(Some(cluster))

@@ -6,6 +6,7 @@
 mod at_once;
 mod following;
 mod large;
+mod later_versions;
 mod polite;
 mod support;
 mod waiting;
