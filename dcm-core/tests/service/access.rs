@@ -8,10 +8,9 @@ use dcm_core::port::synchronizer::Issued;
 use dcm_core::secret::Secret;
 use dcm_core::service::{Error, Missing, UserAccess};
 use dcm_core::status::{Cause, Reason};
-use dcm_core::subject::Subject;
 use serde_json::json;
 
-use crate::support::{World, cluster, draft, name, sign, user};
+use crate::support::{World, cluster, draft, name, request_of, sign, user};
 
 async fn access(world: &World, user: Option<&str>, reference: Option<&str>) -> Result<UserAccess, Error> {
     let (user, reference) = (user.map(name), reference.map(name));
@@ -137,10 +136,11 @@ async fn what_is_not_issued_yet_is_not_explained_by_an_object_of_somebody_else()
 async fn a_certificate_that_is_not_what_was_asked_for_is_not_handed_out() {
     let world = World::new(true).await;
     world.instantiated().await;
-    let ours = world.keys.made.lock().unwrap()[0].0.clone();
-    let stranger = Subject::new("stranger", None).unwrap();
-    for (subject, reason) in [(ours, "public key"), (stranger, "public key")] {
-        let pem = sign(&SystemKeys.issue(&subject).unwrap().request).into();
+    let (ours, made) = world.keys.made.lock().unwrap()[0].clone();
+    let other_key = SystemKeys.issue(&ours).unwrap().request;
+    let stranger = request_of(&made.key, "stranger");
+    for (request, reason) in [(other_key, "public key"), (stranger, "subject is CN=stranger")] {
+        let pem = sign(&request).into();
         world.engine.issue(&cluster("one"), "certificate/ann/1/1", &Issued::Certificate { pem });
         let error = access(&world, Some("ann"), Some("r1")).await.unwrap_err();
         let Error::Certificate { source, .. } = &error else { panic!("a refusal is expected: {error}") };

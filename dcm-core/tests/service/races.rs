@@ -95,6 +95,7 @@ async fn a_cloud_that_two_create_at_once_is_one_cloud() {
 
 #[tokio::test]
 async fn no_cloud_comes_into_a_project_that_is_deleted() {
+    let (mut gone, mut kept) = (0, 0);
     for shift in 0..SHIFTS {
         for put_first in [true, false] {
             let world = World::new(false).await;
@@ -113,15 +114,18 @@ async fn no_cloud_comes_into_a_project_that_is_deleted() {
                     assert!(matches!(put, Err(Error::NotFound { .. })), "shift {shift}");
                     assert!(world.cloud_paths().await.is_empty(), "shift {shift}");
                     assert!(project.is_empty());
+                    gone += 1;
                 }
                 Err(error) => {
                     assert!(matches!(error, Error::NotEmpty { .. } | Error::Contended { .. }), "{error}");
                     assert_eq!(project.len(), 1, "shift {shift}");
                     world.put(draft()).await.unwrap();
+                    kept += 1;
                 }
             }
         }
     }
+    assert!(gone > 1 && kept > 1, "both come about: {gone} and {kept}");
 }
 
 #[tokio::test]
@@ -243,6 +247,7 @@ async fn an_apply_of_what_is_deleted_meanwhile_leaves_nothing_wanted_and_no_docu
 
 #[tokio::test]
 async fn apply_and_delete_at_once_leave_no_key_without_a_cloud() {
+    let (mut gone, mut kept) = (0, 0);
     for shift in 0..SHIFTS {
         let world = World::new(false).await;
         world.put(draft()).await.unwrap();
@@ -254,10 +259,13 @@ async fn apply_and_delete_at_once_leave_no_key_without_a_cloud() {
         if deleted.is_ok() {
             assert!(world.cloud_paths().await.is_empty(), "shift {shift}");
             assert!(world.engine.held().values().all(|held| held.intent == Intent::Absent), "shift {shift}");
+            gone += 1;
         } else {
             assert_eq!(world.state("shop").await, "instantiating", "shift {shift}");
+            kept += 1;
         }
     }
+    assert!(gone > 1 && kept > 1, "both come about: {gone} and {kept}");
 }
 
 #[tokio::test]
