@@ -97,7 +97,7 @@ impl Contexts {
                 deletions.extend(self.own_claim(&context.id, &path).await?);
             }
         }
-        self.delete_all(&deletions).await
+        self.delete_all(deletions).await
     }
 
     /// The deletions of all claims of a context.
@@ -136,7 +136,7 @@ impl Contexts {
                 deletions.extend(self.own_claim(id, &entry.path).await?);
             }
         }
-        self.delete_all(&deletions).await
+        self.delete_all(deletions).await
     }
 
     async fn is_touched(&self, id: &ContextId, cluster: &ClusterId) -> Result<bool, Error> {

@@ -67,7 +67,7 @@ impl Contexts {
             deletions.extend(self.store.list_all(&prefix).await?.iter().map(deletion));
         }
         match self.root(id).await? {
-            Some((_, version)) if version == marked => self.delete_all(&deletions).await,
+            Some((_, version)) if version == marked => self.delete_all(deletions).await,
             _ => Ok(()),
         }
     }

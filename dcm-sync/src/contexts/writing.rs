@@ -7,14 +7,12 @@ use dcm_core::app_context::{Action, AppContext, Bundle, Generation};
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::Manifest;
 use dcm_core::name::{ClusterId, ContextId};
-use dcm_core::port::store::{self, BATCH_WRITES_MAX, Document, Entry, Path, Store, StoreExt, Version, Write};
+use dcm_core::port::in_order::{Conflict, InOrder};
+use dcm_core::port::store::{self, Document, Entry, Path, Store, StoreExt, Version, Write};
 use dcm_core::port::synchronizer::Error;
 
 use super::{Contexts, claims};
 use crate::record::{Root, path};
-
-/// Most bytes of documents in one batch: etcd refuses larger requests.
-const BATCH_BYTES_MAX: usize = 1024 * 1024;
 
 /// The root that follows the current one when a context is applied.
 pub(super) fn next_root(context: &AppContext, current: Option<&Root>) -> Root {
@@ -45,7 +43,6 @@ impl Contexts {
             None => (Vec::new(), BTreeSet::new(), BTreeSet::new()),
         };
         let mut writes = claims::wanted(context, &held)?;
-        let claimed = writes.len();
         let unused = plan_manifests(context, &stored, &named, &mut writes)?;
         let root = path::root(&context.id);
         writes.push(match current {
@@ -53,7 +50,7 @@ impl Contexts {
             None => Write::Create { path: root, document },
         });
         writes.extend(unused);
-        let result = self.write_in_batches(context, writes, claimed).await;
+        let result = self.write_in_batches(context, writes).await;
         if let Err(Error::NamespaceTaken { .. }) = &result {
             self.give_claims_back(context, current.map(|(root, _)| root)).await?;
         }
@@ -71,35 +68,19 @@ impl Contexts {
             let document = Document::from_value(&manifest)?;
             writes.push(put(path::manifest(&context.id, hash), None, document));
         }
-        self.write_in_batches(context, writes, 0).await
+        self.write_in_batches(context, writes).await
     }
 
-    /// Applies the writes in order, in as few batches as the limits allow; the first `claimed` are claims.
-    async fn write_in_batches(
-        &self,
-        context: &AppContext,
-        mut writes: Vec<Write>,
-        mut claimed: usize,
-    ) -> Result<(), Error> {
+    /// Applies the writes in order, in as few batches as the limits allow.
+    async fn write_in_batches(&self, context: &AppContext, writes: Vec<Write>) -> Result<(), Error> {
+        let mut writes = InOrder::new(writes);
         let mut conflicts = BTreeSet::new();
-        while !writes.is_empty() {
-            let end = batch_end(&writes);
-            let Err(error) = self.store.write(&writes[..end]).await else {
-                writes.drain(..end);
-                claimed = claimed.saturating_sub(end);
-                continue;
-            };
-            writes.drain(..error.applied);
-            claimed = claimed.saturating_sub(error.applied);
-            let store::Error::Conflict { path, found } = error.source else {
-                return Err(error.source.into());
-            };
-            let index = writes.iter().position(|write| *write.path() == path);
-            let index = index.filter(|_| conflicts.insert(path.clone())).ok_or_else(|| contended(context))?;
-            let write = writes.remove(index);
-            match self.instead(context, write, found, index < claimed).await? {
-                Some(write) => writes.insert(index, write),
-                None => claimed -= usize::from(index < claimed),
+        while let Some(conflict) = writes.go_on(&*self.store).await? {
+            if !conflicts.insert(conflict.write.path().clone()) {
+                return Err(contended(context));
+            }
+            if let Some(write) = self.instead(context, &conflict).await? {
+                writes.instead(&conflict, write);
             }
         }
         Ok(())
@@ -107,37 +88,25 @@ impl Contexts {
 
     /// What to write instead of what found another version: our own claim and a manifest are written again, as
     /// somebody may be about to delete them as they are. A deletion is left out.
-    async fn instead(
-        &self,
-        context: &AppContext,
-        write: Write,
-        found: Option<Version>,
-        is_claim: bool,
-    ) -> Result<Option<Write>, Error> {
-        let (path, document) = match write {
+    async fn instead(&self, context: &AppContext, conflict: &Conflict) -> Result<Option<Write>, Error> {
+        let (path, document) = match &conflict.write {
             Write::Delete { .. } => return Ok(None),
             Write::Create { path, document } | Write::Update { path, document, .. } => (path, document),
         };
-        if path == path::root(&context.id) {
+        if *path == path::root(&context.id) {
             return Err(contended(context));
         }
-        let found = if is_claim { Some(self.own_claim_version(context, &path).await?) } else { found };
-        Ok(Some(put(path, found, document)))
+        let found = match path::is_claim(path) {
+            true => Some(self.own_claim_version(context, path).await?),
+            false => conflict.found,
+        };
+        Ok(Some(put(path.clone(), found, document.clone())))
     }
 
-    /// Applies deletions, in batches; what is gone already, or was written again, is passed over.
-    pub(super) async fn delete_all(&self, deletions: &[Write]) -> Result<(), Error> {
-        for batch in deletions.chunks(BATCH_WRITES_MAX) {
-            if self.store.write(batch).await.is_ok() {
-                continue;
-            }
-            for deletion in batch {
-                match self.store.write_one(deletion.clone()).await {
-                    Ok(_) | Err(store::Error::Conflict { .. }) => {}
-                    Err(error) => return Err(error.into()),
-                }
-            }
-        }
+    /// Applies deletions; what is gone already, or was written again, is passed over.
+    pub(super) async fn delete_all(&self, deletions: Vec<Write>) -> Result<(), Error> {
+        let mut deletions = InOrder::new(deletions);
+        while deletions.go_on(&*self.store).await?.is_some() {}
         Ok(())
     }
 }
@@ -195,19 +164,6 @@ fn put(path: Path, version: Option<Version>, document: Document) -> Write {
 
 fn contended(context: &AppContext) -> Error {
     Error::Contended { id: context.id.clone() }
-}
-
-/// How many of the writes fit one batch; at least one.
-fn batch_end(writes: &[Write]) -> usize {
-    let mut bytes = 0;
-    let fits = writes.iter().take(BATCH_WRITES_MAX).take_while(|write| {
-        bytes += match write {
-            Write::Create { document, .. } | Write::Update { document, .. } => document.as_str().len(),
-            Write::Delete { .. } => 0,
-        };
-        bytes <= BATCH_BYTES_MAX
-    });
-    fits.count().max(1)
 }
 
 fn distinct_manifests(placements: &BTreeMap<ClusterId, Arc<Bundle>>) -> BTreeMap<ContentHash, Manifest> {

@@ -79,6 +79,11 @@ pub(crate) fn claim(cluster: &ClusterId, namespace: &str) -> Path {
     path(&["claims", cluster.provider.as_str(), cluster.cluster.as_str(), namespace])
 }
 
+/// True for the path of a claim.
+pub(crate) fn is_claim(path: &Path) -> bool {
+    path.segments().next() == Some("claims")
+}
+
 /// The folder of a cluster's claims.
 pub(crate) fn claims(cluster: &ClusterId) -> Path {
     path(&["claims", cluster.provider.as_str(), cluster.cluster.as_str()])
