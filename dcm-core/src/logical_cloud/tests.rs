@@ -237,6 +237,7 @@ fn a_cloud_on_clusters_keeps_its_namespace_and_its_kind() {
 }
 
 #[test]
+#[allow(clippy::disallowed_methods, reason = "a bound on liveness: a product of all parts takes minutes")]
 fn a_draft_that_is_refused_for_its_size_is_refused_at_once() {
     let users: Vec<Value> = (0..20_000).map(|number| json!({"name": format!("u{number}")})).collect();
     let holders: Vec<String> = (0..20).map(|number| format!("nobody{number}")).collect();

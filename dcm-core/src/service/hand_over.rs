@@ -84,9 +84,8 @@ impl LogicalClouds {
     ) -> Result<Generation, Error> {
         let mut handed = Some(ours.clone());
         for _ in 0..CONTENTION_TRIES {
-            let (root, version) = match self.found(place).await? {
-                Some((root, version)) => (root, version),
-                None => return self.undo(place, Removal::default()).await.and(Err(terminated(place))),
+            let Some((root, version)) = self.found(place).await? else {
+                return self.undo(place, Removal::default()).await.and(Err(terminated(place)));
             };
             let Some(newest) = root.newest().cloned() else {
                 self.undo(place, root.removal).await?;

@@ -2,7 +2,7 @@
 
 use dcm_core::port::store;
 use dcm_core::port::synchronizer::Error as Failure;
-use dcm_core::service::{ApplyOutcome, Error};
+use dcm_core::service::{Applied, ApplyOutcome, Error};
 use dcm_core::status::Intent;
 use dcm_store::memory::Fault;
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ fn too_wide() -> Value {
     draft
 }
 
-fn assert_taken<T: std::fmt::Debug>(applied: Result<T, Error>) {
+fn assert_taken(applied: &Result<Applied, Error>) {
     assert!(matches!(applied, Err(Error::NamespaceTaken { .. })), "{applied:?}");
 }
 
@@ -50,7 +50,7 @@ async fn a_refused_apply_does_not_forget_what_an_apply_that_was_cut_off_had_hand
     assert_eq!(world.engine.held().len(), 2, "the engine has it, and the root does not say so yet");
 
     world.put(too_wide()).await.unwrap();
-    assert_taken(world.apply("shop").await);
+    assert_taken(&world.apply("shop").await);
     let status = world.clouds.status(&world.project, &name("shop")).await.unwrap();
     assert!(status.is_interrupted, "something of it may be on clusters");
     let mut moved = draft();
@@ -67,7 +67,7 @@ async fn a_refused_apply_does_not_take_another_callers_apply_off_its_clusters() 
     let other = world.clone();
     world.engine.before_apply(async move {
         other.put(too_wide()).await.unwrap();
-        assert_taken(other.apply("shop").await);
+        assert_taken(&other.apply("shop").await);
     });
     let applied = world.apply("shop").await.unwrap();
     assert_eq!((applied.snapshot, applied.outcome), (1, ApplyOutcome::Begun));
@@ -92,6 +92,6 @@ async fn an_apply_stands_when_the_newer_one_that_it_hands_over_for_another_calle
 async fn a_first_apply_that_is_refused_leaves_a_cloud_that_was_never_applied() {
     let world = with_rival().await;
     world.put(too_wide()).await.unwrap();
-    assert_taken(world.apply("shop").await);
+    assert_taken(&world.apply("shop").await);
     assert_eq!(world.state("shop").await, "created");
 }
