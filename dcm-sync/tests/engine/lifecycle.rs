@@ -39,6 +39,11 @@ async fn a_context_is_brought_about_and_removed_without_a_rest() {
     }
     engine.contexts().forget(&context_id()).await.unwrap();
     assert_eq!(engine.contexts().status(&context_id()).await.unwrap(), None);
+    // Nor does the engine write anything of it again.
+    tokio::time::sleep(SOON).await;
+    let left = world.store.list_all(&Prefix::everything()).await.unwrap();
+    let left: Vec<String> = left.into_iter().map(|entry| entry.path.to_string()).collect();
+    assert!(left.iter().all(|path| path.starts_with("shards/") || path.starts_with("workers/")), "{left:?}");
 }
 
 #[tokio::test(start_paused = true)]
