@@ -32,9 +32,14 @@ async fn main() -> anyhow::Result<()> {
 
     // The use cases, over the same store. Every call says who asks, and why.
     let contexts = Arc::new(engine.contexts().clone());
-    let clouds =
-        LogicalClouds::new(store.clone(), contexts, Arc::new(SystemKeys), clock.clone(), Arc::new(OsRandom));
-    let registered = RegisteredClusters::new(store.clone(), clock.clone(), Arc::new(|_| Ok(())));
+    let clouds = LogicalClouds::new(
+        store.clone(),
+        contexts.clone(),
+        Arc::new(SystemKeys),
+        clock.clone(),
+        Arc::new(OsRandom),
+    );
+    let registered = RegisteredClusters::new(store.clone(), contexts, clock.clone(), Arc::new(|_| Ok(())));
     let caller = Caller::new("my-controller").because("tenant shop signed up");
     for id in fleet.ids() {
         registered.add(&caller, registration(id)).await?;

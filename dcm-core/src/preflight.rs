@@ -124,6 +124,9 @@ fn access(verb: &str, group: &str, resource: &str) -> Access {
 /// The resource of a kind, as Kubernetes guesses it where it has to.
 fn plural(kind: &GroupVersionKind) -> String {
     let singular = kind.kind.to_lowercase();
+    if singular.ends_with("endpoints") {
+        return singular;
+    }
     match singular.strip_suffix('y') {
         Some(stem) => format!("{stem}ies"),
         None if singular.ends_with('s') => format!("{singular}es"),

@@ -7,6 +7,12 @@ use serde::{Deserialize, Serialize};
 /// Longest common name or organization, in characters (X.520, `ub-common-name` and `ub-organization-name`).
 pub const SUBJECT_PART_MAX: usize = 64;
 
+/// Label of the one PEM block that a certificate signing request is: Kubernetes takes no other.
+pub const REQUEST_LABEL: &str = "CERTIFICATE REQUEST";
+
+/// Largest certificate signing request, in bytes of PEM: one with the longest RSA key that is accepted has about 3 KiB.
+pub const REQUEST_BYTES_MAX: usize = 16 * 1024;
+
 /// What Kubernetes keeps for itself: `system:masters` is above every authorization.
 const RESERVED_PREFIX: &str = "system:";
 

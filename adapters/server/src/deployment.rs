@@ -62,7 +62,8 @@ impl Parts {
         let store = open_store(configuration).await?;
         let clock: Arc<dyn Clock> = Arc::new(TokioClock::new());
         let check = check_for(configuration.kubeconfigs.clone());
-        let registered = RegisteredClusters::new(store.clone(), clock.clone(), check.clone());
+        let contexts = Arc::new(Contexts::new(store.clone()));
+        let registered = RegisteredClusters::new(store.clone(), contexts, clock.clone(), check.clone());
         let options = KubeOptions { allowed: configuration.kubeconfigs.clone(), ..KubeOptions::default() };
         let clusters = Arc::new(KubeClusters::new(Arc::new(Registered(registered)), options));
         let engine = configuration.engine();
@@ -96,9 +97,11 @@ impl Deployment {
         let contexts = Contexts::new(store.clone());
         let synchronizer = Arc::new(contexts.clone());
         let keys = Arc::new(SystemKeys);
+        let registered =
+            RegisteredClusters::new(store.clone(), synchronizer.clone(), clock.clone(), check.clone());
         Self {
             clouds: LogicalClouds::new(store.clone(), synchronizer, keys, clock.clone(), random.clone()),
-            registered: RegisteredClusters::new(store.clone(), clock.clone(), check.clone()),
+            registered,
             projects: Projects::new(store.clone(), clock.clone()),
             contexts,
             parts: Arc::new(parts),

@@ -1,13 +1,13 @@
 //! Putting a user's access into a person's own kubeconfig.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::access::{self, Access, NotWritten};
 use super::document::{MARK_NAME, Mark};
-use super::input::{self, Entry, Invalid};
+use super::input::{self, Entry, Invalid, KUBECONFIG_BYTES_MAX};
 use crate::secret::Secret;
 
 /// Why a person's file was left as it is.
@@ -24,6 +24,9 @@ pub enum MergeError {
         /// The entry's name.
         name: String,
     },
+    /// The result would be over [`KUBECONFIG_BYTES_MAX`], and so no later merge could read it.
+    #[error("the kubeconfig would be over 8 MiB; write one of its own instead")]
+    TooLarge,
     /// The result can't be written.
     #[error(transparent)]
     NotWritten(#[from] NotWritten),
@@ -68,7 +71,8 @@ pub fn merge(existing: &Secret, access: &Access) -> Result<Secret, MergeError> {
     for (member, value) in wanted {
         root.entry(member).or_insert(value);
     }
-    Ok(access::write_yaml(&root)?)
+    let merged = access::write_yaml(&root)?;
+    if merged.expose().len() > KUBECONFIG_BYTES_MAX { Err(MergeError::TooLarge) } else { Ok(merged) }
 }
 
 /// One of the three lists of a kubeconfig.
@@ -101,18 +105,20 @@ fn replace(
     list: &List,
 ) -> Result<Merged, MergeError> {
     let existing = input::take_entries(root, list.name).map_err(MergeError::Existing)?;
-    let mut wanted = input::take_entries(wanted, list.name).map_err(|_| NotWritten)?;
-    let names: BTreeSet<String> = wanted.iter().map(|entry| entry.name.clone()).collect();
+    let wanted = input::take_entries(wanted, list.name).map_err(|_| NotWritten)?;
+    let places: BTreeMap<String, usize> =
+        wanted.iter().enumerate().map(|(place, entry)| (entry.name.clone(), place)).collect();
+    let mut wanted: Vec<Option<Entry>> = wanted.into_iter().map(Some).collect();
     let mut merged = Merged::default();
     for old in existing {
-        match (names.contains(&old.name), is_ours(access, &old, list)) {
+        let place = places.get(&old.name);
+        match (place.is_some(), is_ours(access, &old, list)) {
             (true, false) => {
                 return Err(MergeError::NameTaken { list: list.name, name: old.name });
             }
             (true, true) => {
                 // A second entry of the same name finds nothing left to be replaced by, and goes.
-                if let Some(position) = wanted.iter().position(|new| new.name == old.name) {
-                    let mut new = wanted.remove(position);
+                if let Some(mut new) = place.and_then(|place| wanted.get_mut(*place)?.take()) {
                     keep_own_key(&old, &mut new);
                     merged.entries.push(new);
                 }
@@ -126,7 +132,7 @@ fn replace(
             (false, false) => merged.entries.push(old),
         }
     }
-    merged.entries.append(&mut wanted);
+    merged.entries.extend(wanted.into_iter().flatten());
     Ok(merged)
 }
 

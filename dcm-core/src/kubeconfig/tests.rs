@@ -356,6 +356,14 @@ fn a_current_context_that_is_removed_gives_way_to_another_of_ours_or_to_none() {
 }
 
 #[test]
+fn a_merge_never_writes_a_file_that_it_would_refuse_to_read() {
+    let almost = "x".repeat(KUBECONFIG_BYTES_MAX - 500);
+    let full = secret(&json!({"preferences": {"note": almost}}));
+    assert_eq!(merge(&full, &access(&["east"])).unwrap_err(), MergeError::TooLarge);
+    merge(&full, &access(&[])).unwrap();
+}
+
+#[test]
 fn a_repeated_merge_changes_nothing() {
     let once = merge(&secret(&persons_file()), &access(&["east", "west"])).unwrap();
     let twice = merge(&once, &access(&["east", "west"])).unwrap();

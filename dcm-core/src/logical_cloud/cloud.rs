@@ -54,9 +54,19 @@ impl LogicalCloud {
         uid: LogicalCloudUid,
         draft: Draft,
     ) -> Result<(Self, Vec<Warning>), Refusals> {
-        let warnings = warnings::of(&draft);
-        let cloud = checked(|checks| check::whole(project, uid, draft, checks))?;
-        Ok((cloud, warnings))
+        // What is refused for its size is not looked through for warnings; the check takes its draft apart.
+        let as_written = draft.clone();
+        let cloud = Self::without_warnings(project, uid, draft)?;
+        Ok((cloud, warnings::of(&as_written)))
+    }
+
+    /// Checks a draft that somebody was warned about already, such as a stored one.
+    pub(crate) fn without_warnings(
+        project: ProjectName,
+        uid: LogicalCloudUid,
+        draft: Draft,
+    ) -> Result<Self, Refusals> {
+        checked(|checks| check::whole(project, uid, draft, checks))
     }
 
     /// The project that owns it.
@@ -162,7 +172,7 @@ impl LogicalCloud {
                 draft.spec.clusters.push(ReferenceDraft { provider, cluster, ..ReferenceDraft::default() });
             }
         }
-        checked(|checks| check::whole(self.project.clone(), self.uid, draft, checks))
+        Self::without_warnings(self.project.clone(), self.uid, draft)
     }
 
     /// Its key-value pairs, by name.
@@ -200,7 +210,7 @@ impl TryFrom<Stored> for LogicalCloud {
 
     fn try_from(stored: Stored) -> Result<Self, Refusals> {
         let draft = Draft { metadata: stored.metadata, spec: stored.spec };
-        checked(|checks| check::whole(stored.project, stored.uid, draft, checks))
+        Self::without_warnings(stored.project, stored.uid, draft)
     }
 }
 

@@ -29,8 +29,8 @@ pub const SELECTOR_TERMS_MAX: usize = 64;
 pub const SELECTOR_VALUES_MAX: usize = 100;
 /// Most extra manifests of a logical cloud.
 pub const MANIFESTS_MAX: usize = 500;
-/// Largest certificate signing request, in bytes of PEM: an RSA 16384 request with a long subject is below 6 KiB.
-pub const CSR_PEM_BYTES_MAX: usize = 16 * 1024;
+/// Largest certificate signing request, in bytes of PEM.
+pub const CSR_PEM_BYTES_MAX: usize = crate::subject::REQUEST_BYTES_MAX;
 /// Shortest credential lifetime, in seconds (Kubernetes' own limit for both certificates and tokens).
 pub const LIFETIME_SECONDS_MIN: i64 = 600;
 /// Longest credential lifetime, in seconds: what `spec.expirationSeconds` of a request can hold.

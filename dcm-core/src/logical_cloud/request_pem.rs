@@ -6,11 +6,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::refusal::Rule;
+use crate::subject::REQUEST_LABEL;
 
 use super::limits::CSR_PEM_BYTES_MAX;
-
-/// Types of the one PEM block that a request is.
-const LABELS: [&str; 2] = ["CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST"];
 
 /// The text of a certificate signing request: one PEM block of that type, and no private key beside it. Only this frame
 /// was checked; what it says is read where keys are dealt with.
@@ -30,7 +28,7 @@ pub enum InvalidRequestPem {
     #[error("must be at most {CSR_PEM_BYTES_MAX} bytes long")]
     TooLong,
     /// It is something else.
-    #[error("must be one PEM block of type CERTIFICATE REQUEST")]
+    #[error("must be one PEM block of type {REQUEST_LABEL}")]
     Form,
 }
 
@@ -47,15 +45,13 @@ impl RequestPem {
     /// [`InvalidRequestPem`] when it is too long, has a private key, or is not one block of the right type.
     pub fn new(text: &str) -> Result<Self, InvalidRequestPem> {
         let text = text.trim();
-        let framed = |label: &&str| {
-            text.starts_with(&format!("-----BEGIN {label}-----"))
-                && text.ends_with(&format!("-----END {label}-----"))
-        };
+        let framed = text.starts_with(&format!("-----BEGIN {REQUEST_LABEL}-----"))
+            && text.ends_with(&format!("-----END {REQUEST_LABEL}-----"));
         if text.contains("PRIVATE KEY") {
             Err(InvalidRequestPem::PrivateKey)
         } else if text.len() > CSR_PEM_BYTES_MAX {
             Err(InvalidRequestPem::TooLong)
-        } else if text.matches("-----BEGIN").count() != 1 || !LABELS.iter().any(framed) {
+        } else if text.matches("-----BEGIN").count() != 1 || !framed {
             Err(InvalidRequestPem::Form)
         } else {
             Ok(Self(format!("{text}\n").into()))
@@ -92,5 +88,20 @@ impl TryFrom<String> for RequestPem {
 impl From<RequestPem> for String {
     fn from(request: RequestPem) -> Self {
         request.as_str().to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_type_that_kubernetes_takes_is_accepted() {
+        let of =
+            |label: &str| RequestPem::new(&format!("-----BEGIN {label}-----\nAAAA\n-----END {label}-----"));
+        assert!(of("CERTIFICATE REQUEST").is_ok());
+        for other in ["NEW CERTIFICATE REQUEST", "CERTIFICATE"] {
+            assert_eq!(of(other), Err(InvalidRequestPem::Form), "{other}");
+        }
     }
 }

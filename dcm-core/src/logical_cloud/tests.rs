@@ -235,3 +235,37 @@ fn a_cloud_on_clusters_keeps_its_namespace_and_its_kind() {
     assert_eq!(check(json!({"namespace": "other"})).unwrap_err().as_slice()[0].path, "spec.namespace");
     assert_eq!(check(json!({"level": "admin"})).unwrap_err().as_slice()[0].path, "spec.level");
 }
+
+#[test]
+#[allow(clippy::disallowed_methods, reason = "a bound on liveness: a product of all parts takes minutes")]
+fn a_draft_that_is_refused_for_its_size_is_refused_at_once() {
+    let users: Vec<Value> = (0..20_000).map(|number| json!({"name": format!("u{number}")})).collect();
+    let holders: Vec<String> = (0..20).map(|number| format!("nobody{number}")).collect();
+    let one = |number| with(permission(&format!("p{number}")), "users", json!(holders));
+    let permissions: Vec<Value> = (0..20_000).map(one).collect();
+    let started = std::time::Instant::now();
+    let found = paths(json!({"users": users, "permissions": permissions}));
+    assert!(found.contains(&"spec.users".to_owned()), "{}", found.len());
+    assert!(started.elapsed() < std::time::Duration::from_secs(10), "{:?}", started.elapsed());
+}
+
+#[test]
+fn a_warning_about_a_user_counts_all_permissions_that_hold() {
+    let outside = with(with(permission("p"), "clusterWide", json!(true)), "users", json!(["bot"]));
+    let inside = with(permission("q"), "users", json!(["bot", "other"]));
+    let users = json!([
+        {"name": "bot", "type": "token"}, {"name": "other", "type": "token"}, {"name": "idle", "type": "token"},
+    ]);
+    let quotas = json!([{"name": "q", "hard": {"cpu": 1}}]);
+    let (_, warnings) = make(json!({
+        "level": "privileged", "users": users, "permissions": [outside, inside], "quotas": quotas,
+    }))
+    .unwrap();
+    let found: Vec<(&str, &str)> =
+        warnings.iter().map(|warning| (warning.path.as_str(), &warning.message[..19])).collect();
+    let cluster = ("spec.clusters", "there is no cluster");
+    assert_eq!(
+        found,
+        [cluster, ("spec.users[0]", "may do things outsi"), ("spec.users[2]", "no permission holds")]
+    );
+}

@@ -1,5 +1,7 @@
 //! What is accepted and perhaps not meant.
 
+use std::collections::BTreeSet;
+
 use crate::refusal::{Path, Warning};
 
 use super::draft::{Draft, PermissionDraft, SelectorDraft, SpecDraft, UserDraft};
@@ -28,7 +30,7 @@ const KNOWN_VERBS: [&str; 16] = [
 /// Verbs that change an object.
 const CHANGING_VERBS: [&str; 5] = ["*", "update", "patch", "delete", "deletecollection"];
 
-/// All warnings about a draft, with the paths of its document.
+/// All warnings about a draft that is accepted, with the paths of its document.
 pub(super) fn of(draft: &Draft) -> Vec<Warning> {
     let spec = &draft.spec;
     let given = spec.namespace.as_deref().filter(|namespace| !namespace.is_empty());
@@ -55,8 +57,10 @@ pub(super) fn of(draft: &Draft) -> Vec<Warning> {
         let message = "there is no quota: the cloud may use all of each cluster";
         warn(&mut warnings, &at.field("quotas"), message);
     }
+    let (any, outside) =
+        (Holders::of(spec, |_| true), Holders::of(spec, |permission| leaves(permission, own)));
     for (index, user) in spec.users.iter().enumerate() {
-        of_user(user, spec, own, &at.field("users").item(index), &mut warnings);
+        of_user(user, &any, &outside, &at.field("users").item(index), &mut warnings);
     }
     for (index, permission) in spec.permissions.iter().enumerate() {
         of_permission(permission, spec, own, &at.field("permissions").item(index), &mut warnings);
@@ -68,13 +72,39 @@ fn warn(warnings: &mut Vec<Warning>, at: &Path, message: &str) {
     warnings.push(Warning { path: at.to_string(), message: message.to_owned() });
 }
 
-fn of_user(user: &UserDraft, spec: &SpecDraft, own: &str, at: &Path, warnings: &mut Vec<Warning>) {
-    let holds = |permission: &PermissionDraft| {
-        permission.users.as_ref().is_none_or(|users| users.contains(&user.name))
-    };
-    if !spec.permissions.iter().any(holds) {
+/// Whom some of the permissions hold for.
+struct Holders<'a> {
+    all: bool,
+    named: BTreeSet<&'a str>,
+}
+
+impl<'a> Holders<'a> {
+    fn of(spec: &'a SpecDraft, which: impl Fn(&PermissionDraft) -> bool) -> Self {
+        let mut holders = Self { all: false, named: BTreeSet::new() };
+        for permission in spec.permissions.iter().filter(|permission| which(permission)) {
+            match &permission.users {
+                Some(users) => holders.named.extend(users.iter().map(String::as_str)),
+                None => holders.all = true,
+            }
+        }
+        holders
+    }
+
+    fn include(&self, user: &UserDraft) -> bool {
+        self.all || self.named.contains(user.name.as_str())
+    }
+}
+
+fn of_user(
+    user: &UserDraft,
+    any: &Holders<'_>,
+    outside: &Holders<'_>,
+    at: &Path,
+    warnings: &mut Vec<Warning>,
+) {
+    if !any.include(user) {
         warn(warnings, at, "no permission holds for this user");
-    } else if is_token(user) && spec.permissions.iter().any(|one| holds(one) && leaves(one, own)) {
+    } else if is_token(user) && outside.include(user) {
         let message = "may do things outside the namespace, and so may whoever creates pods in it: a pod can take any \
                        ServiceAccount there, and with it this user's rights; certificate is safer";
         warn(warnings, at, message);

@@ -97,7 +97,7 @@ pub enum CertificateRefused {
     TooLong {
         /// When its validity ends.
         not_after: Timestamp,
-        /// The latest acceptable end, clock skew included.
+        /// The latest acceptable end, counted from its beginning; dating back and clock skew are included.
         latest: Timestamp,
     },
 }
@@ -115,7 +115,8 @@ impl CertificateRefused {
 /// The text is what Kubernetes has in `status.certificate`: PEM, the user's certificate first, intermediate ones after
 /// it, anything outside of blocks ignored. The certificate must have the request's key, exactly the subject, client
 /// authentication among its usages, and not be an authority's. It must be valid now, and not for longer than asked;
-/// [`CLOCK_SKEW_SECONDS_MAX`] is tolerated at its beginning and for its length. A shorter life is accepted and
+/// [`CLOCK_SKEW_SECONDS_MAX`] is tolerated at its beginning, and twice that for its length: once because signers date
+/// back, once for clocks. A shorter life is accepted and
 /// reported in [`CertificateFacts::is_shortened`]. Who signed it isn't checked: that is the cluster's word.
 ///
 /// # Errors
@@ -209,7 +210,9 @@ fn check_validity(
         return Err(CertificateRefused::Expired { not_after, now });
     }
     if let Some(asked) = asked(expected) {
-        let latest = now.saturating_add(asked + skew).unwrap_or(Timestamp::MAX);
+        // From its beginning, not from now: what lives too long is refused whenever it is looked at. Kubernetes counts
+        // a short life from the signing and dates the beginning back.
+        let latest = not_before.saturating_add(asked + skew + skew).unwrap_or(Timestamp::MAX);
         if not_after > latest {
             return Err(CertificateRefused::TooLong { not_after, latest });
         }

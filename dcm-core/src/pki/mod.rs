@@ -17,9 +17,10 @@ mod request;
 #[cfg(test)]
 mod tests;
 
+pub use crate::subject::REQUEST_BYTES_MAX;
 pub use certificate::{
     CERTIFICATES_BYTES_MAX, CLOCK_SKEW_SECONDS_MAX, CertificateFacts, CertificateRefused, Expected,
     authorities_not_after, check_certificate,
 };
 pub use keys::SystemKeys;
-pub use request::{REQUEST_BYTES_MAX, RequestRefused, check_request};
+pub use request::{RequestRefused, check_request};

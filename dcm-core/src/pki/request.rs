@@ -10,18 +10,12 @@ use x509_parser::public_key::PublicKey;
 use x509_parser::x509::{AlgorithmIdentifier, SubjectPublicKeyInfo};
 
 use super::distinguished_name;
-use crate::subject::Subject;
-
-/// Largest request, in bytes of PEM: one with the longest RSA key that is accepted has about 3 KiB.
-pub const REQUEST_BYTES_MAX: usize = 16 * 1024;
+use crate::subject::{REQUEST_BYTES_MAX, REQUEST_LABEL, Subject};
 
 /// Shortest RSA key that is accepted, in bits (NIST SP 800-131A).
 const RSA_BITS_MIN: usize = 2048;
 /// Longest RSA key that is accepted, in bits: TLS libraries refuse longer ones.
 const RSA_BITS_MAX: usize = 8192;
-
-/// Label of the one PEM block that is accepted.
-const LABEL: &str = "CERTIFICATE REQUEST";
 
 /// Why a request is refused. The same request is refused again; no retry helps.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -122,10 +116,10 @@ fn one_block(text: &str) -> Result<Vec<u8>, RequestRefused> {
         return Err(RequestRefused::PrivateKey);
     }
     let text = text.trim();
-    let begins_and_ends = text.starts_with(&format!("-----BEGIN {LABEL}-----\n"))
-        || text.starts_with(&format!("-----BEGIN {LABEL}-----\r\n"));
+    let begins_and_ends = text.starts_with(&format!("-----BEGIN {REQUEST_LABEL}-----\n"))
+        || text.starts_with(&format!("-----BEGIN {REQUEST_LABEL}-----\r\n"));
     if !begins_and_ends
-        || !text.ends_with(&format!("-----END {LABEL}-----"))
+        || !text.ends_with(&format!("-----END {REQUEST_LABEL}-----"))
         || text.matches("-----BEGIN ").count() > 1
     {
         return Err(RequestRefused::NotOneBlock);

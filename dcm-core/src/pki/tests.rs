@@ -354,6 +354,17 @@ fn a_shorter_life_is_accepted_and_reported() {
 }
 
 #[test]
+fn a_certificate_that_lives_too_long_is_not_accepted_when_some_of_its_life_is_over() {
+    let request = SystemKeys.issue(&alice()).unwrap().request;
+    let certificate = sign(&request, |parameters| set_validity(parameters, -300, 7200));
+    for now in [0, 3600, 7000] {
+        let error = check(&request, &certificate, now).unwrap_err();
+        let expected = CertificateRefused::TooLong { not_after: moment(7200), latest: moment(3900) };
+        assert_eq!(error, expected, "{now}");
+    }
+}
+
+#[test]
 fn a_certificate_that_is_collected_late_is_not_reported_as_shortened() {
     let request = SystemKeys.issue(&alice()).unwrap().request;
     assert!(!check(&request, &sign(&request, |_| ()), 3500).unwrap().is_shortened);
@@ -395,13 +406,19 @@ proptest! {
         from in -100_000_i64..100_000,
         length in 1_i64..100_000,
         now in -100_000_i64..100_000,
+        later in 0_i64..100_000,
     ) {
         let request = SystemKeys.issue(&alice()).unwrap().request;
         let certificate = sign(&request, |parameters| set_validity(parameters, from, from + length));
-        let expected = from - now <= CLOCK_SKEW_SECONDS_MAX
-            && from + length > now
-            && from + length - now <= i64::from(HOUR) + CLOCK_SKEW_SECONDS_MAX;
-        prop_assert_eq!(check(&request, &certificate, now).is_ok(), expected);
+        match check(&request, &certificate, now) {
+            Ok(_) => {
+                prop_assert!(from - CLOCK_SKEW_SECONDS_MAX <= now && now < from + length);
+                prop_assert!(length <= i64::from(HOUR) + 2 * CLOCK_SKEW_SECONDS_MAX);
+            }
+            Err(error) if error.is_retryable() => prop_assert!(now < from),
+            // What is refused for good stays refused.
+            Err(_) => prop_assert!(check(&request, &certificate, now + later).is_err()),
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 pub mod clock;
 pub mod cluster;
+pub mod in_order;
 pub mod key_source;
 pub mod store;
 pub mod synchronizer;

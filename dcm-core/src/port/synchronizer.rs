@@ -157,6 +157,20 @@ pub trait Synchronizer: Send + Sync + 'static {
     /// [`Error`].
     async fn results(&self, id: &ContextId) -> Result<Results, Error>;
 
+    /// What one cluster issued for one request; none while it has not. Whoever needs one result need not read all.
+    ///
+    /// # Errors
+    /// [`Error`].
+    async fn result(
+        &self,
+        id: &ContextId,
+        cluster: &ClusterId,
+        request: &str,
+    ) -> Result<Option<Issued>, Error> {
+        let mut results = self.results(id).await?;
+        Ok(results.get_mut(cluster).and_then(|of_cluster| of_cluster.remove(request)))
+    }
+
     /// Follows an app context.
     ///
     /// # Errors

@@ -111,9 +111,13 @@ fn nothing_missing_is_no_rule_and_one_missing_access_is_one() {
 
 #[test]
 fn resources_follow_from_kinds_as_in_kubernetes() {
-    for (kind, expected) in
-        [("NetworkPolicy", "networkpolicies"), ("Ingress", "ingresses"), ("ConfigMap", "configmaps")]
-    {
+    for (kind, expected) in [
+        ("NetworkPolicy", "networkpolicies"),
+        ("Ingress", "ingresses"),
+        ("ConfigMap", "configmaps"),
+        ("Endpoints", "endpoints"),
+        ("ServiceEndpoints", "serviceendpoints"),
+    ] {
         assert_eq!(plural(&GroupVersionKind::new("g", "v1", kind)), expected);
     }
 }

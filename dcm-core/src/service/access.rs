@@ -9,7 +9,7 @@ use crate::port::synchronizer::{Error as Failure, Results};
 
 use super::documents::{ClusterDocument, CredentialDocument, Material, Root, read};
 use super::error::{Error, Kind};
-use super::issued::{Checked, Credentials, Missing};
+use super::issued::{self, Checked, Credentials, Missing};
 use super::load::{self, Frozen};
 use super::logical_clouds::LogicalClouds;
 use super::path::{self, Place};
@@ -65,14 +65,27 @@ impl LogicalClouds {
         references: Vec<&ClusterReference>,
     ) -> Result<UserAccess, Error> {
         let document = self.credential(place, &access.user).await?;
-        let status = self.synchronizer.status(&place.context_id()).await.map_err(Error::Synchronizer)?;
-        let results = self.results(place).await?;
-        let (status, now) = (status.as_ref(), self.clock.now());
-        let credentials = Credentials { place, snapshot, results: &results, status, now };
+        let results = self.needed_results(place, document.as_ref(), &references).await?;
+        let mut credentials =
+            Credentials { place, snapshot, results: &results, status: None, now: self.clock.now() };
+        let of = |credentials: &Credentials<'_>, reference: &ClusterReference| {
+            credentials.of(&access.user, document.as_ref(), &reference.cluster)
+        };
+        let mut found: Vec<_> = references.iter().map(|reference| of(&credentials, reference)).collect();
+        // Only the reason of what is missing is in the status, which holds all clusters.
+        let is_missing = |found: &Result<_, _>| matches!(found, Err(Missing::NotIssued { .. }));
+        let status = match found.iter().any(is_missing) {
+            true => self.synchronizer.status(&place.context_id()).await.map_err(Error::Synchronizer)?,
+            false => None,
+        };
+        credentials.status = status.as_ref();
+        for (found, reference) in found.iter_mut().zip(&references).filter(|(found, _)| is_missing(found)) {
+            *found = of(&credentials, reference);
+        }
         let mut missing = BTreeMap::new();
-        for reference in references {
+        for (reference, found) in references.into_iter().zip(found) {
             let name = reference.metadata.name.clone();
-            match credentials.of(&access.user, document.as_ref(), &reference.cluster) {
+            match found {
                 Ok(checked) => {
                     let cluster = self.where_it_is(reference).await?;
                     let credential = credential(checked, document.as_ref());
@@ -89,6 +102,25 @@ impl LogicalClouds {
         match self.documents.get(&place.credential(user)).await? {
             Some(entry) => Ok(Some(read(&entry)?)),
             None => Ok(None),
+        }
+    }
+
+    /// What clusters issued, as far as it is needed for one credential in these clusters.
+    async fn needed_results(
+        &self,
+        place: &Place,
+        document: Option<&CredentialDocument>,
+        references: &[&ClusterReference],
+    ) -> Result<Results, Error> {
+        let (Some(document), [reference]) = (document, references) else { return self.results(place).await };
+        let (cluster, step) = (&reference.cluster, issued::step(document));
+        match self.synchronizer.result(&place.context_id(), cluster, &step).await {
+            Ok(issued) => {
+                let of_cluster = issued.map(|issued| (step, issued)).into_iter().collect();
+                Ok(Results::from([(cluster.clone(), of_cluster)]))
+            }
+            Err(Failure::NotFound { .. }) => Ok(Results::new()),
+            Err(error) => Err(Error::Synchronizer(error)),
         }
     }
 

@@ -167,17 +167,17 @@ impl LogicalClouds {
         if loaded.root.snapshots == 0 {
             writes.push(owner(place)?);
         }
-        let root = Root {
+        let mut root = Root {
             incarnation: prepared.incarnation,
             snapshots: prepared.snapshot.number,
-            applying: Some(SnapshotReference {
-                id: id.clone(),
-                edit: prepared.snapshot.edit,
-                contents: prepared.snapshot.contents.clone(),
-                made: prepared.change.clone(),
-            }),
             ..(*loaded.root).clone()
         };
+        root.begin(SnapshotReference {
+            id: id.clone(),
+            edit: prepared.snapshot.edit,
+            contents: prepared.snapshot.contents.clone(),
+            made: prepared.change.clone(),
+        });
         writes.push(root_update(place, loaded.version, &root)?);
         // A snapshot or an owner that is there already says the same.
         let owner = path::context_owner(&place.context_id());

@@ -35,10 +35,9 @@ pub(super) async fn parts(
 
 /// Removes snapshots that are not wanted on clusters any more.
 pub(super) async fn snapshots(store: &dyn Store, place: &Place, root: &Root) -> Result<(), Error> {
-    let applied = root.applied.as_ref().map(|applied| &applied.snapshot.id);
-    let used: Vec<&DocumentId> = root.applying.iter().map(|snapshot| &snapshot.id).chain(applied).collect();
+    let used: BTreeSet<&DocumentId> = root.used_snapshots().map(|snapshot| &snapshot.id).collect();
     let unused = |entry: &Entry| {
-        path::id_of(&entry.path).is_some_and(|id| id.number() <= root.snapshots && !used.contains(&&id))
+        path::id_of(&entry.path).is_some_and(|id| id.number() <= root.snapshots && !used.contains(&id))
     };
     let entries = store.list_all(&place.snapshots()).await?;
     writing::delete(store, entries.iter().filter(|entry| unused(entry))).await?;

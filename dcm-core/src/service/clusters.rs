@@ -8,14 +8,16 @@ use crate::logical_cloud::{LogicalCloud, check_labels};
 use crate::name::{ClusterId, Namespace};
 use crate::port::clock::Clock;
 use crate::port::store::{Document, PageRequest, Store, StoreExt, Version, Write};
+use crate::port::synchronizer::Synchronizer;
 use crate::refusal::{Checks, Path, Refusals};
 use crate::secret::Secret;
+use crate::status::LaneState;
 
 use super::caller::{Caller, Change};
 use super::documents::{ClusterDocument, Root, Schema, read};
 use super::error::{Error, Kind};
 use super::load::{self, CONTENTION_TRIES, Frozen, Loaded};
-use super::path;
+use super::path::{self, Place};
 use super::put::EditOutcome;
 
 /// What a kubeconfig must be beyond being readable, such as free of programs to run. Whoever wires the services
@@ -26,6 +28,7 @@ pub type KubeconfigCheck = Arc<dyn Fn(&Secret) -> Result<(), Refusals> + Send + 
 #[derive(Clone)]
 pub struct RegisteredClusters {
     documents: Arc<dyn Store>,
+    synchronizer: Arc<dyn Synchronizer>,
     clock: Arc<dyn Clock>,
     check: KubeconfigCheck,
 }
@@ -64,10 +67,16 @@ pub struct ClusterPage {
 }
 
 impl RegisteredClusters {
-    /// Clusters in a store of documents: the one of the logical clouds. It holds secrets.
+    /// Clusters in a store of documents: the one of the logical clouds, with their synchronizer. The store holds
+    /// secrets.
     #[must_use]
-    pub fn new(documents: Arc<dyn Store>, clock: Arc<dyn Clock>, check: KubeconfigCheck) -> Self {
-        Self { documents, clock, check }
+    pub fn new(
+        documents: Arc<dyn Store>,
+        synchronizer: Arc<dyn Synchronizer>,
+        clock: Arc<dyn Clock>,
+        check: KubeconfigCheck,
+    ) -> Self {
+        Self { documents, synchronizer, clock, check }
     }
 
     /// Registers a cluster. Registering the same again changes nothing.
@@ -169,11 +178,12 @@ impl RegisteredClusters {
         Err(Error::contended(Kind::Cluster, id))
     }
 
-    /// Removes a cluster that no logical cloud refers to, in its documents or in what is applied. It looks through all
+    /// Removes a cluster that no logical cloud refers to, in its documents or in what is applied, and that none is still
+    /// being taken off: without the kubeconfig, what is left there could never be cleared away. It looks through all
     /// logical clouds. A cloud that comes to refer to it in the same moment is told at its next apply.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; [`Error::ClusterInUse`]; [`Error::Contended`]; [`Error::Store`].
+    /// [`Error::NotFound`]; [`Error::ClusterInUse`]; [`Error::Contended`]; errors of the store and the synchronizer.
     pub async fn remove(&self, id: &ClusterId) -> Result<(), Error> {
         let (_, version) = self.stored(id).await?.ok_or_else(|| Error::not_found(Kind::Cluster, id))?;
         let clouds = self.users_of(id).await?;
@@ -187,21 +197,30 @@ impl RegisteredClusters {
         }
     }
 
-    /// The logical clouds that refer to a cluster, as `project/cloud`.
+    /// The logical clouds that refer to a cluster or have something left on it, as `project/cloud`.
     async fn users_of(&self, id: &ClusterId) -> Result<Vec<String>, Error> {
         let mut clouds = Vec::new();
         for entry in self.documents.list_all(&path::all_roots()).await? {
             let Some((project, cloud)) = path::of_root(&entry.path) else { continue };
             match load::load_with(&*self.documents, &project, &cloud, Root::newest).await {
-                Ok((loaded, newest)) if refers(&loaded, newest.as_ref(), id)? => {
-                    clouds.push(format!("{project}/{cloud}"));
+                Ok((loaded, newest)) => {
+                    if refers(&loaded, newest.as_ref(), id)? || self.is_on(&loaded.place, id).await? {
+                        clouds.push(format!("{project}/{cloud}"));
+                    }
                 }
                 // Being made or deleted.
-                Ok(_) | Err(Error::NotFound { .. }) => {}
+                Err(Error::NotFound { .. }) => {}
                 Err(error) => return Err(error),
             }
         }
         Ok(clouds)
+    }
+
+    /// True when a cloud's app context has something on a cluster, wanted or not.
+    async fn is_on(&self, place: &Place, id: &ClusterId) -> Result<bool, Error> {
+        let status = self.synchronizer.status(&place.context_id()).await.map_err(Error::Synchronizer)?;
+        let lane = status.as_ref().and_then(|status| status.lanes.get(id));
+        Ok(lane.is_some_and(|lane| lane.state != LaneState::Removed))
     }
 
     /// Checks what is to be registered, without asking anybody.

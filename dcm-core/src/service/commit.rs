@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::logical_cloud::LogicalCloud;
 use crate::port::store::{self, Document, Path, Store, Version, Write};
+use crate::port::synchronizer::Removal;
 
 use super::caller::Change;
 use super::documents::{Contents, DocumentId, Part, PartKey, Root, RootDocument, Schema, split, to_value};
@@ -87,9 +88,11 @@ pub(super) fn first_root(cloud: &LogicalCloud, plan: &Plan, change: Change) -> R
         incarnation: 0,
         snapshots: 0,
         applying: None,
+        replaced: Vec::new(),
         applied: None,
         stopped: None,
         terminated: None,
+        removal: Removal::default(),
     }
 }
 
@@ -101,9 +104,11 @@ pub(super) fn next_root(before: &Root, cloud: &LogicalCloud, plan: &Plan, change
         incarnation: before.incarnation,
         snapshots: before.snapshots,
         applying: before.applying,
+        replaced: before.replaced,
         applied: before.applied,
         stopped: before.stopped,
         terminated: before.terminated,
+        removal: before.removal,
         ..first_root(cloud, plan, change)
     }
 }

@@ -16,6 +16,7 @@ use crate::render;
 use super::caller::Change;
 use super::documents::{CredentialDocument, CredentialId, Material, Schema, read};
 use super::error::Error;
+use super::load::Loaded;
 use super::logical_clouds::LogicalClouds;
 use super::path::Place;
 use super::{requests, writing};
@@ -128,7 +129,40 @@ pub(super) fn for_rendering(document: &CredentialDocument) -> render::Credential
     render::Credential { epoch: document.id.epoch, serial: document.id.serial, request }
 }
 
+/// What the users of a cloud that is not there yet are to have.
+pub(super) fn first(cloud: &LogicalCloud) -> render::Credentials {
+    let id = CredentialId { epoch: Epoch(FIRST), serial: Serial(FIRST) };
+    cloud.users().iter().map(|user| (user.metadata.name.clone(), without_key(user, id))).collect()
+}
+
+/// A credential of which no key is made: it says all that has a name on clusters.
+fn without_key(user: &User, id: CredentialId) -> render::Credential {
+    let request = requests::own_request(user).cloned();
+    render::Credential { epoch: id.epoch, serial: id.serial, request }
+}
+
 impl LogicalClouds {
+    /// What the users of an edited cloud would have when it was applied; no key is made.
+    pub(super) async fn credentials_to_be(
+        &self,
+        loaded: &Loaded,
+        cloud: &LogicalCloud,
+    ) -> Result<render::Credentials, Error> {
+        let Loaded { place, root, parts, .. } = loaded;
+        let stored = list(&*self.documents, place).await?;
+        let users_since = requests::users_since(parts, root)?;
+        let incarnation = root.incarnation + u64::from(root.newest().is_none());
+        let credential = |user: &User| {
+            let name = user.metadata.name.clone();
+            let since = users_since.get(&name).copied().unwrap_or(root.edit + 1);
+            let current = stored.get(&name).map(|stored| &stored.document);
+            let missing = Wanted { user, since, incarnation }.missing(current);
+            let id = missing.or(current.map(|current| current.id))?;
+            Some((name, without_key(user, id)))
+        };
+        Ok(cloud.users().iter().filter_map(credential).collect())
+    }
+
     /// Makes the credentials that are missing; nothing is written here.
     pub(super) fn ensure_credentials(
         &self,

@@ -58,8 +58,8 @@ pub enum Error {
         /// One of its logical clouds.
         cloud: LogicalCloudName,
     },
-    /// Logical clouds refer to the cluster.
-    #[error("cluster {cluster} is used by {}; take it out of them and apply them first", .clouds.join(", "))]
+    /// Logical clouds refer to the cluster, or something of them is left on it.
+    #[error("cluster {cluster} is used by {}; take it out of them, apply them and wait until it is cleared", .clouds.join(", "))]
     ClusterInUse {
         /// Which cluster.
         cluster: ClusterId,

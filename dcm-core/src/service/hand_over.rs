@@ -31,7 +31,8 @@ pub(super) fn app_context(
 }
 
 impl LogicalClouds {
-    /// Hands over. When it is refused for good, the root no longer says that it is being applied.
+    /// Hands over. When it is refused for good, the root no longer says that it is being applied, and says again what
+    /// was before: that may be on clusters.
     pub(super) async fn hand_over(
         &self,
         place: &Place,
@@ -42,10 +43,10 @@ impl LogicalClouds {
             Ok(generation) => return Ok(generation),
             Err(error) => error,
         };
-        use synchronizer::Error as Failure;
-        if matches!(error, Failure::NamespaceTaken { .. } | Failure::Invalid { .. }) {
+        if is_refusal(&error) {
             self.give_up(place, id).await?;
         }
+        use synchronizer::Error as Failure;
         match error {
             Failure::NamespaceTaken { namespace, cluster, winner } => {
                 let winner = self.winner(winner).await?;
@@ -69,16 +70,7 @@ impl LogicalClouds {
 
     /// Takes back that a snapshot is being applied.
     async fn give_up(&self, place: &Place, id: &DocumentId) -> Result<(), Error> {
-        self.change_root(place, |root| {
-            if root.applying.as_ref().is_none_or(|applying| applying.id != *id) {
-                return false;
-            }
-            root.applying = None;
-            root.incarnation -= u64::from(root.applied.is_none());
-            true
-        })
-        .await
-        .map(drop)
+        self.change_root(place, |root| root.give_up(id)).await.map(drop)
     }
 
     /// Records what was handed over. When a newer snapshot was handed over meanwhile, or is about to be, ours may have
@@ -90,38 +82,69 @@ impl LogicalClouds {
         ours: &DocumentId,
         mut generation: Generation,
     ) -> Result<Generation, Error> {
-        let mut handed = ours.clone();
+        let mut handed = Some(ours.clone());
         for _ in 0..CONTENTION_TRIES {
-            let found = load::find(&*self.documents, &place.project, &place.cloud).await?;
-            let (root, version) = match found {
-                Found::Standing(found, root, version) if found == *place => (root, version),
-                _ => return self.undo(place).await,
+            let Some((root, version)) = self.found(place).await? else {
+                return self.undo(place, Removal::default()).await.and(Err(terminated(place)));
             };
-            let Some(newest) = root.newest().cloned() else { return self.undo(place).await };
-            if newest.id != handed {
-                let context = match self.stored_context(place, &newest).await {
-                    // Replaced while it was read: the root names another one by now.
-                    Err(Error::Incomplete { .. }) => continue,
-                    read => read?,
-                };
-                generation = self.hand_over(place, &newest.id, &context).await?;
-                handed = newest.id;
+            let Some(newest) = root.newest().cloned() else {
+                self.undo(place, root.removal).await?;
+                if self.found(place).await?.is_none_or(|(_, found)| found == version) {
+                    return Err(terminated(place));
+                }
+                // Applied again, or to be taken off otherwise: what we undid may have been that.
+                handed = None;
+                continue;
+            };
+            if handed.as_ref() != Some(&newest.id) {
+                if let Some(given) = self.hand_over_newer(place, &newest).await? {
+                    (generation, handed) = (given, Some(newest.id));
+                }
                 continue;
             }
             let next = applied(&root, &newest, generation);
             if next == *root || self.write_root(place, version, &next).await? {
-                return if handed.number() < ours.number() { Err(overtaken(place)) } else { Ok(generation) };
+                return if newest.id.number() < ours.number() {
+                    Err(overtaken(place))
+                } else {
+                    Ok(generation)
+                };
             }
         }
         Err(overtaken(place))
     }
 
-    /// Removes what was handed over for a cloud that nobody wants on clusters any more.
-    async fn undo(&self, place: &Place) -> Result<Generation, Error> {
-        match self.synchronizer.remove(&place.context_id(), Removal::default()).await {
-            Ok(_) | Err(synchronizer::Error::NotFound { .. }) => {
-                Err(Error::TerminatedMeanwhile { cloud: place.cloud.clone() })
-            }
+    /// Hands over a snapshot of somebody else; none when it is not the newest any more.
+    async fn hand_over_newer(
+        &self,
+        place: &Place,
+        newest: &SnapshotReference,
+    ) -> Result<Option<Generation>, Error> {
+        let context = match self.stored_context(place, newest).await {
+            // Replaced while it was read: the root names another one by now.
+            Err(Error::Incomplete { .. }) => return Ok(None),
+            read => read?,
+        };
+        match self.hand_over(place, &newest.id, &context).await {
+            // It was given up, so what it took the place of stands again.
+            Err(Error::NamespaceTaken { .. }) => Ok(None),
+            Err(Error::Synchronizer(error)) if is_refusal(&error) => Ok(None),
+            given => given.map(Some),
+        }
+    }
+
+    /// The root, while this very cloud is there.
+    async fn found(&self, place: &Place) -> Result<Option<(Box<Root>, Version)>, Error> {
+        Ok(match load::find(&*self.documents, &place.project, &place.cloud).await? {
+            Found::Standing(found, root, version) if found == *place => Some((root, version)),
+            _ => None,
+        })
+    }
+
+    /// Removes what was handed over for a cloud that nobody wants on clusters any more, the way that was asked for.
+    async fn undo(&self, place: &Place, removal: Removal) -> Result<(), Error> {
+        match self.synchronizer.remove(&place.context_id(), removal).await {
+            Ok(_) | Err(synchronizer::Error::NotFound { .. }) => Ok(()),
             Err(error) => Err(Error::Synchronizer(error)),
         }
     }
@@ -174,6 +197,16 @@ impl LogicalClouds {
     }
 }
 
+/// True when the synchronizer will never take just this.
+fn is_refusal(error: &synchronizer::Error) -> bool {
+    use synchronizer::Error as Failure;
+    matches!(error, Failure::NamespaceTaken { .. } | Failure::Invalid { .. })
+}
+
+fn terminated(place: &Place) -> Error {
+    Error::TerminatedMeanwhile { cloud: place.cloud.clone() }
+}
+
 fn overtaken(place: &Place) -> Error {
     Error::contended(Kind::LogicalCloud, &place.cloud)
 }
@@ -185,5 +218,13 @@ fn applied(root: &Root, snapshot: &SnapshotReference, generation: Generation) ->
         other => other.is_some(),
     };
     let applied = AppliedReference { snapshot: snapshot.clone(), generation, updates };
-    Root { applying: None, applied: Some(applied), stopped: None, terminated: None, ..root.clone() }
+    Root {
+        applying: None,
+        replaced: Vec::new(),
+        applied: Some(applied),
+        stopped: None,
+        terminated: None,
+        removal: Removal::default(),
+        ..root.clone()
+    }
 }

@@ -100,15 +100,17 @@ impl Credentials<'_> {
         }
     }
 
-    /// Why a step is not done: its own cause, or that of the whole cluster.
+    /// Why a step is not done: its own cause, or that of the whole cluster; never that of another object.
     fn cause(&self, cluster: &ClusterId, step: &Arc<str>) -> Option<Cause> {
         let lane = self.status?.lanes.get(cluster)?;
         let own = lane.requests.iter().find(|request| request.name == *step);
-        own.and_then(|request| request.cause.clone()).or_else(|| lane.cause.clone())
+        let of_cluster = lane.cause.as_ref().filter(|cause| cause.object.is_none());
+        own.and_then(|request| request.cause.as_ref()).or(of_cluster).cloned()
     }
 }
 
-fn step(document: &CredentialDocument) -> Arc<str> {
+/// The name of the request for a credential.
+pub(super) fn step(document: &CredentialDocument) -> Arc<str> {
     let CredentialDocument { user, id, material, .. } = document;
     match material {
         Material::Certificate { .. } | Material::Retired => {

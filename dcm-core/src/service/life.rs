@@ -7,6 +7,9 @@ use crate::logical_cloud::life_cycle::{Intent, LaneProgress, LifeCycle, Progress
 use crate::status::{self, ContextStatus, LaneState, LaneStatus};
 
 use super::documents::Root;
+use super::error::Error;
+use super::logical_clouds::LogicalClouds;
+use super::path::Place;
 
 /// What is known of a cloud's life. `edited` tells whether an apply would change something, `references` to how many
 /// clusters it would bring the cloud.
@@ -23,6 +26,20 @@ pub(super) fn of(root: &Root, context: Option<&ContextStatus>, edited: bool, ref
         Some(context) => (intent(context), progress(context)),
     };
     LifeCycle { intent, paused, progress, updates, edited, references }
+}
+
+impl LogicalClouds {
+    /// What is known of a cloud's life, with what the synchronizer says now.
+    pub(super) async fn life(
+        &self,
+        place: &Place,
+        root: &Root,
+        edited: bool,
+        references: usize,
+    ) -> Result<LifeCycle, Error> {
+        let status = self.synchronizer.status(&place.context_id()).await.map_err(Error::Synchronizer)?;
+        Ok(of(root, status.as_ref(), edited, references))
+    }
 }
 
 fn intent(context: &ContextStatus) -> Intent {

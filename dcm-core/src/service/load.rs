@@ -200,7 +200,6 @@ impl Parts {
 
     /// What is stored goes through the same rules as what comes in.
     fn checked(&self, draft: Draft) -> Result<LogicalCloud, Error> {
-        let (cloud, _) = LogicalCloud::new(self.place.project.clone(), self.place.uid, draft)?;
-        Ok(cloud)
+        Ok(LogicalCloud::without_warnings(self.place.project.clone(), self.place.uid, draft)?)
     }
 }

@@ -136,7 +136,9 @@ impl Projects {
         let marked = ProjectDocument { deleting: true, changed, ..document.clone() };
         let version = self.write(name, Some(version), &marked).await?;
         if let Err(error) = self.clear_unfinished(name, &marked.changed).await {
-            self.write(name, Some(version), &document).await?;
+            // What was read may have the mark of an earlier try that was cut off.
+            let kept = ProjectDocument { deleting: false, ..document };
+            self.write(name, Some(version), &kept).await?;
             return Err(error);
         }
         self.documents.write_one(Write::Delete { path: path::project(name), version }).await?;

@@ -1,6 +1,7 @@
 //! Making and editing logical clouds. No edit touches a cluster.
 
-use crate::logical_cloud::{Draft, LogicalCloud, LogicalCloudUid, life_cycle};
+use crate::logical_cloud::life_cycle::{self, LifeCycle, Operation};
+use crate::logical_cloud::{Draft, LogicalCloud, LogicalCloudUid};
 use crate::name::{InvalidName, LogicalCloudName, ProjectName};
 use crate::port::store::{Document, StoreExt, Version, Write};
 use crate::refusal::{Checks, Warning};
@@ -9,10 +10,11 @@ use super::caller::Caller;
 use super::commit::{self, Plan};
 use super::documents::{RootDocument, Schema};
 use super::error::{Error, Kind};
+use super::hand_over::app_context;
 use super::load::{self, CONTENTION_TRIES, Found, Parts};
 use super::logical_clouds::LogicalClouds;
 use super::path::Place;
-use super::{clean, delete, projects, requests, resolve};
+use super::{clean, credentials, delete, projects, requests, resolve};
 
 /// An edit that was accepted.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,26 +62,40 @@ impl LogicalClouds {
         self.edit(caller, project, &name, &|_: Option<&LogicalCloud>| Ok(draft.clone())).await
     }
 
-    /// Checks a draft as [`LogicalClouds::put`] and then [`LogicalClouds::apply`] would, and writes nothing. Both refuse
-    /// nothing more, unless something was changed meanwhile.
+    /// Checks a draft as [`LogicalClouds::put`] and then [`LogicalClouds::apply`] would, and writes nothing. Unless
+    /// something is changed meanwhile, all that the two may refuse besides is a project that is not there, a
+    /// namespace that belongs to somebody else, and a cloud that is larger than a store or an engine takes.
     ///
     /// # Errors
-    /// [`Error::Refused`] with all refusals of the first step that refuses; [`Error::Store`].
+    /// [`Error::Refused`] with all refusals of the first step that refuses; [`Error::WrongState`] where the life cycle
+    /// does not allow an apply; [`Error::Render`]; errors of the store and the synchronizer.
     pub async fn check(&self, project: &ProjectName, draft: Draft) -> Result<(), Error> {
         let name = match LogicalCloudName::new(&draft.metadata.name) {
             Ok(name) => name,
             Err(error) => return Err(refused_name(project, draft, error)),
         };
         let positions = resolve::positions(&draft);
-        let (cloud, _) = match load::load(&*self.documents, project, &name).await {
-            Ok(loaded) => self.check_change(&loaded, draft).await?,
+        match load::load(&*self.documents, project, &name).await {
+            Ok(loaded) => {
+                let (cloud, _) = self.check_change(&loaded, draft).await?;
+                let cloud = self.resolve(&cloud, &positions).await?.cloud;
+                let references = cloud.references().len();
+                self.life(&loaded.place, &loaded.root, true, references).await?.allows(Operation::Apply)?;
+                let credentials = self.credentials_to_be(&loaded, &cloud).await?;
+                app_context(&loaded.place, &cloud, &credentials)?;
+            }
             Err(Error::NotFound { .. }) => {
-                let uid = LogicalCloudUid::from_random(0);
-                check_new(&Place { project: project.clone(), cloud: name, uid }, draft)?
+                let place =
+                    Place { project: project.clone(), cloud: name, uid: LogicalCloudUid::from_random(0) };
+                let (cloud, _) = check_new(&place, draft)?;
+                let cloud = self.resolve(&cloud, &positions).await?.cloud;
+                let references = cloud.references().len();
+                LifeCycle { edited: true, references, ..LifeCycle::default() }.allows(Operation::Apply)?;
+                app_context(&place, &cloud, &credentials::first(&cloud))?;
             }
             Err(error) => return Err(error),
-        };
-        self.resolve(&cloud, &positions).await.map(drop)
+        }
+        Ok(())
     }
 
     /// Changes the draft of a logical cloud, again when somebody else was quicker.
@@ -123,7 +139,10 @@ impl LogicalClouds {
         }
         let draft = next(None)?;
         if let Err(error) = projects::must_exist(&*self.documents, project).await {
-            self.withdraw(caller, found).await?;
+            // Only what is known to have no project: it may be another caller's.
+            if matches!(error, Error::NotFound { .. }) {
+                self.withdraw(caller, found).await?;
+            }
             return Err(error);
         }
         match found {
@@ -168,13 +187,23 @@ impl LogicalClouds {
         commit::commit(&*self.documents, place, version, &parts, plan, &root).await?;
         // Somebody may have deleted the empty project meanwhile: one of the two sees the other.
         if let Err(error) = projects::must_exist(&*self.documents, &place.project).await {
-            let made = load::find(&*self.documents, &place.project, &place.cloud).await?;
-            if matches!(&made, Found::Standing(made, ..) if made == place) {
-                self.withdraw(caller, made).await?;
+            if matches!(error, Error::NotFound { .. }) {
+                self.withdraw_made(caller, place).await?;
             }
             return Err(error);
         }
         Ok(Edited { cloud, edit: root.edit, outcome: EditOutcome::Created, warnings })
+    }
+
+    /// Removes a cloud that was just made, unless somebody has applied it since: what may be on clusters keeps its
+    /// documents.
+    async fn withdraw_made(&self, caller: &Caller, place: &Place) -> Result<(), Error> {
+        match load::find(&*self.documents, &place.project, &place.cloud).await? {
+            Found::Standing(made, root, version) if made == *place && root.newest().is_none() => {
+                self.withdraw(caller, Found::Standing(made, root, version)).await
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Removes a cloud, or what was to become one, whose project was deleted in the moment it was made.

@@ -57,7 +57,7 @@ pub(super) fn users_since(parts: &Parts, root: &Root) -> Result<BTreeMap<UserNam
     Ok(users.filter_map(|(_, part)| Some((UserName::new(&part.name).ok()?, part.since))).collect())
 }
 
-fn own_request(user: &User) -> Option<&RequestPem> {
+pub(super) fn own_request(user: &User) -> Option<&RequestPem> {
     match &user.kind {
         UserType::Certificate { own_request } => own_request.as_ref(),
         UserType::Token => None,

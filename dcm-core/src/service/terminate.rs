@@ -7,9 +7,9 @@ use crate::port::synchronizer::{Error as Failure, Removal};
 use super::caller::Caller;
 use super::documents::Root;
 use super::error::Error;
+use super::load;
 use super::logical_clouds::LogicalClouds;
 use super::path::Place;
-use super::{life, load};
 
 /// A logical cloud that an operation is allowed on.
 struct Operable {
@@ -40,9 +40,11 @@ impl LogicalClouds {
         self.change_root(place, |root| {
             let wanted = Root {
                 applying: None,
+                replaced: Vec::new(),
                 applied: None,
                 stopped: None,
                 terminated: root.terminated.clone().or(Some(change.clone())),
+                removal,
                 ..root.clone()
             };
             std::mem::replace(root, wanted.clone()) != wanted
@@ -107,8 +109,7 @@ impl LogicalClouds {
         operation: Operation,
     ) -> Result<Operable, Error> {
         let (place, root, _) = load::standing(&*self.documents, project, cloud).await?;
-        let status = self.synchronizer.status(&place.context_id()).await.map_err(Error::Synchronizer)?;
-        let life = life::of(&root, status.as_ref(), false, root.references);
+        let life = self.life(&place, &root, false, root.references).await?;
         Ok(Operable { place, allowed: life.allows(operation)?, paused: life.paused })
     }
 }

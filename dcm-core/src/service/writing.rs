@@ -1,8 +1,7 @@
 //! Writing several documents, in order, on any store.
 
-use crate::port::store::{
-    BATCH_WRITES_MAX, DOCUMENT_BYTES_MAX, Document, Entry, Error, Path, Prefix, Store, StoreExt, Write,
-};
+use crate::port::in_order::InOrder;
+use crate::port::store::{Document, Entry, Error, Path, Prefix, Store, StoreExt, Write};
 
 /// How often a folder is listed again while somebody still writes into it.
 const LISTS_MAX: usize = 8;
@@ -11,39 +10,16 @@ const LISTS_MAX: usize = 8;
 /// `passes_over` says so of its path, and else ends it: those before it stay, those after it don't happen.
 pub(super) async fn write_in_order(
     store: &dyn Store,
-    mut writes: Vec<Write>,
+    writes: Vec<Write>,
     passes_over: impl Fn(&Path) -> bool,
 ) -> Result<(), Error> {
-    while !writes.is_empty() {
-        let end = batch_end(&writes);
-        let Err(failed) = store.write(&writes[..end]).await else {
-            writes.drain(..end);
-            continue;
-        };
-        writes.drain(..failed.applied);
-        let conflict = match &failed.source {
-            Error::Conflict { path, .. } if passes_over(path) => path,
-            _ => return Err(failed.source),
-        };
-        match writes.iter().position(|write| write.path() == conflict) {
-            Some(index) => drop(writes.remove(index)),
-            None => return Err(failed.source),
+    let mut writes = InOrder::new(writes);
+    while let Some(conflict) = writes.go_on(store).await? {
+        if !passes_over(conflict.write.path()) {
+            return Err(conflict.into_error());
         }
     }
     Ok(())
-}
-
-/// How many of the writes fit one batch; at least one. etcd limits the size of a whole batch like that of a document.
-fn batch_end(writes: &[Write]) -> usize {
-    let mut bytes = 0;
-    let fits = writes.iter().take(BATCH_WRITES_MAX).take_while(|write| {
-        bytes += match write {
-            Write::Create { document, .. } | Write::Update { document, .. } => document.as_str().len(),
-            Write::Delete { .. } => 0,
-        };
-        bytes <= DOCUMENT_BYTES_MAX
-    });
-    fits.count().max(1)
 }
 
 /// Deletes documents, as they were read; one that was changed or is gone is passed over.

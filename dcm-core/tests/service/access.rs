@@ -1,16 +1,16 @@
 //! Kubeconfigs.
 
 use dcm_core::kubeconfig::Credential;
+use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::pki::SystemKeys;
 use dcm_core::port::key_source::KeySource as _;
 use dcm_core::port::synchronizer::Issued;
 use dcm_core::secret::Secret;
 use dcm_core::service::{Error, Missing, UserAccess};
-use dcm_core::status::Reason;
-use dcm_core::subject::Subject;
+use dcm_core::status::{Cause, Reason};
 use serde_json::json;
 
-use crate::support::{World, cluster, draft, name, sign, user};
+use crate::support::{World, cluster, draft, name, request_of, sign, user};
 
 async fn access(world: &World, user: Option<&str>, reference: Option<&str>) -> Result<UserAccess, Error> {
     let (user, reference) = (user.map(name), reference.map(name));
@@ -62,6 +62,17 @@ async fn a_user_is_named_where_there_are_several() {
 }
 
 #[tokio::test]
+async fn a_kubeconfig_for_one_cluster_reads_one_result() {
+    let world = World::new(true).await;
+    world.instantiated().await;
+    world.engine.reads();
+    access(&world, Some("ann"), Some("r1")).await.unwrap();
+    assert_eq!(world.engine.reads(), ["result"]);
+    access(&world, Some("ann"), None).await.unwrap();
+    assert_eq!(world.engine.reads(), ["results"]);
+}
+
+#[tokio::test]
 async fn unknown_users_and_references_and_clouds_that_are_not_applied_are_told_apart() {
     let world = World::new(true).await;
     let message = |error: Error| error.to_string();
@@ -105,13 +116,31 @@ async fn what_is_not_issued_yet_says_why_and_when_the_next_try_is() {
 }
 
 #[tokio::test]
+async fn what_is_not_issued_yet_is_not_explained_by_an_object_of_somebody_else() {
+    let world = World::new(true).await;
+    world.put(draft()).await.unwrap();
+    world.apply("shop").await.unwrap();
+    let kind = GroupVersionKind::new("certificates.k8s.io", "v1", "CertificateSigningRequest");
+    let cause = Cause {
+        reason: Reason::Foreign,
+        message: "not ours".into(),
+        object: Some(ObjectKey::of_kind(&kind, None, "that-of-ann")),
+        next_try: None,
+    };
+    world.engine.blame(&cluster("one"), &cause);
+    let error = access(&world, Some("bot"), Some("r1")).await.unwrap_err();
+    assert_eq!(error.to_string(), "bot has no credential for r1: it is not issued yet");
+}
+
+#[tokio::test]
 async fn a_certificate_that_is_not_what_was_asked_for_is_not_handed_out() {
     let world = World::new(true).await;
     world.instantiated().await;
-    let ours = world.keys.made.lock().unwrap()[0].0.clone();
-    let stranger = Subject::new("stranger", None).unwrap();
-    for (subject, reason) in [(ours, "public key"), (stranger, "public key")] {
-        let pem = sign(&SystemKeys.issue(&subject).unwrap().request).into();
+    let (ours, made) = world.keys.made.lock().unwrap()[0].clone();
+    let other_key = SystemKeys.issue(&ours).unwrap().request;
+    let stranger = request_of(&made.key, "stranger");
+    for (request, reason) in [(other_key, "public key"), (stranger, "subject is CN=stranger")] {
+        let pem = sign(&request).into();
         world.engine.issue(&cluster("one"), "certificate/ann/1/1", &Issued::Certificate { pem });
         let error = access(&world, Some("ann"), Some("r1")).await.unwrap_err();
         let Error::Certificate { source, .. } = &error else { panic!("a refusal is expected: {error}") };

@@ -93,6 +93,8 @@ async fn a_cloud_without_clusters_is_not_applied_at_first_and_cleared_later() {
     world.put(bare).await.unwrap();
     world.apply("shop").await.unwrap();
     assert!(world.engine.only().clusters().is_empty());
+    assert_eq!(world.state("shop").await, "updating");
+    world.engine.finish();
     assert_eq!(world.state("shop").await, "instantiated");
     world.terminate("shop").await.unwrap();
     assert_eq!(world.state("shop").await, "terminated");

@@ -61,7 +61,12 @@ async fn kubeconfigs_are_checked_by_us_and_by_whoever_wires_the_services() {
         let (path, rule) = ("kubeconfig.users[0].user.exec".to_owned(), "must not run programs".to_owned());
         Err(Refusals::from(Refusal { path, value: String::new(), rule }))
     };
-    let strict = RegisteredClusters::new(world.memory.clone(), world.clock.clone(), Arc::new(no_programs));
+    let strict = RegisteredClusters::new(
+        world.memory.clone(),
+        world.engine.clone(),
+        world.clock.clone(),
+        Arc::new(no_programs),
+    );
     // What can't be read is refused once, by us.
     let refused = refusals(strict.add(&world.caller, bad).await.unwrap_err());
     assert_eq!(refused.as_slice().len(), 1, "{refused}");
@@ -79,8 +84,7 @@ async fn a_cluster_is_not_removed_while_clouds_refer_to_it_in_documents_or_on_cl
     other["spec"]["namespace"] = "second".into();
     world.put(other).await.unwrap();
     let error = world.clusters.remove(&cluster("two")).await.unwrap_err();
-    let text =
-        "cluster sim/two is used by retail/second, retail/shop; take it out of them and apply them first";
+    let text = "cluster sim/two is used by retail/second, retail/shop; take it out of them, apply them and wait until it is cleared";
     assert_eq!(error.to_string(), text);
     world.delete("second").await.unwrap();
 
@@ -90,6 +94,9 @@ async fn a_cluster_is_not_removed_while_clouds_refer_to_it_in_documents_or_on_cl
     let error = world.clusters.remove(&cluster("two")).await.unwrap_err();
     assert!(error.to_string().contains("used by retail/shop;"), "still applied: {error}");
     world.apply("shop").await.unwrap();
+    let error = world.clusters.remove(&cluster("two")).await.unwrap_err();
+    assert!(error.to_string().contains("used by retail/shop;"), "still being cleared: {error}");
+    world.engine.finish();
     world.clusters.remove(&cluster("two")).await.unwrap();
 }
 
@@ -103,4 +110,10 @@ async fn a_cluster_that_a_selector_selected_is_in_use() {
     world.apply("shop").await.unwrap();
     assert!(matches!(world.clusters.remove(&cluster("three")).await, Err(Error::ClusterInUse { .. })));
     world.clusters.remove(&cluster("one")).await.unwrap();
+    world.terminate("shop").await.unwrap();
+    let error = world.clusters.remove(&cluster("three")).await.unwrap_err();
+    assert!(matches!(error, Error::ClusterInUse { .. }), "what is there could not be cleared without it");
+    world.engine.finish();
+    world.clusters.remove(&cluster("three")).await.unwrap();
+    world.delete("shop").await.unwrap();
 }

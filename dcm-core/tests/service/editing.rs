@@ -96,6 +96,39 @@ async fn a_check_refuses_what_a_put_and_an_apply_would_and_writes_nothing() {
 }
 
 #[tokio::test]
+async fn a_check_refuses_what_only_the_apply_would() {
+    let world = World::new(true).await;
+    let check = async |draft: &Value| {
+        let draft = serde_json::from_value(draft.clone()).unwrap();
+        world.clouds.check(&world.project, draft).await
+    };
+    let mut bare = draft();
+    bare["spec"]["clusters"] = json!([]);
+    let twice = |level: &str| {
+        let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
+            "metadata": {"name": "read"}, "rules": []});
+        let mut draft = draft();
+        draft["spec"]["level"] = level.into();
+        draft["spec"]["manifests"] = json!([role]);
+        draft
+    };
+    for _ in ["a new cloud", "one that is there"] {
+        let error = check(&bare).await.unwrap_err();
+        assert!(error.to_string().contains("it has no cluster reference"), "{error}");
+        let error = check(&twice("privileged")).await.unwrap_err();
+        assert!(matches!(error, Error::Render(_)), "{error}");
+        world.put(draft()).await.unwrap();
+    }
+    world.apply("shop").await.unwrap();
+    world.engine.finish();
+    check(&bare).await.unwrap();
+    world.terminate("shop").await.unwrap();
+    let error = check(&draft()).await.unwrap_err();
+    assert!(error.to_string().contains("it is being terminated"), "{error}");
+    assert!(world.keys.made.lock().unwrap().len() == 1, "a check makes no key");
+}
+
+#[tokio::test]
 async fn editing_touches_no_cluster() {
     let world = World::new(true).await;
     world.instantiated().await;

@@ -13,5 +13,6 @@ mod life;
 mod looking;
 mod projects;
 mod races;
+mod refused;
 mod requests;
 mod support;

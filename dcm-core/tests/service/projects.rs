@@ -1,9 +1,11 @@
 //! Projects.
 
 use dcm_core::logical_cloud::MetadataDraft;
+use dcm_core::port::store::{Path, Store as _, StoreExt as _, Write};
 use dcm_core::service::{EditOutcome, Error, Kind};
+use dcm_store::memory::Fault;
 
-use crate::support::{World, draft, name};
+use crate::support::{World, draft, name, unavailable};
 
 fn project(name: &str, description: &str) -> MetadataDraft {
     MetadataDraft { name: name.into(), description: description.into(), ..MetadataDraft::default() }
@@ -55,4 +57,52 @@ async fn only_an_empty_project_is_deleted() {
         Err(Error::NotFound { .. })
     ));
     assert!(world.paths(&["projects"]).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_project_that_is_not_empty_is_whole_again_after_a_deletion_that_was_cut_off_is_repeated() {
+    let world = World::new(true).await;
+    world.put(draft()).await.unwrap();
+    world.store.fail_after(1, Fault::NotWritten, true);
+    assert!(world.projects.delete(&world.caller, &world.project).await.unwrap_err().is_retryable());
+    world.store.start_again();
+    let error = world.projects.delete(&world.caller, &world.project).await.unwrap_err();
+    assert!(matches!(error, Error::NotEmpty { .. }), "{error}");
+    let mut second = draft();
+    second["metadata"]["name"] = "second".into();
+    world.put(second).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_store_that_fails_for_a_moment_withdraws_no_cloud() {
+    // The project is looked for before the name is taken, before the cloud is written, and after.
+    for (read, left) in [(0, None), (1, Some("reserved")), (2, Some("standing"))] {
+        let world = World::new(true).await;
+        world.store.before_read("projects/retail", read, async { Err(unavailable()) });
+        let error = world.put(draft()).await.unwrap_err();
+        assert!(error.is_retryable(), "read {read}: {error}");
+        let documents = world.documents().await;
+        let root = documents.get("logical-clouds/retail/shop");
+        assert_eq!(root.and_then(|root| root["stage"].as_str()), left, "read {read}");
+        let uid = root.map(|root| root["uid"].clone());
+        world.put(draft()).await.unwrap();
+        let made = world.documents().await["logical-clouds/retail/shop"]["uid"].clone();
+        assert_eq!(uid.unwrap_or_else(|| made.clone()), made, "read {read}: it is the same cloud");
+    }
+}
+
+#[tokio::test]
+async fn a_cloud_that_is_applied_is_not_withdrawn_with_its_project() {
+    let world = World::new(true).await;
+    let other = world.clone();
+    world.store.before_read("projects/retail", 2, async move {
+        other.apply("shop").await.unwrap();
+        let path = Path::new("projects/retail").unwrap();
+        let project = other.memory.get(&path).await.unwrap().unwrap();
+        let gone = Write::Delete { path, version: project.version };
+        other.memory.write_one(gone).await.map(drop)
+    });
+    let error = world.put(draft()).await.unwrap_err();
+    assert!(matches!(error, Error::NotFound { kind: Kind::Project, .. }), "{error}");
+    assert_eq!(world.state("shop").await, "instantiating", "what is on clusters keeps its documents");
 }

@@ -2,6 +2,7 @@
 
 use dcm_core::logical_cloud::{QuotaDraft, UserDraft};
 use dcm_core::name::LogicalCloudName;
+use dcm_core::port::synchronizer::Removal;
 use dcm_core::service::{EditOutcome, Error, PartDraft};
 use dcm_core::status::Intent;
 use futures::future::join_all;
@@ -94,6 +95,7 @@ async fn a_cloud_that_two_create_at_once_is_one_cloud() {
 
 #[tokio::test]
 async fn no_cloud_comes_into_a_project_that_is_deleted() {
+    let (mut gone, mut kept) = (0, 0);
     for shift in 0..SHIFTS {
         for put_first in [true, false] {
             let world = World::new(false).await;
@@ -112,15 +114,18 @@ async fn no_cloud_comes_into_a_project_that_is_deleted() {
                     assert!(matches!(put, Err(Error::NotFound { .. })), "shift {shift}");
                     assert!(world.cloud_paths().await.is_empty(), "shift {shift}");
                     assert!(project.is_empty());
+                    gone += 1;
                 }
                 Err(error) => {
                     assert!(matches!(error, Error::NotEmpty { .. } | Error::Contended { .. }), "{error}");
                     assert_eq!(project.len(), 1, "shift {shift}");
                     world.put(draft()).await.unwrap();
+                    kept += 1;
                 }
             }
         }
     }
+    assert!(gone > 1 && kept > 1, "both come about: {gone} and {kept}");
 }
 
 #[tokio::test]
@@ -242,6 +247,7 @@ async fn an_apply_of_what_is_deleted_meanwhile_leaves_nothing_wanted_and_no_docu
 
 #[tokio::test]
 async fn apply_and_delete_at_once_leave_no_key_without_a_cloud() {
+    let (mut gone, mut kept) = (0, 0);
     for shift in 0..SHIFTS {
         let world = World::new(false).await;
         world.put(draft()).await.unwrap();
@@ -253,10 +259,13 @@ async fn apply_and_delete_at_once_leave_no_key_without_a_cloud() {
         if deleted.is_ok() {
             assert!(world.cloud_paths().await.is_empty(), "shift {shift}");
             assert!(world.engine.held().values().all(|held| held.intent == Intent::Absent), "shift {shift}");
+            gone += 1;
         } else {
             assert_eq!(world.state("shop").await, "instantiating", "shift {shift}");
+            kept += 1;
         }
     }
+    assert!(gone > 1 && kept > 1, "both come about: {gone} and {kept}");
 }
 
 #[tokio::test]
@@ -285,4 +294,37 @@ async fn a_quota_and_a_user_that_are_put_at_once_come_from_two_callers() {
     let other = world.clouds.put_part(&world.caller, &world.project, shop, PartDraft::User(user));
     let (one, other) = tokio::join!(one, other);
     assert_ne!(one.unwrap().edit, other.unwrap().edit);
+}
+
+#[tokio::test]
+async fn the_contents_that_a_termination_deletes_stay_to_be_deleted_when_an_apply_comes_late() {
+    let world = World::new(true).await;
+    world.put(draft()).await.unwrap();
+    let other = world.clone();
+    let everything = Removal { delete_contents: true };
+    world.engine.before_apply(async move {
+        let (caller, project) = (&other.caller, &other.project);
+        other.clouds.terminate(caller, project, &name("shop"), everything).await.unwrap();
+    });
+    assert!(matches!(world.apply("shop").await, Err(Error::TerminatedMeanwhile { .. })));
+    let held = world.engine.only();
+    assert_eq!((held.intent, held.removal), (Intent::Absent, everything));
+}
+
+#[tokio::test]
+async fn what_is_applied_again_is_not_taken_off_for_an_earlier_termination() {
+    let world = World::new(true).await;
+    world.put(draft()).await.unwrap();
+    let other = world.clone();
+    world.engine.before_apply(async move {
+        other.terminate("shop").await.unwrap();
+        let again = other.clone();
+        other.engine.before_remove(async move {
+            again.apply("shop").await.unwrap();
+        });
+    });
+    assert_eq!(world.apply("shop").await.unwrap().snapshot, 1);
+    assert_eq!(world.engine.only().intent, Intent::Present);
+    let status = world.clouds.status(&world.project, &name("shop")).await.unwrap();
+    assert_eq!((status.applied.unwrap().snapshot, status.is_edited), (2, false));
 }

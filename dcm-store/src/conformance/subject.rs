@@ -131,6 +131,13 @@ pub(super) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     done.unwrap_or_else(|_| panic!("nothing for {} seconds: {what}", PATIENCE.as_secs()))
 }
 
+/// What a watch of a backend at rest tells.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    Put(Entry),
+    Deleted(Path),
+}
+
 /// Reads a watch.
 pub(super) struct Follower {
     watch: Watch,
@@ -139,22 +146,21 @@ pub(super) struct Follower {
 
 impl Follower {
     /// The next change; it must be below the prefix.
-    pub(super) async fn next(&mut self, what: &str) -> Change {
-        let change = soon(what, self.watch.next()).await.unwrap_or(Change::Lost);
-        match &change {
-            Change::Put(Entry { path, .. }) | Change::Deleted(path) => {
-                assert!(self.prefix.contains(path), "the watch of {} told of {path}", self.prefix);
-            }
-            Change::Lost => panic!("the watch was lost: the suite wants a backend at rest"),
-        }
-        change
+    pub(super) async fn next(&mut self, what: &str) -> Told {
+        let (path, told) = match soon(what, self.watch.next()).await {
+            Some(Change::Put(entry)) => (entry.path.clone(), Told::Put(entry)),
+            Some(Change::Deleted(path)) => (path.clone(), Told::Deleted(path)),
+            Some(Change::Lost) | None => panic!("the watch was lost: the suite wants a backend at rest"),
+        };
+        assert!(self.prefix.contains(&path), "the watch of {} told of {path}", self.prefix);
+        told
     }
 
     /// Reads until a document is there in this version or a later one.
     pub(super) async fn until_put(&mut self, path: &Path, version: Version) -> Entry {
         loop {
             match self.next(&format!("{path} in version {}", version.0)).await {
-                Change::Put(entry) if entry.path == *path && entry.version >= version => return entry,
+                Told::Put(entry) if entry.path == *path && entry.version >= version => return entry,
                 _ => {}
             }
         }
@@ -162,6 +168,6 @@ impl Follower {
 
     /// Reads until a document is told to be gone.
     pub(super) async fn until_deleted(&mut self, path: &Path) {
-        while self.next(&format!("the deletion of {path}")).await != Change::Deleted(path.clone()) {}
+        while self.next(&format!("the deletion of {path}")).await != Told::Deleted(path.clone()) {}
     }
 }

@@ -7,7 +7,7 @@ use dcm_core::port::store::{Change, Path, Prefix, Store, StoreExt, Version, Writ
 use futures::StreamExt;
 
 use super::Subject;
-use super::subject::{content, document, soon};
+use super::subject::{Told, content, document, soon};
 
 /// Rounds of the writers that rules watch.
 const ROUNDS: u64 = 100;
@@ -30,7 +30,7 @@ pub async fn a_watch_sees_every_later_change(subject: &Subject) {
     subject.batch(&batch).await.expect("batch");
     let mut missing: Vec<Path> = batch.iter().map(|write| write.path().clone()).collect();
     while !missing.is_empty() {
-        if let Change::Put(entry) = watch.next("the writes of a batch").await {
+        if let Told::Put(entry) = watch.next("the writes of a batch").await {
             missing.retain(|path| *path != entry.path);
         }
     }
@@ -68,10 +68,9 @@ pub async fn a_watch_tells_nothing_older_than_itself(subject: &Subject) {
     let end = subject.create("end", 3).await;
     loop {
         match watch.next("the last write").await {
-            Change::Put(entry) if entry.version == end => return,
-            Change::Put(entry) => assert_eq!((entry.path, entry.version), (subject.path("a"), second)),
-            Change::Deleted(path) => assert_eq!(path, subject.path("gone")),
-            Change::Lost => {}
+            Told::Put(entry) if entry.version == end => return,
+            Told::Put(entry) => assert_eq!((entry.path, entry.version), (subject.path("a"), second)),
+            Told::Deleted(path) => assert_eq!(path, subject.path("gone")),
         }
     }
 }
@@ -118,7 +117,7 @@ pub async fn a_watch_never_goes_back_and_ends_at_the_truth(subject: &Subject) {
         // A document that is written after all others are done ends the reading of each path.
         while last.len() < paths.len() {
             match watch.next("the end of each document").await {
-                Change::Put(entry) => {
+                Told::Put(entry) => {
                     let earlier = latest.insert(entry.path.clone(), entry.version);
                     assert!(
                         earlier.is_none_or(|earlier| earlier <= entry.version),
@@ -129,8 +128,7 @@ pub async fn a_watch_never_goes_back_and_ends_at_the_truth(subject: &Subject) {
                         last.insert(entry.path, entry.version);
                     }
                 }
-                Change::Deleted(path) => assert!(!last.contains_key(&path), "{path} went back"),
-                Change::Lost => {}
+                Told::Deleted(path) => assert!(!last.contains_key(&path), "{path} went back"),
             }
         }
         last
@@ -165,9 +163,8 @@ pub async fn a_list_after_a_watch_loses_nothing(subject: &Subject) {
     let mut known = subject.list().await;
     while (known.len() as u64) < ROUNDS {
         match watch.next("the rest of the writes").await {
-            Change::Put(entry) => known.insert(subject.name(&entry.path), entry.version),
-            Change::Deleted(path) => panic!("{path} was not deleted"),
-            Change::Lost => None,
+            Told::Put(entry) => known.insert(subject.name(&entry.path), entry.version),
+            Told::Deleted(path) => panic!("{path} was not deleted"),
         };
     }
     writer.await.expect("the writer");

@@ -1,20 +1,49 @@
 //! Claims: one record per (cluster, namespace), so that two contexts can't race for it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use dcm_core::app_context::{Action, AppContext};
+use dcm_core::hash::ContentHash;
+use dcm_core::manifest::Manifest;
 use dcm_core::name::{ClusterId, ContextId};
-use dcm_core::port::store::{Document, Path, Prefix, StoreExt as _, Write};
+use dcm_core::port::store::{Document, Entry, Path, Prefix, StoreExt as _, Version, Write};
 use dcm_core::port::synchronizer::Error;
+use dcm_core::status::Intent;
 
-use super::Contexts;
-use crate::record::{ActionRecord, Claim, Lane, Root, SCHEMA, path};
+use super::{Contexts, deletion};
+use crate::record::{self, Claim, Lane, Root, SCHEMA, path};
 
-/// The claims that a context needs: each namespace that it makes, in each of its clusters.
-pub(super) fn wanted(context: &AppContext) -> Result<Vec<Write>, Error> {
+/// The claims that a context needs and does not hold: each namespace that it makes, in each of its clusters.
+pub(super) fn wanted(context: &AppContext, held: &BTreeSet<Path>) -> Result<Vec<Write>, Error> {
     let document = Document::from_value(&Claim { schema: SCHEMA, context: context.id.clone() })?;
-    let claims = claimed_paths(context).into_iter();
+    let claims = claimed_paths(context).into_iter().filter(|path| !held.contains(path));
     Ok(claims.map(|path| Write::Create { path, document: document.clone() }).collect())
+}
+
+/// The claims that a root holds while it wants its namespaces: they were written before it. `manifests` are the
+/// stored ones.
+pub(super) fn held(root: &Root, manifests: &[Entry]) -> Result<BTreeSet<Path>, Error> {
+    let mut held = BTreeSet::new();
+    if root.intent == Intent::Absent {
+        return Ok(held);
+    }
+    let named: BTreeSet<ContentHash> = root.manifests().collect();
+    let mut namespaces = BTreeMap::new();
+    for entry in manifests {
+        if let Some(hash) = path::hash_of_manifest(&entry.path).filter(|hash| named.contains(hash)) {
+            let manifest: Manifest = entry.document.read()?;
+            if manifest.kind().is_namespace() {
+                namespaces.insert(hash, manifest.key().name.clone());
+            }
+        }
+    }
+    for (bundle, clusters) in &root.placements {
+        let names = root.manifests_of(bundle).filter_map(|hash| namespaces.get(&hash));
+        for name in names.collect::<BTreeSet<_>>() {
+            held.extend(clusters.iter().map(|cluster| path::claim(cluster, name)));
+        }
+    }
+    Ok(held)
 }
 
 fn claimed_paths(context: &AppContext) -> BTreeSet<Path> {
@@ -32,14 +61,18 @@ fn claimed_paths(context: &AppContext) -> BTreeSet<Path> {
 }
 
 impl Contexts {
-    /// Accepts a claim that is there already when it is the context's own.
-    pub(super) async fn check_claim(&self, context: &AppContext, path: &Path) -> Result<(), Error> {
+    /// The version of a claim that is there already, when it is the context's own.
+    pub(super) async fn own_claim_version(
+        &self,
+        context: &AppContext,
+        path: &Path,
+    ) -> Result<Version, Error> {
         let Some(entry) = self.store.get(path).await? else {
             return Err(Error::Contended { id: context.id.clone() });
         };
-        let claim: Claim = entry.document.read()?;
+        let claim: Claim = record::read(&entry)?;
         if claim.context == context.id {
-            return Ok(());
+            return Ok(entry.version);
         }
         let cluster = path::cluster_of(path, 1);
         let cluster = cluster.ok_or_else(|| Error::Contended { id: context.id.clone() })?;
@@ -64,17 +97,15 @@ impl Contexts {
                 deletions.extend(self.own_claim(&context.id, &path).await?);
             }
         }
-        self.delete_all(&deletions).await
+        self.delete_all(deletions).await
     }
 
-    /// Deletes all claims of a context, wherever they are.
-    pub(super) async fn drop_claims(&self, id: &ContextId, root: &Root) -> Result<(), Error> {
+    /// The deletions of all claims of a context.
+    pub(super) async fn claims_of(&self, id: &ContextId, root: &Root) -> Result<Vec<Write>, Error> {
         let mut namespaces = BTreeSet::new();
         let manifests = super::writing::manifests(&*self.store, id).await?;
-        for step in root.bundles.values().flatten() {
-            if let ActionRecord::Apply { manifest, .. } = &step.action
-                && let Some(manifest) = manifests.get(manifest).filter(|found| found.kind().is_namespace())
-            {
+        for manifest in root.manifests().filter_map(|hash| manifests.get(&hash)) {
+            if manifest.kind().is_namespace() {
                 namespaces.insert(manifest.key().name.clone());
             }
         }
@@ -84,7 +115,7 @@ impl Contexts {
                 deletions.extend(self.own_claim(id, &path::claim(cluster, namespace)).await?);
             }
         }
-        self.delete_all(&deletions).await
+        Ok(deletions)
     }
 
     /// Drops the claims on clusters that are named no more and never held anything: no worker has to look there, so
@@ -105,19 +136,19 @@ impl Contexts {
                 deletions.extend(self.own_claim(id, &entry.path).await?);
             }
         }
-        self.delete_all(&deletions).await
+        self.delete_all(deletions).await
     }
 
     async fn is_touched(&self, id: &ContextId, cluster: &ClusterId) -> Result<bool, Error> {
         let Some(entry) = self.store.get(&path::lane(id, cluster)).await? else { return Ok(false) };
-        let lane: Lane = entry.document.read()?;
+        let lane: Lane = record::read(&entry)?;
         Ok(!lane.kinds.is_empty())
     }
 
     async fn own_claim(&self, id: &ContextId, path: &Path) -> Result<Option<Write>, Error> {
         let Some(entry) = self.store.get(path).await? else { return Ok(None) };
-        let claim: Claim = entry.document.read()?;
-        Ok((claim.context == *id).then_some(Write::Delete { path: entry.path, version: entry.version }))
+        let claim: Claim = record::read(&entry)?;
+        Ok((claim.context == *id).then(|| deletion(&entry)))
     }
 }
 

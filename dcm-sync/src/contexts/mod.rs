@@ -4,7 +4,9 @@
 //! record change and does the work.
 
 mod claims;
+mod forgetting;
 mod status;
+mod waiting;
 mod workers;
 mod writing;
 
@@ -16,11 +18,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use dcm_core::app_context::{AppContext, CLUSTERS_MAX, Generation};
 use dcm_core::name::{ClusterId, ContextId};
-use dcm_core::port::store::{self, Change, Document, Store, StoreExt, Version, Write};
-use dcm_core::port::synchronizer::{Error, Removal, Results, StatusStream, Synchronizer};
+use dcm_core::port::store::{self, Document, Store, StoreExt, Version, Write};
+use dcm_core::port::synchronizer::{Error, Issued, Removal, Results, StatusStream, Synchronizer};
 use dcm_core::status::{ContextStatus, Intent, Progress};
-use futures::StreamExt as _;
 
+use self::writing::deletion;
 use crate::record::{self, Lane, Outcome, Root, path};
 
 /// How often a change of a root is tried again when somebody else changed it in the same moment.
@@ -39,53 +41,6 @@ impl Contexts {
         Self { store }
     }
 
-    /// Waits until every lane of a context is where it is to be, or can't go on before somebody changes something.
-    ///
-    /// # Errors
-    /// [`Error`], among them [`Error::NotFound`] when the context is forgotten meanwhile.
-    pub async fn wait_until_done(&self, id: &ContextId) -> Result<ContextStatus, Error> {
-        let not_found = || Error::NotFound { id: id.clone() };
-        loop {
-            let mut changes = status::changes(self, id).await?;
-            while let Some(batch) = changes.next().await {
-                // With thousands of lanes a whole status after each change would cost more than the work.
-                if self.progress(id).await?.ok_or_else(not_found)? != Progress::Working {
-                    let status = self.status(id).await?.ok_or_else(not_found)?;
-                    if status.progress != Progress::Working {
-                        return Ok(status);
-                    }
-                }
-                if batch.contains(&Change::Lost) {
-                    break;
-                }
-            }
-        }
-    }
-
-    /// Waits until nothing is left on a context's clusters of what its work needed on the way, such as answered
-    /// signing requests. Nobody has to wait for that: it is cleared away behind the work, by whoever does the work. A
-    /// program that ends when its work is done waits for it with a bound. While the work is paused there is nothing to
-    /// wait for.
-    ///
-    /// # Errors
-    /// [`Error::Store`].
-    pub async fn wait_until_tidy(&self, id: &ContextId) -> Result<(), Error> {
-        loop {
-            let mut changes = status::changes(self, id).await?;
-            while let Some(batch) = changes.next().await {
-                let Some((root, _)) = self.root(id).await? else { return Ok(()) };
-                let mut tidy = true;
-                self.visit_lanes(id, &root, |_, lane| tidy &= !lane.is_some_and(|lane| lane.untidy)).await?;
-                if tidy || root.paused {
-                    return Ok(());
-                }
-                if batch.contains(&Change::Lost) {
-                    break;
-                }
-            }
-        }
-    }
-
     /// How far a context is; none when there is no such context.
     async fn progress(&self, id: &ContextId) -> Result<Option<Progress>, Error> {
         let Some((root, _)) = self.root(id).await? else { return Ok(None) };
@@ -99,7 +54,7 @@ impl Contexts {
 
     async fn root(&self, id: &ContextId) -> Result<Option<(Root, Version)>, Error> {
         let Some(entry) = self.store.get(&path::root(id)).await? else { return Ok(None) };
-        Ok(Some((entry.document.read()?, entry.version)))
+        Ok(Some((record::read(&entry)?, entry.version)))
     }
 
     /// Visits the record of each lane, one at a time as there may be many, and then the clusters that have none yet.
@@ -113,7 +68,7 @@ impl Contexts {
         for entry in self.store.list_all(&path::lanes(id)).await? {
             if let Some(cluster) = path::cluster_of(&entry.path, 2) {
                 unrecorded.remove(&cluster);
-                visit(&cluster, Some(&entry.document.read()?));
+                visit(&cluster, Some(&record::read(&entry)?));
             }
         }
         unrecorded.into_iter().for_each(|cluster| visit(cluster, None));
@@ -139,20 +94,28 @@ impl Contexts {
         change: impl Fn(&mut Root) -> bool + Send + Sync,
     ) -> Result<Generation, Error> {
         for _ in 0..CONTENTION_TRIES {
-            let (mut root, version) =
-                self.root(id).await?.ok_or_else(|| Error::NotFound { id: id.clone() })?;
-            if !change(&mut root) {
+            let found = self.root(id).await?.filter(|(root, _)| !root.forgetting);
+            let (mut root, version) = found.ok_or_else(|| Error::NotFound { id: id.clone() })?;
+            if !change(&mut root) || self.replace_root(id, version, &root).await?.is_some() {
                 return Ok(root.generation);
-            }
-            let document = Document::from_value(&root)?;
-            let write = Write::Update { path: path::root(id), version, document };
-            match self.store.write_one(write).await {
-                Ok(_) => return Ok(root.generation),
-                Err(store::Error::Conflict { .. }) => {}
-                Err(error) => return Err(error.into()),
             }
         }
         Err(Error::Contended { id: id.clone() })
+    }
+
+    /// Replaces a root that has this version, and gives its new one; none when somebody else was quicker.
+    async fn replace_root(
+        &self,
+        id: &ContextId,
+        version: Version,
+        root: &Root,
+    ) -> Result<Option<Version>, Error> {
+        let write = Write::Update { path: path::root(id), version, document: Document::from_value(root)? };
+        match self.store.write_one(write).await {
+            Ok(version) => Ok(Some(version)),
+            Err(store::Error::Conflict { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// An apply of what is wanted already. Where something is stuck, it asks for another try.
@@ -183,9 +146,10 @@ impl Synchronizer for Contexts {
             });
         }
         for _ in 0..CONTENTION_TRIES {
-            let current = self.root(&context.id).await?;
+            let current = self.remembered(&context.id).await?;
             let next = writing::next_root(context, current.as_ref().map(|(root, _)| root));
             if let Some((root, _)) = current.as_ref().filter(|(root, _)| root.wants_the_same(&next)) {
+                self.complete_manifests(context).await?;
                 return self.ask_again(&context.id, root).await;
             }
             match self.commit(context, current.as_ref(), &next).await {
@@ -225,23 +189,7 @@ impl Synchronizer for Contexts {
     }
 
     async fn forget(&self, id: &ContextId) -> Result<(), Error> {
-        let Some((root, version)) = self.root(id).await? else { return Ok(()) };
-        let gone = root.intent == Intent::Absent && self.progress(id).await? == Some(Progress::Done);
-        if !gone {
-            return Err(Error::NotRemoved { id: id.clone() });
-        }
-        self.drop_claims(id, &root).await?;
-        for prefix in [path::results(id), path::lanes(id), path::manifests(id)] {
-            self.delete_below(&prefix).await?;
-        }
-        // The root goes last: until then a crash leaves a context that can be forgotten again.
-        let last = Write::Delete { path: path::root(id), version };
-        match self.store.write_one(last).await {
-            Ok(_) => Ok(()),
-            Err(store::Error::Conflict { found: None, .. }) => Ok(()),
-            Err(store::Error::Conflict { .. }) => Err(Error::Contended { id: id.clone() }),
-            Err(error) => Err(error.into()),
-        }
+        self.forget_removed(id).await
     }
 
     async fn status(&self, id: &ContextId) -> Result<Option<ContextStatus>, Error> {
@@ -253,10 +201,22 @@ impl Synchronizer for Contexts {
         let mut results = Results::new();
         for entry in self.store.list_all(&path::results(id)).await? {
             let Some(cluster) = path::cluster_of(&entry.path, 2) else { continue };
-            let outcome: Outcome = entry.document.read()?;
+            let outcome: Outcome = record::read(&entry)?;
             results.entry(cluster).or_default().insert(outcome.name, outcome.issued);
         }
         Ok(results)
+    }
+
+    async fn result(
+        &self,
+        id: &ContextId,
+        cluster: &ClusterId,
+        request: &str,
+    ) -> Result<Option<Issued>, Error> {
+        let Some(entry) = self.store.get(&path::result(id, cluster, request)).await? else { return Ok(None) };
+        let outcome: Outcome = record::read(&entry)?;
+        // The path holds a digest of the name.
+        Ok((*outcome.name == *request).then_some(outcome.issued))
     }
 
     async fn watch(&self, id: &ContextId) -> Result<StatusStream, Error> {
@@ -284,16 +244,19 @@ pub(crate) enum LoadError {
 /// Loads a context; none when it does not exist (any more).
 pub(crate) async fn load(store: &dyn Store, id: &ContextId) -> Result<Option<Loaded>, LoadError> {
     let Some(entry) = store.get(&path::root(id)).await? else { return Ok(None) };
-    let root: Root = entry.document.read()?;
-    let manifests = writing::manifests(store, id).await?;
+    let root: Root = record::read(&entry)?;
     let mut bundles = BTreeMap::new();
-    for (hash, steps) in &root.bundles {
-        bundles.insert(*hash, Arc::new(record::bundle(steps, &manifests)?));
+    // What is to be removed is known from the lanes.
+    if root.intent == Intent::Present {
+        let manifests = writing::manifests(store, id).await?;
+        for (hash, steps) in &root.bundles {
+            bundles.insert(*hash, Arc::new(record::bundle(steps, &manifests)?));
+        }
     }
     let mut lanes = BTreeMap::new();
     for entry in store.list_all(&path::lanes(id)).await? {
         if let Some(cluster) = path::cluster_of(&entry.path, 2) {
-            lanes.insert(cluster, (entry.document.read()?, entry.version));
+            lanes.insert(cluster, (record::read(&entry)?, entry.version));
         }
     }
     Ok(Some(Loaded { root, bundles, lanes }))

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use dcm_core::app_context::{Request, Stage};
 use dcm_core::manifest::ObjectKey;
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::cluster::Origin;
 use dcm_core::port::store::{Change, Prefix};
-use dcm_core::port::synchronizer::{Error, StatusStream};
+use dcm_core::port::synchronizer::{Error, StatusStream, Synchronizer as _};
 use dcm_core::status::{
     Cause, ContextStatus, LaneState, LaneStatus, ObjectState, ObjectStatus, Progress, Reason, RequestState,
     RequestStatus,
@@ -16,7 +17,7 @@ use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
 
 use super::Contexts;
-use crate::record::{ActionRecord, Lane, Root, path};
+use crate::record::{ActionRecord, Lane, Root, StepRecord, path};
 
 /// The status of a context of which no lane was looked at yet.
 pub(super) fn of_root(id: &ContextId, root: &Root) -> ContextStatus {
@@ -44,7 +45,8 @@ pub(super) fn progress_with(
     }
 }
 
-fn progress_of(root: &Root, cluster: &ClusterId, lane: Option<&Lane>) -> Progress {
+/// How far one lane is.
+pub(super) fn progress_of(root: &Root, cluster: &ClusterId, lane: Option<&Lane>) -> Progress {
     let wanted = root.wanted(cluster);
     if lane.map_or(wanted.is_none(), |lane| lane.is_at(wanted)) {
         return Progress::Done;
@@ -99,7 +101,7 @@ fn state(root: &Root, lane: &Lane, wanted: bool, finished: bool) -> LaneState {
 /// Desired objects can only be named by their records here: manifests are not read for a status.
 fn objects(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<ObjectStatus> {
     let wanted: BTreeSet<_> = steps(root, cluster)
-        .filter_map(|action| match action {
+        .filter_map(|step| match &step.action {
             ActionRecord::Apply { manifest, .. } => Some(*manifest),
             ActionRecord::Request { .. } => None,
         })
@@ -149,39 +151,85 @@ fn cause_of(lane: &Lane, key: &ObjectKey) -> Option<Cause> {
 }
 
 fn requests(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<RequestStatus> {
-    steps(root, cluster)
-        .filter_map(|action| match action {
-            ActionRecord::Request { name, .. } => Some(name),
-            ActionRecord::Apply { .. } => None,
-        })
-        .map(|name| {
-            let issued = lane.issued.contains(name);
-            let state = if issued { RequestState::Issued } else { RequestState::Pending };
-            RequestStatus { name: name.clone(), state, cause: None }
-        })
-        .collect()
+    let requests = steps(root, cluster).filter_map(|step| match &step.action {
+        ActionRecord::Request { name, request } => Some((name, key_of(request), step.stage)),
+        ActionRecord::Apply { .. } => None,
+    });
+    let requests: Vec<_> = requests.collect();
+    let keys: BTreeSet<&ObjectKey> = requests.iter().map(|(_, key, _)| key).collect();
+    let status = |(name, key, stage): &(&Arc<str>, ObjectKey, Stage)| {
+        if lane.issued.contains(name) {
+            return RequestStatus { name: (*name).clone(), state: RequestState::Issued, cause: None };
+        }
+        let hinders = |cause: &&Cause| match &cause.object {
+            None => true,
+            Some(other) if keys.contains(other) => false,
+            // What waits in the request's own stage does not hinder it. Of what is not recorded the stage isn't known.
+            Some(other) => lane.objects.get(other).is_none_or(|record| record.stage < *stage),
+        };
+        let cause = match root.paused {
+            true => Some(paused()),
+            false => cause_of(lane, key).or_else(|| lane.causes.iter().find(hinders).cloned()),
+        };
+        RequestStatus { name: (*name).clone(), state: RequestState::Pending, cause }
+    };
+    requests.iter().map(status).collect()
 }
 
-fn steps<'a>(root: &'a Root, cluster: &ClusterId) -> impl Iterator<Item = &'a ActionRecord> {
+/// The object that a request is about: the causes of the two are the same.
+fn key_of(request: &Request) -> ObjectKey {
+    match request {
+        Request::Certificate(request) => ObjectKey::new(
+            "certificates.k8s.io".into(),
+            "CertificateSigningRequest".into(),
+            None,
+            request.object_name.clone(),
+        ),
+        Request::Token(request) => {
+            let (namespace, name) = (request.namespace.clone(), request.service_account.clone());
+            ObjectKey::new("".into(), "ServiceAccount".into(), Some(namespace), name)
+        }
+    }
+}
+
+fn steps<'a>(root: &'a Root, cluster: &ClusterId) -> impl Iterator<Item = &'a StepRecord> {
     let bundle = root.wanted(cluster).and_then(|hash| root.bundles.get(&hash));
-    bundle.into_iter().flatten().map(|step| &step.action)
+    bundle.into_iter().flatten()
 }
 
 /// Follows a context: a status now, and one after each change of its root or lanes. Changes that come while a status
-/// is read are joined. Ends when the context is gone.
+/// is read are joined. A watch that was lost is taken up again; ends when the context is gone.
 pub(super) async fn follow(contexts: Contexts, id: ContextId) -> Result<StatusStream, Error> {
-    let statuses = changes(&contexts, &id).await?.scan(false, move |lost, batch| {
-        // A lost watch ends the stream after one more status; the caller watches again.
-        let ended = std::mem::replace(lost, batch.contains(&Change::Lost));
-        let (contexts, id) = (contexts.clone(), id.clone());
-        async move {
-            if ended {
-                return None;
-            }
-            dcm_core::port::synchronizer::Synchronizer::status(&contexts, &id).await.transpose()
+    let batches = Some(changes(&contexts, &id).await?);
+    let following = Following { contexts, id, batches };
+    let next = |mut following: Following| async move {
+        let status = following.next().await.transpose()?;
+        Some((status, following))
+    };
+    Ok(stream::unfold(following, next).boxed())
+}
+
+struct Following {
+    contexts: Contexts,
+    id: ContextId,
+    /// None once the watch was lost.
+    batches: Option<BoxStream<'static, Vec<Change>>>,
+}
+
+impl Following {
+    async fn next(&mut self) -> Result<Option<ContextStatus>, Error> {
+        let mut batches = match self.batches.take() {
+            Some(batches) => batches,
+            // Its first batch stands for all that was missed.
+            None => changes(&self.contexts, &self.id).await?,
+        };
+        if let Some(batch) = batches.next().await
+            && !batch.contains(&Change::Lost)
+        {
+            self.batches = Some(batches);
         }
-    });
-    Ok(statuses.boxed())
+        self.contexts.status(&self.id).await
+    }
 }
 
 /// The changes of a context's root and lanes, those together that came together; the first are none, for what is

@@ -5,7 +5,7 @@ use dcm_core::port::synchronizer::Error;
 use jiff::Timestamp;
 
 use super::Contexts;
-use crate::record::{Worker, WorkerId, path};
+use crate::record::{self, Worker, WorkerId, path};
 
 /// The session of a worker, as it was renewed last.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl Contexts {
         let mut sessions = Vec::new();
         for entry in self.store.list_all(&path::workers()).await? {
             let Some(worker) = path::worker_of(&entry.path) else { continue };
-            let Worker { serves, at, .. } = entry.document.read()?;
+            let Worker { serves, at, .. } = record::read(&entry)?;
             sessions.push(WorkerSession { worker, serves, renewed: at });
         }
         Ok(sessions)

@@ -7,16 +7,12 @@ use dcm_core::app_context::{Action, AppContext, Bundle, Generation};
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::Manifest;
 use dcm_core::name::{ClusterId, ContextId};
-use dcm_core::port::store::{
-    self, BATCH_WRITES_MAX, Document, Path, Prefix, Store, StoreExt, Version, Write,
-};
+use dcm_core::port::in_order::{Conflict, InOrder};
+use dcm_core::port::store::{self, Document, Entry, Path, Store, StoreExt, Version, Write};
 use dcm_core::port::synchronizer::Error;
 
 use super::{Contexts, claims};
 use crate::record::{Root, path};
-
-/// Most bytes of documents in one batch: etcd refuses larger requests.
-const BATCH_BYTES_MAX: usize = 1024 * 1024;
 
 /// The root that follows the current one when a context is applied.
 pub(super) fn next_root(context: &AppContext, current: Option<&Root>) -> Root {
@@ -37,132 +33,137 @@ impl Contexts {
         current: Option<&(Root, Version)>,
         next: &Root,
     ) -> Result<(), Error> {
-        let mut writes = claims::wanted(context)?;
-        let claimed = writes.len();
-        let unused = self.plan_manifests(context, current.is_some(), &mut writes).await?;
-        let document = Document::from_value(next)?;
+        let document = root_document(next)?;
+        let (stored, held, named) = match current {
+            Some((root, _)) => {
+                let stored = self.store.list_all(&path::manifests(&context.id)).await?;
+                let held = claims::held(root, &stored)?;
+                (stored, held, root.manifests().collect())
+            }
+            None => (Vec::new(), BTreeSet::new(), BTreeSet::new()),
+        };
+        let mut writes = claims::wanted(context, &held)?;
+        let unused = plan_manifests(context, &stored, &named, &mut writes)?;
         let root = path::root(&context.id);
         writes.push(match current {
             Some((_, version)) => Write::Update { path: root, version: *version, document },
             None => Write::Create { path: root, document },
         });
         writes.extend(unused);
-        let result = self.write_in_batches(context, writes, claimed).await;
+        let result = self.write_in_batches(context, writes).await;
         if let Err(Error::NamespaceTaken { .. }) = &result {
             self.give_claims_back(context, current.map(|(root, _)| root)).await?;
         }
         result
     }
 
-    /// Adds the manifests that are not stored yet; gives the deletions of those that are no longer used.
-    async fn plan_manifests(
-        &self,
-        context: &AppContext,
-        update: bool,
-        writes: &mut Vec<Write>,
-    ) -> Result<Vec<Write>, Error> {
-        let wanted = distinct_manifests(&context.placements);
-        let mut stored = BTreeSet::new();
-        let mut unused = Vec::new();
-        if update {
-            for entry in self.store.list_all(&path::manifests(&context.id)).await? {
-                let hash =
-                    entry.path.segments().next_back().and_then(|text| text.parse::<ContentHash>().ok());
-                match hash.filter(|hash| wanted.contains_key(hash)) {
-                    Some(hash) => drop(stored.insert(hash)),
-                    None => unused.push(Write::Delete { path: entry.path, version: entry.version }),
-                }
-            }
+    /// Writes the manifests of a context that are missing: without them no worker could do anything.
+    pub(super) async fn complete_manifests(&self, context: &AppContext) -> Result<(), Error> {
+        let mut missing = distinct_manifests(&context.placements);
+        for entry in self.store.list_all(&path::manifests(&context.id)).await? {
+            path::hash_of_manifest(&entry.path).map(|hash| missing.remove(&hash));
         }
-        for (hash, manifest) in wanted.iter().filter(|(hash, _)| !stored.contains(hash)) {
-            let document = Document::from_value(manifest)?;
-            writes.push(Write::Create { path: path::manifest(&context.id, *hash), document });
+        let mut writes = Vec::new();
+        for (hash, manifest) in missing {
+            let document = Document::from_value(&manifest)?;
+            writes.push(put(path::manifest(&context.id, hash), None, document));
         }
-        Ok(unused)
+        self.write_in_batches(context, writes).await
     }
 
-    /// Applies the writes in order, in as few batches as the limits allow. What is there already as it should be
-    /// (our own claim, a manifest of the same content, a deletion that happened) is passed over.
-    async fn write_in_batches(
-        &self,
-        context: &AppContext,
-        mut writes: Vec<Write>,
-        mut claimed: usize,
-    ) -> Result<(), Error> {
-        while !writes.is_empty() {
-            let end = batch_end(&writes);
-            match self.store.write(&writes[..end]).await {
-                Ok(_) => {
-                    writes.drain(..end);
-                    claimed = claimed.saturating_sub(end);
-                }
-                Err(error) => {
-                    writes.drain(..error.applied);
-                    claimed = claimed.saturating_sub(error.applied);
-                    let conflict = match error.source {
-                        store::Error::Conflict { path, .. } => path,
-                        source => return Err(source.into()),
-                    };
-                    let index = writes.iter().position(|write| *write.path() == conflict);
-                    let index = index.ok_or_else(|| contended(context))?;
-                    self.may_pass_over(context, &conflict, index < claimed).await?;
-                    writes.remove(index);
-                    claimed -= usize::from(index < claimed);
-                }
+    /// Applies the writes in order, in as few batches as the limits allow.
+    async fn write_in_batches(&self, context: &AppContext, writes: Vec<Write>) -> Result<(), Error> {
+        let mut writes = InOrder::new(writes);
+        let mut conflicts = BTreeSet::new();
+        while let Some(conflict) = writes.go_on(&*self.store).await? {
+            if !conflicts.insert(conflict.write.path().clone()) {
+                return Err(contended(context));
+            }
+            if let Some(write) = self.instead(context, &conflict).await? {
+                writes.instead(&conflict, write);
             }
         }
         Ok(())
     }
 
-    async fn may_pass_over(&self, context: &AppContext, path: &Path, is_claim: bool) -> Result<(), Error> {
-        if is_claim {
-            return self.check_claim(context, path).await;
+    /// What to write instead of what found another version: our own claim and a manifest are written again, as
+    /// somebody may be about to delete them as they are. A deletion is left out.
+    async fn instead(&self, context: &AppContext, conflict: &Conflict) -> Result<Option<Write>, Error> {
+        let (path, document) = match &conflict.write {
+            Write::Delete { .. } => return Ok(None),
+            Write::Create { path, document } | Write::Update { path, document, .. } => (path, document),
+        };
+        if *path == path::root(&context.id) {
+            return Err(contended(context));
         }
-        if *path == path::root(&context.id) { Err(contended(context)) } else { Ok(()) }
+        let found = match path::is_claim(path) {
+            true => Some(self.own_claim_version(context, path).await?),
+            false => conflict.found,
+        };
+        Ok(Some(put(path.clone(), found, document.clone())))
     }
 
-    /// Deletes all documents below a prefix.
-    pub(super) async fn delete_below(&self, prefix: &Prefix) -> Result<(), Error> {
-        let entries = self.store.list_all(prefix).await?;
-        let deletions: Vec<Write> = entries
-            .into_iter()
-            .map(|entry| Write::Delete { path: entry.path, version: entry.version })
-            .collect();
-        self.delete_all(&deletions).await
-    }
-
-    /// Applies deletions, in batches; what is gone already is passed over.
-    pub(super) async fn delete_all(&self, deletions: &[Write]) -> Result<(), Error> {
-        for batch in deletions.chunks(BATCH_WRITES_MAX) {
-            if self.store.write(batch).await.is_ok() {
-                continue;
-            }
-            for deletion in batch {
-                match self.store.write_one(deletion.clone()).await {
-                    Ok(_) | Err(store::Error::Conflict { found: None, .. }) => {}
-                    Err(error) => return Err(error.into()),
-                }
-            }
-        }
+    /// Applies deletions; what is gone already, or was written again, is passed over.
+    pub(super) async fn delete_all(&self, deletions: Vec<Write>) -> Result<(), Error> {
+        let mut deletions = InOrder::new(deletions);
+        while deletions.go_on(&*self.store).await?.is_some() {}
         Ok(())
+    }
+}
+
+/// The document of a root. One that is too large is refused for good: it would be so again.
+fn root_document(root: &Root) -> Result<Document, Error> {
+    Document::from_value(root).map_err(|error| match error {
+        store::Error::Invalid { reason } => {
+            Error::Invalid { reason: format!("the record of an app context is too large: {reason}") }
+        }
+        other => other.into(),
+    })
+}
+
+/// Adds the manifests that are to be written; gives the deletions of those that are no longer used.
+///
+/// Those that are stored and that the current root does not name are written again: an apply before us, or a `forget`,
+/// may still be about to delete them as it found them.
+fn plan_manifests(
+    context: &AppContext,
+    stored: &[Entry],
+    named: &BTreeSet<ContentHash>,
+    writes: &mut Vec<Write>,
+) -> Result<Vec<Write>, Error> {
+    let wanted = distinct_manifests(&context.placements);
+    let mut versions = BTreeMap::new();
+    let mut unused = Vec::new();
+    for entry in stored {
+        match path::hash_of_manifest(&entry.path).filter(|hash| wanted.contains_key(hash)) {
+            Some(hash) => drop(versions.insert(hash, entry.version)),
+            None => unused.push(deletion(entry)),
+        }
+    }
+    for (hash, manifest) in wanted {
+        let version = versions.get(&hash).copied();
+        if version.is_none() || !named.contains(&hash) {
+            let document = Document::from_value(&manifest)?;
+            writes.push(put(path::manifest(&context.id, hash), version, document));
+        }
+    }
+    Ok(unused)
+}
+
+/// The deletion of a document as it was read.
+pub(super) fn deletion(entry: &Entry) -> Write {
+    Write::Delete { path: entry.path.clone(), version: entry.version }
+}
+
+fn put(path: Path, version: Option<Version>, document: Document) -> Write {
+    match version {
+        Some(version) => Write::Update { path, version, document },
+        None => Write::Create { path, document },
     }
 }
 
 fn contended(context: &AppContext) -> Error {
     Error::Contended { id: context.id.clone() }
-}
-
-/// How many of the writes fit one batch; at least one.
-fn batch_end(writes: &[Write]) -> usize {
-    let mut bytes = 0;
-    let fits = writes.iter().take(BATCH_WRITES_MAX).take_while(|write| {
-        bytes += match write {
-            Write::Create { document, .. } | Write::Update { document, .. } => document.as_str().len(),
-            Write::Delete { .. } => 0,
-        };
-        bytes <= BATCH_BYTES_MAX
-    });
-    fits.count().max(1)
 }
 
 fn distinct_manifests(placements: &BTreeMap<ClusterId, Arc<Bundle>>) -> BTreeMap<ContentHash, Manifest> {

@@ -4,6 +4,9 @@
 //! by one compare-and-swap, by the worker that owns the lane's shard.
 
 pub(crate) mod path;
+mod schema;
+
+pub(crate) use schema::{SCHEMA, Schema, read};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,9 +23,6 @@ use dcm_core::port::synchronizer::{Issued, Removal};
 use dcm_core::status::{Cause, Intent, LaneState};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-
-/// The schema version in every record.
-pub(crate) const SCHEMA: u32 = 1;
 
 /// Names one running engine; random, so that no two are ever the same.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -56,15 +56,18 @@ impl std::fmt::Display for WorkerId {
 
 /// The desired state of one app context.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Root {
-    pub schema: u32,
+    pub schema: Schema,
     pub generation: Generation,
     /// Raised when somebody asks again for what is wanted already: lanes that are stuck try at once.
     pub attempt: u64,
     pub intent: Intent,
     pub paused: bool,
     pub removal: Removal,
+    /// Its records are being deleted, this one last. Whoever wants the context again finishes that first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub forgetting: bool,
     pub labels: Arc<BTreeMap<String, String>>,
     pub bundles: BTreeMap<ContentHash, Vec<StepRecord>>,
     /// By bundle, the clusters that are to hold it: a name per cluster, whatever the size of the bundle.
@@ -120,6 +123,7 @@ impl Root {
             intent: Intent::Present,
             paused: false,
             removal: Removal::default(),
+            forgetting: false,
             labels: Arc::new(context.labels.clone()),
             bundles,
             placements,
@@ -143,6 +147,19 @@ impl Root {
     pub(crate) fn placed(&self, cluster: &ClusterId) -> Option<ContentHash> {
         let mut placements = self.placements.iter();
         placements.find(|(_, clusters)| clusters.binary_search(cluster).is_ok()).map(|(hash, _)| *hash)
+    }
+
+    /// The manifests that its bundles name.
+    pub(crate) fn manifests(&self) -> impl Iterator<Item = ContentHash> {
+        self.bundles.keys().flat_map(|bundle| self.manifests_of(bundle))
+    }
+
+    /// The manifests that one of its bundles names.
+    pub(crate) fn manifests_of(&self, bundle: &ContentHash) -> impl Iterator<Item = ContentHash> {
+        self.bundles.get(bundle).into_iter().flatten().filter_map(|step| match &step.action {
+            ActionRecord::Apply { manifest, .. } => Some(*manifest),
+            ActionRecord::Request { .. } => None,
+        })
     }
 
     /// All clusters that are named, wanted or being removed.
@@ -187,9 +204,9 @@ pub(crate) fn bundle(
 
 /// The engine's state for one (app context, cluster).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Lane {
-    pub schema: u32,
+    pub schema: Schema,
     pub state: LaneState,
     /// The bundle that `state` speaks of; none: removal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -316,26 +333,26 @@ mod objects {
 
 /// What a cluster issued for a request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Outcome {
-    pub schema: u32,
+    pub schema: Schema,
     pub name: Arc<str>,
     pub issued: Issued,
 }
 
 /// Who a cluster's namespace belongs to.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Claim {
-    pub schema: u32,
+    pub schema: Schema,
     pub context: ContextId,
 }
 
 /// Who owns a cluster with all its lanes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Shard {
-    pub schema: u32,
+    pub schema: Schema,
     /// The owning worker's session; none when it was given back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<WorkerId>,
@@ -348,9 +365,9 @@ pub(crate) struct Shard {
 /// The session of a running worker. It lives as long as it changes; whoever sees it unchanged for the length of a
 /// lease deletes it, and with it the worker's right to its shards.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Worker {
-    pub schema: u32,
+    pub schema: Schema,
     pub beat: u64,
     /// When it was written, by the worker's own clock: for people. Leases don't rely on it.
     pub at: Timestamp,

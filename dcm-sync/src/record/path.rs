@@ -53,6 +53,11 @@ pub(crate) fn manifest(context: &ContextId, hash: ContentHash) -> Path {
     path(&["manifests", context.as_str(), &hash.to_string()])
 }
 
+/// The hash of the manifest that lies at a path.
+pub(crate) fn hash_of_manifest(path: &Path) -> Option<ContentHash> {
+    path.segments().next_back()?.parse().ok()
+}
+
 pub(crate) fn lanes(context: &ContextId) -> Prefix {
     Prefix::below(&path(&["lanes", context.as_str()]))
 }
@@ -72,6 +77,11 @@ pub(crate) fn result(context: &ContextId, cluster: &ClusterId, request: &str) ->
 
 pub(crate) fn claim(cluster: &ClusterId, namespace: &str) -> Path {
     path(&["claims", cluster.provider.as_str(), cluster.cluster.as_str(), namespace])
+}
+
+/// True for the path of a claim.
+pub(crate) fn is_claim(path: &Path) -> bool {
+    path.segments().next() == Some("claims")
 }
 
 /// The folder of a cluster's claims.

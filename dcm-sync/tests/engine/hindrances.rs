@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use dcm_core::app_context::AppContext;
+use dcm_core::app_context::{AppContext, Existing, Request, TokenRequest};
+use dcm_core::manifest::Manifest;
 use dcm_core::name::ContextId;
 use dcm_core::port::cluster::Access;
 use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
@@ -235,4 +236,46 @@ async fn lanes_of_one_cluster_take_turns() {
     let made = world.requests(|log| log.count(Verb::Create));
     assert!(made < 100, "{made} objects were made before the small one was done");
     done(&engine, &large.id).await;
+}
+
+fn token(name: &str) -> dcm_core::app_context::Step {
+    let asked =
+        TokenRequest { namespace: "team".into(), service_account: name.into(), lifetime_seconds: None };
+    request(2, name, Request::Token(asked))
+}
+
+/// What each request that is not answered waits for, as soon as there is anything.
+async fn waits_for(world: &World, steps: Vec<dcm_core::app_context::Step>) -> Vec<String> {
+    let engine = world.engine();
+    engine.contexts().apply(&context(steps, [1])).await.unwrap();
+    tokio::time::sleep(SOON / 10).await;
+    let status = engine.contexts().status(&context_id()).await.unwrap().unwrap();
+    let causes = status.lanes[&cluster_id(1)].requests.iter().map(|request| request.cause.clone());
+    causes.map(|cause| cause.unwrap().object.unwrap().to_string()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_request_says_what_it_waits_for_itself() {
+    let world = World::new(1);
+    let own = waits_for(&world, vec![apply(0, namespace_body("team")), token("ann"), token("bob")]).await;
+    assert_eq!(own, ["ServiceAccount team/ann", "ServiceAccount team/bob"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_says_what_an_earlier_stage_waits_for() {
+    let world = World::new(1);
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap().clone();
+    let role = Manifest::new(role_body("reader", &["list"])).unwrap();
+    let (kind, key) = namespace("team");
+    cluster.server(|server| {
+        server.create_as("person", &kind, &key, &namespace_body("team")).unwrap();
+        server.create_as("person", role.kind(), role.key(), role.body()).unwrap();
+    });
+    let steps = vec![
+        apply_or(0, namespace_body("team"), Existing::Adopt),
+        apply(1, role_body("reader", &["get"])),
+        token("ann"),
+    ];
+    let expected = ["Role.rbac.authorization.k8s.io team/reader"];
+    assert_eq!(waits_for(&world, steps).await, expected);
 }

@@ -1,6 +1,7 @@
 //! Bringing about, changing and removing.
 
 use dcm_core::app_context::Generation;
+use dcm_core::port::store::{Path, Prefix, StoreExt as _, Write};
 use dcm_core::port::synchronizer::{Issued, Removal, Synchronizer as _};
 use dcm_core::status::{LaneState, ObjectState};
 use dcm_sync::sim::{Link, cluster_id};
@@ -24,6 +25,12 @@ async fn a_context_is_brought_about_and_removed_without_a_rest() {
         let results = &results[&cluster_id(cluster)];
         assert!(matches!(results["developer"], Issued::Certificate { .. }));
         assert!(matches!(results["ci"], Issued::Token { .. }));
+        for (name, issued) in results {
+            let one = engine.contexts().result(&context_id(), &cluster_id(cluster), name).await;
+            assert_eq!(one.unwrap().as_ref(), Some(issued));
+        }
+        let none = engine.contexts().result(&context_id(), &cluster_id(cluster), "nobody").await;
+        assert_eq!(none.unwrap(), None);
     }
     engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
     done(&engine, &context_id()).await;
@@ -32,6 +39,11 @@ async fn a_context_is_brought_about_and_removed_without_a_rest() {
     }
     engine.contexts().forget(&context_id()).await.unwrap();
     assert_eq!(engine.contexts().status(&context_id()).await.unwrap(), None);
+    // Nor does the engine write anything of it again.
+    tokio::time::sleep(SOON).await;
+    let left = world.store.list_all(&Prefix::everything()).await.unwrap();
+    let left: Vec<String> = left.into_iter().map(|entry| entry.path.to_string()).collect();
+    assert!(left.iter().all(|path| path.starts_with("shards/") || path.starts_with("workers/")), "{left:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -137,4 +149,19 @@ async fn a_stopped_context_sends_nothing_until_it_is_resumed() {
     assert!(status.paused);
     engine.contexts().resume(&context_id()).await.unwrap();
     done(&engine, &context_id()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_context_whose_manifests_were_lost_is_removed_all_the_same() {
+    let world = World::new(1);
+    let engine = world.engine();
+    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+    done(&engine, &context_id()).await;
+    let manifests = Prefix::below(&Path::new("manifests").unwrap());
+    for entry in world.store.list_all(&manifests).await.unwrap() {
+        world.store.write_one(Write::Delete { path: entry.path, version: entry.version }).await.unwrap();
+    }
+    engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
+    done(&engine, &context_id()).await;
+    assert_eq!(world.owned(1), Vec::<String>::new());
 }

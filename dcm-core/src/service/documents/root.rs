@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::app_context::Generation;
 use crate::logical_cloud::{Level, LogicalCloudUid, MetadataDraft};
 use crate::name::Namespace;
+use crate::port::synchronizer::Removal;
 use crate::service::caller::Change;
 
 use super::{DocumentId, Schema};
@@ -49,6 +50,10 @@ pub(in crate::service) struct Root {
     /// A snapshot that may have been handed over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub applying: Option<SnapshotReference>,
+    /// Snapshots that may have been handed over before `applying` took their place, the newest last. When `applying`
+    /// is refused, the last of them is what may be on clusters.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replaced: Vec<SnapshotReference>,
     /// The snapshot that was handed over last, and is wanted on clusters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub applied: Option<AppliedReference>,
@@ -58,6 +63,9 @@ pub(in crate::service) struct Root {
     /// Who wanted it off its clusters, since it was applied last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terminated: Option<Change>,
+    /// How it is to be taken off them.
+    #[serde(default)]
+    pub removal: Removal,
 }
 
 /// Names a snapshot.
@@ -84,6 +92,9 @@ pub(in crate::service) struct AppliedReference {
     pub updates: bool,
 }
 
+/// How many unfinished applies are remembered: the oldest are the least likely to be on clusters.
+const REPLACED_MAX: usize = 16;
+
 impl Root {
     /// The newest snapshot that is, or may be, wanted on clusters.
     pub(in crate::service) fn newest(&self) -> Option<&SnapshotReference> {
@@ -95,10 +106,33 @@ impl Root {
         self.applied.as_ref().map(|applied| &applied.snapshot)
     }
 
+    /// Lets a snapshot be applied; the one that was to be until now may have been handed over.
+    pub(in crate::service) fn begin(&mut self, snapshot: SnapshotReference) {
+        self.replaced.extend(self.applying.replace(snapshot));
+        let oldest = self.replaced.len().saturating_sub(REPLACED_MAX);
+        self.replaced.drain(..oldest);
+    }
+
+    /// Takes back that a snapshot is being applied: what it took the place of is so again. False when it is not.
+    pub(in crate::service) fn give_up(&mut self, id: &DocumentId) -> bool {
+        if self.applying.as_ref().is_some_and(|applying| applying.id == *id) {
+            self.applying = self.replaced.pop();
+        } else if let Some(index) = self.replaced.iter().position(|replaced| replaced.id == *id) {
+            self.replaced.remove(index);
+        } else {
+            return false;
+        }
+        self.incarnation -= u64::from(self.newest().is_none());
+        true
+    }
+
+    /// All snapshots that are, or may be, on clusters.
+    pub(in crate::service) fn used_snapshots(&self) -> impl Iterator<Item = &SnapshotReference> {
+        self.applying.iter().chain(&self.replaced).chain(self.applied_snapshot())
+    }
+
     /// Lists of parts that are in use.
     pub(in crate::service) fn used_contents(&self) -> impl Iterator<Item = &DocumentId> {
-        let snapshots =
-            self.applying.iter().chain(self.applied_snapshot()).map(|snapshot| &snapshot.contents);
-        std::iter::once(&self.contents).chain(snapshots)
+        std::iter::once(&self.contents).chain(self.used_snapshots().map(|snapshot| &snapshot.contents))
     }
 }

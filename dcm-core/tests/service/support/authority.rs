@@ -2,9 +2,10 @@
 
 use std::sync::LazyLock;
 
+use dcm_core::secret::Secret;
 use rcgen::{
-    BasicConstraints, CertificateParams, CertificateSigningRequestParams, ExtendedKeyUsagePurpose, IsCa,
-    Issuer, KeyPair, date_time_ymd,
+    BasicConstraints, CertificateParams, CertificateSigningRequestParams, DistinguishedName, DnType,
+    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, date_time_ymd,
 };
 
 static AUTHORITY: LazyLock<(Issuer<'static, KeyPair>, String)> = LazyLock::new(|| {
@@ -18,6 +19,15 @@ static AUTHORITY: LazyLock<(Issuer<'static, KeyPair>, String)> = LazyLock::new(|
 /// The authority's own certificate.
 pub(crate) fn certificate() -> &'static str {
     &AUTHORITY.1
+}
+
+/// A request of a key for whomever.
+pub(crate) fn request_of(key: &Secret, common_name: &str) -> String {
+    let key = KeyPair::from_pem(key.expose()).unwrap();
+    let mut parameters = CertificateParams::default();
+    parameters.distinguished_name = DistinguishedName::new();
+    parameters.distinguished_name.push(DnType::CommonName, common_name);
+    parameters.serialize_request(&key).unwrap().pem().unwrap()
 }
 
 /// Signs a request for the year 2026, whatever was asked for.

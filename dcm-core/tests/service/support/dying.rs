@@ -1,7 +1,7 @@
 //! A store whose process dies: after a failed write every call fails, until the process is started again.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use dcm_core::port::store::{
@@ -9,23 +9,55 @@ use dcm_core::port::store::{
 };
 use dcm_store::MemoryStore;
 use dcm_store::memory::{Fault, MadeToFail};
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 
 pub(crate) struct Dying {
     inner: Arc<MemoryStore>,
     dead: AtomicBool,
     faults: AtomicUsize,
     dies: AtomicBool,
+    /// The path whose reads are counted, how many more of them go well, and what happens then.
+    before_read: Mutex<Option<(Path, usize, Hook)>>,
 }
+
+type Hook = BoxFuture<'static, Result<(), Error>>;
 
 impl Dying {
     pub(crate) fn new(inner: Arc<MemoryStore>) -> Self {
-        Self { inner, dead: AtomicBool::new(false), faults: AtomicUsize::new(0), dies: AtomicBool::new(true) }
+        Self {
+            inner,
+            dead: AtomicBool::new(false),
+            faults: AtomicUsize::new(0),
+            dies: AtomicBool::new(true),
+            before_read: Mutex::new(None),
+        }
     }
 
     /// Lets the write after this many fail, and the process die of it or not.
     pub(crate) fn fail_after(&self, writes: usize, fault: Fault, dies: bool) {
         self.dies.store(dies, Ordering::SeqCst);
         self.inner.fail_after(writes, fault);
+    }
+
+    /// Runs something before one read of a document, after so many others of it; the read may fail of it.
+    pub(crate) fn before_read(
+        &self,
+        path: &str,
+        reads: usize,
+        hook: impl Future<Output = Result<(), Error>> + Send + 'static,
+    ) {
+        *self.before_read.lock().unwrap() = Some((Path::new(path).unwrap(), reads, hook.boxed()));
+    }
+
+    fn due(&self, path: &Path) -> Option<Hook> {
+        let mut before = self.before_read.lock().unwrap();
+        let (_, reads, _) = before.as_mut().filter(|(watched, ..)| watched == path)?;
+        match reads.checked_sub(1) {
+            Some(left) => *reads = left,
+            None => return before.take().map(|(.., hook)| hook),
+        }
+        None
     }
 
     pub(crate) fn start_again(&self) {
@@ -43,7 +75,7 @@ impl Dying {
     }
 }
 
-fn unavailable() -> Error {
+pub(crate) fn unavailable() -> Error {
     Error::Unavailable { source: Arc::new(MadeToFail) }
 }
 
@@ -55,6 +87,9 @@ impl Store for Dying {
 
     async fn get(&self, path: &Path) -> Result<Option<Entry>, Error> {
         self.alive().await?;
+        if let Some(hook) = self.due(path) {
+            hook.await?;
+        }
         self.inner.get(path).await
     }
 

@@ -28,9 +28,10 @@ struct State {
     contexts: BTreeMap<ContextId, Held>,
     claims: BTreeMap<(ClusterId, Arc<str>), ContextId>,
     calls: Vec<String>,
+    reads: Vec<&'static str>,
     /// What was asked for, ever: one request is never asked for in two ways.
     asked: BTreeMap<(ContextId, Arc<str>), Request>,
-    before_apply: Option<Hook>,
+    before: BTreeMap<&'static str, Hook>,
     fails: Option<Error>,
 }
 
@@ -43,6 +44,8 @@ pub(crate) struct Held {
     pub(crate) paused: bool,
     pub(crate) removal: Removal,
     done: BTreeSet<ClusterId>,
+    /// Clusters that are named no more, and not cleared yet.
+    leaving: BTreeSet<ClusterId>,
     causes: BTreeMap<ClusterId, Cause>,
     results: Results,
 }
@@ -61,6 +64,17 @@ impl Engine {
         std::mem::take(&mut self.state().calls)
     }
 
+    /// What was read since the last time.
+    pub(crate) fn reads(&self) -> Vec<&'static str> {
+        std::mem::take(&mut self.state().reads)
+    }
+
+    fn read(&self, what: &'static str) -> MutexGuard<'_, State> {
+        let mut state = self.state();
+        state.reads.push(what);
+        state
+    }
+
     pub(crate) fn held(&self) -> BTreeMap<ContextId, Held> {
         self.state().contexts.clone()
     }
@@ -74,7 +88,23 @@ impl Engine {
 
     /// Runs something before the next apply arrives.
     pub(crate) fn before_apply(&self, hook: impl Future<Output = ()> + Send + 'static) {
-        self.state().before_apply = Some(Box::new(move || hook.boxed()));
+        self.before("apply", hook);
+    }
+
+    /// Runs something before the next removal arrives.
+    pub(crate) fn before_remove(&self, hook: impl Future<Output = ()> + Send + 'static) {
+        self.before("remove", hook);
+    }
+
+    fn before(&self, call: &'static str, hook: impl Future<Output = ()> + Send + 'static) {
+        self.state().before.insert(call, Box::new(move || hook.boxed()));
+    }
+
+    async fn arrive(&self, call: &str) {
+        let hook = self.state().before.remove(call);
+        if let Some(hook) = hook {
+            hook().await;
+        }
     }
 
     /// Lets the next changing call fail.
@@ -89,6 +119,7 @@ impl Engine {
             for cluster in clusters {
                 held.finish(&cluster);
             }
+            held.leaving.clear();
         }
         self.changed.send_replace(());
     }
@@ -104,8 +135,13 @@ impl Engine {
     /// A cluster can't go on.
     pub(crate) fn hinder(&self, cluster: &ClusterId, reason: Reason, message: &str) {
         let next_try = (!reason.needs_somebody()).then(now);
+        self.blame(cluster, &Cause { reason, message: message.into(), object: None, next_try });
+    }
+
+    /// A cluster can't go on, for a cause that may be about one object.
+    pub(crate) fn blame(&self, cluster: &ClusterId, cause: &Cause) {
         for held in self.state().contexts.values_mut() {
-            let cause = Cause { reason, message: message.into(), object: None, next_try };
+            let cause = cause.clone();
             held.causes.insert(cluster.clone(), cause);
             held.done.remove(cluster);
         }
@@ -159,6 +195,10 @@ impl Held {
         }
     }
 
+    fn wanted_requests(&self, cluster: &ClusterId) -> Vec<(Arc<str>, Request)> {
+        if self.leaving.contains(cluster) { Vec::new() } else { self.requests(cluster) }
+    }
+
     pub(crate) fn requests(&self, cluster: &ClusterId) -> Vec<(Arc<str>, Request)> {
         let steps = self.context.placements[cluster].steps().iter();
         steps
@@ -186,7 +226,7 @@ impl Held {
 
     fn status(&self) -> ContextStatus {
         let lanes: BTreeMap<ClusterId, LaneStatus> =
-            self.context.placements.keys().map(|cluster| (cluster.clone(), self.lane(cluster))).collect();
+            self.named().map(|cluster| (cluster.clone(), self.lane(cluster))).collect();
         let open: Vec<&ClusterId> = lanes.keys().filter(|cluster| !self.done.contains(*cluster)).collect();
         let needs = |cluster: &&ClusterId| {
             self.causes.get(*cluster).is_some_and(|cause| cause.reason.needs_somebody())
@@ -208,9 +248,14 @@ impl Held {
         }
     }
 
+    fn named(&self) -> impl Iterator<Item = &ClusterId> {
+        self.context.placements.keys().chain(&self.leaving)
+    }
+
     fn lane(&self, cluster: &ClusterId) -> LaneStatus {
         let done = self.done.contains(cluster);
-        let state = match (self.intent, done) {
+        let intent = if self.leaving.contains(cluster) { Intent::Absent } else { self.intent };
+        let state = match (intent, done) {
             (Intent::Present, true) => LaneState::Done,
             (Intent::Present, false) => LaneState::Pending,
             (Intent::Absent, true) => LaneState::Removed,
@@ -228,7 +273,7 @@ impl Held {
             since: now(),
             cause: self.causes.get(cluster).cloned(),
             objects: Vec::new(),
-            requests: self.requests(cluster).into_iter().map(request).collect(),
+            requests: self.wanted_requests(cluster).into_iter().map(request).collect(),
         }
     }
 }
@@ -270,10 +315,7 @@ impl State {
 #[async_trait]
 impl Synchronizer for Engine {
     async fn apply(&self, context: &AppContext) -> Result<Generation, Error> {
-        let hook = self.state().before_apply.take();
-        if let Some(hook) = hook {
-            hook().await;
-        }
+        self.arrive("apply").await;
         let mut state = self.call("apply")?;
         state.claim(context)?;
         state.remember(context);
@@ -284,8 +326,11 @@ impl Synchronizer for Engine {
         }
         let results = current.map(|held| held.results.clone()).unwrap_or_default();
         let generation = current.map_or(Generation(1), |held| held.generation.next());
+        let before = current.into_iter().flat_map(Held::named).cloned();
+        let leaving = before.filter(|cluster| !context.placements.contains_key(cluster)).collect();
         let held = Held {
             context: context.clone(),
+            leaving,
             generation,
             intent: Intent::Present,
             paused: false,
@@ -301,6 +346,7 @@ impl Synchronizer for Engine {
     }
 
     async fn remove(&self, id: &ContextId, removal: Removal) -> Result<Generation, Error> {
+        self.arrive("remove").await;
         self.with("remove", id, |held| {
             if held.intent != Intent::Absent || held.removal != removal {
                 held.intent = Intent::Absent;
@@ -338,11 +384,22 @@ impl Synchronizer for Engine {
     }
 
     async fn status(&self, id: &ContextId) -> Result<Option<ContextStatus>, Error> {
-        Ok(self.state().contexts.get(id).map(Held::status))
+        Ok(self.read("status").contexts.get(id).map(Held::status))
     }
 
     async fn results(&self, id: &ContextId) -> Result<Results, Error> {
-        Ok(self.state().contexts.get(id).map(|held| held.results.clone()).unwrap_or_default())
+        Ok(self.read("results").contexts.get(id).map(|held| held.results.clone()).unwrap_or_default())
+    }
+
+    async fn result(
+        &self,
+        id: &ContextId,
+        cluster: &ClusterId,
+        request: &str,
+    ) -> Result<Option<Issued>, Error> {
+        let state = self.read("result");
+        let results = state.contexts.get(id).and_then(|held| held.results.get(cluster));
+        Ok(results.and_then(|results| results.get(request)).cloned())
     }
 
     async fn watch(&self, id: &ContextId) -> Result<StatusStream, Error> {

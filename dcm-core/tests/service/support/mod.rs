@@ -5,7 +5,7 @@ mod dying;
 mod engine;
 mod world;
 
-pub(crate) use authority::sign;
-pub(crate) use dying::Dying;
+pub(crate) use authority::{request_of, sign};
+pub(crate) use dying::{Dying, unavailable};
 pub(crate) use engine::Engine;
 pub(crate) use world::{World, admin_kubeconfig, cluster, draft, name, now, permission, registration, user};

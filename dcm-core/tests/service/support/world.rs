@@ -116,10 +116,20 @@ impl World {
         let clock = Arc::new(FixedClock(AtomicI64::new(now().as_second())));
         let keys = Arc::new(Keys::default());
         let random = Arc::new(Counting { last: AtomicU64::new(1), step: AtomicU64::new(1) });
-        let clouds =
-            LogicalClouds::new(store.clone(), synchronizer, keys.clone(), clock.clone(), random.clone());
+        let clouds = LogicalClouds::new(
+            store.clone(),
+            synchronizer.clone(),
+            keys.clone(),
+            clock.clone(),
+            random.clone(),
+        );
         Self {
-            clusters: RegisteredClusters::new(store.clone(), clock.clone(), Arc::new(|_: &Secret| Ok(()))),
+            clusters: RegisteredClusters::new(
+                store.clone(),
+                synchronizer,
+                clock.clone(),
+                Arc::new(|_: &Secret| Ok(())),
+            ),
             projects: Projects::new(store.clone(), clock.clone()),
             caller: Caller::new("tester").because("to see").with_request_id("r-1"),
             project: name("retail"),

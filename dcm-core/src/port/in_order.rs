@@ -1,0 +1,81 @@
+//! Writing many documents in order, on stores with and without atomic batches.
+//!
+//! What a change writes may be more than one batch holds, and some of it may be there already. Whoever writes decides
+//! about each write that conflicts; the order stays.
+
+use std::collections::VecDeque;
+
+use super::store::{BATCH_WRITES_MAX, DOCUMENT_BYTES_MAX, Error, Store, Version, Write};
+
+/// Writes that are applied in order, in as few batches as the limits allow.
+#[derive(Debug)]
+pub struct InOrder {
+    writes: VecDeque<Write>,
+}
+
+/// A write that found its document otherwise than it expected. It did not happen, nor did those after it; of those
+/// before it some may be still to come.
+#[derive(Debug)]
+pub struct Conflict {
+    /// The write, taken out of the others.
+    pub write: Write,
+    /// The version that the document has; none when there is no such document.
+    pub found: Option<Version>,
+    place: usize,
+}
+
+impl Conflict {
+    /// The error that it is, for whoever can't go on.
+    #[must_use]
+    pub fn into_error(self) -> Error {
+        Error::Conflict { path: self.write.path().clone(), found: self.found }
+    }
+}
+
+impl InOrder {
+    /// These writes, none of them applied yet. No two are of one path.
+    #[must_use]
+    pub fn new(writes: Vec<Write>) -> Self {
+        Self { writes: writes.into() }
+    }
+
+    /// Writes until all is written, which is none, or a write conflicts. Going on then leaves that one out.
+    ///
+    /// # Errors
+    /// [`Error`]; conflicts are none.
+    pub async fn go_on(&mut self, store: &dyn Store) -> Result<Option<Conflict>, Error> {
+        while !self.writes.is_empty() {
+            let writes = self.writes.make_contiguous();
+            let end = batch_end(writes);
+            let Err(failed) = store.write(&writes[..end]).await else {
+                self.writes.drain(..end);
+                continue;
+            };
+            self.writes.drain(..failed.applied);
+            let Error::Conflict { path, found } = failed.source else { return Err(failed.source) };
+            let place = self.writes.iter().position(|write| *write.path() == path);
+            let taken = place.and_then(|place| Some((place, self.writes.remove(place)?)));
+            let Some((place, write)) = taken else { return Err(Error::Conflict { path, found }) };
+            return Ok(Some(Conflict { write, found, place }));
+        }
+        Ok(None)
+    }
+
+    /// Puts another write in the place of the one that conflicted last.
+    pub fn instead(&mut self, conflict: &Conflict, write: Write) {
+        self.writes.insert(conflict.place.min(self.writes.len()), write);
+    }
+}
+
+/// How many of the writes fit one batch; at least one. etcd limits the size of a whole batch like that of a document.
+fn batch_end(writes: &[Write]) -> usize {
+    let mut bytes = 0;
+    let fits = writes.iter().take(BATCH_WRITES_MAX).take_while(|write| {
+        bytes += match write {
+            Write::Create { document, .. } | Write::Update { document, .. } => document.as_str().len(),
+            Write::Delete { .. } => 0,
+        };
+        bytes <= DOCUMENT_BYTES_MAX
+    });
+    fits.count().max(1)
+}

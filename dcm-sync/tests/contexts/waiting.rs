@@ -1,0 +1,85 @@
+//! Waiting for the work on a context.
+
+use dcm_core::name::ClusterId;
+use dcm_core::port::store::{Document, Path, StoreExt as _, Write};
+use dcm_core::port::synchronizer::{Error, Removal, Synchronizer as _};
+use dcm_core::status::Progress;
+use serde_json::json;
+
+use crate::support::{World, cluster, context, id};
+
+/// Does a worker's part: says that a lane is done.
+async fn finish(world: &World, cluster: &ClusterId, untidy: bool) {
+    let root = world.records().await["contexts/lc-1/root"].clone();
+    let bundle = root["placements"].as_object().unwrap().keys().next().unwrap().clone();
+    let lane = json!({"schema": 1, "state": "done", "bundle": bundle, "generation": root["generation"],
+        "attempt": root["attempt"], "fence": 1, "since": "2026-06-01T00:00:00Z", "untidy": untidy});
+    let path = Path::new(format!("lanes/lc-1/{cluster}")).unwrap();
+    let document = Document::from_value(&lane).unwrap();
+    world.store.write_one(Write::Create { path, document }).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_wait_lists_the_lanes_once_however_often_they_change() {
+    let world = World::new(true);
+    world.contexts.apply(&context(&["a"], 1..=100)).await.unwrap();
+    let (contexts, waited) = (world.contexts.clone(), id());
+    let wait = tokio::spawn(async move { contexts.wait_until_done(&waited).await });
+    let (contexts, waited) = (world.contexts.clone(), id());
+    let tidy = tokio::spawn(async move { contexts.wait_until_tidy(&waited).await });
+    crate::support::later(20).await;
+    world.store.calls();
+    let mut others = 0;
+    for number in 1..=100 {
+        finish(&world, &cluster(number), false).await;
+        crate::support::later(20).await;
+        // Its own: a list and a write.
+        others += world.store.calls() - 2;
+    }
+    assert_eq!(wait.await.unwrap().unwrap().progress, Progress::Done);
+    tidy.await.unwrap().unwrap();
+    assert!(others < 20, "{others} calls for a hundred changes");
+}
+
+#[tokio::test]
+async fn a_wait_goes_on_over_a_lost_watch_and_another_desired_state() {
+    let world = World::new(true);
+    world.contexts.apply(&context(&["a"], 1..=2)).await.unwrap();
+    let (contexts, waited) = (world.contexts.clone(), id());
+    let wait = tokio::spawn(async move { contexts.wait_until_done(&waited).await });
+    crate::support::later(20).await;
+    finish(&world, &cluster(1), false).await;
+    world.store.lose_watches();
+    crate::support::later(20).await;
+    world.contexts.apply(&context(&["b"], 2..=3)).await.unwrap();
+    finish(&world, &cluster(3), false).await;
+    crate::support::later(20).await;
+    assert!(!wait.is_finished(), "the second cluster is not done");
+    finish(&world, &cluster(2), false).await;
+    let status = wait.await.unwrap().unwrap();
+    assert_eq!(status.progress, Progress::Done);
+}
+
+#[tokio::test]
+async fn who_waits_for_a_context_that_is_forgotten_is_told() {
+    let world = World::new(true);
+    world.contexts.apply(&context(&["a"], 1..=1)).await.unwrap();
+    finish(&world, &cluster(1), true).await;
+    world.contexts.apply(&context(&["b"], 1..=1)).await.unwrap();
+    let (contexts, waited) = (world.contexts.clone(), id());
+    let wait = tokio::spawn(async move { contexts.wait_until_done(&waited).await });
+    let (contexts, waited) = (world.contexts.clone(), id());
+    let tidy = tokio::spawn(async move { contexts.wait_until_tidy(&waited).await });
+    crate::support::later(20).await;
+    assert!(!wait.is_finished() && !tidy.is_finished());
+    let forgotten = async {
+        world.contexts.remove(&id(), Removal::default()).await.unwrap();
+        world.contexts.forget(&id()).await.unwrap();
+    };
+    forgotten.await;
+    match wait.await.unwrap() {
+        Ok(status) => assert_eq!(status.progress, Progress::Done, "it was removed before it was forgotten"),
+        Err(error) => assert!(matches!(error, Error::NotFound { .. }), "{error}"),
+    }
+    tidy.await.unwrap().unwrap();
+}
