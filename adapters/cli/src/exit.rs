@@ -107,7 +107,8 @@ mod tests {
 
     #[test]
     fn what_a_service_says_has_a_code_of_its_kind() {
-        let missing = Error::NotFound { kind: dcm_core::service::Kind::LogicalCloud, name: "c".into() };
+        let missing =
+            Error::NotFound { kind: dcm_core::service::Kind::LogicalCloud, name: "c".into(), project: None };
         assert_eq!(code_of(&missing.into()), Exit::NotFound);
         let there = Error::AlreadyThere { kind: dcm_core::service::Kind::Cluster, name: "p/c".into() };
         assert_eq!(code_of(&anyhow::Error::new(there).context("while adding")), Exit::Stuck);

@@ -73,12 +73,24 @@ impl Session {
         }
     }
 
-    /// The names of all logical clouds of the session's project, in order. A project that nothing was put into yet has
-    /// none.
-    pub(crate) async fn cloud_names(&self) -> anyhow::Result<Vec<LogicalCloudName>> {
+    /// The names of all projects, in order.
+    pub(crate) async fn project_names(&self) -> anyhow::Result<Vec<ProjectName>> {
         let (mut names, mut after) = (Vec::new(), None);
         loop {
-            let page = match self.deployment.clouds().list(&self.project, after.as_ref(), None).await {
+            let (page, next) = self.deployment.projects().list(after.as_ref(), None).await?;
+            names.extend(page.into_iter().map(|project| project.metadata.name));
+            match next {
+                Some(next) => after = Some(next),
+                None => return Ok(names),
+            }
+        }
+    }
+
+    /// The names of all logical clouds of a project, in order. A project that nothing was put into yet has none.
+    pub(crate) async fn cloud_names(&self, project: &ProjectName) -> anyhow::Result<Vec<LogicalCloudName>> {
+        let (mut names, mut after) = (Vec::new(), None);
+        loop {
+            let page = match self.deployment.clouds().list(project, after.as_ref(), None).await {
                 Err(Error::NotFound { kind: Kind::Project, .. }) => return Ok(names),
                 page => page?,
             };

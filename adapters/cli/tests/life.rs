@@ -87,6 +87,28 @@ fn what_get_writes_apply_reads_and_finds_unchanged() {
 }
 
 #[test]
+fn the_clouds_of_all_projects_are_listed_when_that_is_asked_for() {
+    let user = registered();
+    user.run_with_input(&["apply", "--no-wait", "-f", "-"], DOCUMENT).done();
+    user.run_with_input(
+        &["apply", "--no-wait", "-p", "shop", "-f", "-"],
+        DOCUMENT.replace("name: c,", "name: d,").as_str(),
+    )
+    .done();
+    let first_words = |arguments: &[&str]| -> Vec<String> {
+        let table = user.run(arguments).done();
+        table.lines().map(|line| line.split_whitespace().take(2).collect::<Vec<_>>().join(" ")).collect()
+    };
+    assert_eq!(first_words(&["get"]), ["NAME STATE", "c instantiating"]);
+    for form in ["table", "wide"] {
+        let listed = first_words(&["get", "--all-projects", "-o", form]);
+        assert_eq!(listed, ["PROJECT NAME", "default c", "shop d"]);
+    }
+    let documents = user.run(["get", "-A", "-o", "yaml"]).done();
+    assert!(documents.contains("project: shop") && documents.contains("\n---\n"), "{documents}");
+}
+
+#[test]
 fn a_plan_says_which_clusters_could_not_be_looked_at() {
     let user = registered();
     let ran = user.run_with_input(&["plan", "-f", "-"], DOCUMENT);

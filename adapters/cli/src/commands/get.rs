@@ -2,7 +2,7 @@
 
 use dcm_core::document;
 use dcm_core::logical_cloud::LogicalCloud;
-use dcm_core::name::LogicalCloudName;
+use dcm_core::name::{LogicalCloudName, ProjectName};
 use dcm_core::service::CloudStatus;
 
 use super::report;
@@ -17,39 +17,52 @@ pub(crate) struct Arguments {
     /// The logical cloud. Default: all of the project.
     #[arg(value_name = "LOGICAL_CLOUD")]
     cloud: Option<LogicalCloudName>,
+    /// The logical clouds of all projects.
+    #[arg(short = 'A', long, conflicts_with = "cloud")]
+    all_projects: bool,
 }
+
+/// A logical cloud, and whose it is.
+type Name = (ProjectName, LogicalCloudName);
 
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
-    let names = match &arguments.cloud {
-        Some(name) => vec![name.clone()],
-        None => session.cloud_names().await?,
-    };
+    let names = names(&session, arguments).await?;
     match session.format.for_programs() {
-        None => print_table(&session, &names).await?,
+        None => print_table(&session, &names, arguments.all_projects).await?,
         Some(notation) => print_documents(&session, &names, notation, arguments.cloud.is_some()).await?,
     }
     Ok(Exit::Done)
 }
 
-async fn print_table(session: &Session, names: &[LogicalCloudName]) -> anyhow::Result<()> {
-    let clouds = session.deployment.clouds();
-    let mut rows = Vec::with_capacity(names.len());
-    for name in names {
-        let status = clouds.status(&session.project, name).await?;
-        let cloud = clouds.get(&session.project, name).await?.cloud;
-        rows.push((columns(session, &status), more_columns(&status, &cloud)));
+async fn names(session: &Session, arguments: &Arguments) -> anyhow::Result<Vec<Name>> {
+    if let Some(name) = &arguments.cloud {
+        return Ok(vec![(session.project.clone(), name.clone())]);
     }
-    let [name, state, clusters, namespace, changed] = HEAD;
-    let table = if session.format == Format::Wide {
-        let [level, users, edit, by, uid] = MORE_HEAD;
-        let head =
-            [name, state, clusters, namespace, changed, level, users, edit, by, uid].map(str::to_owned);
-        output::table(head, rows.into_iter().map(|(first, more)| first.into_iter().chain(more)))
-    } else {
-        output::columns(HEAD, rows.into_iter().map(|(first, _)| first))
-    };
-    output::print(&table)
+    let projects =
+        if arguments.all_projects { session.project_names().await? } else { vec![session.project.clone()] };
+    let mut names = Vec::new();
+    for project in projects {
+        let clouds = session.cloud_names(&project).await?;
+        names.extend(clouds.into_iter().map(|name| (project.clone(), name)));
+    }
+    Ok(names)
+}
+
+async fn print_table(session: &Session, names: &[Name], with_project: bool) -> anyhow::Result<()> {
+    let clouds = session.deployment.clouds();
+    let is_wide = session.format == Format::Wide;
+    let mut rows = Vec::with_capacity(names.len());
+    for (project, name) in names {
+        let status = clouds.status(project, name).await?;
+        let cloud = clouds.get(project, name).await?.cloud;
+        let own = with_project.then(|| project.to_string()).into_iter().chain(columns(session, &status));
+        let more = is_wide.then(|| more_columns(&status, &cloud)).into_iter().flatten();
+        rows.push(own.chain(more));
+    }
+    let more = if is_wide { &MORE_HEAD[..] } else { &[] };
+    let head = with_project.then_some("PROJECT").into_iter().chain(HEAD).chain(more.iter().copied());
+    output::print(&output::table(head.map(str::to_owned), rows))
 }
 
 const HEAD: [&str; 5] = ["NAME", "STATE", "CLUSTERS DONE", "NAMESPACE", "CHANGED"];
@@ -82,13 +95,13 @@ fn more_columns(status: &CloudStatus, cloud: &LogicalCloud) -> [String; 5] {
 /// reads them.
 async fn print_documents(
     session: &Session,
-    names: &[LogicalCloudName],
+    names: &[Name],
     notation: Notation,
     only_one: bool,
 ) -> anyhow::Result<()> {
     let mut texts = Vec::with_capacity(names.len());
-    for name in names {
-        let cloud = session.deployment.clouds().get(&session.project, name).await?.cloud;
+    for (project, name) in names {
+        let cloud = session.deployment.clouds().get(project, name).await?.cloud;
         let text = match notation {
             Notation::Json => document::to_json(&cloud)?,
             Notation::Yaml => document::to_yaml(&cloud)?,

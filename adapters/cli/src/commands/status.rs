@@ -62,7 +62,7 @@ async fn watch(session: &Session, arguments: &Arguments) -> anyhow::Result<Exit>
 async fn read(session: &Session, arguments: &Arguments) -> anyhow::Result<Vec<CloudStatus>> {
     let names = match &arguments.cloud {
         Some(name) => vec![name.clone()],
-        None => session.cloud_names().await?,
+        None => session.cloud_names(&session.project).await?,
     };
     let mut statuses = Vec::with_capacity(names.len());
     for name in &names {
