@@ -35,11 +35,8 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
 
 /// Stores all documents, and applies them. All are checked before the first is stored.
 pub(crate) async fn hand_over(session: &Session, documents: Vec<Document>) -> anyhow::Result<Vec<Worked>> {
+    check(session, &documents).await?;
     let clouds = session.deployment.clouds();
-    for Document { project, draft, .. } in &documents {
-        let checked = clouds.check(project, draft.clone()).await;
-        checked.with_context(|| format!("logical cloud {}", draft.metadata.name))?;
-    }
     let mut worked = Vec::with_capacity(documents.len());
     for Document { project, draft, .. } in documents {
         ensure_project(session, &project).await?;
@@ -57,6 +54,15 @@ pub(crate) async fn hand_over(session: &Session, documents: Vec<Document>) -> an
         }
     }
     Ok(worked)
+}
+
+/// Checks documents against what is registered and stored. Asks no cluster.
+pub(super) async fn check(session: &Session, documents: &[Document]) -> anyhow::Result<()> {
+    for Document { project, draft, .. } in documents {
+        let checked = session.deployment.clouds().check(project, draft.clone()).await;
+        checked.with_context(|| format!("logical cloud {}", draft.metadata.name))?;
+    }
+    Ok(())
 }
 
 /// Makes the project when there is none of the name; one that is there stays as it is.

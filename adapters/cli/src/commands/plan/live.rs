@@ -17,6 +17,7 @@ use serde::Serialize;
 
 use super::{Rendered, rendered};
 use crate::arguments::Global;
+use crate::commands::apply;
 use crate::exit::Exit;
 use crate::output;
 use crate::session::Session;
@@ -50,6 +51,8 @@ struct ShownStep {
 
 pub(super) async fn run(global: &Global, documents: Vec<Document>) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
+    // What an apply would refuse has no plan.
+    apply::check(&session, &documents).await?;
     let mut plans = Vec::with_capacity(documents.len());
     for document in documents {
         plans.push(of_document(&session, document).await?);
