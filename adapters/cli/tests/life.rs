@@ -3,10 +3,10 @@
 
 mod common;
 
-use std::io::{BufRead as _, Read as _};
-use std::process::{Child, Command, Stdio};
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
-use common::{UNREACHABLE, User};
+use common::{UNREACHABLE, User, code_of};
 
 const DOCUMENT: &str = "{apiVersion: dcm.internal/v1, kind: LogicalCloud, metadata: {name: c, description: first}, spec: {clusters: [{provider: p, cluster: c}]}}";
 
@@ -42,7 +42,7 @@ fn an_interrupt_ends_the_waiting_with_code_130_and_what_was_accepted_stays() {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    let mut said = std::io::BufReader::new(child.stderr.take().unwrap());
+    let mut said = BufReader::new(child.stderr.take().unwrap());
     let mut text = String::new();
     while !text.contains("p/c: ") {
         assert_ne!(said.read_line(&mut text).unwrap(), 0, "{text}");
@@ -117,6 +117,30 @@ fn a_plan_says_which_clusters_could_not_be_looked_at() {
         "{ran:?}"
     );
     assert_eq!(user.run(["get"]).done().lines().count(), 1);
+}
+
+/// `dcm status --watch` on standard output, once it has shown something.
+fn watched(user: &User, more: &[&str]) -> (Child, BufReader<ChildStdout>, String) {
+    let mut command = user.command();
+    command.args(["status", "--watch"]).args(more).stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut shown = BufReader::new(child.stdout.take().unwrap());
+    let mut text = String::new();
+    shown.read_line(&mut text).unwrap();
+    (child, shown, text)
+}
+
+#[test]
+fn a_watched_status_ends_well_when_nobody_reads_it_any_more() {
+    let user = registered();
+    user.run_with_input(&["apply", "--no-wait", "-f", "-"], DOCUMENT).done();
+    for (form, change) in [("table", "stop"), ("json", "resume"), ("yaml", "stop")] {
+        let (mut child, shown, _) = watched(&user, &["-o", form]);
+        drop(shown);
+        let more: &[&str] = if change == "resume" { &["--no-wait"] } else { &[] };
+        user.run([&[change, "c"], more].concat()).done();
+        assert_eq!(code_of(&mut child), Some(0), "{form}");
+    }
 }
 
 #[test]

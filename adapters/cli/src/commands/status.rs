@@ -1,6 +1,6 @@
 //! `dcm status`: how far logical clouds are.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use dcm_core::name::LogicalCloudName;
@@ -9,7 +9,7 @@ use dcm_core::service::CloudStatus;
 use crate::arguments::Global;
 use crate::exit::Exit;
 use crate::lane_tree::Detail;
-use crate::output::{self, Format, Notation};
+use crate::output::{self, Format, Notation, Reader};
 use crate::session::Session;
 use crate::{status_tree, work};
 
@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     /// The logical cloud. Default: all of the project.
     #[arg(value_name = "LOGICAL_CLOUD")]
     cloud: Option<LogicalCloudName>,
-    /// Shows it again whenever it changes, until it is interrupted.
+    /// Shows it again whenever it changes, until it is interrupted or nobody reads it any more.
     #[arg(short, long)]
     watch: bool,
 }
@@ -51,8 +51,10 @@ async fn watch(session: &Session, arguments: &Arguments) -> anyhow::Result<Exit>
         // Ages change all the time; on a terminal they are shown, elsewhere only news are.
         if on_terminal || last.as_ref() != Some(&statuses) {
             let text = shown(session, arguments, &statuses)?;
-            output::print(&if on_terminal { format!("{CLEAR}{text}") } else { text })?;
-            std::io::stdout().flush()?;
+            let printed = output::print_on(&if on_terminal { format!("{CLEAR}{text}") } else { text })?;
+            if printed == Reader::Gone {
+                return Ok(Exit::Done);
+            }
         }
         last = Some(statuses);
         tokio::time::sleep(LOOK_INTERVAL).await;

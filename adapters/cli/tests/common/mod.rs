@@ -9,7 +9,10 @@ pub(crate) mod somebody;
 use std::ffi::OsStr;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Instant;
+
+use installation::SOON;
 
 /// A kubeconfig of a cluster that is not there, with a token.
 pub(crate) const UNREACHABLE: &str = "
@@ -66,6 +69,22 @@ impl User {
         let file = self.home().join(name);
         std::fs::write(&file, text).unwrap();
         file
+    }
+}
+
+/// The code that a process ends with; it must end by itself.
+#[track_caller]
+pub(crate) fn code_of(child: &mut Child) -> Option<i32> {
+    let started = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code();
+        }
+        if started.elapsed() > SOON {
+            child.kill().unwrap();
+            panic!("it goes on and on");
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
     }
 }
 
