@@ -56,6 +56,9 @@ impl Notation {
     }
 }
 
+/// Stands between two documents of a stream of YAML.
+pub(crate) const NEXT_DOCUMENT: &str = "---\n";
+
 /// Whoever reads standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reader {

@@ -51,8 +51,12 @@ async fn watch(session: &Session, arguments: &Arguments) -> anyhow::Result<Exit>
         // Ages change all the time; on a terminal they are shown, elsewhere only news are.
         if on_terminal || last.as_ref() != Some(&statuses) {
             let text = shown(session, arguments, &statuses)?;
-            let printed = output::print_on(&if on_terminal { format!("{CLEAR}{text}") } else { text })?;
-            if printed == Reader::Gone {
+            let before = match session.format.for_programs() {
+                None if on_terminal => CLEAR,
+                Some(Notation::Yaml) if last.is_some() => output::NEXT_DOCUMENT,
+                _ => "",
+            };
+            if output::print_on(&format!("{before}{text}"))? == Reader::Gone {
                 return Ok(Exit::Done);
             }
         }

@@ -24,7 +24,7 @@ pub(super) fn run(global: &Global, documents: Vec<Document>) -> anyhow::Result<E
             let manifests = all.iter().flat_map(|one| one.bundle.steps()).filter_map(manifest);
             let texts =
                 manifests.map(|body| Notation::Yaml.write(body)).collect::<anyhow::Result<Vec<_>>>()?;
-            output::print(&texts.join("---\n"))?;
+            output::print(&texts.join(output::NEXT_DOCUMENT))?;
         }
     }
     Ok(Exit::Done)
