@@ -44,6 +44,8 @@ pub(crate) enum End {
     Done,
     /// Something can't go on before somebody changes something.
     Stuck,
+    /// Somebody has paused the work, and nothing else is left.
+    Stopped,
     /// The time is over.
     TimedOut,
     /// A signal came.
@@ -65,7 +67,7 @@ pub(crate) async fn bring_about(
         signal = interrupted() => signal.map(|()| End::Interrupted),
         () = tokio::time::sleep(timeout) => Ok(End::TimedOut),
     };
-    if let Ok(settled @ (End::Done | End::Stuck)) = end {
+    if let Ok(settled @ (End::Done | End::Stuck | End::Stopped)) = end {
         end = tidy_up(session, worked, &mut own).await.map(|()| settled);
     }
     if let Some(engine) = own {
@@ -130,27 +132,27 @@ async fn tidy_up(session: &Session, worked: &[Worked], own: &mut Option<Engine>)
 async fn settle_all(session: &Session, worked: &[Worked], progress: &Mutex<Progress>) -> anyhow::Result<End> {
     let each = worked.iter().map(|one| settle(session, one, progress));
     let ends = futures::future::try_join_all(each).await?;
-    Ok(if ends.contains(&status::Progress::Stuck) { End::Stuck } else { End::Done })
+    let worst = [End::Stuck, End::Stopped].into_iter().find(|end| ends.contains(end));
+    Ok(worst.unwrap_or(End::Done))
 }
 
-/// Follows one cloud until its clusters are done or stuck. One whose apply was cut off before the engine had it, and that
-/// is taken away again, is on none.
-async fn settle(
-    session: &Session,
-    worked: &Worked,
-    progress: &Mutex<Progress>,
-) -> anyhow::Result<status::Progress> {
+/// Follows one cloud until its clusters are done or stuck, or the work on it is paused. One whose apply was cut off
+/// before the engine had it, and that is taken away again, is on none.
+async fn settle(session: &Session, worked: &Worked, progress: &Mutex<Progress>) -> anyhow::Result<End> {
     loop {
         let mut events = match session.deployment.clouds().watch(&worked.project, &worked.cloud).await {
-            Err(Error::NotApplied { .. }) => return Ok(status::Progress::Done),
+            Err(Error::NotApplied { .. }) => return Ok(End::Done),
             events => events?,
         };
         while let Some(event) = events.next().await {
             let event = event?;
             let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
             progress.show(&worked.cloud, &event.context, session.now());
-            if event.context.progress != status::Progress::Working {
-                return Ok(event.context.progress);
+            match event.context.progress {
+                status::Progress::Done => return Ok(End::Done),
+                status::Progress::Stuck => return Ok(End::Stuck),
+                status::Progress::Working if event.context.paused => return Ok(End::Stopped),
+                status::Progress::Working => {}
             }
         }
         tokio::time::sleep(RETRY_WAIT).await;

@@ -32,6 +32,24 @@ fn work_that_is_left_when_the_time_is_over_ends_with_code_4() {
 }
 
 #[test]
+fn a_stop_ends_the_waiting_of_others_with_code_5_and_says_how_it_goes_on() {
+    let user = registered();
+    let file = user.write("c.yaml", DOCUMENT);
+    let mut command = user.command();
+    command.args(["apply", "-f"]).arg(file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut text = String::new();
+    while !text.contains("p/c: ") {
+        assert_ne!(said.read_line(&mut text).unwrap(), 0, "{text}");
+    }
+    user.run(["stop", "c"]).done();
+    assert_eq!(code_of(&mut child), Some(5));
+    said.read_to_string(&mut text).unwrap();
+    assert!(text.contains("stopped by ann: dcm resume c --project default goes on with it"), "{text}");
+}
+
+#[test]
 fn an_interrupt_ends_the_waiting_with_code_130_and_what_was_accepted_stays() {
     let user = registered();
     let file = user.write("c.yaml", DOCUMENT);
