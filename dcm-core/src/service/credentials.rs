@@ -73,7 +73,7 @@ impl Wanted<'_> {
     }
 
     /// The credential to make; none when the current one is good.
-    fn missing(&self, current: Option<&CredentialDocument>) -> Option<CredentialId> {
+    pub(super) fn missing(&self, current: Option<&CredentialDocument>) -> Option<CredentialId> {
         let Some(current) = current else {
             return Some(CredentialId { epoch: Epoch(FIRST), serial: Serial(FIRST) });
         };

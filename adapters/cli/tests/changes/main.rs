@@ -5,6 +5,7 @@ mod clusters;
 #[path = "../common/mod.rs"]
 mod common;
 mod documents;
+mod plans;
 mod users;
 
 use common::installation::{CLUSTERS, kubectl};

@@ -69,7 +69,11 @@ async fn of_document(session: &Session, document: Document) -> anyhow::Result<Cl
         Err(Error::NotFound { .. }) => None,
         Err(error) => return Err(error.into()),
     };
-    let Rendered { cloud, bundle } = rendered(document, status.as_ref())?;
+    let foreseen = session.deployment.clouds().foresee(&document.project, document.draft.clone()).await?;
+    if foreseen.is_none() {
+        output::note(format_args!("{name}: not stored yet: names that carry its UID are those of UID 0"));
+    }
+    let Rendered { cloud, bundle } = rendered(document, foreseen.as_ref())?;
     let clusters = clusters(session, &cloud).await?;
     let mut lanes: BTreeMap<ClusterId, Option<&LaneStatus>> =
         clusters.iter().map(|cluster| (cluster.clone(), None)).collect();

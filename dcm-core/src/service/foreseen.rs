@@ -1,0 +1,53 @@
+//! Which credentials an apply would take, without making any.
+
+use std::collections::BTreeMap;
+
+use crate::logical_cloud::{Draft, Epoch, LogicalCloud, LogicalCloudUid, Serial};
+use crate::name::{LogicalCloudName, ProjectName, UserName};
+
+use super::credentials::{self, Wanted};
+use super::error::Error;
+use super::load;
+use super::logical_clouds::LogicalClouds;
+use super::requests::users_since;
+
+/// What makes the names on clusters, as an apply would have it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Foreseen {
+    /// What tells the logical cloud from another one of its name.
+    pub uid: LogicalCloudUid,
+    /// The credential of each user.
+    pub credentials: BTreeMap<UserName, (Epoch, Serial)>,
+}
+
+impl LogicalClouds {
+    /// What [`LogicalClouds::put`] and then [`LogicalClouds::apply`] would take for this draft, unless something is
+    /// changed meanwhile. Nothing is written, and no key is made. None while there is no such cloud: its UID is drawn
+    /// when it is put.
+    ///
+    /// # Errors
+    /// [`Error::Refused`]; [`Error::Store`].
+    pub async fn foresee(&self, project: &ProjectName, draft: Draft) -> Result<Option<Foreseen>, Error> {
+        let Ok(name) = LogicalCloudName::new(&draft.metadata.name) else { return Ok(None) };
+        let loaded = match load::load(&*self.documents, project, &name).await {
+            Ok(loaded) => loaded,
+            Err(Error::NotFound { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let (root, place) = (&loaded.root, &loaded.place);
+        let (cloud, _) = LogicalCloud::new(project.clone(), place.uid, draft)?;
+        let incarnation = root.incarnation + u64::from(root.newest().is_none());
+        let since = users_since(&loaded.parts, root)?;
+        let stored = credentials::list(&*self.documents, place).await?;
+        let credentials = cloud.users().iter().filter_map(|user| {
+            let name = &user.metadata.name;
+            // Who is not there yet comes with the next edit.
+            let since = since.get(name).copied().unwrap_or(root.edit + 1);
+            let current = stored.get(name).map(|current| &current.document);
+            let missing = Wanted { user, since, incarnation }.missing(current);
+            let id = missing.or(current.map(|current| current.id))?;
+            Some((name.clone(), (id.epoch, id.serial)))
+        });
+        Ok(Some(Foreseen { uid: place.uid, credentials: credentials.collect() }))
+    }
+}
