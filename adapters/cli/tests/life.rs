@@ -4,16 +4,12 @@
 mod common;
 
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Stdio};
 use std::time::Duration;
 
-use common::{UNREACHABLE, User, code_of};
+use common::{UNREACHABLE, User, code_of, interrupt};
 
 const DOCUMENT: &str = "{apiVersion: dcm.internal/v1, kind: LogicalCloud, metadata: {name: c, description: first}, spec: {clusters: [{provider: p, cluster: c}]}}";
-
-fn interrupt(process: &Child) {
-    assert!(Command::new("kill").args(["-INT", &process.id().to_string()]).status().unwrap().success());
-}
 
 fn registered() -> User {
     let user = User::new();

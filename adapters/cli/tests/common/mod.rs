@@ -72,6 +72,11 @@ impl User {
     }
 }
 
+/// Asks a process to end, as Ctrl-C does.
+pub(crate) fn interrupt(process: &Child) {
+    assert!(Command::new("kill").args(["-INT", &process.id().to_string()]).status().unwrap().success());
+}
+
 /// The code that a process ends with; it must end by itself.
 #[track_caller]
 pub(crate) fn code_of(child: &mut Child) -> Option<i32> {

@@ -63,7 +63,12 @@ impl Figures {
 }
 
 pub(crate) async fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
-    let figures = play(usize::from(arguments.clusters)).await?;
+    let figures = tokio::select! {
+        biased;
+        // Before all else: what plays would take an interrupt for the end of one of its waits, and play on.
+        interrupted = work::interrupted() => return interrupted.map(|()| Exit::Interrupted),
+        played = play(usize::from(arguments.clusters)) => played?,
+    };
     output::print(&figures.line())?;
     Ok(figures.exit())
 }
