@@ -208,6 +208,9 @@ async fn rights_that_are_missing_are_printed_as_a_role_that_mends_it() {
     let ran = user.run(arguments);
     assert!(ran.code == 5 && ran.err.contains("real/least was not registered"), "{ran:?}");
     let (_, role) = ran.out.split_once("---\n").unwrap();
+    let found = user.run([&arguments[..], &["-o", "json"]].concat());
+    let found: serde_json::Value = serde_json::from_str(&found.out).unwrap();
+    assert_eq!((&found["cluster"], &found["isReady"]), (&"real/least".into(), &false.into()));
 
     let role = user.write("role.yaml", role);
     output(cluster.kubectl().args(["apply", "-f", text(&role)]));

@@ -60,7 +60,7 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
     if !arguments.unchecked {
         let looked = look(&session, &registration, &needs).await;
         let findings = looked.with_context(|| format!("{} was not registered", arguments.id))?;
-        output::print(&check::in_words(&arguments.id, &findings)?)?;
+        check::print(&session, &arguments.id, &findings)?;
         if !findings.is_ready() {
             let message = format!("{} was not registered: mend this, or say --unchecked", arguments.id);
             return Err(Ended::new(Exit::Stuck, message).into());
