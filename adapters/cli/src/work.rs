@@ -72,7 +72,12 @@ pub(crate) async fn bring_about(
     }
     if let Some(engine) = own {
         // What is still under way then ends with this process; whoever comes next sees what became of it.
-        let _ = tokio::time::timeout(STOP_TIMEOUT, engine.shutdown()).await;
+        let stopped = tokio::time::timeout(STOP_TIMEOUT, engine.shutdown());
+        tokio::select! {
+            biased;
+            _ = stopped => {}
+            _ = interrupted() => {}
+        }
     }
     end
 }
