@@ -32,6 +32,8 @@ fn a_wrong_command_line_ends_with_code_2() {
         &["apply"],
         &["status", "a b"],
         &["cluster", "add", "no-provider"],
+        &["cluster", "update", "p/c"],
+        &["cluster", "update", "p/c", "--context", "a"],
         &["demo", "--clusters", "0"],
         &["apply", "-f", "x", "--timeout", "soon"],
         &["kubeconfig", "c", "--file", "a", "--merge", "b"],
@@ -83,6 +85,7 @@ fn what_is_not_there_ends_with_code_6() {
         &["kubeconfig", "c"],
         &["subject", "c", "u"],
         &["cluster", "remove", "p/c"],
+        &["cluster", "update", "p/c", "--no-labels"],
         &["cluster", "check", "p/c"],
     ] {
         let said = user.run(arguments).ended_with(6);

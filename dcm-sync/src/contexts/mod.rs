@@ -4,6 +4,7 @@
 //! record change and does the work.
 
 mod claims;
+mod identity;
 mod status;
 mod workers;
 mod writing;

@@ -6,6 +6,7 @@ mod clusters;
 mod common;
 mod documents;
 mod plans;
+mod registered;
 mod users;
 
 use common::installation::{CLUSTERS, kubectl};
