@@ -36,7 +36,7 @@ fn a_wrong_command_line_ends_with_code_2() {
         &["cluster", "update", "p/c", "--context", "a"],
         &["demo", "--clusters", "0"],
         &["apply", "-f", "x", "--timeout", "soon"],
-        &["kubeconfig", "c", "--file", "a", "--merge", "b"],
+        &["kubeconfig", "c", "--file", "a", "--merge=b"],
     ] {
         user.run(arguments).ended_with(2);
     }
@@ -83,6 +83,8 @@ fn what_is_not_there_ends_with_code_6() {
         &["resume", "c"],
         &["delete", "c"],
         &["kubeconfig", "c"],
+        &["kubeconfig", "--merge", "c"],
+        &["kubeconfig", "c", "--merge=b"],
         &["subject", "c", "u"],
         &["cluster", "remove", "p/c"],
         &["cluster", "update", "p/c", "--no-labels"],

@@ -260,7 +260,8 @@ impl Life {
             self.handed_out.push_str(&text);
         }
         let merged = self.witness.outside("merged").to_str().unwrap().to_owned();
-        self.witness.run(&["kubeconfig", "vault", "--user", user, "--merge", &merged]).done();
+        let merge = format!("--merge={merged}");
+        self.witness.run(&["kubeconfig", "vault", "--user", user, &merge]).done();
     }
 
     /// Takes note of what is in the store, also of what is never handed out.
