@@ -32,7 +32,7 @@ Exit codes:
     0  done
     1  something failed: a store, a cluster, a file, a race with somebody else
     2  the command line is wrong
-    3  a document, name or kubeconfig breaks a rule; nothing was changed
+    3  a document or kubeconfig breaks a rule; nothing was changed
     4  the time is over and work is left
     5  stuck: a conflict, a state that does not allow it, a missing right; somebody has to change something
     6  there is no such thing

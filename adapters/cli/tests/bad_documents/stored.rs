@@ -30,7 +30,7 @@ fn good() -> Value {
 }
 
 fn row(name: &'static str, documents: Vec<Value>, refusal: impl Into<String>) -> Row {
-    Row { name, files: vec![documents], refusal: refusal.into() }
+    Row { name, files: vec![documents], refusal: format!("bad-0.json: {}", refusal.into()) }
 }
 
 fn clusters() -> Vec<Row> {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
+use dcm_core::document::Document;
 use dcm_core::logical_cloud::{LogicalCloud, LogicalCloudUid};
 use dcm_core::name::ClusterId;
 use dcm_core::port::cluster::Cluster;
@@ -66,9 +67,11 @@ impl Wanted {
     /// The accesses that are needed for it.
     pub(super) fn needs(&self, global: &Global) -> anyhow::Result<Needs> {
         let mut needs = Needs::of_level(self.level.into());
-        for document in documents::read(&self.documents, &global.project)? {
+        for sourced in documents::read(&self.documents, &global.project)? {
             let uid = LogicalCloudUid::from_random(0);
-            let (cloud, _) = LogicalCloud::new(document.project, uid, document.draft)?;
+            let title = sourced.title();
+            let Document { project, draft, .. } = sourced.document;
+            let (cloud, _) = LogicalCloud::new(project, uid, draft).with_context(|| title)?;
             needs = needs.and(Needs::of_cloud(&cloud));
         }
         Ok(needs)

@@ -5,13 +5,14 @@ mod offline;
 
 use std::path::PathBuf;
 
+use anyhow::Context as _;
 use dcm_core::app_context::Bundle;
 use dcm_core::document::Document;
 use dcm_core::logical_cloud::{Epoch, LogicalCloud, LogicalCloudUid, RequestPem, Serial, User, UserType};
 use dcm_core::render::{self, Credential, Credentials};
 use dcm_core::service::Foreseen;
 
-use super::documents;
+use super::documents::{self, Sourced};
 use crate::arguments::Global;
 use crate::exit::Exit;
 
@@ -40,10 +41,12 @@ struct Rendered {
 }
 
 /// Renders a document: with the identity and the credentials that an apply would take, or as the first of a new one.
-fn rendered(document: Document, foreseen: Option<&Foreseen>) -> anyhow::Result<Rendered> {
+fn rendered(sourced: Sourced, foreseen: Option<&Foreseen>) -> anyhow::Result<Rendered> {
     let uid = foreseen.map_or(LogicalCloudUid::from_random(0), |foreseen| foreseen.uid);
-    let (cloud, _) = LogicalCloud::new(document.project, uid, document.draft)?;
-    let bundle = render::bundle(&cloud, &credentials(&cloud, foreseen)?)?;
+    let title = sourced.title();
+    let Document { project, draft, .. } = sourced.document;
+    let (cloud, _) = LogicalCloud::new(project, uid, draft).with_context(|| title.clone())?;
+    let bundle = render::bundle(&cloud, &credentials(&cloud, foreseen)?).with_context(|| title)?;
     Ok(Rendered { cloud, bundle })
 }
 

@@ -1,16 +1,16 @@
 //! A plan without asking anybody: what would be rendered.
 
 use dcm_core::app_context::{Action, Request, Step};
-use dcm_core::document::Document;
 use dcm_core::logical_cloud::Level;
 use serde_json::{Value, json};
 
 use super::{Rendered, rendered};
 use crate::arguments::Global;
+use crate::commands::documents::Sourced;
 use crate::exit::Exit;
 use crate::output::{self, Notation};
 
-pub(super) fn run(global: &Global, documents: Vec<Document>) -> anyhow::Result<Exit> {
+pub(super) fn run(global: &Global, documents: Vec<Sourced>) -> anyhow::Result<Exit> {
     let all: Vec<Rendered> =
         documents.into_iter().map(|document| rendered(document, None)).collect::<anyhow::Result<_>>()?;
     note_unknown(&all);
