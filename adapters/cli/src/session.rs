@@ -105,10 +105,27 @@ impl Session {
     }
 }
 
+/// What was read of a cloud that nobody named; none when it was deleted after it was listed.
+pub(crate) fn unless_gone<T>(read: Result<T, Error>) -> Result<Option<T>, Error> {
+    match read {
+        Err(Error::NotFound { kind: Kind::LogicalCloud, .. }) => Ok(None),
+        read => read.map(Some),
+    }
+}
+
 /// The user of this process.
 fn caller() -> Caller {
     let user = ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok());
     Caller::new(user.filter(|user| !user.is_empty()).unwrap_or_else(|| "dcm".to_owned()))
+}
+
+/// A session over nothing.
+#[cfg(test)]
+pub(crate) async fn in_memory() -> Session {
+    use clap::Parser as _;
+    let arguments =
+        crate::arguments::Arguments::parse_from(["dcm", "--store", "memory:", "--key-file", "-", "get"]);
+    Session::open(&arguments.global).await.unwrap()
 }
 
 /// A logical cloud of the session's project.

@@ -10,7 +10,7 @@ use crate::arguments::Global;
 use crate::exit::Exit;
 use crate::lane_tree::Detail;
 use crate::output::{self, Format, Notation, Reader};
-use crate::session::Session;
+use crate::session::{Session, unless_gone};
 use crate::{status_tree, work};
 
 /// How often a watched status is looked at: quick enough for eyes, and nothing for a store.
@@ -66,13 +66,18 @@ async fn watch(session: &Session, arguments: &Arguments) -> anyhow::Result<Exit>
 }
 
 async fn read(session: &Session, arguments: &Arguments) -> anyhow::Result<Vec<CloudStatus>> {
-    let names = match &arguments.cloud {
-        Some(name) => vec![name.clone()],
-        None => session.cloud_names(&session.project).await?,
-    };
+    if let Some(name) = &arguments.cloud {
+        return Ok(vec![session.deployment.clouds().status(&session.project, name).await?]);
+    }
+    of_all(session, &session.cloud_names(&session.project).await?).await
+}
+
+/// The statuses of clouds that were listed.
+async fn of_all(session: &Session, names: &[LogicalCloudName]) -> anyhow::Result<Vec<CloudStatus>> {
     let mut statuses = Vec::with_capacity(names.len());
-    for name in &names {
-        statuses.push(session.deployment.clouds().status(&session.project, name).await?);
+    for name in names {
+        let status = session.deployment.clouds().status(&session.project, name).await;
+        statuses.extend(unless_gone(status)?);
     }
     Ok(statuses)
 }
@@ -92,4 +97,20 @@ fn shown(session: &Session, arguments: &Arguments, statuses: &[CloudStatus]) -> 
 
 fn written<T: serde::Serialize + ?Sized>(notation: Notation, value: &T) -> anyhow::Result<String> {
     notation.write(&value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::code_of;
+    use crate::session::in_memory;
+
+    #[tokio::test]
+    async fn a_cloud_that_is_gone_is_missed_only_where_it_was_named() {
+        let session = in_memory().await;
+        let gone = LogicalCloudName::new("gone").unwrap();
+        assert_eq!(of_all(&session, std::slice::from_ref(&gone)).await.unwrap(), []);
+        let named = Arguments { cloud: Some(gone), watch: false };
+        assert_eq!(code_of(&read(&session, &named).await.unwrap_err()), Exit::NotFound);
+    }
 }
