@@ -125,6 +125,20 @@ fn the_clouds_of_all_projects_are_listed_when_that_is_asked_for() {
     assert!(documents.contains("project: shop") && documents.contains("\n---\n"), "{documents}");
 }
 
+#[test]
+fn what_was_accepted_before_another_cloud_failed_is_told() {
+    let user = registered();
+    let second = DOCUMENT.replace("name: c,", "name: d,").replace("spec: {", "spec: {namespace: c, ");
+    let ran = user.run_with_input(&["apply", "-f", "-"], &format!("{DOCUMENT}\n---\n{second}\n"));
+    let said = ran.ended_with(5);
+    let accepted =
+        "c (project default): accepted, and not waited for: it goes on when a worker runs (dcm serve)";
+    assert!(
+        said.contains(accepted) && said.contains("dcm: logical cloud d: namespace c of cluster p/c"),
+        "{said}"
+    );
+}
+
 #[tokio::test]
 async fn a_second_interrupt_ends_a_worker_that_waits_for_a_cluster() {
     let user = User::new();

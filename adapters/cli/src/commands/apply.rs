@@ -48,14 +48,28 @@ pub(crate) async fn hand_over(session: &Session, documents: Vec<Sourced>) -> any
         let context = Identity::of(&cloud).context_id();
         worked.push(Worked { project, cloud: cloud.name().clone(), context });
     }
-    for Worked { project, cloud, .. } in &worked {
-        let applied = clouds.apply(&session.caller, project, cloud).await;
-        let applied = applied.with_context(|| format!("logical cloud {cloud}"))?;
+    for (index, Worked { project, cloud, .. }) in worked.iter().enumerate() {
+        let applied = match clouds.apply(&session.caller, project, cloud).await {
+            Ok(applied) => applied,
+            Err(error) => {
+                note_accepted(session, &worked[..index]).await;
+                return Err(anyhow::Error::new(error).context(format!("logical cloud {cloud}")));
+            }
+        };
         if applied.outcome == service::ApplyOutcome::Unchanged {
             output::note(format_args!("{cloud}: unchanged"));
         }
     }
     Ok(worked)
+}
+
+/// Says what becomes of the clouds that were accepted before another one failed.
+async fn note_accepted(session: &Session, accepted: &[Worked]) {
+    // That failure is what has to be told, whatever else fails meanwhile.
+    let Ok(next) = report::next_worker(session).await else { return };
+    for Worked { project, cloud, .. } in accepted {
+        output::note(format_args!("{cloud} (project {project}): accepted, and not waited for: {next}"));
+    }
 }
 
 /// Checks documents against what is registered and stored. Asks no cluster.

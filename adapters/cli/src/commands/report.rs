@@ -50,7 +50,7 @@ pub(crate) async fn wait(session: &Session, worked: &[Worked], waiting: &Waiting
 }
 
 /// Who goes on with work that is left.
-async fn next_worker(session: &Session) -> anyhow::Result<&'static str> {
+pub(super) async fn next_worker(session: &Session) -> anyhow::Result<&'static str> {
     Ok(if work::is_served(session).await? {
         "the worker of this store goes on with it"
     } else {
