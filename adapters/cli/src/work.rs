@@ -82,13 +82,18 @@ pub(crate) async fn bring_about(
     end
 }
 
-/// Ends with the first signal that asks this process to end.
-pub(crate) async fn interrupted() -> anyhow::Result<()> {
-    let mut terminate = signal(SignalKind::terminate()).context("signals can't be awaited")?;
-    tokio::select! {
-        biased;
-        _ = terminate.recv() => Ok(()),
-        pressed = tokio::signal::ctrl_c() => pressed.context("signals can't be awaited"),
+/// Ends with the first signal from now on that asks this process to end. It listens before it is awaited, so that none
+/// comes too early.
+pub(crate) fn interrupted() -> impl Future<Output = anyhow::Result<()>> {
+    let listen = || Ok((signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?));
+    let listening: std::io::Result<_> = listen();
+    async {
+        let (mut terminate, mut interrupt) = listening.context("signals can't be awaited")?;
+        tokio::select! {
+            biased;
+            _ = terminate.recv() => Ok(()),
+            _ = interrupt.recv() => Ok(()),
+        }
     }
 }
 

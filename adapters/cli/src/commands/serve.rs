@@ -13,25 +13,30 @@ pub(crate) struct Arguments {}
 
 pub(crate) async fn run(global: &Global, _: &Arguments) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
-    output::note("serving; interrupt to stop");
     let (stop, stopped) = oneshot::channel();
     let stopped = async {
         // Also when whoever says it is gone.
         let _ = stopped.await;
     };
+    let interrupted = twice_interrupted(stop);
+    output::note("serving; interrupt to stop");
     tokio::select! {
         biased;
         served = dcm_server::serve(&session.deployment, stopped) => served?,
-        interrupted = twice_interrupted(stop) => return interrupted.map(|()| Exit::Interrupted),
+        interrupted = interrupted => return interrupted.map(|()| Exit::Interrupted),
     }
     Ok(Exit::Done)
 }
 
 /// Says at the first signal that it is to stop, which takes as long as requests to clusters do; ends with the second.
-async fn twice_interrupted(stop: oneshot::Sender<()>) -> anyhow::Result<()> {
-    work::interrupted().await?;
-    output::note("stopping; interrupt again to end at once");
-    // Nobody hears it where nothing is served any more.
-    let _ = stop.send(());
-    work::interrupted().await
+fn twice_interrupted(stop: oneshot::Sender<()>) -> impl Future<Output = anyhow::Result<()>> {
+    let first = work::interrupted();
+    async {
+        first.await?;
+        let again = work::interrupted();
+        output::note("stopping; interrupt again to end at once");
+        // Nobody hears it where nothing is served any more.
+        let _ = stop.send(());
+        again.await
+    }
 }
