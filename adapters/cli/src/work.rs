@@ -157,7 +157,7 @@ async fn settle(session: &Session, worked: &Worked, progress: &Mutex<Progress>) 
         while let Some(event) = events.next().await {
             let event = event?;
             let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
-            progress.show(&worked.cloud, &event.context, session.now());
+            progress.show(worked, &event.context, session.now());
             match event.context.progress {
                 status::Progress::Done => return Ok(End::Done),
                 status::Progress::Stuck => return Ok(End::Stuck),

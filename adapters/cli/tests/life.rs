@@ -48,6 +48,20 @@ fn a_stop_ends_the_waiting_of_others_with_code_5_and_says_how_it_goes_on() {
 }
 
 #[test]
+fn clouds_of_one_name_in_two_projects_are_shown_apart() {
+    let user = registered();
+    let clouds = ["one", "two"].map(|project| {
+        let named = DOCUMENT.replace("name: c,", &format!("name: c, project: {project},"));
+        named.replace("spec: {", &format!("spec: {{namespace: {project}, "))
+    });
+    let ran = user.run_with_input(&["apply", "--timeout", "2s", "-f", "-"], &clouds.join("\n---\n"));
+    for project in ["one", "two"] {
+        let title = format!("{project}/c on p/c: pending\n");
+        assert_eq!(ran.err.matches(&title).count(), 1, "{ran:#?}");
+    }
+}
+
+#[test]
 fn an_interrupt_ends_the_waiting_with_code_130_and_what_was_accepted_stays() {
     let user = registered();
     let file = user.write("c.yaml", DOCUMENT);
