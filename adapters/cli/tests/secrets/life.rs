@@ -105,6 +105,10 @@ impl Life {
         for arguments in [&["plan"][..], &["plan", "-o", "json"], &["plan", "--offline", "-o", "yaml"]] {
             self.witness.run(&[arguments, &["-f", &file]].concat()).done();
         }
+        // Held up before anybody works on it, and gone on with to its end.
+        self.witness.run(&["apply", "--no-wait", "-f", &file]).done();
+        self.witness.run(&["stop", "vault"]).done();
+        self.witness.run(&["resume", "vault"]).done();
         self.witness.run(&["apply", "-f", &file]).done();
         self.hand_out("ann", CLUSTERS);
         self.hand_out("ci", CLUSTERS);
@@ -188,7 +192,7 @@ impl Life {
         self.known.documents(&documents);
     }
 
-    /// Every way to look at it, and to hold it up.
+    /// Every way to look at it.
     pub(crate) fn is_looked_at(&mut self) {
         for form in ["table", "wide", "json", "yaml"] {
             self.witness.run(&["status", "-o", form]).done();
@@ -198,8 +202,6 @@ impl Life {
         let mut watching = self.witness.begin(&["status", "vault", "--watch"]);
         watching.until("Namespace vault");
         self.witness.end(watching, "-INT");
-        self.witness.run(&["stop", "vault"]);
-        self.witness.run(&["resume", "vault"]);
         self.keep_objects("when it was instantiated");
     }
 
