@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use common::User;
+use common::installation::until;
 use dcm_testenv::{Cluster, Environment, Route};
 
 const CLUSTERS: usize = 3;
@@ -223,14 +224,12 @@ async fn rights_that_are_missing_are_printed_as_a_role_that_mends_it() {
     ];
     output(cluster.kubectl().args(bind));
     // The API server's authorizer learns of it a moment later.
-    let mut ran = user.run(arguments);
-    for _ in 0..50 {
-        if ran.code == 0 {
-            break;
-        }
-        ran = user.run(arguments);
-    }
-    assert!(ran.done().contains("rights  complete"));
+    let added = until("the rights that were given", async || {
+        let ran = user.run(arguments);
+        (ran.code == 0).then_some(ran.out)
+    })
+    .await;
+    assert!(added.contains("rights  complete"), "{added}");
 
     let document = "{apiVersion: dcm.internal/v1, kind: LogicalCloud, metadata: {name: least}, spec: {users: [{name: ann}, {name: ci, type: token}], permissions: [{name: all, apiGroups: ['*'], resources: ['*'], verbs: ['*']}], quotas: [{name: q, hard: {limits.cpu: 1}}], clusters: [{provider: real, cluster: least}]}}";
     let applied = user.run_with_input(&["apply", "--timeout", "60s", "-f", "-"], document);
