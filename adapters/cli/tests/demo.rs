@@ -36,7 +36,7 @@ fn an_interrupt_ends_the_whole_demonstration_with_code_130() {
     }
     interrupt(&child);
     shown.read_to_string(&mut text).unwrap();
-    assert_eq!(code_of(&mut child), Some(130), "{text}");
+    assert_eq!(code_of(child), Some(130), "{text}");
     assert!(!text.contains("status\n") && !text.contains("terminate"), "{text}");
 }
 

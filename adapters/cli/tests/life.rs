@@ -42,7 +42,7 @@ fn a_stop_ends_the_waiting_of_others_with_code_5_and_says_how_it_goes_on() {
         assert_ne!(said.read_line(&mut text).unwrap(), 0, "{text}");
     }
     user.run(["stop", "c"]).done();
-    assert_eq!(code_of(&mut child), Some(5));
+    assert_eq!(code_of(child), Some(5));
     said.read_to_string(&mut text).unwrap();
     assert!(text.contains("stopped by ann: dcm resume c --project default goes on with it"), "{text}");
 }
@@ -173,7 +173,7 @@ async fn a_second_interrupt_ends_a_worker_that_waits_for_a_cluster() {
         assert_ne!(said.read_line(&mut text).unwrap(), 0, "{text}");
     }
     interrupt(&child);
-    assert_eq!(code_of(&mut child), Some(130));
+    assert_eq!(code_of(child), Some(130));
 }
 
 #[test]
@@ -203,28 +203,28 @@ fn a_watched_status_ends_well_when_nobody_reads_it_any_more() {
     let user = registered();
     user.run_with_input(&["apply", "--no-wait", "-f", "-"], DOCUMENT).done();
     for (form, change) in [("table", "stop"), ("json", "resume"), ("yaml", "stop")] {
-        let (mut child, shown, _) = watched(&user, &["-o", form]);
+        let (child, shown, _) = watched(&user, &["-o", form]);
         drop(shown);
         let more: &[&str] = if change == "resume" { &["--no-wait"] } else { &[] };
         user.run([&[change, "c"], more].concat()).done();
-        assert_eq!(code_of(&mut child), Some(0), "{form}");
+        assert_eq!(code_of(child), Some(0), "{form}");
     }
 }
 
-#[test]
-fn a_watched_status_is_shown_again_when_it_changes_and_ends_with_an_interrupt() {
+#[tokio::test]
+async fn a_watched_status_is_shown_again_when_it_changes_and_ends_with_an_interrupt() {
     let user = registered();
     user.run_with_input(&["apply", "--no-wait", "-f", "-"], DOCUMENT).done();
-    let (mut child, mut shown, mut text) = watched(&user, &["c", "-o", "yaml"]);
+    let (child, mut shown, mut text) = watched(&user, &["c", "-o", "yaml"]);
     // It looks twice meanwhile, and finds nothing new: that it says nothing then can't be awaited otherwise.
-    std::thread::sleep(Duration::from_millis(2500));
+    tokio::time::sleep(Duration::from_millis(2500)).await;
     user.run(["stop", "c"]).done();
     while !text.contains("stopped:") {
         assert_ne!(shown.read_line(&mut text).unwrap(), 0, "{text}");
     }
     interrupt(&child);
     shown.read_to_string(&mut text).unwrap();
-    assert_eq!(code_of(&mut child), Some(130));
+    assert_eq!(code_of(child), Some(130));
     let documents: Vec<&str> = text.split("---\n").collect();
     assert!(documents.len() > 1 && documents.windows(2).all(|two| two[0] != two[1]), "{text}");
     assert!(documents.iter().all(|document| document.matches("\nuid: ").count() == 1), "{text}");

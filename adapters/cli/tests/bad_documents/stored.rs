@@ -155,7 +155,7 @@ pub(crate) fn names() -> Vec<&'static str> {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_refused_for_what_is_stored_names_its_path_and_changes_nothing() {
     let standing = Standing::new(CLOUD).await;
-    let subject = standing.run(&["subject", CLOUD, "bob", "-o", "json"]).done();
+    let subject = standing.user.run(["subject", CLOUD, "bob", "-o", "json"]).done();
     let subject: Value = serde_json::from_str(&subject).unwrap();
     let part = |name: &str| subject[name].as_str().unwrap();
     let before = standing.before();
@@ -169,7 +169,7 @@ async fn what_is_refused_for_what_is_stored_names_its_path_and_changes_nothing()
         for command in ["plan", "apply"] {
             let arguments: Vec<&str> =
                 [command].into_iter().chain(arguments.iter().map(|one| &**one)).collect();
-            let ran = standing.run(&arguments);
+            let ran = standing.user.run(&arguments);
             let said: Vec<&str> = ran.err.lines().filter_map(|line| line.strip_prefix("dcm: ")).collect();
             assert_eq!((ran.code, &*ran.out, said), (3, "", vec![&*refusal]), "{command}: {name}");
             standing.assert_unchanged(&before, name);

@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use dcm_testenv::{Cluster, Environment, Route};
 use serde_json::{Value, json};
 
+use crate::common::installation::kubectl;
 use crate::known::{self, Known, documents, secrets_of};
 use crate::search::Searcher;
 use crate::side;
@@ -301,11 +302,7 @@ impl Life {
 
 /// A kubeconfig of an administrator who shows a token.
 fn token_kubeconfig(cluster: &Cluster) -> String {
-    let asked = |arguments: &str| {
-        let output = cluster.kubectl().args(arguments.split(' ')).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    };
+    let asked = |question: &str| kubectl(cluster, &question.split(' ').collect::<Vec<_>>());
     asked("create serviceaccount administrator --namespace kube-system");
     asked(
         "create clusterrolebinding administrator --clusterrole=cluster-admin \
