@@ -105,8 +105,11 @@ async fn follow(
     while let Some(event) = events.next().await {
         let event = event?;
         println!("{cloud}: {} on {} clusters", event.state, event.context.lanes.len());
-        if event.context.progress == Progress::Done {
-            return Ok(());
+        match event.context.progress {
+            Progress::Done => return Ok(()),
+            // A controller would tell its tenant what each cluster says: waiting does not help any more.
+            Progress::Stuck => anyhow::bail!("{cloud} can't go on: {:?}", event.context.lanes),
+            Progress::Working => {}
         }
     }
     Err(anyhow::anyhow!("nothing follows any more")).context("the logical cloud was deleted")

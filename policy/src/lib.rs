@@ -3,6 +3,7 @@
 //! The rules themselves are this crate's tests, one file for each kind; the README's code is compiled here too. The
 //! crate is never published, and no other depends on it.
 
+pub mod crates;
 pub mod source;
 mod workspace;
 

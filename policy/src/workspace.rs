@@ -101,7 +101,7 @@ impl fmt::Display for FeatureSet {
 /// When it can't be run, or fails; then with its own words.
 pub fn cargo(arguments: &[&str]) -> io::Result<String> {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    output(Command::new(program).args(arguments))
+    output(Command::new(program).args(arguments).current_dir(root()))
 }
 
 /// The files that git keeps, relative to the root, without those that are deleted in the work tree.
@@ -109,26 +109,28 @@ pub fn cargo(arguments: &[&str]) -> io::Result<String> {
 /// # Errors
 /// When git can't be run or the workspace is in no repository.
 pub fn tracked_files() -> io::Result<Vec<String>> {
-    let list = output(Command::new("git").args(["ls-files", "-z"]))?;
+    let list = output(Command::new("git").args(["ls-files", "-z"]).current_dir(root()))?;
     let files = list.split('\0').filter(|file| !file.is_empty() && root().join(file).is_file());
     Ok(files.map(str::to_owned).collect())
 }
 
-/// Every line that was ever added to a file that git keeps, as far back as this clone goes. Lock files apart.
+/// Every line that was ever added to a file that git keeps in the repository of a folder, as far back as this clone
+/// goes, also by a merge. Lock files apart.
 ///
 /// # Errors
-/// When git can't be run or the workspace is in no repository.
-pub fn history() -> io::Result<String> {
+/// When git can't be run or the folder is in no repository.
+pub fn history(folder: &Path) -> io::Result<String> {
     let mut git = Command::new("git");
-    git.args(["log", "--patch", "--text", "--no-color", "--no-ext-diff", "--unified=0", "--format=", "--"]);
-    git.args([".", ":(exclude,glob)**/Cargo.lock", ":(exclude,glob)**/go.sum"]);
-    let patches = output(&mut git)?;
-    let added = patches.lines().filter_map(|line| line.strip_prefix('+'));
-    Ok(added.collect::<Vec<_>>().join("\n"))
+    git.args(["log", "--patch", "--text", "--no-color", "--no-ext-diff", "--unified=0", "--format="]);
+    // Of a merge, what is in none of the merged: such a line has a sign for each of them.
+    git.args(["-c", "--", ".", ":(exclude,glob)**/Cargo.lock", ":(exclude,glob)**/go.sum"]);
+    let patches = output(git.current_dir(folder))?;
+    let added = patches.lines().filter(|line| line.starts_with('+'));
+    Ok(added.map(|line| line.trim_start_matches('+')).collect::<Vec<_>>().join("\n"))
 }
 
 fn output(command: &mut Command) -> io::Result<String> {
-    let output = command.current_dir(root()).output()?;
+    let output = command.output()?;
     if output.status.success() {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     } else {

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use dcm_policy::crates::{DATABASES, matches};
 use dcm_policy::{FeatureSet, Workspace, cargo};
 
 const RUNTIMES: &[&str] =
@@ -12,23 +13,7 @@ const RUNTIMES: &[&str] =
 const HTTP: &[&str] =
     &["hyper", "hyper-*", "reqwest", "http", "http-body", "h2", "tower-http", "ureq", "isahc"];
 const KUBERNETES_CLIENTS: &[&str] = &["kube", "kube-*"];
-const DATABASES: &[&str] = &[
-    "rusqlite",
-    "libsqlite3-sys",
-    "mongodb",
-    "etcd-client",
-    "tonic",
-    "tonic-*",
-    "sqlx",
-    "sqlx-*",
-    "redis",
-    "postgres",
-    "tokio-postgres",
-    "diesel",
-    "redb",
-    "sled",
-    "heed",
-];
+const GRPC: &[&str] = &["tonic", "tonic-*"];
 /// `sha2` is no part of this list, and the one exception there is: records and marks on objects name their content by
 /// its SHA-256. A digest keeps no secret and checks no identity.
 const CRYPTOGRAPHY: &[&str] = &[
@@ -72,10 +57,6 @@ const CRYPTOGRAPHY: &[&str] = &[
 ];
 const LOGICAL_CLOUDS: &[&str] = &["k8s-openapi", "schemars", "serde-saphyr"];
 
-fn matches(pattern: &str, name: &str) -> bool {
-    pattern.strip_suffix('*').map_or(pattern == name, |start| name.starts_with(start))
-}
-
 /// The names of all crates that are built into one, on any platform.
 fn pulled_in(features: &[&str]) -> BTreeSet<String> {
     let mut arguments = vec!["tree", "--locked", "--edges", "normal", "--target", "all", "--prefix", "none"];
@@ -99,7 +80,7 @@ fn feature_sets(package: &str) -> Vec<FeatureSet> {
 
 #[test]
 fn the_core_pulls_in_no_runtime_http_kubernetes_client_or_database() {
-    let forbidden = [RUNTIMES, HTTP, KUBERNETES_CLIENTS, DATABASES];
+    let forbidden = [RUNTIMES, HTTP, GRPC, KUBERNETES_CLIENTS, DATABASES];
     for set in feature_sets("dcm-core") {
         assert_free_of(&set.arguments(), &forbidden);
     }
@@ -118,7 +99,7 @@ fn the_engine_pulls_in_no_cryptography_and_no_model_of_logical_clouds() {
     for set in sets {
         assert_free_of(
             &set.arguments(),
-            &[CRYPTOGRAPHY, LOGICAL_CLOUDS, HTTP, KUBERNETES_CLIENTS, DATABASES],
+            &[CRYPTOGRAPHY, LOGICAL_CLOUDS, HTTP, GRPC, KUBERNETES_CLIENTS, DATABASES],
         );
     }
 }
@@ -130,7 +111,7 @@ fn the_engine_without_its_default_runtime_pulls_in_none() {
 
 #[test]
 fn a_store_in_memory_pulls_in_no_database_runtime_or_cryptography() {
-    assert_free_of(&["--package", "dcm-store"], &[DATABASES, RUNTIMES, CRYPTOGRAPHY]);
+    assert_free_of(&["--package", "dcm-store"], &[DATABASES, GRPC, RUNTIMES, CRYPTOGRAPHY]);
 }
 
 #[test]

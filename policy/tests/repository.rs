@@ -3,6 +3,8 @@
 //! Words that must not be found are put together from parts here, so that these rules can be kept in the repository.
 
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -160,8 +162,43 @@ fn git_keeps_no_private_key_token_or_kubeconfig_with_one() {
 
 #[test]
 fn git_never_kept_a_private_key_token_or_kubeconfig_with_one() {
-    let offenders = Secrets::new().find("git log --patch", &history().unwrap());
+    let offenders = Secrets::new().find("git log --patch", &history(&root()).unwrap());
     assert!(offenders.is_empty(), "{offenders:#?}");
+}
+
+/// Runs git in a folder, as nobody and without anybody's settings.
+fn git(folder: &Path, arguments: &str) {
+    let mut git = Command::new("git");
+    git.current_dir(folder).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+    git.args(["-c", "user.name=nobody", "-c", "user.email=nobody@localhost"]).args(arguments.split(' '));
+    let output = git.output().unwrap_or_else(|error| panic!("git: {error}"));
+    assert!(output.status.success(), "git {arguments}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn the_history_has_what_was_added_by_a_merge_alone_and_removed_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let (folder, file) = (folder.path(), folder.path().join("file"));
+    let commit = |text: &str| {
+        fs::write(&file, text).unwrap();
+        git(folder, "add file");
+        git(folder, "commit --message one");
+    };
+    git(folder, "init --initial-branch main");
+    commit("base\n");
+    git(folder, "checkout -b other");
+    commit("base\nof the other\n");
+    git(folder, "checkout main");
+    fs::write(folder.join("more"), "of main\n").unwrap();
+    git(folder, "add more");
+    git(folder, "commit --message two");
+    git(folder, "merge --no-commit other");
+    commit("base\nof the merge\n");
+    commit("base\n");
+    let history = history(folder).unwrap();
+    for line in ["base", "of the other", "of main", "of the merge"] {
+        assert_eq!(history.lines().filter(|one| *one == line).count(), 1, "{line}: {history}");
+    }
 }
 
 fn is_encoded_key(base64: &str) -> bool {

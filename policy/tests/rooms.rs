@@ -5,6 +5,7 @@
 
 use cargo_metadata::{Dependency, DependencyKind, Package};
 use dcm_policy::Workspace;
+use dcm_policy::crates::{DATABASES, matches};
 
 /// What a crate may depend on, of ours.
 enum Inside {
@@ -53,33 +54,8 @@ const HOMES: [(&[&str], &[&str]); 4] = [
     (&["kube", "kube-*"], &["dcm-kube", "dcm-benches"]),
     (&["tonic", "tonic-*"], &["dcm-grpc", "dcm-store"]),
     (&["axum", "axum-*"], &["dcm-rest", "dcm-server"]),
-    (
-        &[
-            "rusqlite",
-            "libsqlite3-sys",
-            "sqlx",
-            "sqlx-*",
-            "diesel",
-            "etcd-client",
-            "mongodb",
-            "redis",
-            "postgres",
-            "tokio-postgres",
-            "mysql",
-            "mysql_async",
-            "redb",
-            "sled",
-            "heed",
-            "rocksdb",
-            "libsql",
-        ],
-        &["dcm-store"],
-    ),
+    (DATABASES, &["dcm-store"]),
 ];
-
-fn matches(pattern: &str, name: &str) -> bool {
-    pattern.strip_suffix('*').map_or(pattern == name, |start| name.starts_with(start))
-}
 
 /// What is built into the crate for its users, whatever the platform and the features.
 fn shipped(package: &Package) -> impl Iterator<Item = &Dependency> {

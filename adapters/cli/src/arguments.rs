@@ -7,10 +7,11 @@ use clap::{Args, Parser, Subcommand};
 use dcm_core::name::ProjectName;
 
 use crate::commands::{
-    apply, cluster, completions, delete, demo, get, kubeconfig, plan, resume, schema, serve, status, stop,
-    subject, terminate,
+    apply, cluster, completions, demo, get, kubeconfig, plan, resume, schema, serve, status, subject,
+    terminate,
 };
 use crate::output::Format;
+use crate::session::Named;
 use crate::{duration, exit};
 
 /// Logical clouds on Kubernetes clusters: from one document to working credentials, and back to nothing.
@@ -74,11 +75,11 @@ pub(crate) enum Command {
     /// Takes a logical cloud off its clusters. Its document stays.
     Terminate(terminate::Arguments),
     /// Pauses the work on a logical cloud.
-    Stop(stop::Arguments),
+    Stop(Named),
     /// Goes on with the work on a logical cloud.
     Resume(resume::Arguments),
     /// Deletes a logical cloud that is on no cluster.
-    Delete(delete::Arguments),
+    Delete(Named),
     /// Works until it is ended: keeps everything in the store in sync.
     Serve(serve::Arguments),
     /// Shows the whole way of a logical cloud on simulated clusters. Touches nothing outside this process.

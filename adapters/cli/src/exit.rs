@@ -12,7 +12,7 @@ use dcm_core::service::Error;
 pub(crate) enum Exit {
     /// What was asked for is done.
     Done = 0,
-    /// Something failed: a store, a cluster, a file.
+    /// Something failed: a store, a cluster, a file, a race with somebody else.
     Failed = 1,
     /// An input breaks a rule; nothing was changed.
     Refused = 3,
@@ -30,9 +30,9 @@ pub(crate) enum Exit {
 pub(crate) const HELP: &str = "\
 Exit codes:
     0  done
-    1  something failed: a store, a cluster, a file
+    1  something failed: a store, a cluster, a file, a race with somebody else
     2  the command line is wrong
-    3  a document, name or kubeconfig breaks a rule; nothing was changed
+    3  a document or kubeconfig breaks a rule; nothing was changed
     4  the time is over and work is left
     5  stuck: a conflict, a state that does not allow it, a missing right; somebody has to change something
     6  there is no such thing
@@ -87,8 +87,7 @@ fn code_of_service(error: &Error) -> Option<Exit> {
         | Error::ClusterInUse { .. }
         | Error::NamespaceTaken { .. }
         | Error::NotIssued { .. }
-        | Error::Certificate { .. }
-        | Error::Contended { .. } => Some(Exit::Stuck),
+        | Error::Certificate { .. } => Some(Exit::Stuck),
         _ => None,
     }
 }
@@ -107,8 +106,12 @@ mod tests {
 
     #[test]
     fn what_a_service_says_has_a_code_of_its_kind() {
-        let missing = Error::NotFound { kind: dcm_core::service::Kind::LogicalCloud, name: "c".into() };
+        let missing =
+            Error::NotFound { kind: dcm_core::service::Kind::LogicalCloud, name: "c".into(), project: None };
         assert_eq!(code_of(&missing.into()), Exit::NotFound);
+        // Nobody has to change anything: the same command may succeed.
+        let contended = Error::Contended { kind: dcm_core::service::Kind::LogicalCloud, name: "c".into() };
+        assert_eq!(code_of(&contended.into()), Exit::Failed);
         let there = Error::AlreadyThere { kind: dcm_core::service::Kind::Cluster, name: "p/c".into() };
         assert_eq!(code_of(&anyhow::Error::new(there).context("while adding")), Exit::Stuck);
     }

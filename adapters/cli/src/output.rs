@@ -56,16 +56,37 @@ impl Notation {
     }
 }
 
-/// Prints a text as it is.
+/// Stands between two documents of a stream of YAML.
+pub(crate) const NEXT_DOCUMENT: &str = "---\n";
+
+/// Whoever reads standard output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reader {
+    /// May read more.
+    There,
+    /// Went away: it has read enough.
+    Gone,
+}
+
+/// Prints a text as it is, and says whether anybody is there to read more.
 ///
 /// # Errors
-/// When standard output can't be written. That its reader went away is no error: it has read enough.
-pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+/// When standard output can't be written. That its reader went away is no error.
+pub(crate) fn print_on(text: &str) -> anyhow::Result<Reader> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written.context("standard output can't be written"),
+        Ok(()) => Ok(Reader::There),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Reader::Gone),
+        Err(error) => Err(error).context("standard output can't be written"),
     }
+}
+
+/// Prints a text as it is, where nothing is printed after it or what follows is done all the same.
+///
+/// # Errors
+/// Those of [`print_on`].
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    print_on(text).map(drop)
 }
 
 /// Prints a value in the form for programs, or what people read.

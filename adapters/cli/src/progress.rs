@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
 
-use dcm_core::name::LogicalCloudName;
 use dcm_core::status::{ContextStatus, LaneState, LaneStatus, ObjectState, RequestState};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use jiff::Timestamp;
 
 use crate::lane_tree::{cause_text, state_of};
+use crate::work::Worked;
 
 /// Clusters with a bar of their own: as many as fit a small terminal; the others are counted in one more.
 const BARS_MAX: usize = 16;
@@ -52,9 +52,15 @@ impl Progress {
     }
 
     /// Shows the status of one cloud.
-    pub(crate) fn show(&mut self, cloud: &LogicalCloudName, status: &ContextStatus, now: Timestamp) {
+    pub(crate) fn show(&mut self, worked: &Worked, status: &ContextStatus, now: Timestamp) {
+        let Worked { project, cloud, .. } = worked;
         for (cluster, lane) in &status.lanes {
-            let title = if self.names_clouds { format!("{cloud} on {cluster}") } else { cluster.to_string() };
+            // What is shown of a lane is known by its title, and two projects may have clouds of one name.
+            let title = if self.names_clouds {
+                format!("{project}/{cloud} on {cluster}")
+            } else {
+                cluster.to_string()
+            };
             match &mut self.shown {
                 Shown::Lines(said) => say(said, title, lane),
                 Shown::Bars(bars) => bars.show(title, lane, now),

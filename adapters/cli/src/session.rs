@@ -73,12 +73,24 @@ impl Session {
         }
     }
 
-    /// The names of all logical clouds of the session's project, in order. A project that nothing was put into yet has
-    /// none.
-    pub(crate) async fn cloud_names(&self) -> anyhow::Result<Vec<LogicalCloudName>> {
+    /// The names of all projects, in order.
+    pub(crate) async fn project_names(&self) -> anyhow::Result<Vec<ProjectName>> {
         let (mut names, mut after) = (Vec::new(), None);
         loop {
-            let page = match self.deployment.clouds().list(&self.project, after.as_ref(), None).await {
+            let (page, next) = self.deployment.projects().list(after.as_ref(), None).await?;
+            names.extend(page.into_iter().map(|project| project.metadata.name));
+            match next {
+                Some(next) => after = Some(next),
+                None => return Ok(names),
+            }
+        }
+    }
+
+    /// The names of all logical clouds of a project, in order. A project that nothing was put into yet has none.
+    pub(crate) async fn cloud_names(&self, project: &ProjectName) -> anyhow::Result<Vec<LogicalCloudName>> {
+        let (mut names, mut after) = (Vec::new(), None);
+        loop {
+            let page = match self.deployment.clouds().list(project, after.as_ref(), None).await {
                 Err(Error::NotFound { kind: Kind::Project, .. }) => return Ok(names),
                 page => page?,
             };
@@ -93,10 +105,27 @@ impl Session {
     }
 }
 
+/// What was read of a cloud that nobody named; none when it was deleted after it was listed.
+pub(crate) fn unless_gone<T>(read: Result<T, Error>) -> Result<Option<T>, Error> {
+    match read {
+        Err(Error::NotFound { kind: Kind::LogicalCloud, .. }) => Ok(None),
+        read => read.map(Some),
+    }
+}
+
 /// The user of this process.
 fn caller() -> Caller {
     let user = ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok());
     Caller::new(user.filter(|user| !user.is_empty()).unwrap_or_else(|| "dcm".to_owned()))
+}
+
+/// A session over nothing.
+#[cfg(test)]
+pub(crate) async fn in_memory() -> Session {
+    use clap::Parser as _;
+    let arguments =
+        crate::arguments::Arguments::parse_from(["dcm", "--store", "memory:", "--key-file", "-", "get"]);
+    Session::open(&arguments.global).await.unwrap()
 }
 
 /// A logical cloud of the session's project.

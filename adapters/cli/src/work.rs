@@ -44,6 +44,8 @@ pub(crate) enum End {
     Done,
     /// Something can't go on before somebody changes something.
     Stuck,
+    /// Somebody has paused the work, and nothing else is left.
+    Stopped,
     /// The time is over.
     TimedOut,
     /// A signal came.
@@ -65,23 +67,33 @@ pub(crate) async fn bring_about(
         signal = interrupted() => signal.map(|()| End::Interrupted),
         () = tokio::time::sleep(timeout) => Ok(End::TimedOut),
     };
-    if let Ok(settled @ (End::Done | End::Stuck)) = end {
+    if let Ok(settled @ (End::Done | End::Stuck | End::Stopped)) = end {
         end = tidy_up(session, worked, &mut own).await.map(|()| settled);
     }
     if let Some(engine) = own {
         // What is still under way then ends with this process; whoever comes next sees what became of it.
-        let _ = tokio::time::timeout(STOP_TIMEOUT, engine.shutdown()).await;
+        let stopped = tokio::time::timeout(STOP_TIMEOUT, engine.shutdown());
+        tokio::select! {
+            biased;
+            _ = stopped => {}
+            _ = interrupted() => {}
+        }
     }
     end
 }
 
-/// Ends with the first signal that asks this process to end.
-pub(crate) async fn interrupted() -> anyhow::Result<()> {
-    let mut terminate = signal(SignalKind::terminate()).context("signals can't be awaited")?;
-    tokio::select! {
-        biased;
-        _ = terminate.recv() => Ok(()),
-        pressed = tokio::signal::ctrl_c() => pressed.context("signals can't be awaited"),
+/// Ends with the first signal from now on that asks this process to end. It listens before it is awaited, so that none
+/// comes too early.
+pub(crate) fn interrupted() -> impl Future<Output = anyhow::Result<()>> {
+    let listen = || Ok((signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?));
+    let listening: std::io::Result<_> = listen();
+    async {
+        let (mut terminate, mut interrupt) = listening.context("signals can't be awaited")?;
+        tokio::select! {
+            biased;
+            _ = terminate.recv() => Ok(()),
+            _ = interrupt.recv() => Ok(()),
+        }
     }
 }
 
@@ -135,27 +147,27 @@ async fn tidy_up(session: &Session, worked: &[Worked], own: &mut Option<Engine>)
 async fn settle_all(session: &Session, worked: &[Worked], progress: &Mutex<Progress>) -> anyhow::Result<End> {
     let each = worked.iter().map(|one| settle(session, one, progress));
     let ends = futures::future::try_join_all(each).await?;
-    Ok(if ends.contains(&status::Progress::Stuck) { End::Stuck } else { End::Done })
+    let worst = [End::Stuck, End::Stopped].into_iter().find(|end| ends.contains(end));
+    Ok(worst.unwrap_or(End::Done))
 }
 
-/// Follows one cloud until its clusters are done or stuck. One whose apply was cut off before the engine had it, and that
-/// is taken away again, is on none.
-async fn settle(
-    session: &Session,
-    worked: &Worked,
-    progress: &Mutex<Progress>,
-) -> anyhow::Result<status::Progress> {
+/// Follows one cloud until its clusters are done or stuck, or the work on it is paused. One whose apply was cut off
+/// before the engine had it, and that is taken away again, is on none.
+async fn settle(session: &Session, worked: &Worked, progress: &Mutex<Progress>) -> anyhow::Result<End> {
     loop {
         let mut events = match session.deployment.clouds().watch(&worked.project, &worked.cloud).await {
-            Err(Error::NotApplied { .. }) => return Ok(status::Progress::Done),
+            Err(Error::NotApplied { .. }) => return Ok(End::Done),
             events => events?,
         };
         while let Some(event) = events.next().await {
             let event = event?;
             let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
-            progress.show(&worked.cloud, &event.context, session.now());
-            if event.context.progress != status::Progress::Working {
-                return Ok(event.context.progress);
+            progress.show(worked, &event.context, session.now());
+            match event.context.progress {
+                status::Progress::Done => return Ok(End::Done),
+                status::Progress::Stuck => return Ok(End::Stuck),
+                status::Progress::Working if event.context.paused => return Ok(End::Stopped),
+                status::Progress::Working => {}
             }
         }
         tokio::time::sleep(RETRY_WAIT).await;

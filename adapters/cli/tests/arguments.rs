@@ -32,9 +32,11 @@ fn a_wrong_command_line_ends_with_code_2() {
         &["apply"],
         &["status", "a b"],
         &["cluster", "add", "no-provider"],
+        &["cluster", "update", "p/c"],
+        &["cluster", "update", "p/c", "--context", "a"],
         &["demo", "--clusters", "0"],
         &["apply", "-f", "x", "--timeout", "soon"],
-        &["kubeconfig", "c", "--file", "a", "--merge", "b"],
+        &["kubeconfig", "c", "--file", "a", "--merge=b"],
     ] {
         user.run(arguments).ended_with(2);
     }
@@ -81,12 +83,17 @@ fn what_is_not_there_ends_with_code_6() {
         &["resume", "c"],
         &["delete", "c"],
         &["kubeconfig", "c"],
+        &["kubeconfig", "--merge", "c"],
+        &["kubeconfig", "c", "--merge=b"],
         &["subject", "c", "u"],
         &["cluster", "remove", "p/c"],
+        &["cluster", "update", "p/c", "--no-labels"],
         &["cluster", "check", "p/c"],
     ] {
         let said = user.run(arguments).ended_with(6);
         assert!(said.starts_with("dcm: there is no "), "{arguments:?}: {said}");
+        let of_cloud = !arguments.contains(&"cluster");
+        assert_eq!(said.trim_end().ends_with("logical cloud c in project default"), of_cloud, "{said}");
     }
 }
 
@@ -190,6 +197,15 @@ fn the_least_role_can_be_printed_for_a_cluster_to_come() {
     let role = user.run(["cluster", "role", "--level", "privileged"]).done();
     assert!(role.contains("clusterrolebindings") && role.contains("escalate"), "{role}");
     assert!(!user.run(["cluster", "role"]).done().contains("clusterrolebindings"));
+}
+
+#[test]
+fn the_least_role_for_a_document_covers_its_manifests() {
+    let user = User::new();
+    let file = user.write("payments.yaml", include_str!("../documents/payments.yaml"));
+    let role = user.run(["cluster", "role", "--for", file.to_str().unwrap()]).done();
+    assert!(role.contains("networkpolicies"), "{role}");
+    assert!(!user.run(["cluster", "role"]).done().contains("networkpolicies"));
 }
 
 #[test]

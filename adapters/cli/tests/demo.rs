@@ -3,7 +3,10 @@
 
 mod common;
 
-use common::User;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::Stdio;
+
+use common::{User, code_of, interrupt};
 
 #[test]
 fn the_demonstration_ends_with_one_line_that_counts_all_clusters() {
@@ -18,6 +21,23 @@ fn the_demonstration_ends_with_one_line_that_counts_all_clusters() {
     }
     // It leaves nothing, not even a folder.
     assert_eq!(std::fs::read_dir(user.home()).unwrap().count(), 0);
+}
+
+#[test]
+fn an_interrupt_ends_the_whole_demonstration_with_code_130() {
+    let user = User::new();
+    let mut command = user.command();
+    command.args(["demo", "--clusters", "1000"]).stdin(Stdio::null());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut shown = BufReader::new(child.stdout.take().unwrap());
+    let mut text = String::new();
+    while !text.contains("apply: ") {
+        assert_ne!(shown.read_line(&mut text).unwrap(), 0, "{text}");
+    }
+    interrupt(&child);
+    shown.read_to_string(&mut text).unwrap();
+    assert_eq!(code_of(child), Some(130), "{text}");
+    assert!(!text.contains("status\n") && !text.contains("terminate"), "{text}");
 }
 
 #[test]

@@ -3,16 +3,15 @@
 
 mod common;
 
-use std::io::{BufRead as _, Read as _};
-use std::process::{Child, Command, Stdio};
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, ChildStdout, Stdio};
+use std::time::Duration;
 
-use common::{UNREACHABLE, User};
+use common::installation::SOON;
+use common::{UNREACHABLE, User, code_of, interrupt};
+use tokio::net::TcpListener;
 
 const DOCUMENT: &str = "{apiVersion: dcm.internal/v1, kind: LogicalCloud, metadata: {name: c, description: first}, spec: {clusters: [{provider: p, cluster: c}]}}";
-
-fn interrupt(process: &Child) {
-    assert!(Command::new("kill").args(["-INT", &process.id().to_string()]).status().unwrap().success());
-}
 
 fn registered() -> User {
     let user = User::new();
@@ -31,6 +30,38 @@ fn work_that_is_left_when_the_time_is_over_ends_with_code_4() {
 }
 
 #[test]
+fn a_stop_ends_the_waiting_of_others_with_code_5_and_says_how_it_goes_on() {
+    let user = registered();
+    let file = user.write("c.yaml", DOCUMENT);
+    let mut command = user.command();
+    command.args(["apply", "-f"]).arg(file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut text = String::new();
+    while !text.contains("p/c: ") {
+        assert_ne!(said.read_line(&mut text).unwrap(), 0, "{text}");
+    }
+    user.run(["stop", "c"]).done();
+    assert_eq!(code_of(child), Some(5));
+    said.read_to_string(&mut text).unwrap();
+    assert!(text.contains("stopped by ann: dcm resume c --project default goes on with it"), "{text}");
+}
+
+#[test]
+fn clouds_of_one_name_in_two_projects_are_shown_apart() {
+    let user = registered();
+    let clouds = ["one", "two"].map(|project| {
+        let named = DOCUMENT.replace("name: c,", &format!("name: c, project: {project},"));
+        named.replace("spec: {", &format!("spec: {{namespace: {project}, "))
+    });
+    let ran = user.run_with_input(&["apply", "--timeout", "2s", "-f", "-"], &clouds.join("\n---\n"));
+    for project in ["one", "two"] {
+        let title = format!("{project}/c on p/c: pending\n");
+        assert_eq!(ran.err.matches(&title).count(), 1, "{ran:#?}");
+    }
+}
+
+#[test]
 fn an_interrupt_ends_the_waiting_with_code_130_and_what_was_accepted_stays() {
     let user = registered();
     let file = user.write("c.yaml", DOCUMENT);
@@ -42,7 +73,7 @@ fn an_interrupt_ends_the_waiting_with_code_130_and_what_was_accepted_stays() {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    let mut said = std::io::BufReader::new(child.stderr.take().unwrap());
+    let mut said = BufReader::new(child.stderr.take().unwrap());
     let mut text = String::new();
     while !text.contains("p/c: ") {
         assert_ne!(said.read_line(&mut text).unwrap(), 0, "{text}");
@@ -87,6 +118,65 @@ fn what_get_writes_apply_reads_and_finds_unchanged() {
 }
 
 #[test]
+fn the_clouds_of_all_projects_are_listed_when_that_is_asked_for() {
+    let user = registered();
+    user.run_with_input(&["apply", "--no-wait", "-f", "-"], DOCUMENT).done();
+    user.run_with_input(
+        &["apply", "--no-wait", "-p", "shop", "-f", "-"],
+        DOCUMENT.replace("name: c,", "name: d,").as_str(),
+    )
+    .done();
+    let first_words = |arguments: &[&str]| -> Vec<String> {
+        let table = user.run(arguments).done();
+        table.lines().map(|line| line.split_whitespace().take(2).collect::<Vec<_>>().join(" ")).collect()
+    };
+    assert_eq!(first_words(&["get"]), ["NAME STATE", "c instantiating"]);
+    for form in ["table", "wide"] {
+        let listed = first_words(&["get", "--all-projects", "-o", form]);
+        assert_eq!(listed, ["PROJECT NAME", "default c", "shop d"]);
+    }
+    let documents = user.run(["get", "-A", "-o", "yaml"]).done();
+    assert!(documents.contains("project: shop") && documents.contains("\n---\n"), "{documents}");
+}
+
+#[test]
+fn what_was_accepted_before_another_cloud_failed_is_told() {
+    let user = registered();
+    let second = DOCUMENT.replace("name: c,", "name: d,").replace("spec: {", "spec: {namespace: c, ");
+    let ran = user.run_with_input(&["apply", "-f", "-"], &format!("{DOCUMENT}\n---\n{second}\n"));
+    let said = ran.ended_with(5);
+    let accepted =
+        "c (project default): accepted, and not waited for: it goes on when a worker runs (dcm serve)";
+    assert!(
+        said.contains(accepted) && said.contains("dcm: logical cloud d: namespace c of cluster p/c"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn a_second_interrupt_ends_a_worker_that_waits_for_a_cluster() {
+    let user = User::new();
+    // It takes connections and never says a word.
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let server = silent.local_addr().unwrap().to_string();
+    let file = user.write("config", &UNREACHABLE.replace("127.0.0.1:1", &server));
+    user.run(["cluster", "add", "p/c", "--unchecked", "--kubeconfig", file.to_str().unwrap()]).done();
+    user.run_with_input(&["apply", "--no-wait", "-f", "-"], DOCUMENT).done();
+    let mut command = user.command();
+    command.arg("serve").stdin(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let _connection = tokio::time::timeout(SOON, silent.accept()).await.unwrap().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    interrupt(&child);
+    let mut text = String::new();
+    while !text.contains("stopping; interrupt again to end at once") {
+        assert_ne!(said.read_line(&mut text).unwrap(), 0, "{text}");
+    }
+    interrupt(&child);
+    assert_eq!(code_of(child), Some(130));
+}
+
+#[test]
 fn a_plan_says_which_clusters_could_not_be_looked_at() {
     let user = registered();
     let ran = user.run_with_input(&["plan", "-f", "-"], DOCUMENT);
@@ -97,22 +187,45 @@ fn a_plan_says_which_clusters_could_not_be_looked_at() {
     assert_eq!(user.run(["get"]).done().lines().count(), 1);
 }
 
-#[test]
-fn a_watched_status_ends_with_an_interrupt() {
-    let user = registered();
-    user.run_with_input(&["apply", "--no-wait", "-f", "-"], DOCUMENT).done();
+/// `dcm status --watch` on standard output, once it has shown something.
+fn watched(user: &User, more: &[&str]) -> (Child, BufReader<ChildStdout>, String) {
     let mut command = user.command();
-    command.args(["status", "--watch"]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.args(["status", "--watch"]).args(more).stdin(Stdio::null()).stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    let mut shown = std::io::BufReader::new(child.stdout.take().unwrap());
+    let mut shown = BufReader::new(child.stdout.take().unwrap());
     let mut text = String::new();
     shown.read_line(&mut text).unwrap();
+    (child, shown, text)
+}
+
+#[test]
+fn a_watched_status_ends_well_when_nobody_reads_it_any_more() {
+    let user = registered();
+    user.run_with_input(&["apply", "--no-wait", "-f", "-"], DOCUMENT).done();
+    for (form, change) in [("table", "stop"), ("json", "resume"), ("yaml", "stop")] {
+        let (child, shown, _) = watched(&user, &["-o", form]);
+        drop(shown);
+        let more: &[&str] = if change == "resume" { &["--no-wait"] } else { &[] };
+        user.run([&[change, "c"], more].concat()).done();
+        assert_eq!(code_of(child), Some(0), "{form}");
+    }
+}
+
+#[tokio::test]
+async fn a_watched_status_is_shown_again_when_it_changes_and_ends_with_an_interrupt() {
+    let user = registered();
+    user.run_with_input(&["apply", "--no-wait", "-f", "-"], DOCUMENT).done();
+    let (child, mut shown, mut text) = watched(&user, &["c", "-o", "yaml"]);
+    // It looks twice meanwhile, and finds nothing new: that it says nothing then can't be awaited otherwise.
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    user.run(["stop", "c"]).done();
+    while !text.contains("stopped:") {
+        assert_ne!(shown.read_line(&mut text).unwrap(), 0, "{text}");
+    }
     interrupt(&child);
     shown.read_to_string(&mut text).unwrap();
-    // Nothing changed, so it was shown once.
-    assert_eq!(
-        (child.wait().unwrap().code(), text.matches("c (project default)").count()),
-        (Some(130), 1),
-        "{text}"
-    );
+    assert_eq!(code_of(child), Some(130));
+    let documents: Vec<&str> = text.split("---\n").collect();
+    assert!(documents.len() > 1 && documents.windows(2).all(|two| two[0] != two[1]), "{text}");
+    assert!(documents.iter().all(|document| document.matches("\nuid: ").count() == 1), "{text}");
 }

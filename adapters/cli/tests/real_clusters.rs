@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use common::User;
+use common::installation::until;
+use common::{OWNED_KINDS, User, said};
 use dcm_testenv::{Cluster, Environment, Route};
 
 const CLUSTERS: usize = 3;
@@ -38,15 +39,13 @@ impl Registered {
         ran
     }
 
-    /// The objects of a logical cloud, of the kinds that are rendered, on all clusters.
+    /// The objects of a logical cloud, on all clusters.
     fn owned(&self, cloud: &str) -> BTreeSet<String> {
-        let kinds = "namespaces,resourcequotas,limitranges,serviceaccounts,roles,rolebindings,clusterroles,\
-                     clusterrolebindings,networkpolicies,certificatesigningrequests";
         let label = format!("dcm.internal/owner,dcm.internal/logical-cloud={cloud}");
         let mut owned = BTreeSet::new();
         for cluster in self.environment.clusters() {
-            let arguments = ["get", kinds, "-A", "-l", &label, "-o", "name"];
-            let found = output(cluster.kubectl().args(arguments));
+            let arguments = ["get", OWNED_KINDS, "-A", "-l", &label, "-o", "name"];
+            let found = said(cluster.kubectl().args(arguments));
             owned.extend(found.lines().map(|line| format!("{} {line}", cluster.name())));
         }
         owned
@@ -74,13 +73,6 @@ fn text(path: &Path) -> &str {
 
 fn run(command: &mut Command) -> Output {
     command.stdin(Stdio::null()).output().unwrap()
-}
-
-#[track_caller]
-fn output(command: &mut Command) -> String {
-    let output = run(command);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
 }
 
 /// kubectl with a user's kubeconfig and one of its contexts.
@@ -157,12 +149,12 @@ async fn one_document_becomes_working_credentials_on_three_clusters_and_then_not
             command.args(arguments);
             command
         };
-        assert!(output(&mut ann(&["get", "resourcequotas", "-o", "name"])).contains("resourcequota/compute"));
+        assert!(said(&mut ann(&["get", "resourcequotas", "-o", "name"])).contains("resourcequota/compute"));
         forbidden(&mut ann(&["create", "configmap", "c"]));
         forbidden(&mut ann(&["get", "pods", "--namespace", "default"]));
-        output(&mut ci(&["create", "configmap", "c"]));
+        said(&mut ci(&["create", "configmap", "c"]));
         forbidden(&mut ci(&["create", "configmap", "c", "--namespace", "default"]));
-        output(&mut ci(&["delete", "configmap", "c"]));
+        said(&mut ci(&["delete", "configmap", "c"]));
     }
 
     merges_into_a_persons_own_file(&registered, "shop");
@@ -194,7 +186,7 @@ fn merges_into_a_persons_own_file(registered: &Registered, cloud: &str) {
     assert!(merged.contains("https://other.invalid"));
     assert_eq!(folder.join("config").metadata().unwrap().permissions().mode() & 0o777, 0o600);
     let mut asked = kubectl(&registered.environment, &folder.join("config"), "ann@default/shop/cluster-3");
-    assert_eq!(output(asked.args(["get", "resourcequotas", "-o", "name"])), "resourcequota/compute\n");
+    assert_eq!(said(asked.args(["get", "resourcequotas", "-o", "name"])), "resourcequota/compute\n");
 }
 
 #[tokio::test]
@@ -208,9 +200,12 @@ async fn rights_that_are_missing_are_printed_as_a_role_that_mends_it() {
     let ran = user.run(arguments);
     assert!(ran.code == 5 && ran.err.contains("real/least was not registered"), "{ran:?}");
     let (_, role) = ran.out.split_once("---\n").unwrap();
+    let found = user.run([&arguments[..], &["-o", "json"]].concat());
+    let found: serde_json::Value = serde_json::from_str(&found.out).unwrap();
+    assert_eq!((&found["cluster"], &found["isReady"]), (&"real/least".into(), &false.into()));
 
     let role = user.write("role.yaml", role);
-    output(cluster.kubectl().args(["apply", "-f", text(&role)]));
+    said(cluster.kubectl().args(["apply", "-f", text(&role)]));
     let bind = [
         "create",
         "clusterrolebinding",
@@ -218,22 +213,20 @@ async fn rights_that_are_missing_are_printed_as_a_role_that_mends_it() {
         "--clusterrole=dcm-missing",
         "--user=engine-of-the-check",
     ];
-    output(cluster.kubectl().args(bind));
+    said(cluster.kubectl().args(bind));
     // The API server's authorizer learns of it a moment later.
-    let mut ran = user.run(arguments);
-    for _ in 0..50 {
-        if ran.code == 0 {
-            break;
-        }
-        ran = user.run(arguments);
-    }
-    assert!(ran.done().contains("rights  complete"));
+    let added = until("the rights that were given", async || {
+        let ran = user.run(arguments);
+        (ran.code == 0).then_some(ran.out)
+    })
+    .await;
+    assert!(added.contains("rights  complete"), "{added}");
 
     let document = "{apiVersion: dcm.internal/v1, kind: LogicalCloud, metadata: {name: least}, spec: {users: [{name: ann}, {name: ci, type: token}], permissions: [{name: all, apiGroups: ['*'], resources: ['*'], verbs: ['*']}], quotas: [{name: q, hard: {limits.cpu: 1}}], clusters: [{provider: real, cluster: least}]}}";
     let applied = user.run_with_input(&["apply", "--timeout", "60s", "-f", "-"], document);
     assert!(applied.done().contains("1/1"));
     user.run(["terminate", "least", "--timeout", "60s"]).done();
     let left =
-        output(cluster.kubectl().args(["get", "namespaces", "least", "--ignore-not-found", "-o", "name"]));
+        said(cluster.kubectl().args(["get", "namespaces", "least", "--ignore-not-found", "-o", "name"]));
     assert_eq!(left, "");
 }

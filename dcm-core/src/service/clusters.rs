@@ -153,6 +153,19 @@ impl RegisteredClusters {
         self.change(caller, id, |old| Registration { labels: labels.clone(), ..old }).await
     }
 
+    /// Replaces the namespace that admin clouds use there, from their next apply on.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::Contended`]; [`Error::Store`].
+    pub async fn replace_namespace(
+        &self,
+        caller: &Caller,
+        id: &ClusterId,
+        namespace: Option<Namespace>,
+    ) -> Result<EditOutcome, Error> {
+        self.change(caller, id, |old| Registration { namespace: namespace.clone(), ..old }).await
+    }
+
     async fn change(
         &self,
         caller: &Caller,

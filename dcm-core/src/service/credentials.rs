@@ -74,7 +74,7 @@ impl Wanted<'_> {
     }
 
     /// The credential to make; none when the current one is good.
-    fn missing(&self, current: Option<&CredentialDocument>) -> Option<CredentialId> {
+    pub(super) fn missing(&self, current: Option<&CredentialDocument>) -> Option<CredentialId> {
         let Some(current) = current else {
             return Some(CredentialId { epoch: Epoch(FIRST), serial: Serial(FIRST) });
         };
@@ -142,23 +142,37 @@ fn without_key(user: &User, id: CredentialId) -> render::Credential {
 }
 
 impl LogicalClouds {
-    /// What the users of an edited cloud would have when it was applied; no key is made.
+    /// Which credentials the users of an edited cloud would have when it was applied.
+    pub(super) async fn ids_to_be(
+        &self,
+        loaded: &Loaded,
+        cloud: &LogicalCloud,
+    ) -> Result<BTreeMap<UserName, CredentialId>, Error> {
+        let Loaded { place, root, parts, .. } = loaded;
+        let stored = list(&*self.documents, place).await?;
+        let users_since = requests::users_since(parts, root)?;
+        let incarnation = root.incarnation + u64::from(root.newest().is_none());
+        let id = |user: &User| {
+            let name = &user.metadata.name;
+            // Who is not there yet comes with the next edit.
+            let since = users_since.get(name).copied().unwrap_or(root.edit + 1);
+            let current = stored.get(name).map(|stored| &stored.document);
+            let missing = Wanted { user, since, incarnation }.missing(current);
+            Some((name.clone(), missing.or(current.map(|current| current.id))?))
+        };
+        Ok(cloud.users().iter().filter_map(id).collect())
+    }
+
+    /// The same credentials as rendering takes them; no key is made.
     pub(super) async fn credentials_to_be(
         &self,
         loaded: &Loaded,
         cloud: &LogicalCloud,
     ) -> Result<render::Credentials, Error> {
-        let Loaded { place, root, parts, .. } = loaded;
-        let stored = list(&*self.documents, place).await?;
-        let users_since = requests::users_since(parts, root)?;
-        let incarnation = root.incarnation + u64::from(root.newest().is_none());
+        let ids = self.ids_to_be(loaded, cloud).await?;
         let credential = |user: &User| {
-            let name = user.metadata.name.clone();
-            let since = users_since.get(&name).copied().unwrap_or(root.edit + 1);
-            let current = stored.get(&name).map(|stored| &stored.document);
-            let missing = Wanted { user, since, incarnation }.missing(current);
-            let id = missing.or(current.map(|current| current.id))?;
-            Some((name, without_key(user, id)))
+            let id = ids.get(&user.metadata.name)?;
+            Some((user.metadata.name.clone(), without_key(user, *id)))
         };
         Ok(cloud.users().iter().filter_map(credential).collect())
     }

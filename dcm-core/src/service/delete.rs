@@ -28,7 +28,7 @@ impl LogicalClouds {
     ) -> Result<(), Error> {
         for _ in 0..CONTENTION_TRIES {
             let (place, version) = match load::find(&*self.documents, project, cloud).await? {
-                Found::Nothing => return Err(Error::not_found(Kind::LogicalCloud, cloud)),
+                Found::Nothing => return Err(Error::no_cloud(project, cloud)),
                 Found::Deleting(place, version) => return clear(&*self.documents, &place, version).await,
                 Found::Reserved(place, version) => (place, version),
                 Found::Standing(place, root, version) => {

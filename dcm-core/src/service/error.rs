@@ -17,12 +17,14 @@ use super::issued::Missing;
 #[non_exhaustive]
 pub enum Error {
     /// There is no such thing.
-    #[error("there is no {kind} {name}")]
+    #[error("there is no {kind} {name}{}", in_project(.project.as_ref()))]
     NotFound {
         /// What it was to be.
         kind: Kind,
         /// Its name.
         name: String,
+        /// The project that it was looked for in; none for what is in no project.
+        project: Option<ProjectName>,
     },
     /// There is such a thing already, and it is another one than was asked for.
     #[error("there is a {kind} {name} already")]
@@ -208,7 +210,12 @@ impl Error {
     }
 
     pub(super) fn not_found(kind: Kind, name: impl fmt::Display) -> Self {
-        Self::NotFound { kind, name: name.to_string() }
+        Self::NotFound { kind, name: name.to_string(), project: None }
+    }
+
+    pub(super) fn no_cloud(project: &ProjectName, cloud: impl fmt::Display) -> Self {
+        let (name, project) = (cloud.to_string(), Some(project.clone()));
+        Self::NotFound { kind: Kind::LogicalCloud, name, project }
     }
 
     pub(super) fn contended(kind: Kind, name: impl fmt::Display) -> Self {
@@ -268,6 +275,10 @@ impl fmt::Display for Winner {
             None => write!(f, "app context {}", self.context),
         }
     }
+}
+
+fn in_project(project: Option<&ProjectName>) -> String {
+    project.map(|project| format!(" in project {project}")).unwrap_or_default()
 }
 
 fn name_one(users: &[UserName]) -> String {

@@ -187,7 +187,7 @@ impl LogicalClouds {
             let (found, mut root, version) =
                 load::standing(&*self.documents, &place.project, &place.cloud).await?;
             if found != *place {
-                return Err(Error::not_found(Kind::LogicalCloud, &place.cloud));
+                return Err(Error::no_cloud(&place.project, &place.cloud));
             }
             if !change(&mut root) || self.write_root(place, version, &root).await? {
                 return Ok(*root);

@@ -55,9 +55,7 @@ pub(super) async fn standing(
 ) -> Result<(Place, Box<Root>, Version), Error> {
     match find(store, project, cloud).await? {
         Found::Standing(place, root, version) => Ok((place, root, version)),
-        Found::Nothing | Found::Reserved(..) | Found::Deleting(..) => {
-            Err(Error::not_found(Kind::LogicalCloud, cloud))
-        }
+        Found::Nothing | Found::Reserved(..) | Found::Deleting(..) => Err(Error::no_cloud(project, cloud)),
     }
 }
 

@@ -130,7 +130,7 @@ impl LogicalClouds {
     ) -> Result<Edited, Error> {
         let was_there = AtomicBool::new(false);
         let next = |current: Option<&LogicalCloud>| {
-            let mut draft = current.ok_or_else(|| Error::not_found(Kind::LogicalCloud, cloud))?.to_draft();
+            let mut draft = current.ok_or_else(|| Error::no_cloud(project, cloud))?.to_draft();
             was_there.store(part.clone().put_into(&mut draft), Ordering::Relaxed);
             Ok(draft)
         };
@@ -157,7 +157,7 @@ impl LogicalClouds {
         part: &PartName,
     ) -> Result<Edited, Error> {
         let next = |current: Option<&LogicalCloud>| {
-            let mut draft = current.ok_or_else(|| Error::not_found(Kind::LogicalCloud, cloud))?.to_draft();
+            let mut draft = current.ok_or_else(|| Error::no_cloud(project, cloud))?.to_draft();
             if part.take_from(&mut draft) {
                 Ok(draft)
             } else {

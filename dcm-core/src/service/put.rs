@@ -276,6 +276,6 @@ fn check_new(place: &Place, draft: Draft) -> Result<(LogicalCloud, Vec<Warning>)
 fn refused_name(project: &ProjectName, draft: Draft, error: InvalidName) -> Error {
     match LogicalCloud::new(project.clone(), LogicalCloudUid::from_random(0), draft) {
         Err(refusals) => refusals.into(),
-        Ok(_) => Error::not_found(Kind::LogicalCloud, error.value),
+        Ok(_) => Error::no_cloud(project, error.value),
     }
 }

@@ -8,7 +8,7 @@ use dcm_core::name::{ClusterId, ProjectName};
 
 use super::read;
 
-pub(crate) const NAMES: [&str; 4] = ["admin", "minimal", "payments", "privileged"];
+pub(crate) const NAMES: [&str; 5] = ["admin", "minimal", "payments", "privileged", "web"];
 
 pub(crate) fn text(name: &str) -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../examples/documents/{name}.yaml"));

@@ -76,7 +76,10 @@ async fn a_kubeconfig_for_one_cluster_reads_one_result() {
 async fn unknown_users_and_references_and_clouds_that_are_not_applied_are_told_apart() {
     let world = World::new(true).await;
     let message = |error: Error| error.to_string();
-    assert_eq!(message(access(&world, None, None).await.unwrap_err()), "there is no logical cloud shop");
+    assert_eq!(
+        message(access(&world, None, None).await.unwrap_err()),
+        "there is no logical cloud shop in project retail"
+    );
     world.put(draft()).await.unwrap();
     let not_applied = "logical cloud shop is not applied; apply the logical cloud first";
     assert_eq!(message(access(&world, Some("ann"), None).await.unwrap_err()), not_applied);

@@ -8,7 +8,7 @@ use dcm_core::service::{EditOutcome, Error, RegisteredClusters};
 use serde_json::json;
 
 use crate::editing::refusals;
-use crate::support::{World, admin_kubeconfig, cluster, draft, registration};
+use crate::support::{World, admin_kubeconfig, cluster, draft, name, registration};
 
 #[tokio::test]
 async fn a_cluster_is_registered_once_read_listed_and_removed() {
@@ -34,7 +34,7 @@ async fn a_cluster_is_registered_once_read_listed_and_removed() {
 }
 
 #[tokio::test]
-async fn kubeconfig_and_labels_are_replaced() {
+async fn kubeconfig_labels_and_namespace_are_replaced() {
     let world = World::new(true).await;
     let moved = admin_kubeconfig("elsewhere");
     let one = cluster("one");
@@ -42,6 +42,11 @@ async fn kubeconfig_and_labels_are_replaced() {
     assert_eq!(replace().await.unwrap(), EditOutcome::Changed);
     assert_eq!(replace().await.unwrap(), EditOutcome::Unchanged);
     assert_eq!(world.clusters.get(&cluster("one")).await.unwrap().registration.kubeconfig, moved);
+    let replace = || world.clusters.replace_namespace(&world.caller, &one, Some(name("tenants")));
+    assert_eq!(replace().await.unwrap(), EditOutcome::Changed);
+    assert_eq!(replace().await.unwrap(), EditOutcome::Unchanged);
+    let registration = world.clusters.get(&one).await.unwrap().registration;
+    assert_eq!((registration.namespace, registration.kubeconfig), (Some(name("tenants")), moved.clone()));
     let absent = world.clusters.replace_kubeconfig(&world.caller, &cluster("nine"), moved.clone()).await;
     assert!(matches!(absent, Err(Error::NotFound { .. })));
     let bad = [("a b".to_owned(), String::new())].into();

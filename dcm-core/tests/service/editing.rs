@@ -223,7 +223,10 @@ async fn what_is_refused_names_every_field_and_changes_nothing() {
 async fn a_cloud_needs_its_project() {
     let world = World::empty(true);
     let error = world.put(draft()).await.unwrap_err();
-    assert!(matches!(&error, Error::NotFound { kind: Kind::Project, name } if name == "retail"), "{error}");
+    assert!(
+        matches!(&error, Error::NotFound { kind: Kind::Project, name, .. } if name == "retail"),
+        "{error}"
+    );
     assert!(world.documents().await.is_empty());
 }
 

@@ -9,6 +9,7 @@ mod clusters;
 mod crash;
 mod editing;
 mod engine_records;
+mod foreseeing;
 mod life;
 mod looking;
 mod projects;

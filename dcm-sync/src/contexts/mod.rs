@@ -5,6 +5,7 @@
 
 mod claims;
 mod forgetting;
+mod identity;
 mod status;
 mod waiting;
 mod workers;

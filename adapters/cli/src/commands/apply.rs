@@ -9,7 +9,8 @@ use dcm_core::name::ProjectName;
 use dcm_core::render::naming::Identity;
 use dcm_core::service;
 
-use super::{documents, report};
+use super::documents::{self, Sourced};
+use super::report;
 use crate::arguments::{Global, Waiting};
 use crate::exit::Exit;
 use crate::output;
@@ -34,29 +35,51 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
 }
 
 /// Stores all documents, and applies them. All are checked before the first is stored.
-pub(crate) async fn hand_over(session: &Session, documents: Vec<Document>) -> anyhow::Result<Vec<Worked>> {
+pub(crate) async fn hand_over(session: &Session, documents: Vec<Sourced>) -> anyhow::Result<Vec<Worked>> {
+    check(session, &documents).await?;
     let clouds = session.deployment.clouds();
-    for Document { project, draft, .. } in &documents {
-        let checked = clouds.check(project, draft.clone()).await;
-        checked.with_context(|| format!("logical cloud {}", draft.metadata.name))?;
-    }
     let mut worked = Vec::with_capacity(documents.len());
-    for Document { project, draft, .. } in documents {
+    for sourced in documents {
+        let title = sourced.title();
+        let Document { project, draft, .. } = sourced.document;
         ensure_project(session, &project).await?;
-        let name = draft.metadata.name.clone();
         let put = clouds.put(&session.caller, &project, draft).await;
-        let cloud = put.with_context(|| format!("logical cloud {name}"))?.cloud;
+        let cloud = put.with_context(|| title)?.cloud;
         let context = Identity::of(&cloud).context_id();
         worked.push(Worked { project, cloud: cloud.name().clone(), context });
     }
-    for Worked { project, cloud, .. } in &worked {
-        let applied = clouds.apply(&session.caller, project, cloud).await;
-        let applied = applied.with_context(|| format!("logical cloud {cloud}"))?;
+    for (index, Worked { project, cloud, .. }) in worked.iter().enumerate() {
+        let applied = match clouds.apply(&session.caller, project, cloud).await {
+            Ok(applied) => applied,
+            Err(error) => {
+                note_accepted(session, &worked[..index]).await;
+                return Err(anyhow::Error::new(error).context(format!("logical cloud {cloud}")));
+            }
+        };
         if applied.outcome == service::ApplyOutcome::Unchanged {
             output::note(format_args!("{cloud}: unchanged"));
         }
     }
     Ok(worked)
+}
+
+/// Says what becomes of the clouds that were accepted before another one failed.
+async fn note_accepted(session: &Session, accepted: &[Worked]) {
+    // That failure is what has to be told, whatever else fails meanwhile.
+    let Ok(next) = report::next_worker(session).await else { return };
+    for Worked { project, cloud, .. } in accepted {
+        output::note(format_args!("{cloud} (project {project}): accepted, and not waited for: {next}"));
+    }
+}
+
+/// Checks documents against what is registered and stored. Asks no cluster.
+pub(super) async fn check(session: &Session, documents: &[Sourced]) -> anyhow::Result<()> {
+    for sourced in documents {
+        let Document { project, draft, .. } = &sourced.document;
+        let checked = session.deployment.clouds().check(project, draft.clone()).await;
+        checked.with_context(|| sourced.title())?;
+    }
+    Ok(())
 }
 
 /// Makes the project when there is none of the name; one that is there stays as it is.

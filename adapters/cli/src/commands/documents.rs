@@ -14,9 +14,24 @@ use crate::output;
 /// The name that means standard input.
 const STANDARD_INPUT: &str = "-";
 
+/// A document, and where it was read.
+#[derive(Debug)]
+pub(crate) struct Sourced {
+    /// The file, as people call it.
+    pub(crate) source: String,
+    pub(crate) document: Document,
+}
+
+impl Sourced {
+    /// What an error is about that comes from what is stored and not from the text.
+    pub(crate) fn title(&self) -> String {
+        format!("{}: logical cloud {}", self.source, self.document.draft.metadata.name)
+    }
+}
+
 /// Reads all documents of all files. Warnings are noted; refusals of all files are in the error, and then nothing of
 /// any file is used.
-pub(crate) fn read(files: &[PathBuf], project: &ProjectName) -> anyhow::Result<Vec<Document>> {
+pub(crate) fn read(files: &[PathBuf], project: &ProjectName) -> anyhow::Result<Vec<Sourced>> {
     let mut refusals = Vec::new();
     let mut documents = Vec::new();
     let mut seen: BTreeMap<(ProjectName, String), String> = BTreeMap::new();
@@ -32,7 +47,7 @@ pub(crate) fn read(files: &[PathBuf], project: &ProjectName) -> anyhow::Result<V
                         let name = &document.draft.metadata.name;
                         refusals.push(format!("{source}: logical cloud {name} is in {other}, too"));
                     }
-                    documents.push((source.clone(), document));
+                    documents.push(Sourced { source: source.clone(), document });
                 }
             }
         }
@@ -40,14 +55,14 @@ pub(crate) fn read(files: &[PathBuf], project: &ProjectName) -> anyhow::Result<V
     if !refusals.is_empty() {
         return Err(Ended::new(Exit::Refused, refusals.join("\ndcm: ")).into());
     }
-    for (source, document) in &documents {
+    for Sourced { source, document } in &documents {
         let name = &document.draft.metadata.name;
         document
             .warnings
             .iter()
             .for_each(|warning| output::note(format_args!("{source}: {name}: {warning}")));
     }
-    Ok(documents.into_iter().map(|(_, document)| document).collect())
+    Ok(documents)
 }
 
 fn shown(file: &Path) -> String {
@@ -76,7 +91,7 @@ mod tests {
         format!("apiVersion: dcm.internal/v1\nkind: LogicalCloud\nmetadata: {{name: {name}}}\nspec: {spec}\n")
     }
 
-    fn read_all(texts: &[String]) -> anyhow::Result<Vec<Document>> {
+    fn read_all(texts: &[String]) -> anyhow::Result<Vec<Sourced>> {
         let folder = tempfile::tempdir().unwrap();
         let files = texts.iter().enumerate().map(|(index, text)| {
             let file = folder.path().join(format!("{index}.yaml"));

@@ -2,54 +2,85 @@
 
 use dcm_core::document;
 use dcm_core::logical_cloud::LogicalCloud;
-use dcm_core::name::LogicalCloudName;
-use dcm_core::service::CloudStatus;
+use dcm_core::name::{LogicalCloudName, ProjectName};
+use dcm_core::service::{CloudStatus, Error};
 
 use super::report;
 use crate::age;
 use crate::arguments::Global;
 use crate::exit::Exit;
 use crate::output::{self, Format, Notation};
-use crate::session::Session;
+use crate::session::{Session, unless_gone};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The logical cloud. Default: all of the project.
     #[arg(value_name = "LOGICAL_CLOUD")]
     cloud: Option<LogicalCloudName>,
+    /// The logical clouds of all projects.
+    #[arg(short = 'A', long, conflicts_with = "cloud")]
+    all_projects: bool,
+}
+
+/// A logical cloud, and whose it is.
+type Name = (ProjectName, LogicalCloudName);
+
+/// What there is to show of a logical cloud.
+struct Found {
+    status: CloudStatus,
+    cloud: LogicalCloud,
 }
 
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
-    let names = match &arguments.cloud {
-        Some(name) => vec![name.clone()],
-        None => session.cloud_names().await?,
+    let found = match &arguments.cloud {
+        Some(name) => vec![read(&session, &session.project, name).await?],
+        None => of_all(&session, &names(&session, arguments).await?).await?,
     };
     match session.format.for_programs() {
-        None => print_table(&session, &names).await?,
-        Some(notation) => print_documents(&session, &names, notation, arguments.cloud.is_some()).await?,
+        None => print_table(&session, &found, arguments.all_projects)?,
+        Some(notation) => print_documents(&found, notation, arguments.cloud.is_some())?,
     }
     Ok(Exit::Done)
 }
 
-async fn print_table(session: &Session, names: &[LogicalCloudName]) -> anyhow::Result<()> {
-    let clouds = session.deployment.clouds();
-    let mut rows = Vec::with_capacity(names.len());
-    for name in names {
-        let status = clouds.status(&session.project, name).await?;
-        let cloud = clouds.get(&session.project, name).await?.cloud;
-        rows.push((columns(session, &status), more_columns(&status, &cloud)));
+/// The names of all clouds that are asked for.
+async fn names(session: &Session, arguments: &Arguments) -> anyhow::Result<Vec<Name>> {
+    let projects =
+        if arguments.all_projects { session.project_names().await? } else { vec![session.project.clone()] };
+    let mut names = Vec::new();
+    for project in projects {
+        let clouds = session.cloud_names(&project).await?;
+        names.extend(clouds.into_iter().map(|name| (project.clone(), name)));
     }
-    let [name, state, clusters, namespace, changed] = HEAD;
-    let table = if session.format == Format::Wide {
-        let [level, users, edit, by, uid] = MORE_HEAD;
-        let head =
-            [name, state, clusters, namespace, changed, level, users, edit, by, uid].map(str::to_owned);
-        output::table(head, rows.into_iter().map(|(first, more)| first.into_iter().chain(more)))
-    } else {
-        output::columns(HEAD, rows.into_iter().map(|(first, _)| first))
-    };
-    output::print(&table)
+    Ok(names)
+}
+
+async fn read(session: &Session, project: &ProjectName, name: &LogicalCloudName) -> Result<Found, Error> {
+    let clouds = session.deployment.clouds();
+    let status = clouds.status(project, name).await?;
+    Ok(Found { status, cloud: clouds.get(project, name).await?.cloud })
+}
+
+/// The clouds that were listed, but for those that are gone.
+async fn of_all(session: &Session, names: &[Name]) -> Result<Vec<Found>, Error> {
+    let mut found = Vec::with_capacity(names.len());
+    for (project, name) in names {
+        found.extend(unless_gone(read(session, project, name).await)?);
+    }
+    Ok(found)
+}
+
+fn print_table(session: &Session, found: &[Found], with_project: bool) -> anyhow::Result<()> {
+    let is_wide = session.format == Format::Wide;
+    let rows = found.iter().map(|Found { status, cloud }| {
+        let own =
+            with_project.then(|| status.project.to_string()).into_iter().chain(columns(session, status));
+        own.chain(is_wide.then(|| more_columns(status, cloud)).into_iter().flatten())
+    });
+    let more = if is_wide { &MORE_HEAD[..] } else { &[] };
+    let head = with_project.then_some("PROJECT").into_iter().chain(HEAD).chain(more.iter().copied());
+    output::print(&output::table(head.map(str::to_owned), rows))
 }
 
 const HEAD: [&str; 5] = ["NAME", "STATE", "CLUSTERS DONE", "NAMESPACE", "CHANGED"];
@@ -80,18 +111,12 @@ fn more_columns(status: &CloudStatus, cloud: &LogicalCloud) -> [String; 5] {
 
 /// One named cloud is one document; all of a project are a list in JSON and several documents in YAML, as `apply`
 /// reads them.
-async fn print_documents(
-    session: &Session,
-    names: &[LogicalCloudName],
-    notation: Notation,
-    only_one: bool,
-) -> anyhow::Result<()> {
-    let mut texts = Vec::with_capacity(names.len());
-    for name in names {
-        let cloud = session.deployment.clouds().get(&session.project, name).await?.cloud;
+fn print_documents(found: &[Found], notation: Notation, only_one: bool) -> anyhow::Result<()> {
+    let mut texts = Vec::with_capacity(found.len());
+    for Found { cloud, .. } in found {
         let text = match notation {
-            Notation::Json => document::to_json(&cloud)?,
-            Notation::Yaml => document::to_yaml(&cloud)?,
+            Notation::Json => document::to_json(cloud)?,
+            Notation::Yaml => document::to_yaml(cloud)?,
         };
         texts.push(text.trim_end().to_owned());
     }
@@ -100,4 +125,18 @@ async fn print_documents(
         (Notation::Json, true) | (Notation::Yaml, _) => texts.join("\n---\n"),
     };
     output::print(&format!("{text}\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::in_memory;
+
+    #[tokio::test]
+    async fn a_cloud_that_is_gone_is_missed_only_where_it_was_named() {
+        let session = in_memory().await;
+        let name = (session.project.clone(), LogicalCloudName::new("gone").unwrap());
+        assert!(of_all(&session, std::slice::from_ref(&name)).await.unwrap().is_empty());
+        assert!(matches!(read(&session, &name.0, &name.1).await, Err(Error::NotFound { .. })));
+    }
 }

@@ -28,9 +28,9 @@ pub(crate) struct Arguments {
     /// Writes a file, for its owner only, instead of standard output.
     #[arg(short, long, value_name = "FILE", conflicts_with = "merge")]
     file: Option<PathBuf>,
-    /// Puts the entries into an existing kubeconfig, as kubectl config would, and leaves everything else there. Default:
-    /// the first file of KUBECONFIG, or the one in the home folder.
-    #[arg(short, long, value_name = "FILE", num_args = 0..=1)]
+    /// Puts the entries into a kubeconfig, as kubectl config would, and leaves everything else there; it is made where
+    /// there is none. Default: the first file of KUBECONFIG, or the one in the home folder.
+    #[arg(short, long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     merge: Option<Option<PathBuf>>,
 }
 

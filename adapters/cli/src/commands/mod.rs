@@ -29,7 +29,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         Command::Apply(arguments) => apply::run(&global, &arguments).await,
         Command::Cluster(command) => cluster::run(&global, command).await,
         Command::Completions(arguments) => completions::run(&arguments),
-        Command::Delete(arguments) => delete::run(&global, &arguments).await,
+        Command::Delete(cloud) => delete::run(&global, &cloud).await,
         Command::Demo(arguments) => demo::run(&arguments).await,
         Command::Get(arguments) => get::run(&global, &arguments).await,
         Command::Kubeconfig(arguments) => kubeconfig::run(&global, &arguments).await,
@@ -38,7 +38,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         Command::Schema(arguments) => schema::run(&global, &arguments),
         Command::Serve(arguments) => serve::run(&global, &arguments).await,
         Command::Status(arguments) => status::run(&global, &arguments).await,
-        Command::Stop(arguments) => stop::run(&global, &arguments).await,
+        Command::Stop(cloud) => stop::run(&global, &cloud).await,
         Command::Subject(arguments) => subject::run(&global, &arguments).await,
         Command::Terminate(arguments) => terminate::run(&global, &arguments).await,
     }

@@ -33,6 +33,10 @@ pub(crate) async fn wait(session: &Session, worked: &[Worked], waiting: &Waiting
             output::note("stuck: nothing more happens before somebody changes something");
             Exit::Stuck
         }
+        End::Stopped => {
+            statuses.iter().for_each(note_stopped);
+            Exit::Stuck
+        }
         End::TimedOut => {
             let next = next_worker(session).await?;
             output::note(format_args!("work is left after {:?}: {next}", waiting.timeout));
@@ -46,7 +50,7 @@ pub(crate) async fn wait(session: &Session, worked: &[Worked], waiting: &Waiting
 }
 
 /// Who goes on with work that is left.
-async fn next_worker(session: &Session) -> anyhow::Result<&'static str> {
+pub(super) async fn next_worker(session: &Session) -> anyhow::Result<&'static str> {
     Ok(if work::is_served(session).await? {
         "the worker of this store goes on with it"
     } else {
@@ -94,6 +98,15 @@ fn note_kept(session: &Session, status: &CloudStatus) {
             output::note(format_args!("{id}: {} {}", object.key, cause.unwrap_or_default()));
         }
     }
+}
+
+/// Says who paused the work on a cloud, and how it goes on.
+fn note_stopped(status: &CloudStatus) {
+    let CloudStatus { project, name, stopped: Some(stopped), .. } = status else { return };
+    output::note(format_args!(
+        "stopped by {}: dcm resume {name} --project {project} goes on with it",
+        stopped.by
+    ));
 }
 
 /// Says where a cloud is that is not where it is to be.

@@ -1,5 +1,7 @@
 //! `dcm serve`: a worker that keeps everything in the store in sync.
 
+use futures::channel::oneshot;
+
 use crate::arguments::Global;
 use crate::exit::Exit;
 use crate::output;
@@ -11,15 +13,30 @@ pub(crate) struct Arguments {}
 
 pub(crate) async fn run(global: &Global, _: &Arguments) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
-    output::note("serving; interrupt to stop");
-    let mut failed = None;
-    let stop = async {
-        failed = work::interrupted().await.err();
-        output::note("stopping");
+    let (stop, stopped) = oneshot::channel();
+    let stopped = async {
+        // Also when whoever says it is gone.
+        let _ = stopped.await;
     };
-    dcm_server::serve(&session.deployment, stop).await?;
-    match failed {
-        Some(error) => Err(error),
-        None => Ok(Exit::Done),
+    let interrupted = twice_interrupted(stop);
+    output::note("serving; interrupt to stop");
+    tokio::select! {
+        biased;
+        served = dcm_server::serve(&session.deployment, stopped) => served?,
+        interrupted = interrupted => return interrupted.map(|()| Exit::Interrupted),
+    }
+    Ok(Exit::Done)
+}
+
+/// Says at the first signal that it is to stop, which takes as long as requests to clusters do; ends with the second.
+fn twice_interrupted(stop: oneshot::Sender<()>) -> impl Future<Output = anyhow::Result<()>> {
+    let first = work::interrupted();
+    async {
+        first.await?;
+        let again = work::interrupted();
+        output::note("stopping; interrupt again to end at once");
+        // Nobody hears it where nothing is served any more.
+        let _ = stop.send(());
+        again.await
     }
 }

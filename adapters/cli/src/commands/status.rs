@@ -1,6 +1,6 @@
 //! `dcm status`: how far logical clouds are.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use dcm_core::name::LogicalCloudName;
@@ -9,8 +9,8 @@ use dcm_core::service::CloudStatus;
 use crate::arguments::Global;
 use crate::exit::Exit;
 use crate::lane_tree::Detail;
-use crate::output::{self, Format, Notation};
-use crate::session::Session;
+use crate::output::{self, Format, Notation, Reader};
+use crate::session::{Session, unless_gone};
 use crate::{status_tree, work};
 
 /// How often a watched status is looked at: quick enough for eyes, and nothing for a store.
@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     /// The logical cloud. Default: all of the project.
     #[arg(value_name = "LOGICAL_CLOUD")]
     cloud: Option<LogicalCloudName>,
-    /// Shows it again whenever it changes, until it is interrupted.
+    /// Shows it again whenever it changes, until it is interrupted or nobody reads it any more.
     #[arg(short, long)]
     watch: bool,
 }
@@ -51,8 +51,14 @@ async fn watch(session: &Session, arguments: &Arguments) -> anyhow::Result<Exit>
         // Ages change all the time; on a terminal they are shown, elsewhere only news are.
         if on_terminal || last.as_ref() != Some(&statuses) {
             let text = shown(session, arguments, &statuses)?;
-            output::print(&if on_terminal { format!("{CLEAR}{text}") } else { text })?;
-            std::io::stdout().flush()?;
+            let before = match session.format.for_programs() {
+                None if on_terminal => CLEAR,
+                Some(Notation::Yaml) if last.is_some() => output::NEXT_DOCUMENT,
+                _ => "",
+            };
+            if output::print_on(&format!("{before}{text}"))? == Reader::Gone {
+                return Ok(Exit::Done);
+            }
         }
         last = Some(statuses);
         tokio::time::sleep(LOOK_INTERVAL).await;
@@ -60,13 +66,18 @@ async fn watch(session: &Session, arguments: &Arguments) -> anyhow::Result<Exit>
 }
 
 async fn read(session: &Session, arguments: &Arguments) -> anyhow::Result<Vec<CloudStatus>> {
-    let names = match &arguments.cloud {
-        Some(name) => vec![name.clone()],
-        None => session.cloud_names().await?,
-    };
+    if let Some(name) = &arguments.cloud {
+        return Ok(vec![session.deployment.clouds().status(&session.project, name).await?]);
+    }
+    of_all(session, &session.cloud_names(&session.project).await?).await
+}
+
+/// The statuses of clouds that were listed.
+async fn of_all(session: &Session, names: &[LogicalCloudName]) -> anyhow::Result<Vec<CloudStatus>> {
     let mut statuses = Vec::with_capacity(names.len());
-    for name in &names {
-        statuses.push(session.deployment.clouds().status(&session.project, name).await?);
+    for name in names {
+        let status = session.deployment.clouds().status(&session.project, name).await;
+        statuses.extend(unless_gone(status)?);
     }
     Ok(statuses)
 }
@@ -86,4 +97,20 @@ fn shown(session: &Session, arguments: &Arguments, statuses: &[CloudStatus]) -> 
 
 fn written<T: serde::Serialize + ?Sized>(notation: Notation, value: &T) -> anyhow::Result<String> {
     notation.write(&value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::code_of;
+    use crate::session::in_memory;
+
+    #[tokio::test]
+    async fn a_cloud_that_is_gone_is_missed_only_where_it_was_named() {
+        let session = in_memory().await;
+        let gone = LogicalCloudName::new("gone").unwrap();
+        assert_eq!(of_all(&session, std::slice::from_ref(&gone)).await.unwrap(), []);
+        let named = Arguments { cloud: Some(gone), watch: false };
+        assert_eq!(code_of(&read(&session, &named).await.unwrap_err()), Exit::NotFound);
+    }
 }

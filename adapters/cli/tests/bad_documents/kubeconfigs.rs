@@ -27,7 +27,7 @@ async fn every_bad_kubeconfig_is_refused_by_its_field_and_changes_nothing() {
                 continue;
             }
             arguments.extend(unchecked.then_some("--unchecked"));
-            let ran = standing.run(&arguments);
+            let ran = standing.user.run(&arguments);
             let shown = match said.strip_prefix("FILE") {
                 Some(rest) => format!("kubeconfig {}{rest}", file.display()),
                 None => format!("kubeconfig: {said}"),
@@ -74,7 +74,7 @@ async fn a_kubeconfig_that_leads_nowhere_fails_by_its_field_and_changes_nothing(
     let before = standing.before();
     for (text, said) in of_no_use(&standing) {
         let file = standing.user.write("bad.kubeconfig", &text);
-        let ran = standing.run(&["cluster", "add", "real/bad", "--kubeconfig", file.to_str().unwrap()]);
+        let ran = standing.user.run(["cluster", "add", "real/bad", "--kubeconfig", file.to_str().unwrap()]);
         assert_eq!((ran.code, &*ran.out, ran.err), (1, "", format!("{said}\n")));
         standing.assert_unchanged(&before, &said);
     }
@@ -104,11 +104,12 @@ async fn a_program_is_run_for_the_user_of_the_command() {
     let good: Value = serde_saphyr::from_str(&standing.kubeconfig()).unwrap();
     let file = standing.user.write("exec.kubeconfig", &with_program(&good).to_string());
     let before = standing.before();
-    let out = standing.run(&["cluster", "add", "real/exec", "--kubeconfig", file.to_str().unwrap()]).done();
+    let out =
+        standing.user.run(["cluster", "add", "real/exec", "--kubeconfig", file.to_str().unwrap()]).done();
     assert!(out.starts_with("real/exec: ready\n"), "{out}");
     // Here it is seen that requests and writes are seen.
     assert!(!standing.requests_since(&before).is_empty() && standing.before() != before);
-    standing.run(&["cluster", "check", "real/exec"]).done();
+    standing.user.run(["cluster", "check", "real/exec"]).done();
 }
 
 /// What a server refuses until somebody allows it by name: a program to run, a file to read, a way past the proof of who

@@ -1,12 +1,10 @@
 //! What stands before a bad document comes, and must stand after it: a store, and clusters with a cloud on them.
 
-use std::process::Stdio;
-
 use dcm_testenv::audit::Position;
 use dcm_testenv::{Cluster, Environment, Route, SharedEnvironment, Stage};
 use rusqlite::{Connection, OpenFlags};
 
-use crate::common::{Ran, User};
+use crate::common::User;
 
 pub(crate) const CLUSTERS: usize = 2;
 
@@ -83,10 +81,6 @@ impl Standing {
             requests.extend(received.map(|event| format!("{} {}", event.verb, event.request_uri)));
         }
         requests
-    }
-
-    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
-        Ran::of(self.user.command().args(arguments).stdin(Stdio::null()).output().unwrap())
     }
 }
 

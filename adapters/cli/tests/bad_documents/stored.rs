@@ -30,7 +30,7 @@ fn good() -> Value {
 }
 
 fn row(name: &'static str, documents: Vec<Value>, refusal: impl Into<String>) -> Row {
-    Row { name, files: vec![documents], refusal: refusal.into() }
+    Row { name, files: vec![documents], refusal: format!("bad-0.json: {}", refusal.into()) }
 }
 
 fn clusters() -> Vec<Row> {
@@ -155,21 +155,24 @@ pub(crate) fn names() -> Vec<&'static str> {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_refused_for_what_is_stored_names_its_path_and_changes_nothing() {
     let standing = Standing::new(CLOUD).await;
-    let subject = standing.run(&["subject", CLOUD, "bob", "-o", "json"]).done();
+    let subject = standing.user.run(["subject", CLOUD, "bob", "-o", "json"]).done();
     let subject: Value = serde_json::from_str(&subject).unwrap();
     let part = |name: &str| subject[name].as_str().unwrap();
     let before = standing.before();
     for Row { name, files, refusal } in table(part("organization"), part("commonName")) {
-        let mut arguments = vec!["apply".to_owned()];
+        let mut arguments = Vec::new();
         for (number, documents) in files.iter().enumerate() {
             let file = format!("bad-{number}.json");
             standing.user.write(&file, &serde_json::to_string(documents).unwrap());
             arguments.extend(["-f".to_owned(), file]);
         }
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let ran = standing.run(&arguments);
-        let said: Vec<&str> = ran.err.lines().filter_map(|line| line.strip_prefix("dcm: ")).collect();
-        assert_eq!((ran.code, &*ran.out, said), (3, "", vec![&*refusal]), "{name}");
-        standing.assert_unchanged(&before, name);
+        for command in ["plan", "apply"] {
+            let arguments: Vec<&str> =
+                [command].into_iter().chain(arguments.iter().map(|one| &**one)).collect();
+            let ran = standing.user.run(&arguments);
+            let said: Vec<&str> = ran.err.lines().filter_map(|line| line.strip_prefix("dcm: ")).collect();
+            assert_eq!((ran.code, &*ran.out, said), (3, "", vec![&*refusal]), "{command}: {name}");
+            standing.assert_unchanged(&before, name);
+        }
     }
 }

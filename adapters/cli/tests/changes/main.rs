@@ -5,8 +5,11 @@ mod clusters;
 #[path = "../common/mod.rs"]
 mod common;
 mod documents;
+mod plans;
+mod registered;
 mod users;
 
+use common::OWNED_KINDS;
 use common::installation::{CLUSTERS, kubectl};
 use dcm_testenv::Cluster;
 use serde_json::{Value, json};
@@ -36,11 +39,9 @@ fn part(cluster: &Cluster, namespace: &str, object: &str, part: &str) -> String 
     kubectl(cluster, &["get", object, "--namespace", namespace, "-o", &format!("jsonpath={{{part}}}")])
 }
 
-/// The objects of a cloud on one cluster, of the kinds that are rendered here.
+/// The objects of a cloud on one cluster.
 fn owned(cluster: &Cluster, cloud: &str) -> Vec<String> {
-    let kinds =
-        "namespaces,resourcequotas,limitranges,serviceaccounts,roles,rolebindings,certificatesigningrequests";
     let label = format!("dcm.internal/owner,dcm.internal/logical-cloud={cloud}");
-    let found = kubectl(cluster, &["get", kinds, "-A", "-l", &label, "-o", "name"]);
+    let found = kubectl(cluster, &["get", OWNED_KINDS, "-A", "-l", &label, "-o", "name"]);
     found.lines().map(str::to_owned).collect()
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use dcm_testenv::{Cluster, Environment, Route};
 use serde_json::{Value, json};
 
-use super::{Ran, User};
+use super::{Ran, User, fed, said};
 
 /// How many clusters there are.
 pub(crate) const CLUSTERS: usize = 3;
@@ -85,9 +85,7 @@ impl<'a> Installation<'a> {
 
     /// A worker on this installation's store.
     pub(crate) fn serve(&self) -> Worker {
-        let mut command = self.person.command();
-        command.arg("serve").stdin(Stdio::null()).stderr(Stdio::null());
-        Worker(command.spawn().unwrap())
+        Worker::begin(self.person.command().arg("serve").stderr(Stdio::null()))
     }
 
     /// A worker to which a document is handed over: no other process works on it.
@@ -112,6 +110,11 @@ pub(crate) fn registered(cluster: &Cluster) -> String {
 pub(crate) struct Worker(Child);
 
 impl Worker {
+    /// Begins one by its command.
+    pub(crate) fn begin(command: &mut Command) -> Self {
+        Self(command.stdin(Stdio::null()).spawn().unwrap())
+    }
+
     /// Asks it to end; it must do so well.
     pub(crate) fn stop(mut self) {
         self.ask_to_end();
@@ -136,19 +139,14 @@ impl Drop for Worker {
 /// What kubectl says; it must succeed.
 #[track_caller]
 pub(crate) fn kubectl(cluster: &Cluster, arguments: &[&str]) -> String {
-    let ran = Ran::of(cluster.kubectl().args(arguments).stdin(Stdio::null()).output().unwrap());
-    ran.done()
+    said(cluster.kubectl().args(arguments))
 }
 
 /// Makes objects as another person; waits until it is done.
 #[track_caller]
 pub(crate) fn make(cluster: &Cluster, objects: &Value) {
-    use std::io::Write as _;
     let mut command = cluster.kubectl();
-    command.args(["create", "--field-manager", "a-person", "-f", "-"]).stdin(Stdio::piped());
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(objects.to_string().as_bytes()).unwrap();
-    Ran::of(child.wait_with_output().unwrap()).done();
+    fed(command.args(["create", "--field-manager", "a-person", "-f", "-"]), &objects.to_string()).done();
 }
 
 /// Looks again and again until there is something.

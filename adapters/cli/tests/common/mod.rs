@@ -9,7 +9,10 @@ pub(crate) mod somebody;
 use std::ffi::OsStr;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
+
+use installation::SOON;
 
 /// A kubeconfig of a cluster that is not there, with a token.
 pub(crate) const UNREACHABLE: &str = "
@@ -55,11 +58,7 @@ impl User {
     }
 
     pub(crate) fn run_with_input(&self, arguments: &[&str], input: &str) -> Ran {
-        let mut command = self.command();
-        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-        Ran::of(child.wait_with_output().unwrap())
+        fed(self.command().args(arguments), input)
     }
 
     pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
@@ -67,6 +66,40 @@ impl User {
         std::fs::write(&file, text).unwrap();
         file
     }
+}
+
+/// Kinds of all objects that are made for a logical cloud, as kubectl takes them.
+pub(crate) const OWNED_KINDS: &str = "namespaces,resourcequotas,limitranges,serviceaccounts,roles,rolebindings,clusterroles,\
+                                      clusterrolebindings,networkpolicies,certificatesigningrequests";
+
+/// What a program says; it must end well.
+#[track_caller]
+pub(crate) fn said(command: &mut Command) -> String {
+    Ran::of(command.stdin(Stdio::null()).output().unwrap()).done()
+}
+
+/// Runs a program with a text on its standard input.
+pub(crate) fn fed(command: &mut Command, input: &str) -> Ran {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    Ran::of(child.wait_with_output().unwrap())
+}
+
+/// Asks a process to end, as Ctrl-C does.
+pub(crate) fn interrupt(process: &Child) {
+    assert!(Command::new("kill").args(["-INT", &process.id().to_string()]).status().unwrap().success());
+}
+
+/// The code that a process ends with; it must end by itself.
+#[track_caller]
+pub(crate) fn code_of(mut child: Child) -> Option<i32> {
+    let (id, (ended, code)) = (child.id().to_string(), mpsc::channel());
+    std::thread::spawn(move || ended.send(child.wait().unwrap().code()));
+    code.recv_timeout(SOON).unwrap_or_else(|_| {
+        said(Command::new("kill").args(["-KILL", &id]));
+        panic!("it goes on and on")
+    })
 }
 
 impl Ran {

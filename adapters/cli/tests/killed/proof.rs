@@ -7,6 +7,8 @@ use std::process::{Command, Output};
 use dcm_testenv::{AuditEvent, AuditFilter, Cluster, Environment, Stage};
 use serde_json::Value;
 
+use crate::common::installation::kubectl;
+
 /// Who signs.
 const SIGNER: &str = "system:kube-controller-manager";
 
@@ -24,17 +26,9 @@ pub(crate) fn everything_of(cloud: &str) -> BTreeSet<String> {
 
 /// All objects of ours on a cluster, of whatever kind it serves, by the cloud that they name.
 pub(crate) fn owned(cluster: &Cluster) -> BTreeMap<String, BTreeSet<String>> {
-    let kinds = said(cluster.kubectl().args(["api-resources", "--verbs=list", "-o", "name"]));
+    let kinds = kubectl(cluster, &["api-resources", "--verbs=list", "-o", "name"]);
     let kinds: Vec<&str> = kinds.lines().collect();
-    let listed = said(cluster.kubectl().args([
-        "get",
-        &kinds.join(","),
-        "-A",
-        "-l",
-        "dcm.internal/owner",
-        "-o",
-        "json",
-    ]));
+    let listed = kubectl(cluster, &["get", &kinds.join(","), "-A", "-l", "dcm.internal/owner", "-o", "json"]);
     let listed: Value = serde_json::from_str(&listed).unwrap();
     let mut owned: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for item in listed["items"].as_array().unwrap() {
@@ -100,11 +94,4 @@ pub(crate) fn is_alive(token: &str, environment: &Environment, cluster: &Cluster
     let said = String::from_utf8(stderr).unwrap();
     assert!(status.success() || said.contains("Unauthorized"), "{said}");
     status.success()
-}
-
-#[track_caller]
-fn said(command: &mut Command) -> String {
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
 }

@@ -9,7 +9,8 @@ mod serving;
 mod two_stores;
 mod worker;
 
-use common::User;
+use common::installation::kubectl;
+use common::{OWNED_KINDS, User};
 use dcm_testenv::{Cluster, Environment, Route, SharedEnvironment};
 
 const CLUSTERS: usize = 2;
@@ -29,9 +30,7 @@ fn register(user: &User, cluster: &Cluster) {
 /// What the administrator is told by a question in words.
 #[track_caller]
 fn asked(cluster: &Cluster, question: &str) -> String {
-    let output = cluster.kubectl().args(question.split(' ')).output().unwrap();
-    assert!(output.status.success(), "{question}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+    kubectl(cluster, &question.split(' ').collect::<Vec<_>>())
 }
 
 /// A label of a namespace.
@@ -40,12 +39,8 @@ fn label(cluster: &Cluster, namespace: &str, label: &str) -> String {
     asked(cluster, &format!("get namespace {namespace} -o jsonpath={{.metadata.labels.{escaped}}}"))
 }
 
-/// What was made for any of these clouds, of the kinds that are rendered.
+/// What was made for any of these clouds.
 fn made_for(cluster: &Cluster, clouds: &[String]) -> String {
-    let kinds = "namespaces,serviceaccounts,limitranges,roles,rolebindings,resourcequotas";
-    let mut command = cluster.kubectl();
     let label = format!("dcm.internal/logical-cloud in ({})", clouds.join(","));
-    let output = command.args(["get", kinds, "-A", "-o", "name", "-l", &label]).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+    kubectl(cluster, &["get", OWNED_KINDS, "-A", "-o", "name", "-l", &label])
 }

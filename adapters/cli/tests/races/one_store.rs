@@ -2,7 +2,7 @@
 
 use crate::at_once::{at_once, winner};
 use crate::common::User;
-use crate::serving::Serving;
+use crate::serving::serve;
 use crate::{environment, label, made_for, register};
 
 const ROUNDS: usize = 100;
@@ -53,7 +53,7 @@ async fn one_of_two_clouds_gets_a_namespace_and_the_other_learns_whose_it_is() {
     let cluster = &environment.clusters()[0];
     let user = User::new();
     register(&user, cluster);
-    let worker = Serving::begin(&user);
+    let worker = serve(&user);
     let winners: Vec<usize> = (0..ROUNDS).map(|round| meet(&user, round)).collect();
     for (round, winner) in winners.iter().enumerate() {
         let cloud = cloud(round, *winner);

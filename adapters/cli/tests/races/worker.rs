@@ -6,7 +6,7 @@ use dcm_testenv::audit::Position;
 use dcm_testenv::{AuditEvent, Cluster, Stage};
 
 use crate::common::User;
-use crate::serving::Serving;
+use crate::serving::serve;
 use crate::{environment, register};
 
 /// What is said when nobody is there to do the work.
@@ -65,7 +65,7 @@ async fn beside_a_worker_a_command_lets_it_do_the_work_and_it_is_done_once() {
     // There is work before there is a worker, and it is taken over.
     user.run_with_input(&["apply", "--no-wait", "-f", "-"], &document("earlier")).done();
     let before = ends(clusters);
-    let worker = Serving::begin(&user);
+    let worker = serve(&user);
     let file = user.write("served.yaml", &document("served"));
     let applied = user.run(["apply", "-f", file.to_str().unwrap()]).done();
     assert!(applied.contains("served         instantiated  2/2"), "{applied}");

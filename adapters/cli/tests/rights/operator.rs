@@ -1,8 +1,5 @@
 //! Who works with `dcm`, on clusters where it has no more than the least role.
 
-use std::io::Write as _;
-use std::process::Stdio;
-
 use dcm_testenv::{AuditFilter, Cluster, Environment, Route, SharedEnvironment};
 use kube::config::Kubeconfig;
 
@@ -10,7 +7,8 @@ use crate::answer::Answer;
 use crate::asked::Asked;
 use crate::barrier;
 use crate::caller::Caller;
-use crate::common::User;
+use crate::common::installation::kubectl;
+use crate::common::{OWNED_KINDS, User, fed};
 use crate::evaluator::Evaluator;
 use crate::matrix::Matrix;
 
@@ -53,9 +51,9 @@ impl Operator {
     /// Gives the engine the printed role, and nothing else.
     fn confine(&self, cluster: &Cluster, role: &str) {
         let name = &self.engine;
-        kubectl(cluster, &["apply", "-f", "-"], role);
+        fed(cluster.kubectl().args(["apply", "-f", "-"]), role).done();
         let (role, user) = (format!("--clusterrole={name}"), format!("--user={name}"));
-        kubectl(cluster, &["create", "clusterrolebinding", name, &role, &user], "");
+        kubectl(cluster, &["create", "clusterrolebinding", name, &role, &user]);
     }
 
     fn add(&self, cluster: &Cluster, level: &str) {
@@ -77,11 +75,9 @@ impl Operator {
     #[track_caller]
     pub(crate) fn terminate(&self, project: &str, cloud: &str) {
         self.user.run(["terminate", cloud, "--project", project, "--timeout", "60s"]).done();
-        let kinds = "namespaces,resourcequotas,limitranges,serviceaccounts,roles,rolebindings,clusterroles,\
-                     clusterrolebindings,certificatesigningrequests";
         let label = format!("dcm.internal/project={project},dcm.internal/logical-cloud={cloud}");
         for cluster in self.clusters() {
-            assert_eq!(kubectl(cluster, &["get", kinds, "-A", "-l", &label, "-o", "name"], ""), "");
+            assert_eq!(kubectl(cluster, &["get", OWNED_KINDS, "-A", "-l", &label, "-o", "name"]), "");
         }
     }
 
@@ -143,16 +139,4 @@ impl Operator {
             assert!(refused.is_empty(), "{refused:#?}");
         }
     }
-}
-
-/// Runs kubectl as the administrator, with a text on its standard input.
-#[track_caller]
-fn kubectl(cluster: &Cluster, arguments: &[&str], input: &str) -> String {
-    let mut command = cluster.kubectl();
-    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
 }

@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use dcm_testenv::{Cluster, Environment, Route};
 use serde_json::{Value, json};
 
+use crate::common::installation::kubectl;
 use crate::known::{self, Known, documents, secrets_of};
 use crate::search::Searcher;
 use crate::side;
@@ -105,6 +106,10 @@ impl Life {
         for arguments in [&["plan"][..], &["plan", "-o", "json"], &["plan", "--offline", "-o", "yaml"]] {
             self.witness.run(&[arguments, &["-f", &file]].concat()).done();
         }
+        // Held up before anybody works on it, and gone on with to its end.
+        self.witness.run(&["apply", "--no-wait", "-f", &file]).done();
+        self.witness.run(&["stop", "vault"]).done();
+        self.witness.run(&["resume", "vault"]).done();
         self.witness.run(&["apply", "-f", &file]).done();
         self.hand_out("ann", CLUSTERS);
         self.hand_out("ci", CLUSTERS);
@@ -188,7 +193,7 @@ impl Life {
         self.known.documents(&documents);
     }
 
-    /// Every way to look at it, and to hold it up.
+    /// Every way to look at it.
     pub(crate) fn is_looked_at(&mut self) {
         for form in ["table", "wide", "json", "yaml"] {
             self.witness.run(&["status", "-o", form]).done();
@@ -198,8 +203,6 @@ impl Life {
         let mut watching = self.witness.begin(&["status", "vault", "--watch"]);
         watching.until("Namespace vault");
         self.witness.end(watching, "-INT");
-        self.witness.run(&["stop", "vault"]);
-        self.witness.run(&["resume", "vault"]);
         self.keep_objects("when it was instantiated");
     }
 
@@ -260,7 +263,8 @@ impl Life {
             self.handed_out.push_str(&text);
         }
         let merged = self.witness.outside("merged").to_str().unwrap().to_owned();
-        self.witness.run(&["kubeconfig", "vault", "--user", user, "--merge", &merged]).done();
+        let merge = format!("--merge={merged}");
+        self.witness.run(&["kubeconfig", "vault", "--user", user, &merge]).done();
     }
 
     /// Takes note of what is in the store, also of what is never handed out.
@@ -298,11 +302,7 @@ impl Life {
 
 /// A kubeconfig of an administrator who shows a token.
 fn token_kubeconfig(cluster: &Cluster) -> String {
-    let asked = |arguments: &str| {
-        let output = cluster.kubectl().args(arguments.split(' ')).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    };
+    let asked = |question: &str| kubectl(cluster, &question.split(' ').collect::<Vec<_>>());
     asked("create serviceaccount administrator --namespace kube-system");
     asked(
         "create clusterrolebinding administrator --clusterrole=cluster-admin \

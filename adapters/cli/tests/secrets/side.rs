@@ -2,18 +2,14 @@
 
 use dcm_testenv::{Cluster, Environment};
 
+use crate::common::installation::kubectl;
 use crate::search::files_below;
 
 /// Everything that a cluster shows to its administrator, of every kind that it serves.
 pub(crate) fn objects(cluster: &Cluster) -> String {
-    let asked = |arguments: &[&str]| {
-        let output = cluster.kubectl().args(arguments).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    };
-    let kinds = asked(&["api-resources", "--verbs=list", "-o", "name"]);
+    let kinds = kubectl(cluster, &["api-resources", "--verbs=list", "-o", "name"]);
     let kinds: Vec<&str> = kinds.lines().collect();
-    asked(&["get", &kinds.join(","), "--all-namespaces", "--show-managed-fields", "-o", "json"])
+    kubectl(cluster, &["get", &kinds.join(","), "--all-namespaces", "--show-managed-fields", "-o", "json"])
 }
 
 /// All that ever reached the disks of the clusters: what was stored, also what is deleted by now, and each request with

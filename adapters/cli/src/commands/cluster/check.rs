@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
+use dcm_core::document::Document;
 use dcm_core::logical_cloud::{LogicalCloud, LogicalCloudUid};
 use dcm_core::name::ClusterId;
 use dcm_core::port::cluster::Cluster;
@@ -58,11 +59,7 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
     let cluster = session.deployment.clusters().connect(id).await;
     let cluster = cluster.with_context(|| format!("{id} can't be asked"))?;
     let findings = ask(&session, id, &*cluster, &needs).await?;
-    let shown = Shown { cluster: id, is_ready: findings.is_ready(), findings: &findings };
-    match session.format.for_programs() {
-        Some(notation) => output::print(&notation.write(&shown)?)?,
-        None => output::print(&in_words(id, &findings)?)?,
-    }
+    print(&session, id, &findings)?;
     Ok(if findings.is_ready() { Exit::Done } else { Exit::Stuck })
 }
 
@@ -70,9 +67,11 @@ impl Wanted {
     /// The accesses that are needed for it.
     pub(super) fn needs(&self, global: &Global) -> anyhow::Result<Needs> {
         let mut needs = Needs::of_level(self.level.into());
-        for document in documents::read(&self.documents, &global.project)? {
+        for sourced in documents::read(&self.documents, &global.project)? {
             let uid = LogicalCloudUid::from_random(0);
-            let (cloud, _) = LogicalCloud::new(document.project, uid, document.draft)?;
+            let title = sourced.title();
+            let Document { project, draft, .. } = sourced.document;
+            let (cloud, _) = LogicalCloud::new(project, uid, draft).with_context(|| title)?;
             needs = needs.and(Needs::of_cloud(&cloud));
         }
         Ok(needs)
@@ -91,8 +90,17 @@ pub(super) async fn ask(
     asked.with_context(|| format!("{id} can't be asked"))
 }
 
+/// Prints the findings, in the form that was asked for.
+pub(super) fn print(session: &Session, id: &ClusterId, findings: &Findings) -> anyhow::Result<()> {
+    let shown = Shown { cluster: id, is_ready: findings.is_ready(), findings };
+    match session.format.for_programs() {
+        Some(notation) => output::print(&notation.write(&shown)?),
+        None => output::print(&in_words(id, findings)?),
+    }
+}
+
 /// The findings, and the missing rights as a ClusterRole.
-pub(super) fn in_words(id: &ClusterId, findings: &Findings) -> anyhow::Result<String> {
+fn in_words(id: &ClusterId, findings: &Findings) -> anyhow::Result<String> {
     let ready = if findings.is_ready() { "ready" } else { "not ready" };
     let old =
         if findings.too_old { format!(": too old, 1.{MINOR_VERSION_MIN} is needed") } else { String::new() };

@@ -3,8 +3,10 @@
 mod add;
 mod check;
 mod list;
+mod ready;
 mod remove;
 mod role;
+mod update;
 
 use dcm_core::logical_cloud::Level;
 
@@ -15,6 +17,8 @@ use crate::exit::Exit;
 pub(crate) enum Command {
     /// Registers a cluster, after a look whether it is ready.
     Add(add::Arguments),
+    /// Changes what is registered of a cluster: kubeconfig, labels, namespace. Also while logical clouds are on it.
+    Update(update::Arguments),
     /// Shows registered clusters.
     List(list::Arguments),
     /// Removes a cluster that no logical cloud refers to.
@@ -28,11 +32,18 @@ pub(crate) enum Command {
 pub(crate) async fn run(global: &Global, command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Add(arguments) => add::run(global, &arguments).await,
+        Command::Update(arguments) => update::run(global, &arguments).await,
         Command::List(arguments) => list::run(global, &arguments).await,
         Command::Remove(arguments) => remove::run(global, &arguments).await,
         Command::Check(arguments) => check::run(global, &arguments).await,
         Command::Role(arguments) => role::run(global, &arguments),
     }
+}
+
+/// A label, on the command line.
+fn label(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("must be KEY=VALUE")?;
+    Ok((key.to_owned(), value.to_owned()))
 }
 
 /// A level, on the command line.

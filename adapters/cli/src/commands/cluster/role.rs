@@ -1,24 +1,23 @@
 //! `dcm cluster role`: the least rights, to prepare a cluster with.
 
-use dcm_core::preflight::{self, Needs};
+use dcm_core::preflight;
 
-use super::LevelArgument;
+use super::check::Wanted;
 use crate::arguments::Global;
 use crate::exit::Exit;
 use crate::output::{self, Notation};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The highest level of logical clouds that will be on the cluster.
-    #[arg(long, value_enum, default_value = "standard")]
-    level: LevelArgument,
+    #[command(flatten)]
+    wanted: Wanted,
     /// The name of the ClusterRole.
     #[arg(long, default_value = "dcm", value_name = "NAME")]
     name: String,
 }
 
 pub(crate) fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
-    let needs = Needs::of_level(arguments.level.into());
+    let needs = arguments.wanted.needs(global)?;
     let role = preflight::cluster_role(&arguments.name, preflight::rules(needs.accesses()));
     let notation = global.output.for_programs().unwrap_or(Notation::Yaml);
     output::print(&notation.write(&role)?)?;

@@ -14,6 +14,7 @@ use dcm_core::service::CloudStatus;
 use dcm_core::status::LaneState;
 
 use super::apply;
+use super::documents::Sourced;
 use crate::exit::Exit;
 use crate::lane_tree::Detail;
 use crate::output;
@@ -24,6 +25,9 @@ use world::World;
 
 /// The checked-in example, beside which nothing is made up.
 const DOCUMENT: &str = include_str!("../../../documents/payments.yaml");
+
+/// What the example is called.
+const SOURCE: &str = "payments.yaml";
 
 /// Longer than a thousand simulated clusters take on a slow machine.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -63,7 +67,12 @@ impl Figures {
 }
 
 pub(crate) async fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
-    let figures = play(usize::from(arguments.clusters)).await?;
+    let figures = tokio::select! {
+        biased;
+        // Before all else: what plays would take an interrupt for the end of one of its waits, and play on.
+        interrupted = work::interrupted() => return interrupted.map(|()| Exit::Interrupted),
+        played = play(usize::from(arguments.clusters)) => played?,
+    };
     output::print(&figures.line())?;
     Ok(figures.exit())
 }
@@ -78,9 +87,10 @@ async fn play(clusters: usize) -> anyhow::Result<Figures> {
     let session = &world.session;
     output::print(&format!(
         "{clusters} simulated clusters in this process; nothing outside it is touched\n\n\
-         apply: the example document payments.yaml\n"
+         apply: the example document {SOURCE}\n"
     ))?;
-    let worked = apply::hand_over(session, documents).await?;
+    let sourced = |document| Sourced { source: SOURCE.to_owned(), document };
+    let worked = apply::hand_over(session, documents.into_iter().map(sourced).collect()).await?;
     work::bring_about(session, &worked, TIMEOUT).await?;
     let mut instantiated = 0;
     let mut proved = true;

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dcm_core::app_context::{Action, Bundle};
-use dcm_core::document::Document;
 use dcm_core::logical_cloud::LogicalCloud;
 use dcm_core::manifest::GroupVersionKind;
 use dcm_core::name::{ClusterId, LogicalCloudName, ProjectName};
@@ -17,6 +16,8 @@ use serde::Serialize;
 
 use super::{Rendered, rendered};
 use crate::arguments::Global;
+use crate::commands::apply;
+use crate::commands::documents::Sourced;
 use crate::exit::Exit;
 use crate::output;
 use crate::session::Session;
@@ -48,8 +49,10 @@ struct ShownStep {
     why: String,
 }
 
-pub(super) async fn run(global: &Global, documents: Vec<Document>) -> anyhow::Result<Exit> {
+pub(super) async fn run(global: &Global, documents: Vec<Sourced>) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
+    // What an apply would refuse has no plan.
+    apply::check(&session, &documents).await?;
     let mut plans = Vec::with_capacity(documents.len());
     for document in documents {
         plans.push(of_document(&session, document).await?);
@@ -59,14 +62,19 @@ pub(super) async fn run(global: &Global, documents: Vec<Document>) -> anyhow::Re
     Ok(if unknown { Exit::Failed } else { Exit::Done })
 }
 
-async fn of_document(session: &Session, document: Document) -> anyhow::Result<CloudPlan> {
+async fn of_document(session: &Session, sourced: Sourced) -> anyhow::Result<CloudPlan> {
+    let document = &sourced.document;
     let name = LogicalCloudName::new(&document.draft.metadata.name)?;
     let status = match session.deployment.clouds().status(&document.project, &name).await {
         Ok(status) => Some(status),
         Err(Error::NotFound { .. }) => None,
         Err(error) => return Err(error.into()),
     };
-    let Rendered { cloud, bundle } = rendered(document, status.as_ref())?;
+    let foreseen = session.deployment.clouds().foresee(&document.project, document.draft.clone()).await?;
+    if foreseen.is_none() {
+        output::note(format_args!("{name}: not stored yet: names that carry its UID are those of UID 0"));
+    }
+    let Rendered { cloud, bundle } = rendered(sourced, foreseen.as_ref())?;
     let clusters = clusters(session, &cloud).await?;
     let mut lanes: BTreeMap<ClusterId, Option<&LaneStatus>> =
         clusters.iter().map(|cluster| (cluster.clone(), None)).collect();

@@ -5,13 +5,14 @@ mod offline;
 
 use std::path::PathBuf;
 
+use anyhow::Context as _;
 use dcm_core::app_context::Bundle;
 use dcm_core::document::Document;
 use dcm_core::logical_cloud::{Epoch, LogicalCloud, LogicalCloudUid, RequestPem, Serial, User, UserType};
 use dcm_core::render::{self, Credential, Credentials};
-use dcm_core::service::CloudStatus;
+use dcm_core::service::Foreseen;
 
-use super::documents;
+use super::documents::{self, Sourced};
 use crate::arguments::Global;
 use crate::exit::Exit;
 
@@ -39,25 +40,26 @@ struct Rendered {
     bundle: Bundle,
 }
 
-/// Renders a document: with the identity and the credentials of the cloud that is there, or as the first of a new one.
-fn rendered(document: Document, status: Option<&CloudStatus>) -> anyhow::Result<Rendered> {
-    let uid = status.map_or(LogicalCloudUid::from_random(0), |status| status.uid);
-    let (cloud, _) = LogicalCloud::new(document.project, uid, document.draft)?;
-    let bundle = render::bundle(&cloud, &credentials(&cloud, status)?)?;
+/// Renders a document: with the identity and the credentials that an apply would take, or as the first of a new one.
+fn rendered(sourced: Sourced, foreseen: Option<&Foreseen>) -> anyhow::Result<Rendered> {
+    let uid = foreseen.map_or(LogicalCloudUid::from_random(0), |foreseen| foreseen.uid);
+    let title = sourced.title();
+    let Document { project, draft, .. } = sourced.document;
+    let (cloud, _) = LogicalCloud::new(project, uid, draft).with_context(|| title.clone())?;
+    let bundle = render::bundle(&cloud, &credentials(&cloud, foreseen)?).with_context(|| title)?;
     Ok(Rendered { cloud, bundle })
 }
 
-fn credentials(cloud: &LogicalCloud, status: Option<&CloudStatus>) -> anyhow::Result<Credentials> {
+fn credentials(cloud: &LogicalCloud, foreseen: Option<&Foreseen>) -> anyhow::Result<Credentials> {
     let mut credentials = Credentials::new();
     for User { metadata, kind, .. } in cloud.users() {
-        let current = status.and_then(|status| status.credentials.get(&metadata.name));
+        let taken = foreseen.and_then(|foreseen| foreseen.credentials.get(&metadata.name));
         let request = match kind {
             UserType::Certificate { own_request: Some(own) } => Some(own.clone()),
             UserType::Certificate { own_request: None } => Some(RequestPem::new(REQUEST_TO_BE_MADE)?),
             UserType::Token => None,
         };
-        let epoch = current.map_or(Epoch(1), |current| current.epoch);
-        let serial = current.map_or(Serial(1), |current| current.serial);
+        let (epoch, serial) = taken.copied().unwrap_or((Epoch(1), Serial(1)));
         credentials.insert(metadata.name.clone(), Credential { epoch, serial, request });
     }
     Ok(credentials)

@@ -1,16 +1,16 @@
 //! A plan without asking anybody: what would be rendered.
 
 use dcm_core::app_context::{Action, Request, Step};
-use dcm_core::document::Document;
 use dcm_core::logical_cloud::Level;
 use serde_json::{Value, json};
 
 use super::{Rendered, rendered};
 use crate::arguments::Global;
+use crate::commands::documents::Sourced;
 use crate::exit::Exit;
 use crate::output::{self, Notation};
 
-pub(super) fn run(global: &Global, documents: Vec<Document>) -> anyhow::Result<Exit> {
+pub(super) fn run(global: &Global, documents: Vec<Sourced>) -> anyhow::Result<Exit> {
     let all: Vec<Rendered> =
         documents.into_iter().map(|document| rendered(document, None)).collect::<anyhow::Result<_>>()?;
     note_unknown(&all);
@@ -24,7 +24,7 @@ pub(super) fn run(global: &Global, documents: Vec<Document>) -> anyhow::Result<E
             let manifests = all.iter().flat_map(|one| one.bundle.steps()).filter_map(manifest);
             let texts =
                 manifests.map(|body| Notation::Yaml.write(body)).collect::<anyhow::Result<Vec<_>>>()?;
-            output::print(&texts.join("---\n"))?;
+            output::print(&texts.join(output::NEXT_DOCUMENT))?;
         }
     }
     Ok(Exit::Done)

@@ -1,0 +1,68 @@
+//! What is foreseen is what an apply then does.
+
+use std::collections::BTreeMap;
+
+use dcm_core::logical_cloud::{Draft, Epoch, Serial};
+use dcm_core::name::UserName;
+use serde_json::{Value, json};
+
+use crate::support::{World, draft, name, user};
+
+type Credentials = BTreeMap<UserName, (Epoch, Serial)>;
+
+fn credentials(users: &[(&str, u32, u32)]) -> Credentials {
+    users.iter().map(|(user, epoch, serial)| (name(user), (Epoch(*epoch), Serial(*serial)))).collect()
+}
+
+async fn foreseen(world: &World, draft: &Value) -> Credentials {
+    let draft: Draft = serde_json::from_value(draft.clone()).unwrap();
+    world.clouds.foresee(&world.project, draft).await.unwrap().unwrap().credentials
+}
+
+/// Puts and applies a draft that was foreseen so.
+async fn applied_as(world: &World, draft: &Value, expected: &[(&str, u32, u32)]) {
+    let before = world.documents().await;
+    assert_eq!(foreseen(world, draft).await, credentials(expected));
+    assert_eq!(world.documents().await, before);
+    world.put(draft.clone()).await.unwrap();
+    world.apply("shop").await.unwrap();
+    let status = world.clouds.status(&world.project, &name("shop")).await.unwrap();
+    let applied = status.credentials.into_iter().map(|(user, one)| (user, (one.epoch, one.serial)));
+    assert_eq!(applied.collect::<Credentials>(), credentials(expected));
+}
+
+#[tokio::test]
+async fn a_cloud_that_is_not_there_has_no_identity_to_foresee() {
+    let world = World::new(true).await;
+    let draft: Draft = serde_json::from_value(draft()).unwrap();
+    assert_eq!(world.clouds.foresee(&world.project, draft).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn epochs_and_serials_are_foreseen_as_an_apply_takes_them() {
+    let world = World::new(true).await;
+    let mut draft = draft();
+    draft["spec"]["permissions"] = json!([]);
+    world.put(draft.clone()).await.unwrap();
+    applied_as(&world, &draft, &[("ann", 1, 1), ("bot", 1, 1)]).await;
+    // Nothing changed, another lifetime, a user who goes, and comes back as another one.
+    applied_as(&world, &draft, &[("ann", 1, 1), ("bot", 1, 1)]).await;
+    let bot = draft["spec"]["users"][1].clone();
+    let mut ann = user("ann");
+    ann["lifetimeSeconds"] = 7200.into();
+    draft["spec"]["users"] = json!([ann, bot]);
+    applied_as(&world, &draft, &[("ann", 1, 2), ("bot", 1, 1)]).await;
+    draft["spec"]["users"] = json!([ann]);
+    applied_as(&world, &draft, &[("ann", 1, 2)]).await;
+    draft["spec"]["users"] = json!([ann, bot]);
+    applied_as(&world, &draft, &[("ann", 1, 2), ("bot", 2, 1)]).await;
+}
+
+#[tokio::test]
+async fn a_cloud_that_comes_back_to_its_clusters_is_foreseen_with_new_serials() {
+    let world = World::new(true).await;
+    world.instantiated().await;
+    world.terminate("shop").await.unwrap();
+    world.engine.finish();
+    applied_as(&world, &draft(), &[("ann", 1, 2), ("bot", 1, 2)]).await;
+}
