@@ -229,6 +229,7 @@ impl Synchronizer for Contexts {
 /// Reads what makes up a context for the engine: root, bundles and lanes.
 pub(crate) struct Loaded {
     pub root: Root,
+    pub version: Version,
     pub bundles: BTreeMap<dcm_core::hash::ContentHash, Arc<dcm_core::app_context::Bundle>>,
     pub lanes: BTreeMap<ClusterId, (Lane, Version)>,
 }
@@ -260,5 +261,5 @@ pub(crate) async fn load(store: &dyn Store, id: &ContextId) -> Result<Option<Loa
             lanes.insert(cluster, (record::read(&entry)?, entry.version));
         }
     }
-    Ok(Some(Loaded { root, bundles, lanes }))
+    Ok(Some(Loaded { root, version: entry.version, bundles, lanes }))
 }

@@ -1,5 +1,8 @@
 //! Storing what the machine wants stored.
 
+use std::sync::Arc;
+
+use dcm_core::hash::ContentHash;
 use dcm_core::port::store::{self, Document, Path, Store, StoreExt, Version, Write};
 
 use super::io::SaveLane;
@@ -10,9 +13,7 @@ use crate::record::{self, Claim, path};
 /// A result that is there already comes from a worker that died between the two writes: it is replaced. Claims on what
 /// the lane gave up go first: should this worker die then, the next one finds the record as it was, and does it again.
 pub(super) async fn save_lane(store: &dyn Store, save: &SaveLane) -> Result<Version, store::Error> {
-    if !save.given_up.is_empty() && !is_wanted(store, save).await? {
-        drop_claims(store, save).await?;
-    }
+    drop_claims(store, save).await?;
     let mut writes = Vec::with_capacity(save.outcomes.len() + 1);
     for outcome in &save.outcomes {
         let path = path::result(&save.id.context, &save.id.cluster, &outcome.name);
@@ -57,15 +58,25 @@ fn replace(write: &mut Write, path: Path, version: Version) {
     }
 }
 
-/// Drops the context's claims on namespaces of this cluster that it holds no more.
+/// Drops the context's claims on namespaces of this cluster that it needs no more.
+///
+/// An apply that needs one again writes its claim anew, before the root. So the claims are read first: either the root
+/// tells of such an apply, or the claim that it wrote is another one than was read, and stays.
 async fn drop_claims(store: &dyn Store, save: &SaveLane) -> Result<(), store::Error> {
+    let mut claims = Vec::new();
     for namespace in &save.given_up {
-        let Some(entry) = store.get(&path::claim(&save.id.cluster, namespace)).await? else { continue };
-        let claim: Claim = entry.document.read()?;
-        if claim.context != save.id.context {
-            continue;
+        if let Some(entry) = store.get(&path::claim(&save.id.cluster, namespace)).await? {
+            let claim: Claim = record::read(&entry)?;
+            claims.extend((claim.context == save.id.context).then_some(entry));
         }
-        match store.write_one(Write::Delete { path: entry.path, version: entry.version }).await {
+    }
+    if !claims.is_empty() && wanted(store, save).await? != save.lane.bundle {
+        let source =
+            std::io::Error::other("the app context was changed meanwhile; its lane is planned again");
+        return Err(store::Error::Unavailable { source: Arc::new(source) });
+    }
+    for claim in claims {
+        match store.write_one(Write::Delete { path: claim.path, version: claim.version }).await {
             Ok(_) | Err(store::Error::Conflict { .. }) => {}
             Err(error) => return Err(error),
         }
@@ -73,9 +84,9 @@ async fn drop_claims(store: &dyn Store, save: &SaveLane) -> Result<(), store::Er
     Ok(())
 }
 
-/// True when the context was applied to the cluster again meanwhile: then its claim stays.
-async fn is_wanted(store: &dyn Store, save: &SaveLane) -> Result<bool, store::Error> {
-    let Some(entry) = store.get(&path::root(&save.id.context)).await? else { return Ok(false) };
-    let root: record::Root = entry.document.read()?;
-    Ok(root.wanted(&save.id.cluster).is_some() && save.lane.bundle.is_none())
+/// The bundle that the cluster is to hold by now.
+async fn wanted(store: &dyn Store, save: &SaveLane) -> Result<Option<ContentHash>, store::Error> {
+    let Some(entry) = store.get(&path::root(&save.id.context)).await? else { return Ok(None) };
+    let root: record::Root = record::read(&entry)?;
+    Ok(root.wanted(&save.id.cluster))
 }

@@ -1,5 +1,8 @@
 //! Bringing about, changing and removing.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use dcm_core::app_context::Generation;
 use dcm_core::port::store::{Path, Prefix, StoreExt as _, Write};
 use dcm_core::port::synchronizer::{Issued, Removal, Synchronizer as _};
@@ -8,6 +11,7 @@ use dcm_sync::sim::{Link, cluster_id};
 use serde_json::json;
 
 use crate::fixture::*;
+use crate::slow::world_with;
 
 #[tokio::test(start_paused = true)]
 async fn a_context_is_brought_about_and_removed_without_a_rest() {
@@ -125,7 +129,7 @@ async fn a_removed_certificate_request_means_nothing() {
     engine.contexts().apply(&context(steps(), [1])).await.unwrap();
     done(&engine, &context_id()).await;
     // The cluster's own cleaner looks hourly; ours are gone long before.
-    tokio::time::sleep(std::time::Duration::from_secs(3 * 3600)).await;
+    tokio::time::sleep(Duration::from_secs(3 * 3600)).await;
     let before = world.writes();
     let mut reordered = steps();
     reordered.swap(2, 3);
@@ -164,4 +168,38 @@ async fn a_context_whose_manifests_were_lost_is_removed_all_the_same() {
     engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
     done(&engine, &context_id()).await;
     assert_eq!(world.owned(1), Vec::<String>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_context_that_is_forgotten_and_made_anew_at_once_is_brought_about() {
+    let world = World::new(2);
+    let engine = world.engine();
+    for _ in 0..2 {
+        for clusters in [1..=1, 1..=2] {
+            engine.contexts().apply(&context(steps(), clusters)).await.unwrap();
+            done(&engine, &context_id()).await;
+        }
+        engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
+        done(&engine, &context_id()).await;
+        engine.contexts().forget(&context_id()).await.unwrap();
+    }
+    assert_eq!(world.claimed("team").await, BTreeSet::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_that_is_needed_again_while_it_is_given_up_stays_claimed() {
+    for wait in 0..40 {
+        let (world, _) = world_with(Duration::from_millis(3));
+        let engine = world.engine();
+        let other = || context(vec![apply(0, namespace_body("other"))], [1]);
+        let both = || context(vec![apply(0, namespace_body("other")), apply(0, namespace_body("team"))], [1]);
+        engine.contexts().apply(&both()).await.unwrap();
+        done(&engine, &context_id()).await;
+        engine.contexts().apply(&other()).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(wait)).await;
+        engine.contexts().apply(&both()).await.unwrap();
+        done(&engine, &context_id()).await;
+        engine.shutdown().await;
+        assert_eq!(world.claimed("team").await, [cluster_id(1).to_string()].into(), "after {wait} ms");
+    }
 }

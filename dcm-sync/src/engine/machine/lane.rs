@@ -161,11 +161,10 @@ impl Lane {
 
     /// Gives up the namespaces that the bundle does not name.
     pub(super) fn give_up_all_but(&mut self, bundle: Option<&Bundle>) {
-        let (kept, given_up) = std::mem::take(&mut self.record.namespaces)
-            .into_iter()
-            .partition(|name| namespaces(bundle).any(|wanted| wanted == name));
-        self.record.namespaces = kept;
-        self.given_up.extend::<BTreeSet<_>>(given_up);
+        let mut all = std::mem::take(&mut self.record.namespaces);
+        all.append(&mut self.given_up);
+        let is_wanted = |name: &Arc<str>| namespaces(bundle).any(|wanted| wanted == name);
+        (self.record.namespaces, self.given_up) = all.into_iter().partition(is_wanted);
     }
 }
 

@@ -49,13 +49,18 @@ impl Machine {
     }
 
     fn adopt_context(&mut self, id: &ContextId, loaded: Loaded) {
-        let Loaded { root, bundles, lanes } = loaded;
-        let known = self.contexts.get(id).map(|context| context.root.generation);
-        if known.is_some_and(|known| known > root.generation) {
-            return;
+        let Loaded { root, version, bundles, lanes } = loaded;
+        if let Some(known) = self.contexts.get(id) {
+            if known.version > version {
+                return;
+            }
+            // It was forgotten and made anew; generations go on otherwise.
+            if known.root.generation > root.generation {
+                self.drop_context(id);
+            }
         }
         let mut clusters: Vec<ClusterId> = root.clusters().cloned().collect();
-        self.contexts.insert(id.clone(), Context { root, bundles });
+        self.contexts.insert(id.clone(), Context { root, version, bundles });
         for (cluster, (record, version)) in lanes {
             clusters.push(cluster.clone());
             let lanes = &mut self.shard_mut(&cluster).lanes;

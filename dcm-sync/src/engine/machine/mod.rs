@@ -21,6 +21,7 @@ use std::sync::Arc;
 use dcm_core::app_context::Bundle;
 use dcm_core::hash::ContentHash;
 use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::port::store::Version;
 use jiff::Timestamp;
 
 use super::backoff::Jitter;
@@ -36,6 +37,8 @@ use under_way::UnderWay;
 /// A loaded app context.
 struct Context {
     root: Root,
+    /// The version of the root.
+    version: Version,
     bundles: BTreeMap<ContentHash, Arc<Bundle>>,
 }
 

@@ -116,13 +116,25 @@ impl Machine {
     fn deleted(&mut self, id: &LaneId, step: &Step, deletion: Deletion) {
         let shard = self.shard_mut(&id.cluster);
         match deletion {
-            Deletion::Pending => shard.going(&id.context, &step.key),
+            Deletion::Pending => {
+                shard.going(&id.context, &step.key);
+                self.expect_gone(id, step);
+            }
             Deletion::Gone => {
                 shard.forget(&id.context, &step.key);
                 self.drop_record(id, step);
             }
         }
         self.publish(&id.cluster, Some(&id.context), What::Deleted(step.key.clone()));
+    }
+
+    /// An object that we deleted is not missed when it is gone: should it be desired again by then, it is made anew.
+    fn expect_gone(&mut self, id: &LaneId, step: &Step) {
+        let Some(lane) = self.lane_mut(id) else { return };
+        if let Some(record) = lane.record.objects.get_mut(&step.key) {
+            record.uid = None;
+            lane.unsaved |= step.kind.is_namespace();
+        }
     }
 
     fn released(&mut self, id: &LaneId, step: &Step) {
