@@ -82,7 +82,7 @@ async fn a_lane_that_somebody_else_wrote_is_read_until_that_succeeds() {
     let everything = Prefix::everything();
     let lane = async {
         loop {
-            let entries = world.store.list_all(&everything).await.unwrap();
+            let entries = lanes.store.list_all(&everything).await.unwrap();
             match entries.into_iter().find(|entry| is_of_lane(&entry.path)) {
                 Some(lane) => break lane,
                 None => tokio::time::sleep(Duration::from_millis(1)).await,
@@ -92,7 +92,7 @@ async fn a_lane_that_somebody_else_wrote_is_read_until_that_succeeds() {
     let lane = tokio::time::timeout(SOON, lane).await.unwrap();
     lanes.failing_reads.store(3, Ordering::Relaxed);
     let again = Write::Update { path: lane.path, version: lane.version, document: lane.document };
-    world.store.write_one(again).await.unwrap();
+    lanes.store.write_one(again).await.unwrap();
     done(&engine, &context_id()).await;
     assert_eq!(lanes.failing_reads.load(Ordering::Relaxed), 0, "the engine had to read it");
 }

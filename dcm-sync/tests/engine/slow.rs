@@ -1,17 +1,18 @@
-//! A world whose store takes its time, and fails some reads.
+//! A world whose store takes its time, and fails some reads when it is told to.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use dcm_core::port::store::Path;
+use dcm_core::port::store::{Path, Store};
 use dcm_sync::tap::{Crossing, PortError, Tap, Tapped};
 
 use crate::fixture::World;
 
 /// What happens to the records of lanes.
-#[derive(Default)]
 pub struct Lanes {
+    /// The store itself, which takes no time.
+    pub store: Arc<dyn Store>,
     pub writes: AtomicU64,
     /// How many of the next reads fail.
     pub failing_reads: AtomicU64,
@@ -21,7 +22,7 @@ pub fn is_of_lane(path: &Path) -> bool {
     path.as_str().contains("lanes/")
 }
 
-/// Stands before the store: writes take their time, and some reads fail.
+/// Stands before the store: writes and lists take their time, and some reads fail.
 struct Slow {
     slowness: Duration,
     lanes: Arc<Lanes>,
@@ -48,13 +49,20 @@ impl Tap for Slow {
                 tokio::time::sleep(self.slowness).await;
                 written
             }
+            Crossing::Read => {
+                let read = call.await;
+                tokio::time::sleep(self.slowness).await;
+                read
+            }
             _ => call.await,
         }
     }
 }
 
 pub fn world_with(slowness: Duration) -> (World, Arc<Lanes>) {
-    let (mut world, lanes) = (World::new(1), Arc::new(Lanes::default()));
+    let mut world = World::new(1);
+    let store = world.store.clone();
+    let lanes = Arc::new(Lanes { store, writes: AtomicU64::new(0), failing_reads: AtomicU64::new(0) });
     let slow = Arc::new(Slow { slowness, lanes: lanes.clone() });
     world.store = Arc::new(Tapped::new(world.store, slow));
     (world, lanes)

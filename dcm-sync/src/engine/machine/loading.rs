@@ -28,23 +28,27 @@ impl Context {
 
 impl Machine {
     pub(super) fn context_changed(&mut self, id: ContextId) {
-        if self.loading.insert(id.clone()) {
-            self.effects.push(Effect::LoadContext(id));
-        } else {
-            // It changed while it was being read: read it again afterwards.
-            self.timers.set(self.now, Alarm::Load(id));
+        match self.loading.get_mut(&id) {
+            Some(changed) => *changed = true,
+            None => {
+                self.loading.insert(id.clone(), false);
+                self.effects.push(Effect::LoadContext(id));
+            }
         }
     }
 
     pub(super) fn context_loaded(&mut self, id: ContextId, loaded: Result<Option<Loaded>, LoadError>) {
-        self.loading.remove(&id);
+        let changed = self.loading.remove(&id).unwrap_or_default();
         match loaded {
             Ok(Some(loaded)) => self.adopt_context(&id, loaded),
             Ok(None) => self.drop_context(&id),
             Err(error) => {
                 tracing::warn!(context = %id, error = &error as &dyn std::error::Error, "can't load an app context");
-                self.timers.set(self.now + self.options.retry_min, Alarm::Load(id));
+                self.timers.set(self.now + self.options.retry_min, Alarm::Load(id.clone()));
             }
+        }
+        if changed {
+            self.context_changed(id);
         }
     }
 

@@ -49,7 +49,8 @@ pub(crate) struct Machine {
     jitter: Jitter,
     session: Session,
     contexts: BTreeMap<ContextId, Context>,
-    loading: BTreeSet<ContextId>,
+    /// Contexts that are being read; true for one that changed meanwhile, and is read again afterwards.
+    loading: BTreeMap<ContextId, bool>,
     shards: BTreeMap<ClusterId, Box<Shard>>,
     pending: UnderWay,
     /// Requests that count for the global limit: those that began not long ago.
@@ -79,7 +80,7 @@ impl Machine {
             jitter,
             session,
             contexts: BTreeMap::new(),
-            loading: BTreeSet::new(),
+            loading: BTreeMap::new(),
             shards: BTreeMap::new(),
             pending: UnderWay::default(),
             young: VecDeque::new(),
