@@ -188,7 +188,8 @@ async fn a_context_that_is_forgotten_and_made_anew_at_once_is_brought_about() {
 
 #[tokio::test(start_paused = true)]
 async fn a_namespace_that_is_needed_again_while_it_is_given_up_stays_claimed() {
-    for wait in 0..40 {
+    // A namespace takes 5 s to go.
+    for wait in (0..40).chain(5000..5040) {
         let (world, _) = world_with(Duration::from_millis(3));
         let engine = world.engine();
         let other = || context(vec![apply(0, namespace_body("other"))], [1]);
