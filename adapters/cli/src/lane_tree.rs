@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dcm_core::status::{
-    Cause, LaneState, LaneStatus, ObjectState, ObjectStatus, Reason, RequestState, RequestStatus,
-};
+use dcm_core::status::{Cause, LaneState, LaneStatus, ObjectState, ObjectStatus, Reason, RequestState};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::age;
@@ -30,7 +28,7 @@ pub(crate) fn lane(title: &str, lane: &LaneStatus, detail: Detail, now: Timestam
         text.push_str(&format!(" for {}", age::between(lane.since, now)));
     }
     let mut children = objects(&lane.objects, detail, now);
-    children.extend(requests(&lane.requests, detail, now));
+    children.extend(requests(lane, detail, now));
     if let Some(cause) = lane.cause.as_ref().filter(|cause| !is_shown_below(cause, lane)) {
         children.push(Node::leaf(cause_text(cause, now)));
     }
@@ -65,10 +63,10 @@ fn objects(objects: &[ObjectStatus], detail: Detail, now: Timestamp) -> Vec<Node
     grouped.chain(nodes).collect()
 }
 
-fn requests(requests: &[RequestStatus], detail: Detail, now: Timestamp) -> Vec<Node> {
+fn requests(lane: &LaneStatus, detail: Detail, now: Timestamp) -> Vec<Node> {
     let mut issued: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut nodes = Vec::new();
-    for request in requests {
+    for request in &lane.requests {
         // Named as rendering names them: type, user, epoch, serial. Others are shown as they are.
         let (kind, user) = request.name.split_once('/').unwrap_or(("request", &request.name));
         let user = user.split('/').next().unwrap_or(user);
@@ -76,7 +74,7 @@ fn requests(requests: &[RequestStatus], detail: Detail, now: Timestamp) -> Vec<N
             (RequestState::Issued, None, Detail::Grouped) => issued.entry(kind).or_default().push(user),
             (state, cause, _) => {
                 let text = format!("{}  {}", request.name, request_state(state));
-                let causes = cause.iter().map(|cause| Node::leaf(cause_text(cause, now)));
+                let causes = cause.iter().map(|cause| Node::leaf(request_cause(cause, lane, now)));
                 nodes.push(Node::new(text, causes.collect()));
             }
         }
@@ -84,6 +82,14 @@ fn requests(requests: &[RequestStatus], detail: Detail, now: Timestamp) -> Vec<N
     let grouped =
         issued.into_iter().map(|(kind, users)| Node::leaf(format!("{kind} of {}  issued", joined(&users))));
     grouped.chain(nodes).collect()
+}
+
+/// What stands at an object already is not said again.
+fn request_cause(cause: &Cause, lane: &LaneStatus, now: Timestamp) -> String {
+    match lane.objects.iter().find(|object| object.cause.as_ref() == Some(cause)) {
+        Some(object) => format!("waits for {}", object.key),
+        None => cause_text(cause, now),
+    }
 }
 
 fn joined(names: &[&str]) -> String {

@@ -36,10 +36,9 @@ pub enum Missing {
 
 fn shown(cause: Option<&Cause>) -> String {
     let Some(cause) = cause else { return String::new() };
-    match cause.next_try {
-        Some(next_try) => format!(" ({}; next try at {next_try})", cause.message),
-        None => format!(" ({})", cause.message),
-    }
+    let object = cause.object.iter().map(|key| format!("{key}: "));
+    let next_try = cause.next_try.iter().map(|next_try| format!("; next try at {next_try}"));
+    format!(" ({}{}{})", object.collect::<String>(), cause.message, next_try.collect::<String>())
 }
 
 /// What a cluster issued, checked.
