@@ -163,6 +163,8 @@ pub(crate) fn reason_of(reason: Reason) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use dcm_core::status::RequestStatus;
+
     use super::*;
     use dcm_core::app_context::Generation;
     use dcm_core::manifest::ObjectKey;
