@@ -22,7 +22,7 @@ pub(crate) const OWNER_MEMORY: &str = "bench-memory";
 const OWNER_SQLITE: &str = "bench-sqlite";
 
 /// Rounds of one cloud, of many clouds at once, and of many with `kubectl`, which takes so long that one has to do.
-const ROUNDS_ONE: usize = 15;
+const ROUNDS_ONE: usize = 45;
 const ROUNDS_MANY: usize = 9;
 const ROUNDS_MANY_KUBECTL: usize = 1;
 
