@@ -57,6 +57,9 @@ async fn who_stops_at_a_conflict_has_its_error_and_nothing_after_it_is_written()
 async fn no_batch_has_more_writes_than_a_store_takes() {
     let store = MemoryStore::new();
     let many = (0..2 * BATCH_WRITES_MAX + 1).map(|number| create(&format!("{number:04}"), "new"));
-    assert!(InOrder::new(many.collect()).go_on(&store).await.unwrap().is_none());
+    let mut writes = InOrder::new(many.collect());
+    assert!(writes.go_on(&store).await.unwrap().is_none());
     assert_eq!(stored(&store).await.len(), 2 * BATCH_WRITES_MAX + 1);
+    let last = store.list_all(&Prefix::everything()).await.unwrap().pop().unwrap();
+    assert_eq!(writes.last_version(), Some(last.version));
 }

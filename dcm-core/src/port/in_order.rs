@@ -11,6 +11,7 @@ use super::store::{BATCH_WRITES_MAX, DOCUMENT_BYTES_MAX, Error, Store, Version, 
 #[derive(Debug)]
 pub struct InOrder {
     writes: VecDeque<Write>,
+    last: Option<Version>,
 }
 
 /// A write that found its document otherwise than it expected. It did not happen, nor did those after it; of those
@@ -36,7 +37,7 @@ impl InOrder {
     /// These writes, none of them applied yet. No two are of one path.
     #[must_use]
     pub fn new(writes: Vec<Write>) -> Self {
-        Self { writes: writes.into() }
+        Self { writes: writes.into(), last: None }
     }
 
     /// Writes until all is written, which is none, or a write conflicts. Going on then leaves that one out.
@@ -47,9 +48,13 @@ impl InOrder {
         while !self.writes.is_empty() {
             let writes = self.writes.make_contiguous();
             let end = batch_end(writes);
-            let Err(failed) = store.write(&writes[..end]).await else {
-                self.writes.drain(..end);
-                continue;
+            let failed = match store.write(&writes[..end]).await {
+                Ok(versions) => {
+                    self.last = versions.last().copied().or(self.last);
+                    self.writes.drain(..end);
+                    continue;
+                }
+                Err(failed) => failed,
             };
             self.writes.drain(..failed.applied);
             let Error::Conflict { path, found } = failed.source else { return Err(failed.source) };
@@ -59,6 +64,12 @@ impl InOrder {
             return Ok(Some(Conflict { write, found, place }));
         }
         Ok(None)
+    }
+
+    /// The version of the document that was written last; none before that.
+    #[must_use]
+    pub fn last_version(&self) -> Option<Version> {
+        self.last
     }
 
     /// Puts another write in the place of the one that conflicted last.

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use dcm_core::hash::ContentHash;
-use dcm_core::port::store::{self, Document, Path, Store, StoreExt, Version, Write};
+use dcm_core::port::in_order::{Conflict, InOrder};
+use dcm_core::port::store::{self, Document, Store, StoreExt, Version, Write};
 
 use super::io::SaveLane;
 use crate::record::{self, Claim, path};
@@ -20,7 +21,24 @@ pub(super) async fn save_lane(store: &dyn Store, save: &SaveLane) -> Result<Vers
         writes.push(Write::Create { path, document: Document::from_value(outcome)? });
     }
     writes.push(lane_write(save)?);
-    write_replacing(store, writes).await
+    let mut writes = InOrder::new(writes);
+    while let Some(conflict) = writes.go_on(store).await? {
+        let Some(write) = replacement(save, &conflict) else { return Err(conflict.into_error()) };
+        writes.instead(&conflict, write);
+    }
+    Ok(writes.last_version().unwrap_or(Version(0)))
+}
+
+/// What is written instead of a result that is there; none for the lane's record, which somebody else wrote.
+fn replacement(save: &SaveLane, conflict: &Conflict) -> Option<Write> {
+    match &conflict.write {
+        Write::Create { path, document } | Write::Update { path, document, .. }
+            if *path != path::lane(&save.id.context, &save.id.cluster) =>
+        {
+            Some(Write::Update { path: path.clone(), version: conflict.found?, document: document.clone() })
+        }
+        _ => None,
+    }
 }
 
 fn lane_write(save: &SaveLane) -> Result<Write, store::Error> {
@@ -30,32 +48,6 @@ fn lane_write(save: &SaveLane) -> Result<Write, store::Error> {
         Some(version) => Write::Update { path, version, document },
         None => Write::Create { path, document },
     })
-}
-
-/// Writes all, turning the creation of a result that is there into its replacement. Gives the last one's version.
-async fn write_replacing(store: &dyn Store, mut writes: Vec<Write>) -> Result<Version, store::Error> {
-    loop {
-        let error = match store.write(&writes).await {
-            Ok(versions) => return Ok(versions.last().copied().unwrap_or(Version(0))),
-            Err(error) => error,
-        };
-        writes.drain(..error.applied.min(writes.len()));
-        let (conflict, found) = match error.source {
-            store::Error::Conflict { path, found: Some(found) } => (path, found),
-            source => return Err(source),
-        };
-        let result = writes.iter_mut().rev().skip(1).find(|write| *write.path() == conflict);
-        match result {
-            Some(write) => replace(write, conflict, found),
-            None => return Err(store::Error::Conflict { path: conflict, found: Some(found) }),
-        }
-    }
-}
-
-fn replace(write: &mut Write, path: Path, version: Version) {
-    if let Write::Create { document, .. } | Write::Update { document, .. } = write {
-        *write = Write::Update { path, version, document: document.clone() };
-    }
 }
 
 /// Drops the context's claims on namespaces of this cluster that it needs no more.

@@ -5,8 +5,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use dcm_core::app_context::{Request, Stage, Step, TokenRequest};
-use dcm_core::port::store::{Prefix, StoreExt as _, Write};
+use dcm_core::port::store::{BATCH_WRITES_MAX, Prefix, StoreExt as _, Write};
 use dcm_core::port::synchronizer::Synchronizer as _;
+use dcm_sync::engine::Options;
 use dcm_sync::sim::{Verb, cluster_id};
 use serde_json::json;
 
@@ -121,4 +122,18 @@ async fn a_request_stays_on_the_cluster_until_its_certificate_is_stored() {
     let results = engine.contexts().results(&context_id()).await.unwrap();
     let stored = results.get(&cluster_id(1)).is_some_and(|results| results.contains_key("developer"));
     assert!(stored, "{results:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn more_results_than_one_batch_of_the_store_holds_are_stored() {
+    let (world, _) = world_with(SLOW);
+    let engine =
+        world.engine_with(Options { writes_burst: 1000, cluster_requests_max: 1000, ..Options::default() });
+    let count = 3 * BATCH_WRITES_MAX;
+    let tokens = (0..count).map(|number| token(&format!("token-{number}")));
+    engine.contexts().apply(&context(steps().into_iter().chain(tokens).collect(), [1])).await.unwrap();
+    done(&engine, &context_id()).await;
+    let results = engine.contexts().results(&context_id()).await.unwrap();
+    assert_eq!(results[&cluster_id(1)].len(), count + 2);
+    assert_eq!(tokens_issued(&world), count as u64 + 1);
 }
