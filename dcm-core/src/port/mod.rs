@@ -4,5 +4,6 @@ pub mod clock;
 pub mod cluster;
 pub mod in_order;
 pub mod key_source;
+pub mod schema;
 pub mod store;
 pub mod synchronizer;

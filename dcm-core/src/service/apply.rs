@@ -18,7 +18,7 @@ use crate::status::{ContextStatus, Intent};
 use super::caller::{Caller, Change};
 use super::commit::{root_update, write_with_root};
 use super::credentials::{self, Ensured, StoredCredentials};
-use super::documents::{ContextOwner, DocumentId, Root, Schema, Snapshot, SnapshotReference, to_value};
+use super::documents::{ContextOwner, DocumentId, Root, SCHEMA, Snapshot, SnapshotReference, to_value};
 use super::error::{Error, Kind};
 use super::hand_over::app_context;
 use super::load::{self, CONTENTION_TRIES, Found, Frozen, Loaded};
@@ -141,7 +141,7 @@ impl LogicalClouds {
             self.ensure_credentials(place, &resolved.cloud, &stored, &since, incarnation, &change)?;
         let context = app_context(place, &resolved.cloud, &credentials.for_rendering())?;
         let snapshot = Snapshot {
-            schema: Schema,
+            schema: SCHEMA,
             number: root.snapshots + 1,
             edit: root.edit,
             contents: root.contents.clone(),
@@ -207,7 +207,7 @@ impl LogicalClouds {
 fn owner(place: &Place) -> Result<Write, Error> {
     let path = path::context_owner(&place.context_id());
     let Place { project, cloud, uid } = place.clone();
-    let document = Document::from_value(&ContextOwner { schema: Schema, project, cloud, uid })?;
+    let document = Document::from_value(&ContextOwner { schema: SCHEMA, project, cloud, uid })?;
     Ok(Write::Create { path, document })
 }
 

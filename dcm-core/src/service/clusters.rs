@@ -14,7 +14,7 @@ use crate::secret::Secret;
 use crate::status::LaneState;
 
 use super::caller::{Caller, Change};
-use super::documents::{ClusterDocument, Root, Schema, read};
+use super::documents::{ClusterDocument, Root, SCHEMA, read};
 use super::error::{Error, Kind};
 use super::load::{self, CONTENTION_TRIES, Frozen, Loaded};
 use super::path::{self, Place};
@@ -276,7 +276,7 @@ impl RegisteredClusters {
 
 fn document(registration: Registration, created: Change, changed: Change) -> ClusterDocument {
     let Registration { id, kubeconfig, labels, namespace } = registration;
-    ClusterDocument { schema: Schema, id, kubeconfig, labels, namespace, created, changed }
+    ClusterDocument { schema: SCHEMA, id, kubeconfig, labels, namespace, created, changed }
 }
 
 fn of_document(document: ClusterDocument) -> RegisteredCluster {

@@ -9,7 +9,7 @@ use crate::port::store::{self, Document, Path, Store, Version, Write};
 use crate::port::synchronizer::Removal;
 
 use super::caller::Change;
-use super::documents::{Contents, DocumentId, Part, PartKey, Root, RootDocument, Schema, split, to_value};
+use super::documents::{Contents, DocumentId, Part, PartKey, Root, RootDocument, SCHEMA, split, to_value};
 use super::error::Error;
 use super::load::{self, Found, Parts};
 use super::path::Place;
@@ -46,7 +46,7 @@ impl Plan {
                 ids.push(id);
                 continue;
             }
-            let part = Part { schema: Schema, kind, name, changed: change.clone(), since, spec };
+            let part = Part { schema: SCHEMA, kind, name, changed: change.clone(), since, spec };
             let value = to_value(&part)?;
             let id = DocumentId::of(edit, &value);
             if !parts.has(&id) {
@@ -56,7 +56,7 @@ impl Plan {
             ids.push(id);
         }
         ids.sort_unstable();
-        let contents = Contents { schema: Schema, parts: ids };
+        let contents = Contents { schema: SCHEMA, parts: ids };
         let value = to_value(&contents)?;
         let contents_id = DocumentId::of(edit, &value);
         if !parts.has(&contents_id) {
@@ -74,7 +74,7 @@ fn by_key(parts: Vec<(DocumentId, Part)>) -> BTreeMap<PartKey, (DocumentId, Part
 /// The root of a new cloud.
 pub(super) fn first_root(cloud: &LogicalCloud, plan: &Plan, change: Change) -> Root {
     Root {
-        schema: Schema,
+        schema: SCHEMA,
         uid: cloud.uid(),
         metadata: cloud.metadata().clone().into(),
         level: cloud.level(),

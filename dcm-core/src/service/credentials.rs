@@ -14,7 +14,7 @@ use crate::refusal::Checks;
 use crate::render;
 
 use super::caller::Change;
-use super::documents::{CredentialDocument, CredentialId, Material, Schema, read};
+use super::documents::{CredentialDocument, CredentialId, Material, SCHEMA, read};
 use super::error::Error;
 use super::load::Loaded;
 use super::logical_clouds::LogicalClouds;
@@ -247,7 +247,7 @@ fn new_document(
     change: &Change,
 ) -> CredentialDocument {
     CredentialDocument {
-        schema: Schema,
+        schema: SCHEMA,
         user: wanted.user.metadata.name.clone(),
         id,
         since: wanted.since,

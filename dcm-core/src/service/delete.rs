@@ -7,7 +7,7 @@ use crate::name::{LogicalCloudName, ProjectName};
 use crate::port::store::{self, Document, Store, StoreExt, Version, Write};
 
 use super::caller::{Caller, Change};
-use super::documents::{Root, RootDocument, Schema};
+use super::documents::{Root, RootDocument, SCHEMA};
 use super::error::{Error, Kind};
 use super::load::{self, CONTENTION_TRIES, Found};
 use super::logical_clouds::LogicalClouds;
@@ -64,7 +64,7 @@ pub(super) async fn mark(
     version: Version,
     changed: Change,
 ) -> Result<Version, Error> {
-    let deleting = RootDocument::Deleting { schema: Schema, uid: place.uid, changed };
+    let deleting = RootDocument::Deleting { schema: SCHEMA, uid: place.uid, changed };
     let document = Document::from_value(&deleting)?;
     Ok(store.write_one(Write::Update { path: place.root(), version, document }).await?)
 }

@@ -8,7 +8,7 @@ use crate::port::clock::Clock;
 use crate::port::store::{Document, PageRequest, Store, StoreExt, Version, Write};
 
 use super::caller::{Caller, Change};
-use super::documents::{ProjectDocument, Schema, read};
+use super::documents::{ProjectDocument, SCHEMA, read};
 use super::error::{Error, Kind};
 use super::load::{self, CONTENTION_TRIES, Found};
 use super::put::EditOutcome;
@@ -49,7 +49,7 @@ impl Projects {
         let created = caller.change(self.clock.now());
         let changed = created.clone();
         let metadata = metadata.into();
-        let document = ProjectDocument { schema: Schema, metadata, created, changed, deleting: false };
+        let document = ProjectDocument { schema: SCHEMA, metadata, created, changed, deleting: false };
         match self.write(&name, None, &document).await {
             Ok(_) => project(document),
             Err(error) if error.is_lost_race() => {
@@ -77,7 +77,7 @@ impl Projects {
                 None => (changed.clone(), EditOutcome::Created),
             };
             let metadata = metadata.clone().into();
-            let document = ProjectDocument { schema: Schema, metadata, created, changed, deleting: false };
+            let document = ProjectDocument { schema: SCHEMA, metadata, created, changed, deleting: false };
             match self.write(&name, stored.map(|(_, version)| version), &document).await {
                 Ok(_) => return Ok((project(document)?, outcome)),
                 Err(error) if error.is_lost_race() => {}

@@ -8,7 +8,7 @@ use crate::refusal::{Checks, Warning};
 
 use super::caller::Caller;
 use super::commit::{self, Plan};
-use super::documents::{RootDocument, Schema};
+use super::documents::{RootDocument, SCHEMA};
 use super::error::{Error, Kind};
 use super::hand_over::app_context;
 use super::load::{self, CONTENTION_TRIES, Found, Parts};
@@ -166,7 +166,7 @@ impl LogicalClouds {
 
     async fn reserve_name(&self, caller: &Caller, place: &Place) -> Result<(), Error> {
         let changed = self.change(caller);
-        let reserved = RootDocument::Reserved { schema: Schema, uid: place.uid, changed };
+        let reserved = RootDocument::Reserved { schema: SCHEMA, uid: place.uid, changed };
         let document = Document::from_value(&reserved)?;
         self.documents.write_one(Write::Create { path: place.root(), document }).await?;
         Ok(())

@@ -5,7 +5,7 @@ use dcm_core::port::cluster::ClusterUid;
 use dcm_core::port::synchronizer::Error;
 
 use super::Contexts;
-use crate::record::{Shard, path};
+use crate::record::{self, Shard, path};
 
 impl Contexts {
     /// What a cluster said it is when a worker first reached it; none before that.
@@ -14,7 +14,7 @@ impl Contexts {
     /// [`Error::Store`].
     pub async fn cluster_uid(&self, cluster: &ClusterId) -> Result<Option<ClusterUid>, Error> {
         let Some(entry) = self.store.get(&path::shard(cluster)).await? else { return Ok(None) };
-        let shard: Shard = entry.document.read()?;
+        let shard: Shard = record::read(&entry)?;
         Ok(shard.identity)
     }
 }

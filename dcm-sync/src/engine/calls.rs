@@ -68,7 +68,7 @@ pub(super) async fn load_lane(store: Arc<dyn Store>, id: LaneId) -> Outcome {
 
 async fn read_lane(store: &dyn Store, id: &LaneId) -> Result<Option<(record::Lane, Version)>, store::Error> {
     match store.get(&path::lane(&id.context, &id.cluster)).await? {
-        Some(entry) => Ok(Some((entry.document.read()?, entry.version))),
+        Some(entry) => Ok(Some((record::read(&entry)?, entry.version))),
         None => Ok(None),
     }
 }

@@ -25,7 +25,7 @@ use super::machine::Machine;
 use super::options::Options;
 use super::telling::{Telling, Told};
 use crate::contexts;
-use crate::record::path;
+use crate::record::{self, path};
 
 /// What an engine reaches the outside through.
 #[derive(Clone)]
@@ -200,11 +200,13 @@ impl Shell {
             (Part::Workers, Followed::Put(entry)) => self.worker_changed(&entry.path, Some(entry.version)),
             (Part::Workers, Followed::Deleted(path)) => self.worker_changed(&path, None),
             (Part::Shards, Followed::Put(entry)) => {
-                match (path::cluster_of(&entry.path, 1), entry.document.read()) {
-                    (Some(cluster), Ok(record)) => {
-                        self.tell(Input::ShardChanged(cluster, Some((record, entry.version))));
+                let Some(cluster) = path::cluster_of(&entry.path, 1) else { return };
+                match record::read(&entry) {
+                    Ok(record) => self.tell(Input::ShardChanged(cluster, Some((record, entry.version)))),
+                    Err(error) => {
+                        let error = &error as &dyn std::error::Error;
+                        tracing::warn!(path = %entry.path, error, "a shard's record can't be read");
                     }
-                    _ => tracing::warn!(path = %entry.path, "a shard's record can't be read"),
                 }
             }
             (Part::Shards, Followed::Deleted(path)) => {

@@ -16,47 +16,26 @@ pub(super) use project::ProjectDocument;
 pub(super) use root::{AppliedReference, Root, RootDocument, SnapshotReference};
 pub(super) use snapshot::{ContextOwner, CredentialId, Snapshot};
 
-use serde::de::{DeserializeOwned, Error as _};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::port::schema::{self, ReadError};
 use crate::port::store::{self, Entry};
 
 use super::error::Error;
 
-/// The schema version in every document.
-const SCHEMA: u32 = 1;
+/// The `schema` member of every document.
+pub(super) type Schema = schema::Schema<1>;
 
-/// The `schema` member of a document: read, it is the version that we know.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Schema;
-
-impl Serialize for Schema {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_u32(SCHEMA)
-    }
-}
-
-impl<'de> Deserialize<'de> for Schema {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match u32::deserialize(deserializer)? {
-            SCHEMA => Ok(Self),
-            _ => Err(D::Error::custom("unknown schema")),
-        }
-    }
-}
+/// The same, to be written.
+pub(super) const SCHEMA: Schema = schema::Schema;
 
 /// Reads a stored document.
 pub(super) fn read<T: DeserializeOwned>(entry: &Entry) -> Result<T, Error> {
-    #[derive(Deserialize)]
-    struct Head {
-        schema: u32,
-    }
-    entry.document.read().map_err(|source| match entry.document.read::<Head>() {
-        Ok(Head { schema }) if schema != SCHEMA => {
-            Error::UnknownSchema { path: entry.path.clone(), found: schema }
-        }
-        Ok(_) | Err(_) => source.into(),
+    Schema::read(entry).map_err(|error| match error {
+        ReadError::UnknownSchema { path, found } => Error::UnknownSchema { path, found },
+        ReadError::Unreadable(source) => source.into(),
     })
 }
 
