@@ -48,6 +48,8 @@ struct Run<'a> {
     began: Timestamp,
     steps: u64,
     snapshots: Vec<(usize, Timestamp, Snapshot)>,
+    /// People whose wishes are not heard yet.
+    asking: Vec<ProcessId>,
     told: &'a mut dyn FnMut(Told<'_>),
 }
 
@@ -90,7 +92,16 @@ impl<'a> Run<'a> {
             world.start_worker(*skew);
         }
         let began = world.now();
-        Self { scenario, world, judge: Judge::new(), began, steps: 0, snapshots: Vec::new(), told }
+        Self {
+            scenario,
+            world,
+            judge: Judge::new(),
+            began,
+            steps: 0,
+            snapshots: Vec::new(),
+            asking: Vec::new(),
+            told,
+        }
     }
 
     fn violation(&self, invariant: &'static str, details: String) -> Violation {
@@ -133,7 +144,10 @@ impl<'a> Run<'a> {
     fn perform(&mut self, act: Act) {
         (self.told)(Told::Act(self.world.now(), &act));
         match act {
-            Act::Wish { context, wish } => drop(self.wish(context, wish, false)),
+            Act::Wish { context, wish } => {
+                let process = self.wish(context, wish, false);
+                self.asking.push(process);
+            }
             Act::Meddle { cluster, meddling, number } => {
                 let touched =
                     self.world.cluster(cluster).server(|server| meddling::meddle(server, meddling, number));
@@ -186,10 +200,17 @@ impl<'a> Run<'a> {
         if self.world.workers() == 0 {
             self.world.start_worker(Skew::default());
         }
+        // Who asked before is heard before.
+        let asking = std::mem::take(&mut self.asking);
+        self.wait_for(&asking)?;
         let wishes = self.scenario.last_wishes.iter().enumerate();
-        let asked: Vec<ProcessId> = wishes.map(|(index, wish)| self.wish(index + 1, *wish, true)).collect();
+        let asking: Vec<ProcessId> = wishes.map(|(index, wish)| self.wish(index + 1, *wish, true)).collect();
+        self.wait_for(&asking)
+    }
+
+    fn wait_for(&mut self, processes: &[ProcessId]) -> Result<(), Violation> {
         let until = self.world.now() + CONVERGED_WITHIN;
-        let is_done = |world: &World<'_>| !asked.iter().any(|process| world.is_alive(*process));
+        let is_done = |world: &World<'_>| !processes.iter().any(|process| world.is_alive(*process));
         if self.go_on(until, is_done)? {
             return Ok(());
         }

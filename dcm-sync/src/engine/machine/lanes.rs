@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dcm_core::app_context::{Action, Bundle};
 use dcm_core::hash::ContentHash;
-use dcm_core::plan::{self, Plan, Rules};
+use dcm_core::plan::{self, Plan, Recorded, Rules};
 use dcm_core::port::store::{self, Version};
 use dcm_core::port::synchronizer::Removal;
 use dcm_core::status::{Cause, Intent, LaneState, Reason};
@@ -183,6 +183,7 @@ impl Machine {
         let (generation, attempt) = (context.root.generation, context.root.attempt);
         let bundle = wanted.and_then(|hash| context.bundles.get(&hash)).cloned();
         let now = self.now;
+        self.take_stock(id, bundle.as_deref());
         let Some(lane) = self.lane_mut(id) else { return };
         let untidy = !tidy && lane.failures < tidying::TRIES_MAX;
         if tidy {
@@ -217,6 +218,30 @@ impl Machine {
         lane.unsaved = true;
         if changed {
             self.publish(&id.cluster, Some(&id.context), What::Lane(state));
+        }
+    }
+
+    /// Records what is there as it is wanted: the worker that wrote it may have died before it recorded that.
+    fn take_stock(&mut self, id: &LaneId, bundle: Option<&Bundle>) {
+        let Some(shard) = self.shards.get_mut(&id.cluster) else { return };
+        let (Some(lane), Some(objects)) = (shard.lanes.get_mut(&id.context), shard.objects.get(&id.context))
+        else {
+            return;
+        };
+        for step in bundle.into_iter().flat_map(Bundle::steps) {
+            let Action::Apply { manifest, .. } = &step.action else { continue };
+            let Some((kind, sighting)) = objects.get(manifest.key()) else { continue };
+            let seen = Recorded {
+                kind: kind.clone(),
+                uid: Some(sighting.uid.clone()),
+                manifest: Some(manifest.hash()),
+                origin: sighting.marks.as_ref().map(|marks| marks.origin).unwrap_or_default(),
+                stage: step.stage,
+            };
+            if lane.record.objects.get(manifest.key()) != Some(&seen) {
+                lane.record.objects.insert(manifest.key().clone(), seen);
+                lane.unsaved = true;
+            }
         }
     }
 
