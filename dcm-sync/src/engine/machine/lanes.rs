@@ -31,6 +31,10 @@ enum Gate {
 impl Machine {
     /// Takes a lane as far as it goes without waiting.
     pub(super) fn advance(&mut self, id: &LaneId) {
+        let now = self.now;
+        if let Some(lane) = self.lane_mut(id) {
+            lane.forget_old_looks(now);
+        }
         match self.gate(id) {
             Gate::Shut => self.rest(id),
             Gate::Hindered(cause) => self.hinder(id, cause),
@@ -100,7 +104,7 @@ impl Machine {
             owner: &self.options.owner,
             context: &id.context,
             removal,
-            remake_namespaces: lane.record.attempt < context.root.attempt,
+            remake_namespaces: lane.record.settled < context.root.attempt,
         };
         let view = LaneView {
             objects: shard.objects.get(&id.context),
@@ -118,6 +122,7 @@ impl Machine {
         }
         if !finished {
             self.begin_work(id, wanted);
+            self.settle(id, plan);
         } else if !(wanted.is_none() && self.must_look_again(id)) {
             self.finish(id, wanted, plan.is_empty());
         }
@@ -178,6 +183,14 @@ impl Machine {
         }
     }
 
+    /// Once its namespaces are there, what somebody deletes is not made again in the same attempt.
+    fn settle(&mut self, id: &LaneId, plan: &Plan) {
+        let waits = |step: &plan::Step| step.kind.is_namespace() && matches!(step.wave, plan::Wave::Apply(_));
+        if let Some(lane) = self.lane_mut(id).filter(|_| !plan.steps().iter().any(waits)) {
+            lane.record.settled = lane.record.attempt;
+        }
+    }
+
     fn finish(&mut self, id: &LaneId, wanted: Option<ContentHash>, tidy: bool) {
         let Some(context) = self.contexts.get(&id.context) else { return };
         let (generation, attempt) = (context.root.generation, context.root.attempt);
@@ -203,6 +216,7 @@ impl Machine {
         record.bundle = wanted;
         record.generation = generation;
         record.attempt = attempt;
+        record.settled = attempt;
         record.causes.clear();
         record.untidy = untidy;
         record.issued.retain(|name| requests.contains(name));
