@@ -30,6 +30,8 @@ pub(super) struct Lane {
     pub saving: Option<Saving>,
     /// The record has something that must be stored before the next step.
     pub unsaved: bool,
+    /// It could not be stored: nothing is done before it is.
+    pub save_failed: bool,
     /// Results that are not stored yet.
     pub outcomes: Vec<Outcome>,
     /// Namespaces that are needed no more: the next save drops the claims on them.
@@ -83,6 +85,7 @@ impl Lane {
             loading: false,
             saving: None,
             unsaved: false,
+            save_failed: false,
             outcomes: Vec::new(),
             given_up: BTreeSet::new(),
             calls: BTreeMap::new(),
@@ -221,9 +224,9 @@ impl Shard {
         !recorded && !self.objects.contains_key(context)
     }
 
-    /// True while a lane's record is on its way to the store.
+    /// True while a lane's record is on its way to the store, or waits for another try.
     pub(super) fn is_saving_lanes(&self) -> bool {
-        self.lanes.values().any(|lane| lane.saving.is_some())
+        self.lanes.values().any(|lane| lane.saving.is_some() || lane.save_failed)
     }
 }
 

@@ -59,7 +59,8 @@ impl Machine {
             return Gate::Shut;
         };
         let stopped = self.stopping.is_some() && !self.tidies(&id.cluster, context, lane);
-        if lane.stale || lane.loading || lane.saving.is_some() || context.root.paused || stopped {
+        let is_unsettled = lane.stale || lane.loading || lane.saving.is_some() || lane.save_failed;
+        if is_unsettled || context.root.paused || stopped {
             return Gate::Shut;
         }
         let wanted = context.wanted(&id.cluster);
@@ -314,6 +315,7 @@ impl Machine {
         let given_up = std::mem::take(&mut lane.given_up);
         lane.saving = Some(Saving { outcomes: lane.outcomes.len(), given_up: given_up.clone() });
         lane.unsaved = false;
+        lane.save_failed = false;
         lane.record.fence = fence;
         let save = SaveLane {
             id: id.clone(),
@@ -345,6 +347,7 @@ impl Machine {
                 tracing::warn!(context = %id.context, cluster = %id.cluster,
                     error = &error as &dyn std::error::Error, "can't store a lane");
                 lane.unsaved = true;
+                lane.save_failed = true;
                 lane.given_up = saving.given_up;
                 lane.loading = false;
                 self.timers.set(retry, Alarm::SaveLane(id.clone()));
