@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ClusterId;
+use dcm_core::plan::Records;
 use dcm_core::port::cluster::{LABEL_CONTEXT, LABEL_OWNER, Object};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -188,6 +189,19 @@ pub(super) fn tidy_up(server: &mut Server, names: &[ObjectKey]) {
     let foreign: Vec<Object> = server.objects().filter(is_in_the_way).collect();
     for object in &foreign {
         // It may be held by its namespace.
+        let _ = server.delete_as_other(&object.kind, &object.key);
+    }
+}
+
+/// Deletes what carries our marks and is another object than the recorded one.
+pub(super) fn drop_revived(server: &mut Server, recorded: &Records) {
+    let is_another = |object: &Object| {
+        let uid = recorded.get(&object.key).and_then(|record| record.uid.as_ref());
+        object.marks.is_some() && uid.is_some_and(|uid| *uid != object.uid)
+    };
+    let revived: Vec<Object> = server.objects().filter(is_another).collect();
+    for object in &revived {
+        // It may go with its namespace.
         let _ = server.delete_as_other(&object.kind, &object.key);
     }
 }

@@ -210,11 +210,17 @@ impl<'a> Run<'a> {
         self.wait_for(&asking)
     }
 
-    /// What people put in our way they take back.
+    /// What people put in our way they take back. What a cluster has again that lost its last writes is no longer what
+    /// is recorded, and it is for people to say what becomes of it.
     fn clear_the_way(&mut self) {
         for number in 1..=self.scenario.clusters {
-            let names = names(&self.judge, &cluster_id(number));
-            self.world.cluster(number).server(|server| meddling::tidy_up(server, &names));
+            let id = cluster_id(number);
+            let names = names(&self.judge, &id);
+            let recorded = judge::recorded(&self.world, &id);
+            self.world.cluster(number).server(|server| {
+                meddling::tidy_up(server, &names);
+                meddling::drop_revived(server, &recorded);
+            });
         }
     }
 

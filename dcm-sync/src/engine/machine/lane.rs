@@ -30,6 +30,8 @@ pub(super) struct Lane {
     pub saving: Option<Saving>,
     /// The record has something that must be stored before the next step.
     pub unsaved: bool,
+    /// It speaks of another generation or attempt than the stored one.
+    pub renewed: bool,
     /// It could not be stored: nothing is done before it is.
     pub save_failed: bool,
     /// Results that are not stored yet.
@@ -85,6 +87,7 @@ impl Lane {
             loading: false,
             saving: None,
             unsaved: false,
+            renewed: false,
             save_failed: false,
             outcomes: Vec::new(),
             given_up: BTreeSet::new(),

@@ -174,6 +174,7 @@ impl Machine {
         let now = self.now;
         let Some(lane) = self.lane_mut(id) else { return };
         lane.record.bundle = wanted;
+        lane.renewed |= (lane.record.generation, lane.record.attempt) != (generation, attempt);
         lane.record.generation = generation;
         lane.record.attempt = attempt;
         if lane.record.state != state {
@@ -271,9 +272,14 @@ impl Machine {
         }
     }
 
-    /// Replaces what is in the lane's way. A change is stored and told.
+    /// Replaces what is in the lane's way. A change is stored and told; so is that it is in the way still, when the lane is
+    /// looked at anew.
     pub(super) fn set_causes(&mut self, id: &LaneId, causes: Vec<Cause>) {
-        let Some(lane) = self.lane_mut(id).filter(|lane| lane.record.causes != causes) else { return };
+        let Some(lane) = self.lane_mut(id) else { return };
+        lane.unsaved |= lane.renewed && !causes.is_empty();
+        if lane.record.causes == causes {
+            return;
+        }
         lane.record.causes.clone_from(&causes);
         lane.unsaved = true;
         for cause in causes {
@@ -316,6 +322,7 @@ impl Machine {
         lane.saving = Some(Saving { outcomes: lane.outcomes.len(), given_up: given_up.clone() });
         lane.unsaved = false;
         lane.save_failed = false;
+        lane.renewed = false;
         lane.record.fence = fence;
         let save = SaveLane {
             id: id.clone(),

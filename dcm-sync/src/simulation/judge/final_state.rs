@@ -6,6 +6,7 @@ use dcm_core::app_context::{Action, AppContext, Bundle};
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::ObjectKey;
 use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::plan::Records;
 use dcm_core::port::cluster::Object;
 use dcm_core::port::store::{Prefix, Write};
 
@@ -14,7 +15,7 @@ use super::super::meddling::Meddled;
 use super::super::scenario::Scenario;
 use super::super::wish::Wish;
 use super::super::world::World;
-use crate::record::path;
+use crate::record::{self, Lane, path};
 
 /// What is not as it was wanted last.
 pub(in crate::simulation) fn find_differences(
@@ -124,6 +125,16 @@ fn of_bundle<'a>(
         Action::Apply { .. } => None,
         Action::Request { name, .. } => Some(path::result(&context.id, cluster, name).as_str().to_owned()),
     })
+}
+
+/// What the records say of a cluster's objects.
+pub(in crate::simulation) fn recorded(world: &World<'_>, cluster: &ClusterId) -> Records {
+    let documents = world.store().documents(&Prefix::everything());
+    let lanes = documents.iter().filter(|entry| {
+        entry.path.segments().next() == Some("lanes")
+            && path::cluster_of(&entry.path, 2).as_ref() == Some(cluster)
+    });
+    lanes.filter_map(|entry| record::read::<Lane>(entry).ok()).flat_map(|lane| lane.objects).collect()
 }
 
 /// True when an event is nothing that a converged fleet may not do: the signs of life of its workers.

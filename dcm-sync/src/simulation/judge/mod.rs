@@ -12,7 +12,7 @@ use super::events::{Event, Told};
 use super::meddling::Meddled;
 use super::world::World;
 use facts::Facts;
-pub(super) use final_state::{find_differences, is_quiet};
+pub(super) use final_state::{find_differences, is_quiet, recorded};
 pub use invariants::{INVARIANTS, Invariant};
 
 /// Something that may never happen has happened.
