@@ -188,7 +188,7 @@ impl<'a> Run<'a> {
         let remembered = self.snapshots.iter().find(|(of, at, _)| *of == cluster && *at + last >= now);
         if let Some((_, _, snapshot)) = remembered {
             self.world.cluster(cluster).restore(snapshot);
-            self.judge.meddled.note_loss(&id, now);
+            self.judge.note_loss(&id, now);
         }
     }
 

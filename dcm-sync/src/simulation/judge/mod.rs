@@ -6,6 +6,7 @@ mod invariants;
 
 use std::fmt;
 
+use dcm_core::name::ClusterId;
 use jiff::Timestamp;
 
 use super::events::{Event, Told};
@@ -63,6 +64,12 @@ impl Judge {
             self.facts.take_in(&event);
         }
         Ok(())
+    }
+
+    /// A cluster has lost what was written last.
+    pub(super) fn note_loss(&mut self, cluster: &ClusterId, at: Timestamp) {
+        self.facts.note_loss(cluster);
+        self.meddled.note_loss(cluster, at);
     }
 
     fn hold(&self, world: &World<'_>, event: &Event) -> Result<(), Violation> {
