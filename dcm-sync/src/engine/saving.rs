@@ -1,10 +1,8 @@
 //! Storing what the machine wants stored.
 
-use std::sync::Arc;
-
 use dcm_core::hash::ContentHash;
 use dcm_core::port::in_order::{Conflict, InOrder};
-use dcm_core::port::store::{self, Document, Store, StoreExt, Version, Write};
+use dcm_core::port::store::{self, Document, Entry, Store, StoreExt, Version, Write};
 
 use super::io::SaveLane;
 use crate::record::{self, Claim, path};
@@ -62,10 +60,11 @@ async fn drop_claims(store: &dyn Store, save: &SaveLane) -> Result<(), store::Er
             claims.extend((claim.context == save.id.context).then_some(entry));
         }
     }
-    if !claims.is_empty() && wanted(store, save).await? != save.lane.bundle {
-        let source =
-            std::io::Error::other("the app context was changed meanwhile; its lane is planned again");
-        return Err(store::Error::Unavailable { source: Arc::new(source) });
+    let root = path::root(&save.id.context);
+    let entry = if claims.is_empty() { None } else { store.get(&root).await? };
+    if !claims.is_empty() && wanted(save, entry.as_ref())? != save.lane.bundle {
+        // The context was changed meanwhile: the lane begins again with what is stored.
+        return Err(store::Error::Conflict { path: root, found: entry.map(|entry| entry.version) });
     }
     for claim in claims {
         match store.write_one(Write::Delete { path: claim.path, version: claim.version }).await {
@@ -77,8 +76,8 @@ async fn drop_claims(store: &dyn Store, save: &SaveLane) -> Result<(), store::Er
 }
 
 /// The bundle that the cluster is to hold by now.
-async fn wanted(store: &dyn Store, save: &SaveLane) -> Result<Option<ContentHash>, store::Error> {
-    let Some(entry) = store.get(&path::root(&save.id.context)).await? else { return Ok(None) };
-    let root: record::Root = record::read(&entry)?;
+fn wanted(save: &SaveLane, root: Option<&Entry>) -> Result<Option<ContentHash>, store::Error> {
+    let Some(root) = root else { return Ok(None) };
+    let root: record::Root = record::read(root)?;
     Ok(root.wanted(&save.id.cluster))
 }

@@ -17,6 +17,7 @@ use super::tidying;
 use super::timers::Alarm;
 use crate::engine::event::What;
 use crate::engine::io::{Effect, LaneId, SaveLane};
+use crate::record::path;
 
 /// What keeps a lane from being planned.
 enum Gate {
@@ -272,14 +273,9 @@ impl Machine {
         }
     }
 
-    /// Replaces what is in the lane's way. A change is stored and told; so is that it is in the way still, when the lane is
-    /// looked at anew.
+    /// Replaces what is in the lane's way. A change is stored and told.
     pub(super) fn set_causes(&mut self, id: &LaneId, causes: Vec<Cause>) {
-        let Some(lane) = self.lane_mut(id) else { return };
-        lane.unsaved |= lane.renewed && !causes.is_empty();
-        if lane.record.causes == causes {
-            return;
-        }
+        let Some(lane) = self.lane_mut(id).filter(|lane| lane.record.causes != causes) else { return };
         lane.record.causes.clone_from(&causes);
         lane.unsaved = true;
         for cause in causes {
@@ -345,6 +341,12 @@ impl Machine {
                 // What was issued meanwhile is still to be stored.
                 lane.outcomes = lane.outcomes.split_off(saving.outcomes);
                 self.ready.insert(id.clone());
+            }
+            // The context was changed while the lane gave up a claim: it is planned again when that is heard of.
+            Err(store::Error::Conflict { path, .. }) if path == path::root(&id.context) => {
+                lane.unsaved = true;
+                lane.given_up = saving.given_up;
+                self.timers.set(retry, Alarm::Lane(id.clone()));
             }
             Err(store::Error::Conflict { .. }) => {
                 lane.stale = true;

@@ -80,6 +80,8 @@ impl Machine {
         let Some(lane) = self.lane_mut(id) else { return false };
         let errors = lane.errors.values().cloned();
         causes.extend(errors);
+        // It was looked at anew: that is told, also when the same is in the way as before.
+        lane.unsaved |= lane.renewed && !causes.is_empty();
         self.set_causes(id, causes);
         let again = collected && !changed;
         if again || (changed && !self.lane_mut(id).is_some_and(|lane| lane.unsaved)) {
