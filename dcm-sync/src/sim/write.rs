@@ -1,10 +1,10 @@
 //! Writes: create, apply, release and delete under the preconditions of the port.
 
+use dcm_core::defaults;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::port::cluster::{Deletion, Error, FIELD_MANAGER, Marks, Object, Origin, Precondition};
 use serde_json::{Map, Value, json};
 
-use super::defaults::{self, NoQuantity};
 use super::fields::Owners;
 use super::kind::{CERTIFICATES_GROUP, Kind};
 use super::object::{finalizers, time};
@@ -248,7 +248,7 @@ impl Server {
 }
 
 fn fill(kind: &Kind, body: &mut Value) -> Result<(), Error> {
-    defaults::fill(kind, body).map_err(|NoQuantity(text)| invalid(format!("{text:?} is no quantity")))
+    defaults::fill(&kind.gvk, body).map_err(|error| invalid(error.to_string()))
 }
 
 fn take_marks_off(metadata: &mut Map<String, Value>) {
