@@ -66,7 +66,7 @@ fn a_look() -> Value {
 /// A user who may look, in a namespace that may be there already.
 fn an_adopted_look() -> Value {
     let mut spec = a_look();
-    spec["existingNamespace"] = "adopt".into();
+    spec["objectPolicies"] = json!({"Namespace": {"existing": "adopt"}});
     spec
 }
 

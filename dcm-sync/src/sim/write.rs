@@ -5,14 +5,11 @@ use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::port::cluster::{Deletion, Error, FIELD_MANAGER, Marks, Object, Origin, Precondition};
 use serde_json::{Map, Value, json};
 
-use super::fields::Owners;
+use super::fields::{CONTROLLER_MANAGER, Owners};
 use super::kind::{CERTIFICATES_GROUP, Kind};
 use super::object::{finalizers, time};
 use super::server::{SYSTEM_NAMESPACES, Server, key_of, locate};
 use super::validation::{self, invalid};
-
-/// Under whose name the cluster's own controllers write.
-const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 
 /// Labels and annotations with this prefix are ours.
 const OUR_PREFIX: &str = "dcm.internal/";

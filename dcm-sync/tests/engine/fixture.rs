@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dcm_core::app_context::{
-    Action, AppContext, Bundle, CertificateRequest, Existing, Request, Stage, Step, TokenRequest,
+    Action, AppContext, Bundle, CertificateRequest, Drift, Existing, Request, Stage, Step, TokenRequest,
 };
 use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use dcm_core::name::{AppName, ClusterId, ContextId};
@@ -158,7 +158,11 @@ pub fn apply(stage: u16, body: Value) -> Step {
 }
 
 pub fn apply_or(stage: u16, body: Value, existing: Existing) -> Step {
-    let action = Action::Apply { manifest: Manifest::new(body).unwrap(), existing };
+    apply_with(stage, body, existing, Drift::default())
+}
+
+pub fn apply_with(stage: u16, body: Value, existing: Existing, drift: Drift) -> Step {
+    let action = Action::Apply { manifest: Manifest::new(body).unwrap(), existing, drift };
     Step { app: AppName::new("app").unwrap(), stage: Stage(stage), action }
 }
 

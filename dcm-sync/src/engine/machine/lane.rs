@@ -12,6 +12,7 @@ use dcm_core::port::store::Version;
 use dcm_core::status::{Cause, LaneState};
 use jiff::Timestamp;
 
+use super::contests::Contests;
 use super::shard::{Objects, Shard};
 use crate::engine::io::Ticket;
 use crate::record::{self, Outcome};
@@ -50,6 +51,8 @@ pub(super) struct Lane {
     pub retry_at: Option<Timestamp>,
     /// Since when the signer has been awaited.
     pub signer_since: Option<Timestamp>,
+    /// Objects that somebody else changes again and again. Boxed: there are hardly ever any.
+    pub contests: Option<Box<Contests>>,
 }
 
 /// A save that is under way.
@@ -89,6 +92,7 @@ impl Lane {
             failures: 0,
             retry_at: None,
             signer_since: None,
+            contests: None,
         }
     }
 
@@ -133,6 +137,14 @@ impl Lane {
         self.failures = 0;
         self.retry_at = None;
         self.errors.clear();
+    }
+
+    /// Forgets what was asked for by name, but for what is recorded and not there: where that is only reported, it would
+    /// have to be asked for each time.
+    pub(super) fn forget_looks(&mut self) {
+        let looked = std::mem::take(&mut self.looked).into_iter();
+        let objects = &self.record.objects;
+        self.looked = looked.filter(|(key, found)| found.is_none() && objects.contains_key(key)).collect();
     }
 
     /// Visits the kinds whose objects must be known before this lane can be planned: what is desired, and what may
@@ -212,6 +224,7 @@ pub(super) struct LaneView<'a> {
     pub objects: Option<&'a Objects>,
     pub lane: &'a Lane,
     pub issued: BTreeSet<&'a str>,
+    pub now: Timestamp,
 }
 
 impl View for LaneView<'_> {
@@ -237,5 +250,9 @@ impl View for LaneView<'_> {
 
     fn is_issued(&self, request: &str) -> bool {
         self.issued.contains(request)
+    }
+
+    fn given_up_until(&self, object: &ObjectKey) -> Option<Timestamp> {
+        self.lane.contests.as_ref()?.given_up_until(object, self.now)
     }
 }

@@ -100,12 +100,13 @@ impl Machine {
             owner: &self.options.owner,
             context: &id.context,
             removal,
-            remake_namespaces: lane.record.attempt < context.root.attempt,
+            asked_again: lane.record.attempt < context.root.attempt,
         };
         let view = LaneView {
             objects: shard.objects.get(&id.context),
             lane,
             issued: lane.record.issued.iter().map(|name| &**name).collect(),
+            now: self.now,
         };
         let plan = plan::plan(&rules, bundle.as_deref(), &lane.record.objects, &view);
         Some((plan, context.wanted(&id.cluster)))
@@ -119,7 +120,7 @@ impl Machine {
         if !finished {
             self.begin_work(id, wanted);
         } else if !(wanted.is_none() && self.must_look_again(id)) {
-            self.finish(id, wanted, plan.is_empty());
+            self.finish(id, wanted, plan);
         }
         let unsaved = self.lane_mut(id).is_some_and(|lane| lane.unsaved);
         // Until a result is stored, the request stays that it can be had from again.
@@ -178,7 +179,9 @@ impl Machine {
         }
     }
 
-    fn finish(&mut self, id: &LaneId, wanted: Option<ContentHash>, tidy: bool) {
+    fn finish(&mut self, id: &LaneId, wanted: Option<ContentHash>, plan: &Plan) {
+        let (tidy, drift) = (plan.is_empty(), plan.drift());
+        self.remind_of(id, drift);
         let Some(context) = self.contexts.get(&id.context) else { return };
         let (generation, attempt) = (context.root.generation, context.root.attempt);
         let bundle = wanted.and_then(|hash| context.bundles.get(&hash)).cloned();
@@ -188,11 +191,13 @@ impl Machine {
         if tidy {
             lane.encourage();
         }
-        lane.looked.clear();
+        lane.forget_looks();
         lane.contents.clear();
         lane.signer_since = None;
         let as_recorded = lane.record.is_at(wanted) && lane.record.untidy == untidy;
-        if as_recorded && lane.record.causes.is_empty() && !lane.unsaved {
+        // What was asked for again is answered by this look. It is stored where it counts: a lane that rests has no write.
+        let is_answered = std::mem::replace(&mut lane.record.attempt, attempt) == attempt;
+        if as_recorded && lane.record.causes == drift && (is_answered || drift.is_empty()) && !lane.unsaved {
             return;
         }
         let state = if wanted.is_some() { LaneState::Done } else { LaneState::Removed };
@@ -201,8 +206,6 @@ impl Machine {
         let record = &mut lane.record;
         record.bundle = wanted;
         record.generation = generation;
-        record.attempt = attempt;
-        record.causes.clear();
         record.untidy = untidy;
         record.issued.retain(|name| requests.contains(name));
         if wanted.is_none() {
@@ -215,8 +218,16 @@ impl Machine {
             record.since = now;
         }
         lane.unsaved = true;
+        self.set_causes(id, drift.to_vec());
         if changed {
             self.publish(&id.cluster, Some(&id.context), What::Lane(state));
+        }
+    }
+
+    /// What was given up for a while is looked at again in time.
+    fn remind_of(&mut self, id: &LaneId, drift: &[Cause]) {
+        if let Some(at) = drift.iter().filter_map(|cause| cause.next_try).min() {
+            self.timers.set(at, Alarm::Lane(id.clone()));
         }
     }
 
@@ -234,12 +245,16 @@ impl Machine {
     /// Replaces what is in the lane's way. A change is stored and told.
     pub(super) fn set_causes(&mut self, id: &LaneId, causes: Vec<Cause>) {
         let Some(lane) = self.lane_mut(id).filter(|lane| lane.record.causes != causes) else { return };
-        lane.record.causes.clone_from(&causes);
+        let before = std::mem::replace(&mut lane.record.causes, causes.clone());
         lane.unsaved = true;
         for cause in causes {
-            if cause.reason != Reason::Waiting {
-                self.publish(&id.cluster, Some(&id.context), What::Hindered(cause));
-            }
+            let what = match cause.reason {
+                Reason::Waiting => continue,
+                Reason::Drifted if before.contains(&cause) => continue,
+                Reason::Drifted => What::Drifted(cause),
+                _ => What::Hindered(cause),
+            };
+            self.publish(&id.cluster, Some(&id.context), what);
         }
     }
 

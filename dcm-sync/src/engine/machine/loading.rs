@@ -76,6 +76,8 @@ impl Machine {
             let untouched = || Box::new(Lane::new(record::Lane::untouched(now), None));
             let lane = lanes.entry(id.clone()).or_insert_with(untouched);
             lane.encourage();
+            lane.contests = None;
+            self.read_unread(&cluster, id);
             self.open_watches(&cluster, Some(id));
             self.claim(&cluster);
             self.ready.insert(LaneId { cluster, context: id.clone() });
@@ -89,6 +91,7 @@ impl Machine {
         for cluster in clusters {
             let shard = self.shard_mut(&cluster);
             shard.objects.remove(id);
+            shard.unread.remove(id);
             if let Some(mut lane) = shard.lanes.remove(id) {
                 let under_way: Vec<_> = lane.interrupt().collect();
                 shard.requests = shard.requests.saturating_sub(under_way.len());

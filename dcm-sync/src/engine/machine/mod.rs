@@ -3,10 +3,12 @@
 //! It owns *shards* (one cluster with all its lanes, by lease), and in each *lanes* (one app context in one cluster).
 //! A lane goes round: observe, plan, run the first wave, and again, until the plan is empty.
 
+mod contests;
 mod lane;
 mod lanes;
 mod loading;
 mod replies;
+mod seeing;
 mod session;
 mod shard;
 mod shards;

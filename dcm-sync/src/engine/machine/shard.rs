@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::{ContextId, OwnerId};
-use dcm_core::plan::Sighting;
+use dcm_core::plan::{Desired, Sighting};
 use dcm_core::port::cluster::{Marks, Object};
 use dcm_core::port::store::Version;
 use dcm_core::status::Cause;
@@ -34,6 +34,8 @@ pub(super) struct Shard {
     pub row: Row,
     pub watches: BTreeMap<GroupVersionKind, Watch>,
     pub objects: BTreeMap<ContextId, Objects>,
+    /// Objects of contexts that are not loaded yet: until then it is not known what is desired of them.
+    pub unread: BTreeMap<ContextId, BTreeMap<ObjectKey, Object>>,
     pub bucket: Bucket,
     pub requests: usize,
     /// Lanes that could not send all they wanted, in the order in which it is their turn.
@@ -92,6 +94,7 @@ impl Shard {
             row: Row::default(),
             watches: BTreeMap::new(),
             objects: BTreeMap::new(),
+            unread: BTreeMap::new(),
             bucket,
             requests: 0,
             starved: VecDeque::new(),
@@ -115,7 +118,12 @@ impl Shard {
     }
 
     /// Remembers an object that carries our marks, unless a later state of it is known.
-    pub(super) fn remember(&mut self, owner: &OwnerId, object: &Object) -> Option<ContextId> {
+    pub(super) fn remember(
+        &mut self,
+        owner: &OwnerId,
+        object: &Object,
+        desired: Option<&Desired>,
+    ) -> Option<ContextId> {
         let marks = object.marks.as_ref().filter(|marks| marks.owner == *owner)?;
         let context = match self.objects.get_key_value(&marks.context) {
             Some((context, _)) => context.clone(),
@@ -128,7 +136,7 @@ impl Shard {
         {
             return Some(context);
         }
-        let mut sighting = Sighting::of(object);
+        let mut sighting = Sighting::of(object, desired);
         // Thousands of objects share two names: keep each once.
         sighting.marks = Some(Marks { owner: owner.clone(), context: context.clone(), ..marks.clone() });
         known.insert(object.key.clone(), (object.kind.clone(), sighting));
@@ -145,13 +153,10 @@ impl Shard {
         forgotten
     }
 
-    /// Replaces all that is known of a kind.
-    pub(super) fn replace(&mut self, owner: &OwnerId, kind: &GroupVersionKind, objects: &[Object]) {
+    /// Forgets all objects of a kind.
+    pub(super) fn forget_kind(&mut self, kind: &GroupVersionKind) {
         for known in self.objects.values_mut() {
             known.retain(|key, _| key.kind != kind.kind || key.group != kind.group);
-        }
-        for object in objects {
-            self.remember(owner, object);
         }
         self.objects.retain(|_, known| !known.is_empty());
     }

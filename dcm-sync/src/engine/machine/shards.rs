@@ -279,6 +279,7 @@ impl Machine {
         shard.epoch = Epoch(shard.epoch.0 + 1);
         shard.watches.clear();
         shard.objects.clear();
+        shard.unread.clear();
         shard.requests = 0;
         shard.starved.clear();
         let mut under_way = Vec::new();
@@ -338,9 +339,12 @@ impl Machine {
         }
         match told {
             Ok(Some(WatchEvent::Listed(objects))) => {
-                let (owner, now) = (self.options.owner.clone(), self.now);
+                let now = self.now;
+                self.shard_mut(cluster).forget_kind(&kind);
+                for object in &objects {
+                    self.sight(cluster, object);
+                }
                 let shard = self.shard_mut(cluster);
-                shard.replace(&owner, &kind, &objects);
                 if let Some(watch) = shard.watches.get_mut(&kind) {
                     watch.known = Known::Listed;
                     watch.row.holds(now);
