@@ -4,8 +4,12 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use dcm_core::manifest::ObjectKey;
+use dcm_core::status::Cause;
 use jiff::Timestamp;
 
+use super::Machine;
+use super::timers::Alarm;
+use crate::engine::io::LaneId;
 use crate::engine::options::Options;
 
 /// The contests of one lane.
@@ -57,6 +61,24 @@ impl Contest {
     fn is_over(&self, now: Timestamp, options: &Options) -> bool {
         let last = self.corrected.back().copied().max(self.given_up_until);
         last.is_none_or(|last| last + options.correction_window <= now)
+    }
+}
+
+impl Machine {
+    /// Counts that an object is brought back: who brings it back each time somebody changes it fights for ever.
+    pub(super) fn note_correction(&mut self, id: &LaneId, object: &ObjectKey) {
+        let (now, options) = (self.now, &self.options);
+        let lane = self.shards.get_mut(&id.cluster).and_then(|shard| shard.lanes.get_mut(&id.context));
+        if let Some(lane) = lane {
+            lane.contests.get_or_insert_default().note(object, now, options);
+        }
+    }
+
+    /// What was given up for a while is looked at again in time.
+    pub(super) fn remind_of(&mut self, id: &LaneId, drift: &[Cause]) {
+        if let Some(at) = drift.iter().filter_map(|cause| cause.next_try).min() {
+            self.timers.set(at, Alarm::Lane(id.clone()));
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
 use dcm_core::app_context::{Action, Bundle, Request};
+use dcm_core::hash::ContentHash;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ContextId;
 use dcm_core::plan::{Seen, Sighting, View};
@@ -171,13 +172,35 @@ impl Lane {
         self.given_up.retain(|name| !self.record.namespaces.contains(name));
     }
 
+    /// Everything is as this bundle wants it: what only the way there needed is dropped.
+    pub(super) fn settle(&mut self, wanted: Option<ContentHash>, bundle: Option<&Bundle>) {
+        self.give_up_all_but(bundle);
+        let requests = request_names(bundle);
+        self.record.bundle = wanted;
+        self.record.issued.retain(|name| requests.contains(name));
+        if wanted.is_none() {
+            self.record.kinds.clear();
+            self.record.uncertain_until = None;
+        }
+    }
+
     /// Gives up the namespaces that the bundle does not name.
-    pub(super) fn give_up_all_but(&mut self, bundle: Option<&Bundle>) {
+    fn give_up_all_but(&mut self, bundle: Option<&Bundle>) {
         let mut all = std::mem::take(&mut self.record.namespaces);
         all.append(&mut self.given_up);
         let is_wanted = |name: &Arc<str>| namespaces(bundle).any(|wanted| wanted == name);
         (self.record.namespaces, self.given_up) = all.into_iter().partition(is_wanted);
     }
+}
+
+fn request_names(bundle: Option<&Bundle>) -> BTreeSet<&Arc<str>> {
+    let steps = bundle.into_iter().flat_map(Bundle::steps);
+    steps
+        .filter_map(|step| match &step.action {
+            Action::Request { name, .. } => Some(name),
+            Action::Apply { .. } => None,
+        })
+        .collect()
 }
 
 /// Visits the kinds that a bundle makes objects of.

@@ -1,11 +1,8 @@
 //! The round of a lane: look, plan, run the first wave, store what must be stored.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
 use dcm_core::app_context::{Action, Bundle};
 use dcm_core::hash::ContentHash;
-use dcm_core::plan::{self, Plan, Rules};
+use dcm_core::plan::{self, Plan, Recorded, Rules};
 use dcm_core::port::store::{self, Version};
 use dcm_core::port::synchronizer::Removal;
 use dcm_core::status::{Cause, Intent, LaneState, Reason};
@@ -186,6 +183,7 @@ impl Machine {
         let (generation, attempt) = (context.root.generation, context.root.attempt);
         let bundle = wanted.and_then(|hash| context.bundles.get(&hash)).cloned();
         let now = self.now;
+        self.take_stock(id, bundle.as_deref());
         let Some(lane) = self.lane_mut(id) else { return };
         let untidy = !tidy && lane.failures < tidying::TRIES_MAX;
         if tidy {
@@ -201,17 +199,10 @@ impl Machine {
             return;
         }
         let state = if wanted.is_some() { LaneState::Done } else { LaneState::Removed };
-        lane.give_up_all_but(bundle.as_deref());
-        let requests = request_names(bundle.as_deref());
+        lane.settle(wanted, bundle.as_deref());
         let record = &mut lane.record;
-        record.bundle = wanted;
         record.generation = generation;
         record.untidy = untidy;
-        record.issued.retain(|name| requests.contains(name));
-        if wanted.is_none() {
-            record.kinds.clear();
-            record.uncertain_until = None;
-        }
         let changed = record.state != state;
         if changed {
             record.state = state;
@@ -224,10 +215,27 @@ impl Machine {
         }
     }
 
-    /// What was given up for a while is looked at again in time.
-    fn remind_of(&mut self, id: &LaneId, drift: &[Cause]) {
-        if let Some(at) = drift.iter().filter_map(|cause| cause.next_try).min() {
-            self.timers.set(at, Alarm::Lane(id.clone()));
+    /// Records what is there as it is wanted: the worker that wrote it may have died before it recorded that.
+    fn take_stock(&mut self, id: &LaneId, bundle: Option<&Bundle>) {
+        let Some(shard) = self.shards.get_mut(&id.cluster) else { return };
+        let (Some(lane), Some(objects)) = (shard.lanes.get_mut(&id.context), shard.objects.get(&id.context))
+        else {
+            return;
+        };
+        for step in bundle.into_iter().flat_map(Bundle::steps) {
+            let Action::Apply { manifest, .. } = &step.action else { continue };
+            let Some((kind, sighting)) = objects.get(manifest.key()) else { continue };
+            let seen = Recorded {
+                kind: kind.clone(),
+                uid: Some(sighting.uid.clone()),
+                manifest: Some(manifest.hash()),
+                origin: sighting.marks.as_ref().map(|marks| marks.origin).unwrap_or_default(),
+                stage: step.stage,
+            };
+            if lane.record.objects.get(manifest.key()) != Some(&seen) {
+                lane.record.objects.insert(manifest.key().clone(), seen);
+                lane.unsaved = true;
+            }
         }
     }
 
@@ -327,14 +335,4 @@ impl Machine {
             }
         }
     }
-}
-
-fn request_names(bundle: Option<&Bundle>) -> BTreeSet<&Arc<str>> {
-    let steps = bundle.into_iter().flat_map(Bundle::steps);
-    steps
-        .filter_map(|step| match &step.action {
-            Action::Request { name, .. } => Some(name),
-            Action::Apply { .. } => None,
-        })
-        .collect()
 }

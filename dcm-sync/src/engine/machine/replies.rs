@@ -1,6 +1,5 @@
 //! What clusters answer and tell.
 
-use dcm_core::manifest::ObjectKey;
 use dcm_core::name::ClusterId;
 use dcm_core::plan::{Recorded, RequestWork, Sighting, Step, Wave, Why, Work};
 use dcm_core::port::cluster::{self, Deletion, IssuedToken, Object, Origin};
@@ -100,13 +99,6 @@ impl Machine {
             self.note_correction(id, &step.key);
         }
         self.publish(&id.cluster, Some(&id.context), what);
-    }
-
-    /// Counts that an object is brought back: who brings it back each time somebody changes it fights for ever.
-    pub(super) fn note_correction(&mut self, id: &LaneId, object: &ObjectKey) {
-        let (now, options) = (self.now, self.options.clone());
-        let Some(lane) = self.lane_mut(id) else { return };
-        lane.contests.get_or_insert_default().note(object, now, &options);
     }
 
     fn found(&mut self, id: &LaneId, step: &Step, found: Option<&Object>) {
