@@ -23,6 +23,9 @@ use crate::sim::{Snapshot, cluster_id};
 /// tries that the engine has for what was refused.
 const CONVERGED_WITHIN: Duration = Duration::from_secs(6000);
 
+/// How long what was under way may take to be told.
+const SETTLED_WITHIN: Duration = Duration::from_secs(120);
+
 /// How long what is left over may take to be cleared away.
 const TIDIED_WITHIN: Duration = Duration::from_secs(600);
 
@@ -193,19 +196,26 @@ impl<'a> Run<'a> {
     fn peace(&mut self) -> Result<(), Violation> {
         (self.told)(Told::Peace(self.world.now()));
         self.world.heal();
-        for number in 1..=self.scenario.clusters {
-            let names = names(&self.judge, &cluster_id(number));
-            self.world.cluster(number).server(|server| meddling::tidy_up(server, &names));
-        }
+        self.clear_the_way();
         if self.world.workers() == 0 {
             self.world.start_worker(Skew::default());
         }
         // Who asked before is heard before.
         let asking = std::mem::take(&mut self.asking);
         self.wait_for(&asking)?;
+        self.go_on_until(self.world.now() + SETTLED_WITHIN)?;
+        self.clear_the_way();
         let wishes = self.scenario.last_wishes.iter().enumerate();
         let asking: Vec<ProcessId> = wishes.map(|(index, wish)| self.wish(index + 1, *wish, true)).collect();
         self.wait_for(&asking)
+    }
+
+    /// What people put in our way they take back.
+    fn clear_the_way(&mut self) {
+        for number in 1..=self.scenario.clusters {
+            let names = names(&self.judge, &cluster_id(number));
+            self.world.cluster(number).server(|server| meddling::tidy_up(server, &names));
+        }
     }
 
     fn wait_for(&mut self, processes: &[ProcessId]) -> Result<(), Violation> {

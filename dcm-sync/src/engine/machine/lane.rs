@@ -44,6 +44,9 @@ pub(super) struct Lane {
     pub eager: bool,
     /// What was asked for by name: none when it was not there.
     pub looked: BTreeMap<ObjectKey, Option<Sighting>>,
+    /// No watch tells of what is not ours: when what stands in the way is looked at again, and how often that was done.
+    pub look_again: Option<Timestamp>,
+    pub looks: u32,
     /// What is in namespaces that are to go.
     pub contents: BTreeMap<Arc<str>, Contents>,
     /// What failed in the last wave.
@@ -88,6 +91,8 @@ impl Lane {
             queued: false,
             eager: false,
             looked: BTreeMap::new(),
+            look_again: None,
+            looks: 0,
             contents: BTreeMap::new(),
             errors: BTreeMap::new(),
             failures: 0,
@@ -133,11 +138,29 @@ impl Lane {
         }
     }
 
-    /// Tries again at once, whatever failed before.
+    /// Tries again at once, whatever failed before or stood in the way.
     pub(super) fn encourage(&mut self) {
+        self.forget_failures();
+        self.looked.clear();
+        self.contests = None;
+    }
+
+    /// Begins to count anew: nothing is in the way any more.
+    pub(super) fn forget_failures(&mut self) {
         self.failures = 0;
         self.retry_at = None;
         self.errors.clear();
+        self.look_again = None;
+        self.looks = 0;
+    }
+
+    /// Forgets what stood in the way, when it is time to look again.
+    pub(super) fn forget_old_looks(&mut self, now: Timestamp) {
+        if self.look_again.is_some_and(|at| at <= now) {
+            self.look_again = None;
+            self.looks = self.looks.saturating_add(1);
+            self.looked.retain(|_, found| found.is_none());
+        }
     }
 
     /// Forgets what was asked for by name, but for what is recorded and not there: where that is only reported, it would
@@ -173,7 +196,7 @@ impl Lane {
     }
 
     /// Everything is as this bundle wants it: what only the way there needed is dropped.
-    pub(super) fn settle(&mut self, wanted: Option<ContentHash>, bundle: Option<&Bundle>) {
+    pub(super) fn conclude(&mut self, wanted: Option<ContentHash>, bundle: Option<&Bundle>) {
         self.give_up_all_but(bundle);
         let requests = request_names(bundle);
         self.record.bundle = wanted;

@@ -28,6 +28,10 @@ enum Gate {
 impl Machine {
     /// Takes a lane as far as it goes without waiting.
     pub(super) fn advance(&mut self, id: &LaneId) {
+        let now = self.now;
+        if let Some(lane) = self.lane_mut(id) {
+            lane.forget_old_looks(now);
+        }
         match self.gate(id) {
             Gate::Shut => self.rest(id),
             Gate::Hindered(cause) => self.hinder(id, cause),
@@ -97,7 +101,7 @@ impl Machine {
             owner: &self.options.owner,
             context: &id.context,
             removal,
-            asked_again: lane.record.attempt < context.root.attempt,
+            asked_again: lane.record.settled < context.root.attempt,
         };
         let view = LaneView {
             objects: shard.objects.get(&id.context),
@@ -116,6 +120,7 @@ impl Machine {
         }
         if !finished {
             self.begin_work(id, wanted);
+            self.settle(id, plan);
         } else if !(wanted.is_none() && self.must_look_again(id)) {
             self.finish(id, wanted, plan);
         }
@@ -176,6 +181,18 @@ impl Machine {
         }
     }
 
+    /// Once its namespaces are there, and it is known what else is gone, what somebody deletes is not made again in the
+    /// same attempt.
+    fn settle(&mut self, id: &LaneId, plan: &Plan) {
+        let may_be_gone = |step: &plan::Step| {
+            step.kind.is_namespace() || matches!(step.work, plan::Work::Look | plan::Work::Unrecord)
+        };
+        let waits = |step: &plan::Step| may_be_gone(step) && matches!(step.wave, plan::Wave::Apply(_));
+        if let Some(lane) = self.lane_mut(id).filter(|_| !plan.steps().iter().any(waits)) {
+            lane.record.settled = lane.record.attempt;
+        }
+    }
+
     fn finish(&mut self, id: &LaneId, wanted: Option<ContentHash>, plan: &Plan) {
         let (tidy, drift) = (plan.is_empty(), plan.drift());
         self.remind_of(id, drift);
@@ -187,19 +204,20 @@ impl Machine {
         let Some(lane) = self.lane_mut(id) else { return };
         let untidy = !tidy && lane.failures < tidying::TRIES_MAX;
         if tidy {
-            lane.encourage();
+            lane.forget_failures();
         }
         lane.forget_looks();
         lane.contents.clear();
         lane.signer_since = None;
         let as_recorded = lane.record.is_at(wanted) && lane.record.untidy == untidy;
         // What was asked for again is answered by this look. It is stored where it counts: a lane that rests has no write.
-        let is_answered = std::mem::replace(&mut lane.record.attempt, attempt) == attempt;
+        lane.record.attempt = attempt;
+        let is_answered = std::mem::replace(&mut lane.record.settled, attempt) == attempt;
         if as_recorded && lane.record.causes == drift && (is_answered || drift.is_empty()) && !lane.unsaved {
             return;
         }
         let state = if wanted.is_some() { LaneState::Done } else { LaneState::Removed };
-        lane.settle(wanted, bundle.as_deref());
+        lane.conclude(wanted, bundle.as_deref());
         let record = &mut lane.record;
         record.generation = generation;
         record.untidy = untidy;

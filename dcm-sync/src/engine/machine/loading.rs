@@ -76,7 +76,6 @@ impl Machine {
             let untouched = || Box::new(Lane::new(record::Lane::untouched(now), None));
             let lane = lanes.entry(id.clone()).or_insert_with(untouched);
             lane.encourage();
-            lane.contests = None;
             self.read_unread(&cluster, id);
             self.open_watches(&cluster, Some(id));
             self.claim(&cluster);
