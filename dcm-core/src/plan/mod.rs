@@ -267,6 +267,12 @@ impl Plan {
         self.steps.is_empty()
     }
 
+    /// True when there is something to read before anything can be chosen, and nothing else.
+    #[must_use]
+    pub fn only_looks(&self) -> bool {
+        !self.steps.is_empty() && self.steps.iter().all(|step| step.work == Work::Look)
+    }
+
     /// True when everything is as desired, but for answered requests that are still to be cleared away.
     #[must_use]
     pub fn is_fulfilled(&self) -> bool {

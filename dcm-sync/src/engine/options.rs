@@ -53,6 +53,10 @@ pub struct Options {
     pub contest_wait_min: Duration,
     /// How long an object is let be at most. Default 6 h: some tries a day.
     pub contest_wait_max: Duration,
+    /// How often recorded objects are read by name where the cluster refuses to list and watch their kind. Only what is
+    /// there already is kept so: to make objects of a kind for the first time, and to remove them, it must be listed.
+    /// Default 30 s: a read for each object.
+    pub read_interval: Duration,
 }
 
 impl Default for Options {
@@ -74,6 +78,7 @@ impl Default for Options {
             correction_window: Duration::from_secs(600),
             contest_wait_min: Duration::from_secs(300),
             contest_wait_max: Duration::from_secs(6 * 3600),
+            read_interval: Duration::from_secs(30),
         }
     }
 }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use dcm_core::app_context::{Drift, Existing, Step};
 use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey};
+use dcm_core::port::cluster::Access;
 use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
 use dcm_core::status::{Cause, LaneStatus, ObjectState, Progress, Reason};
 use dcm_sync::engine::{Engine, Event, Options, What};
-use dcm_sync::sim::{SimCluster, cluster_id};
+use dcm_sync::sim::{Link, Rights, SimCluster, cluster_id};
 use futures::{Stream, StreamExt as _};
 use serde_json::{Value, json};
 
@@ -257,6 +258,47 @@ async fn an_object_that_is_deleted_again_and_again_is_given_up_too() {
     );
     tokio::time::sleep(Options::default().contest_wait_min).await;
     assert!(scene.world.body(1, role.kind(), role.key()).is_some());
+}
+
+/// The right to list the quotas.
+fn to_list_quotas() -> Access {
+    Access {
+        verb: "list".into(),
+        group: "".into(),
+        resource: "resourcequotas".into(),
+        subresource: "".into(),
+        name: "".into(),
+        namespace: None,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_a_watch_is_refused_recorded_objects_are_read_now_and_then() {
+    let interval = Options::default().read_interval;
+    let scene = Scene::of(steps_with(except("spec.hard.secrets"))).await;
+    scene.cluster.server(|server| server.set_rights(Rights::AllBut(vec![to_list_quotas()])));
+    scene.cluster.set_link(Link::Cut);
+    tokio::time::sleep(interval).await;
+    scene.cluster.set_link(Link::Up);
+    tokio::time::sleep(SOON).await;
+    scene.edit("kubectl-edit", &json!({"spec": {"hard": {"pods": "99", "secrets": "99"}}}));
+    tokio::time::sleep(interval * 2).await;
+    assert_eq!(scene.hard(), json!({"pods": "10", "secrets": "99"}));
+    assert_eq!(&*scene.drift().await.unwrap().message, "spec.hard.secrets is held by kubectl-edit");
+    let (before, writes) = (scene.world.store_state().await, scene.writes());
+    tokio::time::sleep(SOON).await;
+    assert_eq!((scene.world.store_state().await, scene.writes()), (before, writes), "reading writes nothing");
+    let (kind, key) = quota();
+    scene.cluster.server(|server| server.delete_as_other(&kind, &key)).unwrap();
+    tokio::time::sleep(interval * 2).await;
+    assert_eq!(scene.hard(), json!({"pods": "10", "secrets": "5"}));
+    scene.cluster.server(|server| server.set_rights(Rights::All));
+    tokio::time::sleep(Options::default().retry_max).await;
+    let mut events = scene.engine.events();
+    let edited = scene.world.clock.now();
+    scene.edit("kubectl-edit", &json!({"spec": {"hard": {"pods": "99"}}}));
+    assert_eq!(corrected(&mut events).await, key);
+    assert!(scene.world.clock.now().duration_since(edited).as_secs() < 1, "it is watched again");
 }
 
 /// A cluster on which somebody made the quota before, and an engine that is to have it with a policy.

@@ -101,6 +101,13 @@ impl World {
         paths.filter_map(|path| path.strip_suffix(&format!("/{namespace}"))).map(str::to_owned).collect()
     }
 
+    /// The versions of all lanes' records.
+    pub async fn store_state(&self) -> Vec<String> {
+        let lanes = Prefix::below(&Path::new("lanes").unwrap());
+        let entries = self.store.list_all(&lanes).await.unwrap();
+        entries.iter().map(|entry| format!("{} {:?}", entry.path, entry.version)).collect()
+    }
+
     /// All objects of a cluster that carry our owner label.
     pub fn owned(&self, number: usize) -> Vec<String> {
         let cluster = self.fleet.cluster(&cluster_id(number)).unwrap();

@@ -178,6 +178,11 @@ impl Lane {
         self.record.kinds.iter().for_each(visit);
     }
 
+    /// True when an object of this kind is recorded.
+    pub(super) fn has_recorded(&self, kind: &GroupVersionKind) -> bool {
+        self.record.objects.keys().any(|key| key.kind == kind.kind && key.group == kind.group)
+    }
+
     /// True when the record does not name all kinds and namespaces yet that the bundle may make.
     pub(super) fn must_name(&self, bundle: Option<&Bundle>) -> bool {
         let mut missing = namespaces(bundle).any(|name| !self.record.namespaces.contains(name));

@@ -78,7 +78,8 @@ impl Machine {
             .map_or(&Known::Nothing, |watch| &watch.known)
         {
             Known::Listed | Known::NoKind => {}
-            Known::Hidden(cause) => gate = Gate::Hindered((**cause).clone()),
+            Known::ByName(_) if wanted.is_some() && lane.has_recorded(kind) => {}
+            Known::Hidden(cause) | Known::ByName(cause) => gate = Gate::Hindered((**cause).clone()),
             Known::Nothing if matches!(gate, Gate::Open) => gate = Gate::Shut,
             Known::Nothing => {}
         });
@@ -118,7 +119,9 @@ impl Machine {
         if !finished && self.stopping.is_some() {
             return;
         }
-        if !finished {
+        if plan.only_looks() && self.lane_mut(id).is_some_and(|lane| lane.record.is_at(wanted)) {
+            // Until the answer is there, it is as it was.
+        } else if !finished {
             self.begin_work(id, wanted);
             self.settle(id, plan);
         } else if !(wanted.is_none() && self.must_look_again(id)) {

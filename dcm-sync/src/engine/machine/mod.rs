@@ -144,6 +144,7 @@ impl Machine {
             Alarm::Claim(cluster) => self.claim_again(&cluster),
             Alarm::Connect(cluster) => self.connect(&cluster),
             Alarm::Watch(cluster, kind) => self.open_watch(&cluster, &kind),
+            Alarm::Read(cluster, kind) => self.read_by_name(&cluster, &kind),
             Alarm::Lane(lane) => drop(self.ready.insert(lane)),
             Alarm::SaveLane(lane) => self.save(&lane),
             Alarm::Cluster(cluster) => self.wake_starved(&cluster),

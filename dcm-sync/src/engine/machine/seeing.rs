@@ -1,12 +1,14 @@
 //! What is seen of objects, held against what is desired of them.
 
 use dcm_core::fields;
-use dcm_core::manifest::ObjectKey;
+use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::plan::Desired;
 use dcm_core::port::cluster::Object;
 
 use super::Machine;
+use super::shard::Known;
+use super::timers::Alarm;
 
 impl Machine {
     /// Remembers an object that carries our marks, and what of it somebody else took.
@@ -36,6 +38,21 @@ impl Machine {
         let context = self.contexts.get(context)?;
         let manifest = context.bundle(cluster)?.manifest(key)?.clone();
         Some(Desired { manifest, labels: context.root.labels.clone() })
+    }
+
+    /// Forgets what is known of the objects of a kind that we may not watch, so that each recorded one is asked for by name.
+    pub(super) fn read_by_name(&mut self, cluster: &ClusterId, kind: &GroupVersionKind) {
+        let next = self.now + self.options.read_interval;
+        let Some(shard) = self.shards.get_mut(cluster) else { return };
+        if !shard.watches.get(kind).is_some_and(|watch| matches!(watch.known, Known::ByName(_))) {
+            return;
+        }
+        shard.forget_kind(kind);
+        for lane in shard.lanes.values_mut() {
+            lane.looked.retain(|key, _| key.kind != kind.kind || key.group != kind.group);
+        }
+        self.timers.set(next, Alarm::Read(cluster.clone(), kind.clone()));
+        self.wake_lanes(cluster);
     }
 
     /// Looks again at objects that were seen before their context was loaded, unless they were seen otherwise since.

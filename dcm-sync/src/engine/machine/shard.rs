@@ -60,6 +60,8 @@ pub(super) struct Watch {
     pub known: Known,
     /// A stream is open, or being opened. Without one an alarm is set for the next try.
     pub is_open: bool,
+    /// It has listed since it was opened.
+    pub has_listed: bool,
     pub row: Row,
 }
 
@@ -74,11 +76,13 @@ pub(super) enum Known {
     NoKind,
     /// They can't be listed. Boxed: almost every watch is without a cause.
     Hidden(Box<Cause>),
+    /// We may not list them: what is recorded is read by its name now and then.
+    ByName(Box<Cause>),
 }
 
 impl Watch {
     pub(super) fn new() -> Self {
-        Self { known: Known::Nothing, is_open: false, row: Row::default() }
+        Self { known: Known::Nothing, is_open: false, has_listed: false, row: Row::default() }
     }
 }
 

@@ -10,12 +10,12 @@ use dcm_core::name::ClusterId;
 use dcm_core::plan::{self, Plan, RequestWork, Step, Why, Work};
 use dcm_core::port::cluster::{self, Call, Marks, Origin, Stamped};
 use dcm_core::port::synchronizer::Issued;
-use dcm_core::status::{Cause, Reason};
+use dcm_core::status::{Cause, LaneState, Reason};
 
 use jiff::Timestamp;
 
 use super::Machine;
-use super::lane::StepKey;
+use super::lane::{Lane, StepKey};
 use super::replies::REFUSED_WAIT_FACTOR;
 use super::timers::Alarm;
 use super::under_way::Pending;
@@ -89,7 +89,11 @@ impl Machine {
         let errors = lane.errors.values().cloned();
         causes.extend(errors);
         causes.extend(plan.drift().iter().cloned());
-        self.set_causes(id, causes);
+        let rests = |lane: &mut Lane| lane.record.state == LaneState::Done && lane.errors.is_empty();
+        // What is only looked at again is as it was, until the answer is there.
+        if !(plan.only_looks() && self.lane_mut(id).is_some_and(rests)) {
+            self.set_causes(id, causes);
+        }
         let again = collected && !changed;
         if again || (changed && !self.lane_mut(id).is_some_and(|lane| lane.unsaved)) {
             self.ready.insert(id.clone());
