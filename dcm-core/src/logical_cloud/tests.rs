@@ -276,6 +276,19 @@ fn a_draft_that_is_refused_for_its_size_is_refused_at_once() {
 }
 
 #[test]
+fn a_policy_for_a_kind_that_is_not_made_is_a_warning() {
+    let manifest = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}});
+    let policies = json!({
+        "Role": {}, "Role.rbac.authorization.k8s.io": {}, "Deployment.apps": {}, "Rolebinding": {}, "Deployment.x": {},
+    });
+    let spec = json!({"level": "privileged", "objectPolicies": policies, "manifests": [manifest]});
+    let (_, warnings) = make(spec).unwrap();
+    let paths = warnings.iter().map(|warning| warning.path.as_str());
+    let found: Vec<&str> = paths.filter(|path| path.contains("Policies")).collect();
+    assert_eq!(found, [r#"spec.objectPolicies["Deployment.x"]"#, r#"spec.objectPolicies["Rolebinding"]"#]);
+}
+
+#[test]
 fn a_warning_about_a_user_counts_all_permissions_that_hold() {
     let outside = with(with(permission("p"), "clusterWide", json!(true)), "users", json!(["bot"]));
     let inside = with(permission("q"), "users", json!(["bot", "other"]));

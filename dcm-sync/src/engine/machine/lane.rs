@@ -8,7 +8,7 @@ use dcm_core::hash::ContentHash;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ContextId;
 use dcm_core::plan::{Seen, Sighting, View};
-use dcm_core::port::cluster::Contents;
+use dcm_core::port::cluster::{Contents, Fence};
 use dcm_core::port::store::Version;
 use dcm_core::status::{Cause, LaneState};
 use jiff::Timestamp;
@@ -25,6 +25,8 @@ pub(super) struct Lane {
     pub version: Option<Version>,
     /// The stored record is read again before anything else: another worker may have written it.
     pub stale: bool,
+    /// The shard's fence when the record was read, if nobody owned it then: nobody has written it since while the fence is so.
+    pub read_under: Option<Fence>,
     pub loading: bool,
     /// What is on its way to the store.
     pub saving: Option<Saving>,
@@ -81,6 +83,7 @@ impl Lane {
             record,
             version,
             stale: false,
+            read_under: None,
             loading: false,
             saving: None,
             unsaved: false,

@@ -119,13 +119,13 @@ impl Machine {
         if !finished && self.stopping.is_some() {
             return;
         }
-        if plan.only_looks() && self.lane_mut(id).is_some_and(|lane| lane.record.is_at(wanted)) {
-            // Until the answer is there, it is as it was.
-        } else if !finished {
+        // Until a look is answered, what rests is as it was.
+        let rests = plan.only_looks() && self.lane_mut(id).is_some_and(|lane| lane.record.is_at(wanted));
+        if finished && !(wanted.is_none() && self.must_look_again(id)) {
+            self.finish(id, wanted, plan);
+        } else if !finished && !rests {
             self.begin_work(id, wanted);
             self.settle(id, plan);
-        } else if !(wanted.is_none() && self.must_look_again(id)) {
-            self.finish(id, wanted, plan);
         }
         let unsaved = self.lane_mut(id).is_some_and(|lane| lane.unsaved);
         // Until a result is stored, the request stays that it can be had from again.

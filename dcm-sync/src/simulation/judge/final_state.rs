@@ -12,7 +12,7 @@ use dcm_core::port::store::{Prefix, Write};
 use super::super::events::Event;
 use super::super::meddling::Meddled;
 use super::super::scenario::Scenario;
-use super::super::wish::{Wish, context_id};
+use super::super::wish::Wish;
 use super::super::world::World;
 use crate::record::path;
 
@@ -63,12 +63,14 @@ fn of_cluster(
     }
     for object in &objects {
         let Some(marks) = &object.marks else { continue };
-        // What a cluster has again that lost its last writes may belong to what nobody knows any more.
-        let is_known = wanted
-            .iter()
-            .enumerate()
-            .any(|(index, wanted)| wanted.is_some() && marks.context == context_id(index + 1));
-        let is_revived = meddled.lost(cluster).is_some() && !is_known;
+        // What a cluster has again that lost its last writes may be of a kind, or of a context, that nobody looks for.
+        let wanted = wanted.iter().flatten().find(|wanted| wanted.id == marks.context);
+        let bundle = wanted.and_then(|wanted| wanted.placements.get(cluster));
+        let is_looked_for = bundle.is_some_and(|bundle| {
+            let is_request = &*object.kind.kind == "CertificateSigningRequest";
+            is_request || manifests(bundle).any(|(key, _)| key.kind == object.key.kind)
+        });
+        let is_revived = meddled.lost(cluster).is_some() && !is_looked_for;
         if !expected.contains(&object.key) && !is_revived {
             differences.push(format!("{} on {cluster} is left of {}", object.key, marks.context));
         }

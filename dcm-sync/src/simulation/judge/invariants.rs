@@ -53,7 +53,7 @@ fn handled(event: &Event) -> Option<&Handled> {
     }
 }
 
-fn created<'a>(event: &'a Event) -> Option<(&'a Handled, &'a Written)> {
+fn created(event: &Event) -> Option<(&Handled, &Written)> {
     match handled(event)? {
         handled @ Handled { deed: Deed::Created(written), .. } => Some((handled, written)),
         _ => None,
