@@ -20,7 +20,7 @@ const BACK: Duration = Duration::from_secs(10);
 const PODS: &str = ".spec.hard.pods";
 
 /// A cloud with a quota and a role, and what is done about others.
-fn spec(policies: Value) -> Value {
+fn spec(policies: &Value) -> Value {
     json!({
         "users": [{"name": "ann"}],
         "permissions": [{"name": "look", "apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}],
@@ -37,7 +37,7 @@ struct Kept<'a> {
 }
 
 impl<'a> Kept<'a> {
-    async fn new(environment: &'a Environment, cloud: &'static str, policies: Value) -> Self {
+    async fn new(environment: &'a Environment, cloud: &'static str, policies: &Value) -> Self {
         let installation = Installation::new(environment, cloud);
         let document = installation.document(cloud, spec(policies));
         let worker = installation.served(&document).await;
@@ -99,7 +99,7 @@ async fn back(what: &str, holds: impl Fn() -> bool) {
 #[tokio::test]
 async fn a_deleted_role_and_an_edited_quota_come_back() {
     let environment = Environment::shared(CLUSTERS).await.unwrap();
-    let kept = Kept::new(&environment, "corrected", json!({})).await;
+    let kept = Kept::new(&environment, "corrected", &json!({})).await;
     let since = kept.installation.moment();
     kept.edit("kubectl-edit", "resourcequota/compute", &json!({"spec": {"hard": {"pods": "99"}}}));
     back("the quota", || kept.part("resourcequota/compute", PODS).as_deref() == Some("10")).await;
@@ -124,7 +124,7 @@ async fn a_deleted_role_and_an_edited_quota_come_back() {
 #[tokio::test]
 async fn what_others_add_and_what_the_cluster_says_itself_costs_no_write() {
     let environment = Environment::shared(CLUSTERS).await.unwrap();
-    let kept = Kept::new(&environment, "added", json!({})).await;
+    let kept = Kept::new(&environment, "added", &json!({})).await;
     let since = kept.installation.moment();
     let added = json!({"spec": {"hard": {"secrets": "9"}}, "metadata": {"labels": {"a": "b"}}});
     kept.edit("kubectl-edit", "resourcequota/compute", &added);
@@ -145,7 +145,7 @@ async fn what_is_only_to_be_reported_stays_and_stands_in_the_status_and_the_plan
     let environment = Environment::shared(CLUSTERS).await.unwrap();
     let policies =
         json!({"Role": {"drift": "report"}, "ResourceQuota": {"reportOnly": [PODS.trim_start_matches('.')]}});
-    let kept = Kept::new(&environment, "reported", policies.clone()).await;
+    let kept = Kept::new(&environment, "reported", &policies).await;
     let since = kept.installation.moment();
     let edit = json!({"spec": {"hard": {"pods": "99", "limits.cpu": "99"}}});
     kept.edit("autoscaler", "resourcequota/compute", &edit);
@@ -159,7 +159,7 @@ async fn what_is_only_to_be_reported_stays_and_stands_in_the_status_and_the_plan
     .await;
     assert_eq!(kept.installation.writes(&since)[0], ["patch resourcequotas compute"]);
     assert_eq!(kept.part("resourcequota/compute", PODS).as_deref(), Some("99"));
-    let document = kept.installation.document(kept.cloud, spec(policies));
+    let document = kept.installation.document(kept.cloud, spec(&policies));
     let plan = kept.installation.person.run_with_input(&["plan", "-f", "-"], &document.to_string()).done();
     let reported = plan.lines().find(|line| line.contains("report  ")).unwrap();
     assert!(reported.contains("spec.hard.pods is held by autoscaler"), "{plan}");
@@ -174,7 +174,7 @@ async fn what_is_only_to_be_reported_stays_and_stands_in_the_status_and_the_plan
 #[tokio::test]
 async fn a_fight_against_a_second_writer_is_given_up_and_names_it() {
     let environment = Environment::shared(CLUSTERS).await.unwrap();
-    let kept = Kept::new(&environment, "fought", json!({})).await;
+    let kept = Kept::new(&environment, "fought", &json!({})).await;
     let since = kept.installation.moment();
     let verbs = || kept.part("role/look", ".rules[*].verbs").unwrap();
     let theirs = json!({"rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}]});
@@ -190,7 +190,7 @@ async fn a_fight_against_a_second_writer_is_given_up_and_names_it() {
     // A role has no status that others write meanwhile: each correction is one write.
     let corrections = Options::default().corrections_max;
     assert_eq!(kept.installation.writes(&since)[0], vec!["patch roles look"; corrections]);
-    kept.installation.apply(&kept.installation.document(kept.cloud, spec(json!({})))).done();
+    kept.installation.apply(&kept.installation.document(kept.cloud, spec(&json!({})))).done();
     back("the role that is applied again", || verbs() == r#"["get"]"#).await;
     kept.end();
 }
@@ -228,7 +228,7 @@ async fn what_is_equal_is_adopted_what_is_not_is_named_and_overwritten_only_when
     found(cluster, cloud, &json!({"limits.cpu": "1", "pods": "99", "secrets": "7"}));
     let document = |existing: &str| {
         let policies = json!({"Namespace": {"existing": "adopt"}, "ResourceQuota": {"existing": existing}});
-        installation.document(cloud, spec(policies))
+        installation.document(cloud, spec(&policies))
     };
 
     let differs = "it was there before, and is not as desired: spec.hard.pods differs";

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn quota(hard: serde_json::Value) -> Manifest {
+fn quota(hard: &serde_json::Value) -> Manifest {
     let metadata = json!({"name": "q", "namespace": "n"});
     let body =
         json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": {"hard": hard}});
@@ -77,7 +77,7 @@ fn named(fields: &[HeldField]) -> Vec<String> {
 
 #[test]
 fn a_field_that_somebody_took_is_taken_back_by_force_and_named() {
-    let desired = quota(json!({"pods": "10", "secrets": "5"}));
+    let desired = quota(&json!({"pods": "10", "secrets": "5"}));
     let seen = told(&desired, Some(marks(&desired, Origin::Created)), &[("pods", "kubectl-edit")]);
     let plan = plan_of(&with_drift(&desired, Existing::Refuse, Drift::default()), seen, false);
     let [Step { work: Work::Update { terms, .. }, why: Why::Drifted, .. }] = plan.steps() else {
@@ -89,7 +89,7 @@ fn a_field_that_somebody_took_is_taken_back_by_force_and_named() {
 
 #[test]
 fn what_is_to_be_reported_is_left_and_named_and_the_rest_is_taken_back() {
-    let desired = quota(json!({"pods": "10", "secrets": "5"}));
+    let desired = quota(&json!({"pods": "10", "secrets": "5"}));
     let held = [("pods", "hpa"), ("secrets", "person")];
     let seen = || told(&desired, Some(marks(&desired, Origin::Created)), &held);
     let plan = plan_of(&with_drift(&desired, Existing::Refuse, Drift::Report), seen(), false);
@@ -106,7 +106,7 @@ fn what_is_to_be_reported_is_left_and_named_and_the_rest_is_taken_back() {
 #[test]
 fn an_update_for_another_reason_leaves_what_is_only_reported() {
     let (old, new) =
-        (quota(json!({"pods": "10", "secrets": "5"})), quota(json!({"pods": "10", "secrets": "6"})));
+        (quota(&json!({"pods": "10", "secrets": "5"})), quota(&json!({"pods": "10", "secrets": "6"})));
     let seen = told(&old, Some(marks(&old, Origin::Created)), &[("pods", "hpa")]);
     let plan = plan_of(&with_drift(&new, Existing::Refuse, Drift::Report), seen, false);
     let [Step { work: Work::Update { terms, .. }, why: Why::ManifestChanged, .. }] = plan.steps() else {
@@ -117,7 +117,7 @@ fn an_update_for_another_reason_leaves_what_is_only_reported() {
 
 #[test]
 fn of_an_adopted_object_others_keep_what_they_take_unless_it_was_to_be_overwritten() {
-    let desired = quota(json!({"pods": "10"}));
+    let desired = quota(&json!({"pods": "10"}));
     let seen = || told(&desired, Some(marks(&desired, Origin::Adopted)), &[("pods", "person")]);
     for (existing, corrected) in
         [(Existing::Adopt, false), (Existing::AdoptIfEqual, false), (Existing::Overwrite, true)]
@@ -133,7 +133,7 @@ fn of_an_adopted_object_others_keep_what_they_take_unless_it_was_to_be_overwritt
 
 #[test]
 fn what_was_given_up_is_only_reported_with_the_time_of_the_next_try() {
-    let desired = quota(json!({"pods": "10"}));
+    let desired = quota(&json!({"pods": "10"}));
     let seen = told(&desired, Some(marks(&desired, Origin::Created)), &[("pods", "rancher")]);
     let wanted = with_drift(&desired, Existing::Refuse, Drift::default());
     let plan = plan_of(&wanted, seen, true);
@@ -144,7 +144,7 @@ fn what_was_given_up_is_only_reported_with_the_time_of_the_next_try() {
 
 #[test]
 fn a_deleted_object_is_made_anew_unless_that_is_only_to_be_reported_or_given_up() {
-    let desired = quota(json!({"pods": "10"}));
+    let desired = quota(&json!({"pods": "10"}));
     let records = Records::from([(desired.key().clone(), record(&desired, Some("u")))]);
     let (owner, context) = (owner(), context());
     for (drift, given_up, asked_again, made) in [
@@ -165,7 +165,7 @@ fn a_deleted_object_is_made_anew_unless_that_is_only_to_be_reported_or_given_up(
 
 #[test]
 fn what_is_equal_is_adopted_and_the_first_difference_is_named_without_its_value() {
-    let desired = quota(json!({"pods": "10", "requests.cpu": "1"}));
+    let desired = quota(&json!({"pods": "10", "requests.cpu": "1"}));
     let equal = Sighting { marks: None, ..told(&desired, None, &[]) };
     let mut known = Known::default();
     let decide_for = |known: &Known, existing| {
