@@ -6,6 +6,7 @@ mod common;
 use std::time::Duration;
 
 use common::installation::{Installation, Worker, kubectl, make, registered, until};
+use common::requests::Moment;
 use dcm_sync::engine::Options;
 use dcm_testenv::{Cluster, Environment};
 use serde_json::{Value, json};
@@ -76,6 +77,14 @@ impl<'a> Kept<'a> {
         Some(drifted["cause"]["message"].as_str().unwrap().to_owned())
     }
 
+    /// The different writes since then. The cluster counts what a quota holds and writes that meanwhile, so a correction
+    /// of one may take a second try.
+    fn kinds_of_writes(&self, since: &Moment) -> Vec<String> {
+        let mut writes = self.installation.writes(since).swap_remove(0);
+        writes.dedup();
+        writes
+    }
+
     /// Ends all of it.
     fn end(self) {
         self.installation.terminate(self.cloud).done();
@@ -114,10 +123,8 @@ async fn a_deleted_role_and_an_edited_quota_come_back() {
     back("the role's rules", || verbs().as_deref() == Some(r#"["get"]"#)).await;
     kept.delete("role/look");
     back("the role", || kept.part("role/look", ".metadata.name").is_some()).await;
-    // The cluster counts what a quota holds and writes that meanwhile, so a correction may take a second try.
-    let mut writes = kept.installation.writes(&since).swap_remove(0);
-    writes.dedup();
-    assert_eq!(writes, ["create roles look", "patch resourcequotas compute", "patch roles look"]);
+    let expected = ["create roles look", "patch resourcequotas compute", "patch roles look"];
+    assert_eq!(kept.kinds_of_writes(&since), expected);
     kept.end();
 }
 
@@ -157,7 +164,7 @@ async fn what_is_only_to_be_reported_stays_and_stands_in_the_status_and_the_plan
         kept.part("resourcequota/compute", r".spec.hard.limits\.cpu").as_deref() == Some("1")
     })
     .await;
-    assert_eq!(kept.installation.writes(&since)[0], ["patch resourcequotas compute"]);
+    assert_eq!(kept.kinds_of_writes(&since), ["patch resourcequotas compute"]);
     assert_eq!(kept.part("resourcequota/compute", PODS).as_deref(), Some("99"));
     let document = kept.installation.document(kept.cloud, spec(&policies));
     let plan = kept.installation.person.run_with_input(&["plan", "-f", "-"], &document.to_string()).done();
