@@ -43,7 +43,7 @@ impl Existing {
     }
 }
 
-/// What is done when somebody else deletes an object, or takes a desired field of it: changes or removes it.
+/// The answer to somebody else who deletes an object, or takes a desired field of it: changes or removes it.
 ///
 /// An object that was adopted without being overwritten is never corrected: it was agreed that what others say of it
 /// holds.

@@ -14,8 +14,8 @@
 //!   clusterSelector: {matchLabels: {tier: edge}}
 //! ```
 //!
-//! `objectPolicies` says, by kind, what is done when an object is there already, and when somebody else changes or deletes
-//! one later:
+//! `objectPolicies` says, by kind, what happens to an object that is there already, and to one that somebody else changes
+//! or deletes later:
 //!
 //! ```yaml
 //! spec:
