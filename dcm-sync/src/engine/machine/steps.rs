@@ -15,7 +15,7 @@ use dcm_core::status::{Cause, LaneState, Reason};
 use jiff::Timestamp;
 
 use super::Machine;
-use super::lane::{Lane, StepKey};
+use super::lane::StepKey;
 use super::replies::REFUSED_WAIT_FACTOR;
 use super::timers::Alarm;
 use super::under_way::Pending;
@@ -85,20 +85,24 @@ impl Machine {
         if starved {
             self.queue(id, served);
         }
-        let Some(lane) = self.lane_mut(id) else { return false };
-        let errors = lane.errors.values().cloned();
-        causes.extend(errors);
-        causes.extend(plan.drift().iter().cloned());
-        let rests = |lane: &mut Lane| lane.record.state == LaneState::Done && lane.errors.is_empty();
-        // What is only looked at again is as it was, until the answer is there.
-        if !(plan.only_looks() && self.lane_mut(id).is_some_and(rests)) {
-            self.set_causes(id, causes);
-        }
+        self.tell_causes(id, plan, causes);
         let again = collected && !changed;
         if again || (changed && !self.lane_mut(id).is_some_and(|lane| lane.unsaved)) {
             self.ready.insert(id.clone());
         }
         again
+    }
+
+    /// Tells what the wave met, what failed before, and what others did that is left so.
+    fn tell_causes(&mut self, id: &LaneId, plan: &Plan, met: Vec<Cause>) {
+        let Some(lane) = self.lane_mut(id) else { return };
+        let rests = lane.record.state == LaneState::Done && lane.errors.is_empty();
+        let failed = lane.errors.values().cloned();
+        let causes = met.into_iter().chain(failed).chain(plan.drift().iter().cloned()).collect();
+        // What is only looked at again is as it was, until the answer is there.
+        if !(plan.only_looks() && rests) {
+            self.set_causes(id, causes);
+        }
     }
 
     fn run(&mut self, id: &LaneId, step: &Step) -> Run {
