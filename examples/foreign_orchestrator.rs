@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dcm_core::app_context::{Action, AppContext, Bundle, Existing, Stage, Step};
+use dcm_core::app_context::{Action, AppContext, Bundle, Drift, Existing, Stage, Step};
 use dcm_core::manifest::Manifest;
 use dcm_core::name::{AppName, ContextId, OwnerId};
 use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
@@ -68,7 +68,11 @@ fn context() -> anyhow::Result<AppContext> {
 fn bundle(objects: impl IntoIterator<Item = (u16, Value)>) -> anyhow::Result<Bundle> {
     let app = AppName::new("web")?;
     let step = |(stage, body)| -> anyhow::Result<Step> {
-        let action = Action::Apply { manifest: Manifest::new(body)?, existing: Existing::Refuse };
+        let action = Action::Apply {
+            manifest: Manifest::new(body)?,
+            existing: Existing::Refuse,
+            drift: Drift::default(),
+        };
         Ok(Step { app: app.clone(), stage: Stage(stage), action })
     };
     Ok(Bundle::new(objects.into_iter().map(step).collect::<anyhow::Result<_>>()?)?)

@@ -4,6 +4,8 @@
 //! An app context has *bundles* (ordered steps) and *placements* (which cluster gets which bundle). Clusters that are
 //! to hold the same share one bundle, so a context over 10,000 clusters is not 10,000 times as large.
 
+mod policies;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -12,6 +14,8 @@ use serde::{Deserialize, Serialize};
 use crate::hash::ContentHash;
 use crate::manifest::{Manifest, ObjectKey};
 use crate::name::{AppName, ClusterId, ContextId};
+
+pub use policies::{Drift, Existing};
 
 /// Most steps in one bundle.
 pub const STEPS_MAX: usize = 10_000;
@@ -54,6 +58,8 @@ pub struct AppContext {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bundle {
     steps: Vec<Step>,
+    /// Where the step of each object is.
+    places: BTreeMap<ObjectKey, usize>,
     hash: ContentHash,
 }
 
@@ -95,7 +101,21 @@ impl Bundle {
         }
         steps.sort_by_key(|step| step.stage);
         let hash = hash_of(&steps);
-        Ok(Self { steps, hash })
+        let objects = steps.iter().enumerate().filter_map(|(place, step)| match &step.action {
+            Action::Apply { manifest, .. } => Some((manifest.key().clone(), place)),
+            Action::Request { .. } => None,
+        });
+        let places = objects.collect();
+        Ok(Self { steps, places, hash })
+    }
+
+    /// The manifest of an object; none for one that it does not desire.
+    #[must_use]
+    pub fn manifest(&self, key: &ObjectKey) -> Option<&Manifest> {
+        match &self.steps.get(*self.places.get(key)?)?.action {
+            Action::Apply { manifest, .. } => Some(manifest),
+            Action::Request { .. } => None,
+        }
     }
 
     /// The steps, in order of their stage.
@@ -116,8 +136,9 @@ fn hash_of(steps: &[Step]) -> ContentHash {
     let mut text = String::with_capacity(96 * steps.len());
     for step in steps {
         let _ = match &step.action {
-            Action::Apply { manifest, existing } => {
-                writeln!(text, "{} {} {:?} {}", step.app, step.stage.0, existing, manifest.hash())
+            Action::Apply { manifest, existing, drift } => {
+                let (app, stage) = (&step.app, step.stage.0);
+                writeln!(text, "{app} {stage} {existing:?} {drift:?} {}", manifest.hash())
             }
             Action::Request { name, request } => {
                 writeln!(text, "{} {} {name} {:?}", step.app, step.stage.0, request)
@@ -154,6 +175,8 @@ pub enum Action {
         manifest: Manifest,
         /// What to do when it is there already and is not ours.
         existing: Existing,
+        /// What to do when somebody else changes it.
+        drift: Drift,
     },
     /// Asks the cluster for something, once: issuing is no desired state (Kubernetes removes old requests).
     Request {
@@ -162,18 +185,6 @@ pub enum Action {
         /// What is asked for.
         request: Request,
     },
-}
-
-/// What to do with an object that is there already and is not ours.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Existing {
-    /// Leave it alone and report it.
-    #[default]
-    Refuse,
-    /// Take it over, add what is desired, and release it (never delete it) on removal: what was added goes, and the
-    /// rest is as it was. What somebody else holds with another value is never overwritten: that is a field conflict.
-    Adopt,
 }
 
 /// Something that a cluster issues.
@@ -223,7 +234,7 @@ mod tests {
         let body =
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "n"}});
         let manifest = Manifest::new(body).unwrap();
-        let action = Action::Apply { manifest, existing: Existing::Refuse };
+        let action = Action::Apply { manifest, existing: Existing::Refuse, drift: Drift::default() };
         Step { app: AppName::new("app").unwrap(), stage: Stage(stage), action }
     }
 
@@ -234,6 +245,10 @@ mod tests {
         assert_eq!(one, other);
         assert_eq!(one.hash(), other.hash());
         assert_eq!(one.steps()[0].stage, Stage(1));
+        let key = step(2, "b").action;
+        assert!(
+            matches!(&key, Action::Apply { manifest, .. } if one.manifest(manifest.key()) == Some(manifest))
+        );
         assert_ne!(one.hash(), Bundle::new(vec![step(1, "a"), step(1, "b")]).unwrap().hash());
     }
 

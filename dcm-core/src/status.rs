@@ -81,7 +81,8 @@ pub enum LaneState {
     Pending,
     /// Being brought to its desired state.
     Working,
-    /// Everything is as desired. Left when the desired state or the cluster changes.
+    /// Everything is as desired, but for drift that is only reported: that stands in the causes. Left when the desired
+    /// state or the cluster changes.
     Done,
     /// Being removed.
     Removing,
@@ -127,6 +128,8 @@ pub enum Reason {
     Foreign,
     /// Another field manager holds a field.
     FieldConflict,
+    /// Somebody else changed or deleted an object, and that is left so and only reported.
+    Drifted,
     /// A recorded namespace is gone; it is not made again silently.
     NamespaceGone,
     /// The cluster is another one than before.
@@ -157,6 +160,7 @@ impl Reason {
             | Self::Unreachable
             | Self::SignerSilent
             | Self::HasContents
+            | Self::Drifted
             | Self::Paused => false,
         }
     }
@@ -186,6 +190,8 @@ pub enum ObjectState {
     Applied,
     /// As desired, and it was there before us.
     Adopted,
+    /// Written as desired; somebody else changed or deleted it since, and that is left so.
+    Drifted,
     /// Desired no longer, and not gone yet.
     Removing,
     /// Desired no longer, and kept: released, no longer ours.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use dcm_core::app_context::{Action, AppContext, Bundle, Existing, Generation, Stage, Step};
+use dcm_core::app_context::{Action, AppContext, Bundle, Drift, Existing, Generation, Stage, Step};
 use dcm_core::document::{Limits, parse};
 use dcm_core::kubeconfig::{Access, Admin, ClusterAccess, Credential, merge};
 use dcm_core::logical_cloud::{Draft, LogicalCloud, LogicalCloudUid, UserDraft};
@@ -154,7 +154,8 @@ fn manifests() -> Vec<(&'static str, Box<dyn Debug>)> {
         origin: Origin::Created,
     };
     let stamped = Stamped { manifest: manifest.clone(), marks, labels: Arc::default() };
-    let action = Action::Apply { manifest: manifest.clone(), existing: Existing::Refuse };
+    let action =
+        Action::Apply { manifest: manifest.clone(), existing: Existing::Refuse, drift: Drift::default() };
     let bundle = Bundle::new(vec![Step { app: parsed("a"), stage: Stage(0), action }]).unwrap();
     let placements = BTreeMap::from([(parsed("p/c"), Arc::new(bundle))]);
     let object = Object {

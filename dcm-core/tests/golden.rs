@@ -76,8 +76,12 @@ fn picture(cloud: &LogicalCloud, credentials: &Credentials) -> String {
 
 fn steps(bundle: &Bundle) -> Vec<Value> {
     let step = |stage: u16, action: &Action| match action {
-        Action::Apply { manifest, existing } => {
-            json!({"stage": stage, "existing": existing, "object": manifest})
+        Action::Apply { manifest, existing, drift } => {
+            let mut shown = json!({"stage": stage, "existing": existing, "object": manifest});
+            if !drift.is_default() {
+                shown["drift"] = json!(drift);
+            }
+            shown
         }
         Action::Request { name, request } => {
             let request = match request {

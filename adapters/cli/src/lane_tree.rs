@@ -129,6 +129,7 @@ fn object_state(state: ObjectState) -> &'static str {
         ObjectState::Pending => "pending",
         ObjectState::Applied => "applied",
         ObjectState::Adopted => "adopted",
+        ObjectState::Drifted => "drifted",
         ObjectState::Removing => "removing",
         ObjectState::Kept => "kept",
     }
@@ -153,6 +154,7 @@ pub(crate) fn reason_of(reason: Reason) -> &'static str {
         Reason::UnknownKind => "unknown-kind",
         Reason::Foreign => "foreign",
         Reason::FieldConflict => "field-conflict",
+        Reason::Drifted => "drifted",
         Reason::NamespaceGone => "namespace-gone",
         Reason::ClusterChanged => "cluster-changed",
         Reason::SignerSilent => "signer-silent",

@@ -128,7 +128,10 @@ fn show_in(bar: &ProgressBar, lane: &LaneStatus, now: Timestamp) {
 /// Which steps are done, of those that are known.
 fn steps(lane: &LaneStatus) -> impl Iterator<Item = bool> {
     let objects = lane.objects.iter().map(|object| {
-        matches!(object.state, ObjectState::Applied | ObjectState::Adopted | ObjectState::Kept)
+        matches!(
+            object.state,
+            ObjectState::Applied | ObjectState::Adopted | ObjectState::Drifted | ObjectState::Kept
+        )
     });
     objects.chain(lane.requests.iter().map(|request| request.state == RequestState::Issued))
 }

@@ -15,7 +15,6 @@ mod discovery;
 mod embedded;
 mod events;
 mod failure;
-mod fields;
 mod issue;
 pub mod kubeconfig;
 mod list;

@@ -1,8 +1,8 @@
 //! Taking our marks off an object, and what else is ours in one that was adopted.
 
+use dcm_core::fields::{FieldSet, entries, is_ours};
 use serde_json::{Map, Value, json};
 
-use crate::fields::{FieldSet, entries, is_ours};
 use crate::update::{entries_or_reset, remove};
 
 /// Labels and annotations under this prefix are ours: the marks, and the context's own.

@@ -8,15 +8,14 @@
 //!
 //! Either way the write carries the observed `resourceVersion`, so what is decided here holds when it arrives. That is
 //! also why a conflict with others may be looked for here, where the API server would name one that is none: with our
-//! own `Update` entry, and with its [`UNRECORDED`](crate::fields::UNRECORDED) one for what nobody holds. An apply over those is forced.
+//! own `Update` entry, and with its [`UNRECORDED`](dcm_core::fields::UNRECORDED) one for what nobody holds. An apply over those is forced.
 //!
 //! An entry of another API version is read as if it were of this one: versions that are served side by side mostly name
 //! their fields the same.
 
+use dcm_core::fields::{FieldSet, Ownership, Step, entries, has_key, is_key_value, is_ours};
 use dcm_core::port::cluster::Error;
 use serde_json::{Value, json};
-
-use crate::fields::{FieldSet, Ownership, Step, entries, has_key, is_key_value, is_ours};
 
 /// How to write.
 #[derive(Debug, PartialEq)]

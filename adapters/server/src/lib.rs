@@ -24,5 +24,5 @@ mod serve;
 
 pub use configuration::{Configuration, SESSION_LEASE};
 pub use deployment::{Deployment, OpenError, Parts};
-pub use live_plan::{PlanError, live_plan};
+pub use live_plan::{Placed, PlanError, live_plan};
 pub use serve::{STOP_TIMEOUT, ServeError, serve};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use dcm_core::app_context::{Action, Bundle};
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ContextId;
-use dcm_core::plan::{Plan, Records, Rules, Seen, Sighting, View, plan};
+use dcm_core::plan::{Desired, Plan, Records, Rules, Seen, Sighting, View, plan};
 use dcm_core::port::cluster::{Call, Cluster, Contents, Error, Object, Selection, WatchEvent};
 use dcm_core::port::synchronizer::Removal;
 use futures::StreamExt as _;
@@ -19,14 +19,25 @@ use futures::StreamExt as _;
 #[error("the cluster could not be looked at")]
 pub struct PlanError(#[from] Error);
 
+/// What an app context places on one cluster.
+#[derive(Debug, Clone)]
+pub struct Placed<'a> {
+    /// The app context.
+    pub context: &'a ContextId,
+    /// Its labels.
+    pub labels: Arc<BTreeMap<String, String>>,
+    /// What the cluster is to hold.
+    pub bundle: &'a Bundle,
+}
+
 /// What is seen of a cluster, and which requests are answered.
 struct Looked<'a> {
-    context: &'a ContextId,
+    placed: &'a Placed<'a>,
     objects: BTreeMap<ObjectKey, Option<(GroupVersionKind, Sighting)>>,
     issued: &'a BTreeSet<Arc<str>>,
 }
 
-/// Plans what would be done to a cluster so that it holds the bundle. `kinds` are looked through for what is ours and
+/// Plans what would be done to a cluster so that it holds what is placed on it. `kinds` are looked through for what is ours and
 /// not in the bundle, beside the bundle's own kinds; `issued` are the requests whose results are stored.
 ///
 /// # Errors
@@ -34,13 +45,12 @@ struct Looked<'a> {
 pub async fn live_plan(
     cluster: &dyn Cluster,
     call: &Call,
-    context: &ContextId,
-    bundle: &Bundle,
+    placed: &Placed<'_>,
     kinds: &BTreeSet<GroupVersionKind>,
     issued: &BTreeSet<Arc<str>>,
 ) -> Result<Plan, PlanError> {
-    let mut looked = Looked { context, objects: BTreeMap::new(), issued };
-    let wanted: Vec<_> = bundle.steps().iter().filter_map(|step| manifest_of(&step.action)).collect();
+    let mut looked = Looked { placed, objects: BTreeMap::new(), issued };
+    let wanted: Vec<_> = placed.bundle.steps().iter().filter_map(|step| manifest_of(&step.action)).collect();
     let own = wanted.iter().map(|(kind, _)| (*kind).clone());
     for kind in kinds.iter().cloned().chain(own).collect::<BTreeSet<_>>() {
         looked.list(cluster, call, kind).await?;
@@ -49,8 +59,8 @@ pub async fn live_plan(
         looked.look(cluster, call, kind, key).await?;
     }
     let removal = Removal::default();
-    let rules = Rules { owner: &call.owner, context, removal, remake_namespaces: true };
-    Ok(plan(&rules, Some(bundle), &Records::new(), &looked))
+    let rules = Rules { owner: &call.owner, context: placed.context, removal, asked_again: true };
+    Ok(plan(&rules, Some(placed.bundle), &Records::new(), &looked))
 }
 
 fn manifest_of(action: &Action) -> Option<(&GroupVersionKind, &ObjectKey)> {
@@ -75,7 +85,9 @@ impl Looked<'_> {
             Err(error) => return Err(error),
         };
         if let Some(WatchEvent::Listed(objects)) = watch.next().await.transpose()? {
-            self.objects.extend(objects.iter().map(|object| (object.key.clone(), Some(sighting(object)))));
+            for object in &objects {
+                self.objects.insert(object.key.clone(), Some(self.sighting(object)));
+            }
         }
         Ok(())
     }
@@ -95,13 +107,19 @@ impl Looked<'_> {
             Err(Error::UnknownKind { .. }) => None,
             other => other?,
         };
-        self.objects.insert(key.clone(), found.as_ref().map(sighting));
+        let found = found.as_ref().map(|object| self.sighting(object));
+        self.objects.insert(key.clone(), found);
         Ok(())
     }
-}
 
-fn sighting(object: &Object) -> (GroupVersionKind, Sighting) {
-    (object.kind.clone(), Sighting::of(object))
+    /// An object held against what is desired of it. Others of our owner's may be another app context's.
+    fn sighting(&self, object: &Object) -> (GroupVersionKind, Sighting) {
+        let is_others = object.marks.as_ref().is_some_and(|marks| marks.context != *self.placed.context);
+        let manifest = self.placed.bundle.manifest(&object.key).filter(|_| !is_others);
+        let labels = || self.placed.labels.clone();
+        let desired = manifest.map(|manifest| Desired { manifest: manifest.clone(), labels: labels() });
+        (object.kind.clone(), Sighting::of(object, desired.as_ref()))
+    }
 }
 
 impl View for Looked<'_> {
@@ -114,8 +132,9 @@ impl View for Looked<'_> {
     }
 
     fn marked(&self) -> Vec<(&GroupVersionKind, &ObjectKey, &Sighting)> {
-        let ours =
-            |sighting: &Sighting| sighting.marks.as_ref().is_some_and(|marks| marks.context == *self.context);
+        let ours = |sighting: &Sighting| {
+            sighting.marks.as_ref().is_some_and(|marks| marks.context == *self.placed.context)
+        };
         let present = self.objects.iter().filter_map(|(key, found)| {
             let (kind, sighting) = found.as_ref()?;
             Some((kind, key, sighting))

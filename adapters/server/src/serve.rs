@@ -74,6 +74,10 @@ fn log(event: &Event) {
         What::Created(object) => tracing::debug!(%cluster, context, %object, "created"),
         What::Updated(object) => tracing::debug!(%cluster, context, %object, "updated"),
         What::Adopted(object) => tracing::debug!(%cluster, context, %object, "adopted"),
+        What::Drifted(cause) => {
+            tracing::warn!(%cluster, context, object = cause.object.as_ref().map(tracing::field::display), message = %cause.message, "drifted");
+        }
+        What::Corrected(object) => tracing::info!(%cluster, context, %object, "corrected"),
         What::Deleted(object) => tracing::debug!(%cluster, context, %object, "deleted"),
         What::Released(object) => tracing::debug!(%cluster, context, %object, "released"),
         What::Issued(request) => tracing::debug!(%cluster, context, %request, "issued"),

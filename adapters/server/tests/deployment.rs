@@ -15,7 +15,7 @@ use dcm_core::render::naming::Identity;
 use dcm_core::render::{self, Credential};
 use dcm_core::secret::Secret;
 use dcm_core::service::{Caller, Error, Registration};
-use dcm_server::{Configuration, Deployment, ServeError, live_plan, serve};
+use dcm_server::{Configuration, Deployment, Placed, ServeError, live_plan, serve};
 use dcm_sync::engine::{Acquire, Lost};
 use dcm_sync::sim::{Link, cluster_id};
 use serde_json::json;
@@ -119,9 +119,11 @@ async fn a_live_plan_makes_then_leaves_alone_then_changes_and_removes() {
         let bundle = render::bundle(cloud, &["ann", "ci"].map(credential).into()).unwrap();
         let issued: BTreeSet<_> = if issued { ["token/ci/1/1".into()].into() } else { BTreeSet::new() };
         let cluster = world.deployment.clusters().connect(&cluster_id(1)).await.unwrap();
-        let context = Identity::of(cloud).context_id();
+        let identity = Identity::of(cloud);
+        let (context, labels) = (identity.context_id(), Arc::new(identity.labels()));
+        let placed = Placed { context: &context, labels, bundle: &bundle };
         let call = world.deployment.call();
-        let plan = live_plan(&*cluster, &call, &context, &bundle, &BTreeSet::new(), &issued).await.unwrap();
+        let plan = live_plan(&*cluster, &call, &placed, &BTreeSet::new(), &issued).await.unwrap();
         let word = |work: &Work| match work {
             Work::Create { .. } => "create",
             Work::Update { .. } => "update",

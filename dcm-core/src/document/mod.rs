@@ -14,6 +14,18 @@
 //!   clusterSelector: {matchLabels: {tier: edge}}
 //! ```
 //!
+//! `objectPolicies` says, by kind, what happens to an object that is there already, and to one that somebody else changes
+//! or deletes later:
+//!
+//! ```yaml
+//! spec:
+//!   objectPolicies:
+//!     Namespace: {existing: adopt}                  # or adopt-if-equal, overwrite; default: refuse
+//!     Role: {drift: report}                         # default: correct
+//!     ResourceQuota: {reportOnly: [spec.hard.pods]} # these fields may be anybody's
+//!     Certificate.cert-manager.io: {existing: overwrite}
+//! ```
+//!
 //! A text is YAML 1.2 or JSON, in UTF-8. It holds several documents, divided by `---` or as the items of one list; empty
 //! ones are passed over. The fields are those of [`Draft`]; [`json_schema`] describes them for editors and other
 //! programs, and is also what [`parse`] checks the shape of a document by.

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
+use crate::app_context::Existing;
 use crate::logical_cloud::limits;
 use crate::name::{API_NAME_MAX, DNS_LABEL_MAX, DNS_SUBDOMAIN_MAX};
 
@@ -20,6 +21,7 @@ const OWN_LABEL: &str = r"^(dcm\.internal/|kubernetes\.io/metadata\.name$)";
 const API_GROUP: &str = r"^(\*|[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$";
 const RESOURCE: &str = r"^(\*|[-a-z0-9.]+)(/[-a-z0-9.]+)?$";
 const OBJECT_NAME: &str = "^[!-.0-~]+$";
+const POLICY_KIND: &str = r"^[A-Z][A-Za-z0-9]*(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
 const VERB: &str = r"^(\*|[-a-z0-9.]+)$";
 const QUANTITY: &str = r"^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?$";
 const REQUEST: &str = r"^\s*-----BEGIN CERTIFICATE REQUEST-----[\s\S]*-----END CERTIFICATE REQUEST-----\s*$";
@@ -80,6 +82,7 @@ fn rules() -> Vec<(String, Value)> {
     ];
     notes("/properties/metadata", &["name"], &mut rules);
     spec(&mut rules);
+    policies(&mut rules);
     users(&mut rules);
     permissions(&mut rules);
     quotas_and_key_values(&mut rules);
@@ -132,7 +135,6 @@ fn list(name: &str, most: usize, required: &[&str], rules: &mut Vec<(String, Val
 fn spec(rules: &mut Vec<(String, Value)>) {
     let mut field = |name: &str, keywords| rules.push((format!("/properties/spec{name}"), keywords));
     field("/properties/namespace", namespace());
-    field("/properties/existingNamespace", json!({"enum": ["refuse", "adopt"]}));
     field("/properties/level", json!({"enum": ["standard", "privileged", "admin", "1", "0"]}));
     field("/properties/labels", labels(limits::LABELS_MAX));
     let key = json!({"pattern": QUALIFIED_NAME, "not": {"pattern": OWN_LABEL}});
@@ -144,7 +146,7 @@ fn spec(rules: &mut Vec<(String, Value)>) {
             {
                 "if": {"properties": {"level": {"enum": ["admin", "0"]}}, "required": ["level"]},
                 "then": {"properties": {
-                    "namespace": false, "existingNamespace": false, "labels": {"maxProperties": 0}, "users": none,
+                    "namespace": false, "objectPolicies": {"maxProperties": 0}, "labels": {"maxProperties": 0}, "users": none,
                     "permissions": none, "quotas": none, "manifests": none,
                 }},
             },
@@ -154,6 +156,22 @@ fn spec(rules: &mut Vec<(String, Value)>) {
             },
         ]}),
     );
+}
+
+fn policies(rules: &mut Vec<(String, Value)>) {
+    let policies = "/properties/spec/properties/objectPolicies";
+    let named = json!({
+        "maxProperties": limits::POLICIES_MAX,
+        "propertyNames": {"pattern": POLICY_KIND, "maxLength": limits::POLICY_KIND_BYTES_MAX},
+    });
+    rules.push((policies.to_owned(), named));
+    let mut field =
+        |name: &str, keywords| rules.push((format!("{policies}/additionalProperties{name}"), keywords));
+    field("/properties/existing", json!({"enum": Existing::ALL.map(Existing::as_str)}));
+    field("/properties/drift", json!({"enum": ["correct", "report"]}));
+    field("/properties/reportOnly", json!({"maxItems": limits::REPORT_ONLY_MAX}));
+    let reports = json!({"properties": {"drift": {"const": "report"}}, "required": ["drift"]});
+    field("", json!({"if": reports, "then": {"properties": {"reportOnly": {"maxItems": 0}}}}));
 }
 
 fn users(rules: &mut Vec<(String, Value)>) {

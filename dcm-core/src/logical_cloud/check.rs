@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::app_context::Existing;
 use crate::name::{LogicalCloudName, Namespace, ProjectName};
 use crate::refusal::{Checks, Path};
 
@@ -11,6 +10,7 @@ use super::draft::{Draft, PermissionDraft, SpecDraft};
 use super::level::Level;
 use super::metadata::Metadata;
 use super::permission::{Permission, Scope};
+use super::policies::ObjectPolicies;
 use super::selector::ClusterSelector;
 use super::uid::LogicalCloudUid;
 use super::{labels, limits, manifests, reference};
@@ -31,8 +31,8 @@ pub(super) fn whole(
     holders_are_users(&draft.spec, &at, checks);
     let namespace = namespace(&draft, &at.field("namespace"), checks);
     let level = level(&draft.spec, namespace.as_ref(), &at, checks);
-    let existing_namespace =
-        existing(draft.spec.existing_namespace.as_deref(), &at.field("existingNamespace"), checks);
+    let object_policies =
+        ObjectPolicies::check(&draft.spec.object_policies, &at.field("objectPolicies"), checks);
     labels::check(&draft.spec.labels, &at.field("labels"), checks);
     let metadata = Metadata::check(draft.metadata, &Path::root().field("metadata"), checks);
     let spec = draft.spec;
@@ -48,14 +48,14 @@ pub(super) fn whole(
     let manifests = place.map_or_else(Vec::new, |(namespace, level)| {
         manifests::check(spec.manifests, namespace, level, &at.field("manifests"), checks)
     });
-    let (metadata, level, existing_namespace) = (metadata?, level?, existing_namespace?);
+    let (metadata, level, object_policies) = (metadata?, level?, object_policies?);
     let cloud = LogicalCloud {
         project,
         uid,
         metadata,
         level,
         namespace,
-        existing_namespace,
+        object_policies,
         labels: spec.labels,
         users,
         permissions,
@@ -226,7 +226,7 @@ fn leaves(permission: &PermissionDraft, own: Option<&Namespace>) -> bool {
 fn admin(spec: &SpecDraft, at: &Path, checks: &mut Checks) {
     for (field, given) in [
         ("namespace", spec.namespace.as_ref().is_some_and(|namespace| !namespace.is_empty())),
-        ("existingNamespace", spec.existing_namespace.is_some()),
+        ("objectPolicies", !spec.object_policies.is_empty()),
         ("labels", !spec.labels.is_empty()),
         ("users", !spec.users.is_empty()),
         ("permissions", !spec.permissions.is_empty()),
@@ -239,17 +239,6 @@ fn admin(spec: &SpecDraft, at: &Path, checks: &mut Checks) {
                 "",
                 "an admin cloud uses its clusters as they are and has none of this",
             );
-        }
-    }
-}
-
-fn existing(text: Option<&str>, at: &Path, checks: &mut Checks) -> Option<Existing> {
-    match text.unwrap_or("") {
-        "" | "refuse" => Some(Existing::Refuse),
-        "adopt" => Some(Existing::Adopt),
-        other => {
-            checks.refuse(at, other, "must be refuse or adopt");
-            None
         }
     }
 }

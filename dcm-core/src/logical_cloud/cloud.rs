@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::app_context::Existing;
 use crate::manifest::Manifest;
 use crate::name::{ClusterId, LogicalCloudName, Namespace, ProjectName, UserName};
 use crate::refusal::{Refusals, Warning};
@@ -14,6 +13,7 @@ use super::key_values::KeyValues;
 use super::level::Level;
 use super::metadata::Metadata;
 use super::permission::Permission;
+use super::policies::ObjectPolicies;
 use super::quota::Quota;
 use super::reference::ClusterReference;
 use super::selector::ClusterSelector;
@@ -31,7 +31,7 @@ pub struct LogicalCloud {
     pub(super) metadata: Metadata<LogicalCloudName>,
     pub(super) level: Level,
     pub(super) namespace: Option<Namespace>,
-    pub(super) existing_namespace: Existing,
+    pub(super) object_policies: ObjectPolicies,
     pub(super) labels: BTreeMap<String, String>,
     pub(super) users: Vec<User>,
     pub(super) permissions: Vec<Permission>,
@@ -105,10 +105,10 @@ impl LogicalCloud {
         self.namespace.as_ref()
     }
 
-    /// What to do when the namespace is on a cluster already.
+    /// What is done about objects that others made, change or delete.
     #[must_use]
-    pub fn existing_namespace(&self) -> Existing {
-        self.existing_namespace
+    pub fn object_policies(&self) -> &ObjectPolicies {
+        &self.object_policies
     }
 
     /// Labels of the namespace.
@@ -218,10 +218,7 @@ impl From<LogicalCloud> for Stored {
     fn from(cloud: LogicalCloud) -> Self {
         let spec = SpecDraft {
             namespace: cloud.namespace.map(Into::into),
-            existing_namespace: match cloud.existing_namespace {
-                Existing::Refuse => None,
-                Existing::Adopt => Some("adopt".to_owned()),
-            },
+            object_policies: cloud.object_policies.into(),
             level: Some(cloud.level.as_str().to_owned()),
             labels: cloud.labels,
             users: cloud.users.into_iter().map(Into::into).collect(),

@@ -28,9 +28,10 @@ pub struct SpecDraft {
     /// Its namespace. Default: its name, when that is a legal namespace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// What to do when the namespace is on a cluster already: `refuse` (default) or `adopt`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub existing_namespace: Option<String>,
+    /// What is done about objects that others made, change or delete, by kind: `Role`, or with the API group
+    /// `Certificate.cert-manager.io`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub object_policies: BTreeMap<String, ObjectPolicyDraft>,
     /// `standard` (default), `privileged` or `admin`; or EMCO's `0` (admin) and `1` (standard, or privileged when a
     /// permission leaves the namespace).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,6 +60,24 @@ pub struct SpecDraft {
     /// Objects that come with it on each cluster, in its namespace.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub manifests: Vec<Value>,
+}
+
+/// What is done about the objects of one kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ObjectPolicyDraft {
+    /// When one is on a cluster already and is not ours: `refuse` (default), `adopt` (take it over without overwriting
+    /// what others say), `adopt-if-equal` (only when it says all that is desired) or `overwrite`. What is taken over is
+    /// given back in the end, and never deleted.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub existing: String,
+    /// When somebody else changes or deletes one: `correct` (default) or `report`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub drift: String,
+    /// Fields that are only reported when somebody else takes them, such as `spec.hard.pods`; names with dots in quotes:
+    /// `spec.hard["requests.cpu"]`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub report_only: Vec<String>,
 }
 
 /// Defines a draft that has a name and notes of its own beside further members.

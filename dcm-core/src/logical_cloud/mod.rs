@@ -19,6 +19,7 @@ pub mod limits;
 mod manifests;
 mod metadata;
 mod permission;
+mod policies;
 mod quota;
 mod reference;
 mod request_pem;
@@ -33,8 +34,8 @@ mod tests;
 pub use cloud::LogicalCloud;
 pub use credential::{Epoch, Serial};
 pub use draft::{
-    Draft, ExpressionDraft, KeyValuesDraft, MetadataDraft, PermissionDraft, QuotaDraft, ReferenceDraft,
-    SelectorDraft, SpecDraft, UserDraft,
+    Draft, ExpressionDraft, KeyValuesDraft, MetadataDraft, ObjectPolicyDraft, PermissionDraft, QuotaDraft,
+    ReferenceDraft, SelectorDraft, SpecDraft, UserDraft,
 };
 pub use key_values::KeyValues;
 #[cfg(feature = "pki")]
@@ -42,6 +43,7 @@ pub(crate) use labels::check as check_labels;
 pub use level::Level;
 pub use metadata::Metadata;
 pub use permission::{Holders, Permission, Scope};
+pub use policies::{ObjectPolicies, ObjectPolicy, PolicyKind};
 pub use quota::Quota;
 pub use reference::{ClusterReference, LoadBalancer};
 pub use request_pem::{InvalidRequestPem, RequestPem};

@@ -5,7 +5,8 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::app_context::Existing;
+use crate::app_context::{Drift, Existing};
+use crate::manifest::GroupVersionKind;
 use crate::name::ProjectName;
 use crate::refusal::{Refusals, Warning};
 
@@ -36,7 +37,13 @@ fn everything_that_is_wrong_is_said_at_once() {
     let found = paths(json!({
         "namespace": "Team_A",
         "level": "2",
-        "existingNamespace": "take",
+        "objectPolicies": {
+            "Namespace": {"existing": "take"},
+            "Role": {"drift": "ignore", "reportOnly": ["rules", "a..b"]},
+            "ResourceQuota": {"drift": "report", "reportOnly": ["spec.hard"]},
+            "role": {},
+            "Role.": {},
+        },
         "labels": {"tier": "a b", "dcm.internal/owner": "me"},
         "users": [{"name": "ann", "type": "UNPW"}, {"name": "ann", "lifetimeSeconds": 5}],
         "permissions": [with(permission("p"), "users", json!(["bob"]))],
@@ -48,7 +55,12 @@ fn everything_that_is_wrong_is_said_at_once() {
         "spec.permissions[0].users[0]",
         "spec.namespace",
         "spec.level",
-        "spec.existingNamespace",
+        r#"spec.objectPolicies["Namespace"].existing"#,
+        r#"spec.objectPolicies["ResourceQuota"].reportOnly"#,
+        r#"spec.objectPolicies["Role"].reportOnly[1]"#,
+        r#"spec.objectPolicies["Role"].drift"#,
+        r#"spec.objectPolicies["Role."]"#,
+        r#"spec.objectPolicies["role"]"#,
         r#"spec.labels["dcm.internal/owner"]"#,
         r#"spec.labels["tier"]"#,
         "spec.users[0].type",
@@ -204,13 +216,27 @@ fn the_order_of_lists_means_nothing_and_storage_goes_through_the_rules() {
             "quotas": order.map(|n| quotas[n].clone()),
             "permissions": [with(permission("p"), "users", json!(order.map(|n| users[n]["name"].clone())))],
             "keyValues": pairs,
-            "existingNamespace": "adopt",
+            "objectPolicies": {
+                "Namespace": {"existing": "adopt"},
+                "Role": {"drift": "report"},
+                "Role.rbac.authorization.k8s.io": {"existing": "overwrite", "drift": "correct", "reportOnly": ["rules"]},
+            },
         })
     };
     let (one, _) = make(spec([0, 1])).unwrap();
     let (other, _) = make(spec([1, 0])).unwrap();
     assert_eq!(one, other);
-    assert_eq!(one.existing_namespace(), Existing::Adopt);
+    let policy =
+        |group: &str, kind: &str| one.object_policies().of(&GroupVersionKind::new(group, "v1", kind));
+    assert_eq!(policy("", "Namespace").existing, Existing::Adopt);
+    assert_eq!(
+        (policy("", "Role").drift, policy("x.io", "Role").existing),
+        (Drift::Report, Existing::Refuse)
+    );
+    let named = policy("rbac.authorization.k8s.io", "Role");
+    assert_eq!(named.existing, Existing::Overwrite);
+    assert_eq!(named.drift, Drift::Correct { except: ["rules".parse().unwrap()].into() });
+    assert_eq!(policy("", "Secret"), ObjectPolicy::default());
     let mut stored = serde_json::to_value(&one).unwrap();
     assert_eq!(serde_json::from_value::<LogicalCloud>(stored.clone()).unwrap(), one);
     let again = LogicalCloud::new(one.project().clone(), one.uid(), one.to_draft()).unwrap().0;
@@ -247,6 +273,19 @@ fn a_draft_that_is_refused_for_its_size_is_refused_at_once() {
     let found = paths(json!({"users": users, "permissions": permissions}));
     assert!(found.contains(&"spec.users".to_owned()), "{}", found.len());
     assert!(started.elapsed() < std::time::Duration::from_secs(10), "{:?}", started.elapsed());
+}
+
+#[test]
+fn a_policy_for_a_kind_that_is_not_made_is_a_warning() {
+    let manifest = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}});
+    let policies = json!({
+        "Role": {}, "Role.rbac.authorization.k8s.io": {}, "Deployment.apps": {}, "Rolebinding": {}, "Deployment.x": {},
+    });
+    let spec = json!({"level": "privileged", "objectPolicies": policies, "manifests": [manifest]});
+    let (_, warnings) = make(spec).unwrap();
+    let paths = warnings.iter().map(|warning| warning.path.as_str());
+    let found: Vec<&str> = paths.filter(|path| path.contains("Policies")).collect();
+    assert_eq!(found, [r#"spec.objectPolicies["Deployment.x"]"#, r#"spec.objectPolicies["Rolebinding"]"#]);
 }
 
 #[test]

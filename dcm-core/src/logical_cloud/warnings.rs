@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
+use crate::manifest::kind_of;
 use crate::refusal::{Path, Warning};
 
 use super::draft::{Draft, PermissionDraft, SelectorDraft, SpecDraft, UserDraft};
@@ -29,6 +32,18 @@ const KNOWN_VERBS: [&str; 16] = [
 
 /// Verbs that change an object.
 const CHANGING_VERBS: [&str; 5] = ["*", "update", "patch", "delete", "deletecollection"];
+
+/// Group and kind of what clouds are rendered to, whatever is in one.
+const RENDERED_KINDS: [(&str, &str); 8] = [
+    ("", "LimitRange"),
+    ("", "Namespace"),
+    ("", "ResourceQuota"),
+    ("", "ServiceAccount"),
+    ("rbac.authorization.k8s.io", "ClusterRole"),
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
+    ("rbac.authorization.k8s.io", "Role"),
+    ("rbac.authorization.k8s.io", "RoleBinding"),
+];
 
 /// All warnings about a draft that is accepted, with the paths of its document.
 pub(super) fn of(draft: &Draft) -> Vec<Warning> {
@@ -61,6 +76,10 @@ pub(super) fn of(draft: &Draft) -> Vec<Warning> {
         (Holders::of(spec, |_| true), Holders::of(spec, |permission| leaves(permission, own)));
     for (index, user) in spec.users.iter().enumerate() {
         of_user(user, &any, &outside, &at.field("users").item(index), &mut warnings);
+    }
+    for kind in spec.object_policies.keys().filter(|kind| !is_made(kind, spec)) {
+        let at = at.field("objectPolicies").key(kind);
+        warn(&mut warnings, &at, "no object of this kind is made: it changes nothing");
     }
     for (index, permission) in spec.permissions.iter().enumerate() {
         of_permission(permission, spec, own, &at.field("permissions").item(index), &mut warnings);
@@ -130,6 +149,14 @@ fn of_permission(
             "lets its users change the quotas that hold them: name the resources instead of *",
         );
     }
+}
+
+/// True when some object of a kind that a policy names is made for a cloud.
+fn is_made(named: &str, spec: &SpecDraft) -> bool {
+    let is_named = |group: &str, kind: &str| named == kind || named == format!("{kind}.{group}");
+    let of_manifest =
+        |manifest: &Value| kind_of(manifest).is_ok_and(|kind| is_named(&kind.group, &kind.kind));
+    RENDERED_KINDS.iter().any(|(group, kind)| is_named(group, kind)) || spec.manifests.iter().any(of_manifest)
 }
 
 fn is_token(user: &UserDraft) -> bool {

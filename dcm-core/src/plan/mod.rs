@@ -4,6 +4,7 @@
 //! executes a plan chooses nothing. The engine plans again after each wave, so a plan never has to foresee what a
 //! cluster will answer: an empty plan means *done*.
 
+mod drift;
 mod object;
 mod request;
 mod view;
@@ -12,16 +13,18 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::app_context::{Action, Bundle, Existing, Request, Stage};
+use crate::app_context::{Action, Bundle, Drift, Existing, Request, Stage};
+use crate::fields::HeldField;
 use crate::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use crate::name::{ContextId, OwnerId};
 use crate::port::cluster::{Origin, Precondition};
 use crate::port::synchronizer::Removal;
 use crate::status::Cause;
 
+pub use drift::{cause as drift_cause, named as named_fields};
 use request::Answer;
 pub use request::{RequestWork, certificate_manifest};
-pub use view::{CertificateState, Recorded, Seen, Sighting, View};
+pub use view::{CertificateState, Desired, Recorded, Remarks, Seen, Sighting, View};
 
 /// Who plans, and under which rules.
 #[derive(Debug, Clone, Copy)]
@@ -32,8 +35,9 @@ pub struct Rules<'a> {
     pub context: &'a ContextId,
     /// What removal may do.
     pub removal: Removal,
-    /// Make a recorded namespace again that somebody else deleted: only after a person asked for it.
-    pub remake_namespaces: bool,
+    /// A person asked again for what is wanted already: what somebody else deleted is made anew, also where that is not
+    /// done without being asked (a namespace, whose contents are lost, and what is only reported).
+    pub asked_again: bool,
 }
 
 /// The objects that were written for one lane.
@@ -87,6 +91,8 @@ pub enum Work {
         observed: Precondition,
         /// Where the object comes from, from now on.
         origin: Origin,
+        /// Whose fields it changes.
+        terms: Terms,
     },
     /// Deletes the object.
     Delete {
@@ -116,6 +122,17 @@ pub enum Work {
     Await(Cause),
     /// Can't be done before somebody changes something.
     Blocked(Cause),
+}
+
+/// On which terms an object that is there is updated.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// Fields that others hold with other values are taken over; else that is a field conflict.
+    pub force: bool,
+    /// The fields that are why it is updated, and change hands.
+    pub taken: Vec<HeldField>,
+    /// Fields that are left out of the manifest, to whoever holds them.
+    pub left: Vec<HeldField>,
 }
 
 impl Work {
@@ -161,6 +178,10 @@ pub enum Why {
     MarksChanged,
     /// The object was there before and is adopted.
     Adopted,
+    /// The object was there before and is overwritten.
+    Overwritten,
+    /// Somebody else took fields of it.
+    Drifted,
     /// The object is not desired any more.
     NotDesired,
     /// The object was adopted, so it is given back.
@@ -188,6 +209,8 @@ impl fmt::Display for Why {
             Self::ManifestChanged => "its manifest changed",
             Self::MarksChanged => "its marks changed",
             Self::Adopted => "it was there before and is adopted",
+            Self::Overwritten => "it was there before and is overwritten",
+            Self::Drifted => "somebody else changed it",
             Self::NotDesired => "it is not desired any more",
             Self::WasAdopted => "it was adopted, so it is given back",
             Self::HoldsContents => "it holds objects of others",
@@ -205,6 +228,7 @@ impl fmt::Display for Why {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
     steps: Vec<Step>,
+    drift: Vec<Cause>,
 }
 
 impl Plan {
@@ -212,6 +236,12 @@ impl Plan {
     #[must_use]
     pub fn steps(&self) -> &[Step] {
         &self.steps
+    }
+
+    /// What somebody else changed or deleted and no step brings back: it is only to be reported.
+    #[must_use]
+    pub fn drift(&self) -> &[Cause] {
+        &self.drift
     }
 
     /// The steps that may run now, together.
@@ -237,6 +267,12 @@ impl Plan {
         self.steps.is_empty()
     }
 
+    /// True when there is something to read before anything can be chosen, and nothing else.
+    #[must_use]
+    pub fn only_looks(&self) -> bool {
+        !self.steps.is_empty() && self.steps.iter().all(|step| step.work == Work::Look)
+    }
+
     /// True when everything is as desired, but for answered requests that are still to be cleared away.
     #[must_use]
     pub fn is_fulfilled(&self) -> bool {
@@ -247,22 +283,33 @@ impl Plan {
 /// Plans one lane: what is left to do so that the cluster holds the bundle (none: nothing of this app context).
 #[must_use]
 pub fn plan(rules: &Rules<'_>, desired: Option<&Bundle>, recorded: &Records, view: &dyn View) -> Plan {
-    let mut steps = Vec::new();
+    let (mut steps, mut drift) = (Vec::new(), Vec::new());
     let desired_steps = desired.map_or(&[][..], Bundle::steps);
     for step in desired_steps {
         let wave = Wave::Apply(step.stage);
-        let planned = match &step.action {
-            Action::Apply { manifest, existing } => {
-                object::desire(rules, wave, manifest, *existing, recorded, view)
+        match &step.action {
+            Action::Apply { manifest, existing, drift: policy } => {
+                let wanted = Wanted { manifest, existing: *existing, drift: policy };
+                let chosen = object::desire(rules, wave, &wanted, recorded, view);
+                steps.extend(chosen.step);
+                drift.extend(chosen.drift);
             }
-            Action::Request { name, request } => request::desire(rules, wave, name, request, view),
-        };
-        steps.extend(planned);
+            Action::Request { name, request } => {
+                steps.extend(request::desire(rules, wave, name, request, view));
+            }
+        }
     }
     steps.extend(unwanted(rules, desired_steps, recorded, view));
     ask_ahead(&mut steps, desired_steps);
     steps.sort_by_key(|step| (step.wave, !step.work.asks()));
-    Plan { steps }
+    Plan { steps, drift }
+}
+
+/// A desired object, with what is done about others who touch it.
+struct Wanted<'a> {
+    manifest: &'a Manifest,
+    existing: Existing,
+    drift: &'a Drift,
 }
 
 /// A certificate takes longest, and the signer's time is not ours: it is asked for, and approved, beside whatever is
@@ -311,11 +358,6 @@ fn unwanted(
         steps.extend(step.map(|step| if answered { Step { wave: Wave::Tidy, ..step } } else { step }));
     }
     steps
-}
-
-/// True when the step's existing-object policy lets us take over what is not ours.
-fn may_adopt(existing: Existing) -> bool {
-    matches!(existing, Existing::Adopt)
 }
 
 /// The key of the object through which a request is made, when there is one.

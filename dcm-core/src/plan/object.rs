@@ -3,71 +3,120 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use super::drift;
 use super::view::{Recorded, Seen, Sighting, View};
-use super::{Records, Rules, Step, Wave, Why, Work, may_adopt};
+use super::{Records, Rules, Step, Terms, Wanted, Wave, Why, Work};
 use crate::app_context::Existing;
 use crate::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use crate::port::cluster::Origin;
 use crate::status::{Cause, Reason};
 
-/// What is left to do for a desired object; none when it is as desired.
+/// What was chosen for a desired object.
+#[derive(Default)]
+pub(super) struct Chosen {
+    /// What is left to do; none when it is as desired, or as it is to be left.
+    pub(super) step: Option<Step>,
+    /// What somebody else changed, and is only reported.
+    pub(super) drift: Option<Cause>,
+}
+
+/// Chooses for a desired object.
 pub(super) fn desire(
     rules: &Rules<'_>,
     wave: Wave,
-    manifest: &Manifest,
-    existing: Existing,
+    wanted: &Wanted<'_>,
     recorded: &Records,
     view: &dyn View,
-) -> Option<Step> {
+) -> Chosen {
+    let manifest = wanted.manifest;
     let record = recorded.get(manifest.key());
-    let (work, why) = match view.see(manifest.key()) {
-        Seen::Present(sighting) => present(rules, manifest, existing, record, sighting)?,
-        Seen::Unlisted if record.is_some_and(|record| record.uid.is_some()) => (Work::Look, Why::NotListed),
-        Seen::Absent if record.is_some_and(|record| record.uid.is_some()) => gone(rules, manifest),
-        Seen::Unlisted | Seen::Absent => (Work::Create { manifest: manifest.clone() }, Why::Missing),
+    let is_recorded = record.is_some_and(|record| record.uid.is_some());
+    let chosen = match view.see(manifest.key()) {
+        Seen::Present(sighting) => present(rules, wanted, record, sighting, view),
+        Seen::Unlisted if is_recorded => Choice::do_this(Work::Look, Why::NotListed),
+        Seen::Absent if is_recorded => gone(rules, wanted, view),
+        Seen::Unlisted | Seen::Absent => {
+            Choice::do_this(Work::Create { manifest: manifest.clone() }, Why::Missing)
+        }
     };
-    Some(step(wave, manifest.kind(), manifest.key(), work, why))
+    let step = chosen.work.map(|(work, why)| step(wave, manifest.kind(), manifest.key(), work, why));
+    Chosen { step, drift: chosen.drift }
 }
 
 fn step(wave: Wave, kind: &GroupVersionKind, key: &ObjectKey, work: Work, why: Why) -> Step {
     Step { wave, kind: kind.clone(), key: key.clone(), work, why }
 }
 
-/// A recorded object that is not there any more: made again, but for a namespace, whose contents are lost.
-fn gone(rules: &Rules<'_>, manifest: &Manifest) -> (Work, Why) {
-    if manifest.kind().is_namespace() && !rules.remake_namespaces {
-        let message = "the namespace was deleted by somebody else; apply again to have it made anew";
-        return (Work::Blocked(cause(Reason::NamespaceGone, message, manifest.key())), Why::AlreadyGone);
+/// A choice before it has its place in the plan.
+#[derive(Default)]
+pub(super) struct Choice {
+    pub(super) work: Option<(Work, Why)>,
+    pub(super) drift: Option<Cause>,
+}
+
+impl Choice {
+    pub(super) fn do_this(work: Work, why: Why) -> Self {
+        Self { work: Some((work, why)), drift: None }
     }
-    (Work::Unrecord, Why::Missing)
+}
+
+/// A recorded object that is not there any more: made again, but for a namespace, whose contents are lost, and for what
+/// is only reported.
+fn gone(rules: &Rules<'_>, wanted: &Wanted<'_>, view: &dyn View) -> Choice {
+    let key = wanted.manifest.key();
+    if rules.asked_again {
+        return Choice::do_this(Work::Unrecord, Why::Missing);
+    }
+    if wanted.manifest.kind().is_namespace() {
+        let message = "the namespace was deleted by somebody else; apply again to have it made anew";
+        return Choice::do_this(Work::Blocked(cause(Reason::NamespaceGone, message, key)), Why::AlreadyGone);
+    }
+    match drift::of_deletion(wanted, view) {
+        Some(reported) => Choice { work: None, drift: Some(reported) },
+        None => Choice::do_this(Work::Unrecord, Why::Missing),
+    }
 }
 
 /// What to do with an object that is there.
 fn present(
     rules: &Rules<'_>,
-    manifest: &Manifest,
-    existing: Existing,
+    wanted: &Wanted<'_>,
     record: Option<&Recorded>,
     sighting: &Sighting,
-) -> Option<(Work, Why)> {
+    view: &dyn View,
+) -> Choice {
+    let manifest = wanted.manifest;
     if !is_ours(rules, record, sighting) {
-        return Some(foreign(rules, manifest, existing, sighting));
+        let (work, why) = foreign(rules, wanted, sighting);
+        return Choice::do_this(work, why);
     }
     if let Some(finalizers) = &sighting.deleting {
-        return Some((Work::Await(going(manifest.key(), finalizers)), Why::Going));
+        return Choice::do_this(Work::Await(going(manifest.key(), finalizers)), Why::Going);
     }
     let written = sighting.marks.as_ref().filter(|marks| marks.context == *rules.context);
-    if written.and_then(|marks| marks.manifest) == Some(manifest.hash()) {
-        let message = sighting.unready.as_ref()?;
-        return Some((Work::Await(cause(Reason::Waiting, message, manifest.key())), Why::NotReady));
-    }
     let origin = record.map(|record| record.origin).or(written.map(|marks| marks.origin)).unwrap_or_default();
-    let why = if written.is_some() { Why::ManifestChanged } else { Why::MarksChanged };
-    Some((update(manifest, sighting, origin), why))
+    if written.and_then(|marks| marks.manifest) != Some(manifest.hash()) {
+        let why = if written.is_some() { Why::ManifestChanged } else { Why::MarksChanged };
+        let terms = Terms { left: drift::held(wanted, sighting), ..terms(wanted, origin) };
+        return Choice::do_this(update(manifest, sighting, origin, terms), why);
+    }
+    let mut chosen = drift::of_fields(wanted, origin, sighting, view);
+    if let (None, Some(message)) = (&chosen.work, sighting.unready()) {
+        let waits = cause(Reason::Waiting, message, manifest.key());
+        chosen.work = Some((Work::Await(waits), Why::NotReady));
+    }
+    chosen
 }
 
-fn update(manifest: &Manifest, sighting: &Sighting, origin: Origin) -> Work {
-    Work::Update { manifest: manifest.clone(), observed: sighting.precondition(), origin }
+/// What we made is ours to set: a field that somebody else took meanwhile is taken back. What we adopted is not, unless
+/// it was to be overwritten.
+pub(super) fn terms(wanted: &Wanted<'_>, origin: Origin) -> Terms {
+    let force = origin == Origin::Created || wanted.existing == Existing::Overwrite;
+    Terms { force, ..Terms::default() }
+}
+
+pub(super) fn update(manifest: &Manifest, sighting: &Sighting, origin: Origin, terms: Terms) -> Work {
+    Work::Update { manifest: manifest.clone(), observed: sighting.precondition(), origin, terms }
 }
 
 /// Ownership is proved by the recorded UID, or by our marks where no UID is recorded yet.
@@ -85,18 +134,34 @@ fn is_marked(rules: &Rules<'_>, sighting: &Sighting) -> bool {
         .is_some_and(|marks| marks.owner == *rules.owner && marks.context == *rules.context)
 }
 
-/// An object that is not ours: adopted where that is asked for and nobody else claims it, else left alone.
-fn foreign(rules: &Rules<'_>, manifest: &Manifest, existing: Existing, sighting: &Sighting) -> (Work, Why) {
+/// An object that is not ours: taken over where that is asked for and nobody else claims it, else left alone.
+fn foreign(rules: &Rules<'_>, wanted: &Wanted<'_>, sighting: &Sighting) -> (Work, Why) {
     let message = match &sighting.marks {
         Some(marks) if is_marked(rules, sighting) => format!(
             "it carries our marks (generation {}) but is another object than the recorded one",
             marks.generation
         ),
         Some(marks) => format!("it belongs to app context {} of owner {}", marks.context, marks.owner),
-        None if may_adopt(existing) => return (update(manifest, sighting, Origin::Adopted), Why::Adopted),
-        None => "it was there before, and is not ours".to_owned(),
+        None => match take_over(wanted, sighting) {
+            Ok(taken) => return taken,
+            Err(message) => message,
+        },
     };
-    (Work::Blocked(cause(Reason::Foreign, &message, manifest.key())), Why::NotOurs)
+    (Work::Blocked(cause(Reason::Foreign, &message, wanted.manifest.key())), Why::NotOurs)
+}
+
+/// Takes over an object that nobody claims, or says why not.
+fn take_over(wanted: &Wanted<'_>, sighting: &Sighting) -> Result<(Work, Why), String> {
+    let terms = Terms { taken: sighting.fields().to_vec(), ..terms(wanted, Origin::Adopted) };
+    let why = match (wanted.existing, sighting.fields()) {
+        (Existing::Refuse, _) => return Err("it was there before, and is not ours".to_owned()),
+        (Existing::AdoptIfEqual, [first, ..]) => {
+            return Err(format!("it was there before, and is not as desired: {} differs", first.path()));
+        }
+        (Existing::Adopt, _) | (Existing::AdoptIfEqual, []) => Why::Adopted,
+        (Existing::Overwrite, _) => Why::Overwritten,
+    };
+    Ok((update(wanted.manifest, sighting, Origin::Adopted, terms), why))
 }
 
 /// What is left to do for an object that is not desired; none when nothing can be done for it but to forget.

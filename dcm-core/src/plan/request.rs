@@ -121,7 +121,7 @@ fn certificate(rules: &Rules<'_>, key: &ObjectKey, sighting: &Sighting) -> Resul
         let message = "a certificate signing request of this name is there, and is not ours";
         return Err(Work::Blocked(cause(Reason::Foreign, message, key)));
     }
-    let state = sighting.certificate.as_deref().cloned().unwrap_or_default();
+    let state = sighting.certificate().cloned().unwrap_or_default();
     if let Some(message) = &state.refused {
         return Err(Work::Blocked(cause(Reason::Denied, message, key)));
     }

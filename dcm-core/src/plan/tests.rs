@@ -1,5 +1,7 @@
 //! The planner's choices, one test each.
 
+mod drift;
+
 use std::collections::BTreeSet;
 
 use serde_json::json;
@@ -17,6 +19,7 @@ struct Known {
     absent: BTreeSet<ObjectKey>,
     contents: Option<Contents>,
     issued: bool,
+    given_up: bool,
 }
 
 impl View for Known {
@@ -39,6 +42,10 @@ impl View for Known {
 
     fn is_issued(&self, _request: &str) -> bool {
         self.issued
+    }
+
+    fn given_up_until(&self, _object: &ObjectKey) -> Option<jiff::Timestamp> {
+        self.given_up.then_some(jiff::Timestamp::UNIX_EPOCH)
     }
 }
 
@@ -65,7 +72,15 @@ fn bundle(steps: Vec<(u16, Action)>) -> Bundle {
 }
 
 fn apply(manifest: &Manifest) -> Action {
-    Action::Apply { manifest: manifest.clone(), existing: Existing::Refuse }
+    Action::Apply { manifest: manifest.clone(), existing: Existing::Refuse, drift: Drift::default() }
+}
+
+fn apply_or(manifest: &Manifest, existing: Existing) -> Action {
+    Action::Apply { manifest: manifest.clone(), existing, drift: Drift::default() }
+}
+
+fn remarks(state: CertificateState) -> Option<Box<Remarks>> {
+    Some(Box::new(Remarks { certificate: Some(state), ..Remarks::default() }))
 }
 
 fn sighting(uid: &str, manifest: Option<ContentHash>) -> Sighting {
@@ -80,8 +95,7 @@ fn sighting(uid: &str, manifest: Option<ContentHash>) -> Sighting {
             origin: Origin::Created,
         }),
         deleting: None,
-        unready: None,
-        certificate: None,
+        remarks: None,
     }
 }
 
@@ -101,8 +115,7 @@ fn with(known: &mut Known, manifest: &Manifest, sighting: Sighting) {
 
 fn decide(desired: Option<&Bundle>, records: &Records, known: &Known) -> Vec<(Work, Why)> {
     let (owner, context) = (owner(), context());
-    let rules =
-        Rules { owner: &owner, context: &context, removal: Removal::default(), remake_namespaces: false };
+    let rules = Rules { owner: &owner, context: &context, removal: Removal::default(), asked_again: false };
     let plan = plan(&rules, desired, records, known);
     plan.steps().iter().map(|step| (step.work.clone(), step.why)).collect()
 }
@@ -126,7 +139,10 @@ fn a_changed_manifest_is_one_update_of_the_state_that_was_seen() {
     let records = Records::from([(old.key().clone(), record(&old, Some("u")))]);
     let decided = decide(Some(&bundle(vec![(0, apply(&new))])), &records, &known);
     let observed = Precondition { uid: "u".into(), resource_version: "1".into() };
-    let update = Work::Update { manifest: new, observed, origin: Origin::Created };
+    let update = {
+        let terms = Terms { force: true, ..Terms::default() };
+        Work::Update { manifest: new, observed, origin: Origin::Created, terms }
+    };
     assert_eq!(decided, [(update, Why::ManifestChanged)]);
 }
 
@@ -136,7 +152,7 @@ fn what_was_there_before_is_refused_or_adopted_but_never_taken_from_another_cont
     let mut known = Known::default();
     with(&mut known, &desired, Sighting { marks: None, ..sighting("u", None) });
     let refuse = bundle(vec![(0, apply(&desired))]);
-    let adopt = bundle(vec![(0, Action::Apply { manifest: desired.clone(), existing: Existing::Adopt })]);
+    let adopt = bundle(vec![(0, apply_or(&desired, Existing::Adopt))]);
     assert!(matches!(&decide(Some(&refuse), &Records::new(), &known)[0],
         (Work::Blocked(cause), Why::NotOurs) if cause.reason == Reason::Foreign));
     assert!(matches!(
@@ -230,8 +246,7 @@ fn waves_rise_for_what_is_desired_and_fall_for_what_is_not() {
     let (first, second) = (manifest("ConfigMap", "first", "1"), manifest("ConfigMap", "second", "1"));
     let wanted = bundle(vec![(2, apply(&second)), (1, apply(&first))]);
     let (owner, context) = (owner(), context());
-    let rules =
-        Rules { owner: &owner, context: &context, removal: Removal::default(), remake_namespaces: false };
+    let rules = Rules { owner: &owner, context: &context, removal: Removal::default(), asked_again: false };
     let made = plan(&rules, Some(&wanted), &Records::new(), &Known::default());
     let names = |plan: &Plan| plan.runnable().map(|step| step.key.name.to_string()).collect::<Vec<_>>();
     assert_eq!(names(&made), ["first"]);
@@ -264,8 +279,7 @@ fn what_was_taken_away_goes_and_what_is_there_is_updated_even_when_something_is_
         (unwanted.key().clone(), record(&unwanted, Some("u"))),
     ]);
     let (owner, context) = (owner(), context());
-    let rules =
-        Rules { owner: &owner, context: &context, removal: Removal::default(), remake_namespaces: false };
+    let rules = Rules { owner: &owner, context: &context, removal: Removal::default(), asked_again: false };
     let plan = plan(&rules, Some(&wanted), &records, &known);
     let names: Vec<_> = plan.runnable().map(|step| step.key.name.to_string()).collect();
     assert_eq!(names, ["foreign", "c", "unwanted"]);
@@ -289,8 +303,7 @@ fn a_certificate_is_asked_for_once_the_first_stage_is_done_and_collected_in_its_
     let (kind, key, action) = certificate();
     let wanted = bundle(vec![(0, apply(&namespace)), (1, apply(&quota)), (3, action)]);
     let (owner, context) = (owner(), context());
-    let rules =
-        Rules { owner: &owner, context: &context, removal: Removal::default(), remake_namespaces: false };
+    let rules = Rules { owner: &owner, context: &context, removal: Removal::default(), asked_again: false };
     let next = |known: &Known| -> Vec<String> {
         let plan = plan(&rules, Some(&wanted), &Records::new(), known);
         plan.runnable().map(|step| step.key.name.to_string()).collect()
@@ -300,7 +313,7 @@ fn a_certificate_is_asked_for_once_the_first_stage_is_done_and_collected_in_its_
     with(&mut known, &namespace, sighting("n", Some(namespace.hash())));
     assert_eq!(next(&known), ["csr", "quota"], "the signer needs the time");
     let issued = CertificateState { certificate: Some("Y2VydA==".into()), ..CertificateState::default() };
-    let answered = Sighting { certificate: Some(Box::new(issued)), ..sighting("c", None) };
+    let answered = Sighting { remarks: remarks(issued), ..sighting("c", None) };
     known.present.insert(key, (kind, answered));
     assert_eq!(next(&known), ["quota"]);
     with(&mut known, &quota, Sighting { marks: None, ..sighting("q", None) });
@@ -316,7 +329,7 @@ fn a_certificate_is_asked_for_approved_awaited_and_collected() {
     let next = |state: Option<CertificateState>, issued: bool| {
         let mut known = Known { issued, ..Known::default() };
         if let Some(state) = state {
-            let seen = Sighting { certificate: Some(Box::new(state)), ..sighting("u", None) };
+            let seen = Sighting { remarks: remarks(state), ..sighting("u", None) };
             known.present.insert(key.clone(), (kind.clone(), seen));
         }
         decide(Some(&wanted), &Records::new(), &known).into_iter().map(|(work, _)| work).next()
@@ -346,8 +359,7 @@ fn an_answered_request_is_cleared_away_when_nothing_else_is_left_and_passes_noth
     let (kind, key, action) = certificate();
     let wanted = bundle(vec![(1, apply(&foreign)), (2, action)]);
     let (owner, context) = (owner(), context());
-    let rules =
-        Rules { owner: &owner, context: &context, removal: Removal::default(), remake_namespaces: false };
+    let rules = Rules { owner: &owner, context: &context, removal: Removal::default(), asked_again: false };
     let records = Records::from([(unwanted.key().clone(), record(&unwanted, Some("u")))]);
     let next = |desired: Option<&Bundle>, records: &Records, known: &Known| {
         let plan = plan(&rules, desired, records, known);

@@ -1,11 +1,15 @@
 //! What a planner knows of a cluster.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use crate::app_context::Stage;
+use crate::fields::{self, HeldField};
 use crate::hash::ContentHash;
-use crate::manifest::{GroupVersionKind, ObjectKey};
-use crate::port::cluster::{Contents, Marks, Object, Origin, Precondition};
+use crate::manifest::{GroupVersionKind, Manifest, ObjectKey};
+use crate::port::cluster::{Contents, Marks, Object, Origin, Precondition, Stamped};
 
 /// An object that was written for this app context, as the engine recorded it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,10 +37,20 @@ pub struct Sighting {
     pub marks: Option<Marks>,
     /// The finalizers that hold it back, when it is being deleted.
     pub deleting: Option<Vec<Arc<str>>>,
+    /// What few objects give reason to say; together in a box, as thousands of others lie still.
+    pub remarks: Option<Box<Remarks>>,
+}
+
+/// What few objects give reason to say.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Remarks {
     /// Why it is not ready, when it is not.
     pub unready: Option<Arc<str>>,
     /// What a CertificateSigningRequest says of itself.
-    pub certificate: Option<Box<CertificateState>>,
+    pub certificate: Option<CertificateState>,
+    /// Desired fields: of an object with our marks those that somebody else took since we wrote them, of another one those
+    /// that are not as desired.
+    pub fields: Vec<HeldField>,
 }
 
 impl Sighting {
@@ -46,16 +60,61 @@ impl Sighting {
         Precondition { uid: self.uid.clone(), resource_version: self.resource_version.clone() }
     }
 
-    /// What matters of an object to a planner.
+    /// Why it is not ready, when it is not.
     #[must_use]
-    pub fn of(object: &Object) -> Self {
+    pub fn unready(&self) -> Option<&Arc<str>> {
+        self.remarks.as_ref()?.unready.as_ref()
+    }
+
+    /// What a CertificateSigningRequest says of itself.
+    #[must_use]
+    pub fn certificate(&self) -> Option<&CertificateState> {
+        self.remarks.as_ref()?.certificate.as_ref()
+    }
+
+    /// Desired fields that are somebody else's, or not as desired ([`Remarks::fields`]).
+    #[must_use]
+    pub fn fields(&self) -> &[HeldField] {
+        self.remarks.as_ref().map_or(&[], |remarks| &remarks.fields)
+    }
+
+    /// What matters of an object to a planner, beside what is desired of it.
+    #[must_use]
+    pub fn of(object: &Object, desired: Option<&Desired>) -> Self {
+        let remarks = Remarks {
+            unready: unready(object),
+            certificate: CertificateState::of(object),
+            fields: desired.map(|desired| desired.fields(object)).unwrap_or_default(),
+        };
         Self {
             uid: object.uid.clone(),
             resource_version: object.resource_version.clone(),
             marks: object.marks.clone(),
             deleting: object.deleting.clone(),
-            unready: unready(object),
-            certificate: CertificateState::of(object).map(Box::new),
+            remarks: (remarks != Remarks::default()).then(|| Box::new(remarks)),
+        }
+    }
+}
+
+/// What is desired of an object, to be held against what is there.
+#[derive(Debug, Clone)]
+pub struct Desired {
+    /// The desired object.
+    pub manifest: Manifest,
+    /// The app context's labels.
+    pub labels: Arc<BTreeMap<String, String>>,
+}
+
+impl Desired {
+    /// The fields that are worth a remark.
+    fn fields(&self, object: &Object) -> Vec<HeldField> {
+        match &object.marks {
+            None => fields::differing(&object.kind, &object.body, self.manifest.body()),
+            Some(marks) => {
+                let (manifest, labels) = (self.manifest.clone(), self.labels.clone());
+                let written = Stamped { manifest, marks: marks.clone(), labels };
+                fields::lost(&object.body, &written.body())
+            }
         }
     }
 }
@@ -117,6 +176,11 @@ pub trait View {
 
     /// True when the request is answered and its result stored.
     fn is_issued(&self, request: &str) -> bool;
+
+    /// Until when the object is not brought back, however often somebody else changes it; none when it is.
+    fn given_up_until(&self, _object: &ObjectKey) -> Option<Timestamp> {
+        None
+    }
 }
 
 /// Why an object is not ready, for the kinds that say so; others are ready when they are there.

@@ -14,7 +14,6 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{LimitRange, LimitRangeItem, LimitRangeSpec};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Text;
 
-use crate::app_context::Existing;
 use crate::logical_cloud::Quota;
 use crate::quantity::Quantity;
 
@@ -28,7 +27,7 @@ pub const DEFAULT_REQUESTS: [(&str, &str); 3] =
 pub const DEFAULT_LIMITS: [(&str, &str); 3] =
     [("cpu", "500m"), ("ephemeral-storage", "1Gi"), ("memory", "512Mi")];
 
-pub(super) fn render(context: &Context<'_>, steps: &mut Steps) -> Result<(), Error> {
+pub(super) fn render(context: &Context<'_>, steps: &mut Steps<'_>) -> Result<(), Error> {
     let (requests, limits) = defaults(context.cloud.quotas());
     if requests.is_empty() {
         return Ok(());
@@ -41,7 +40,7 @@ pub(super) fn render(context: &Context<'_>, steps: &mut Steps) -> Result<(), Err
     };
     let metadata = context.own(naming::LIMIT_RANGE.to_owned());
     let object = LimitRange { metadata, spec: Some(LimitRangeSpec { limits: vec![item] }) };
-    steps.object(STAGE_BASE, &object, Existing::Refuse)
+    steps.object(STAGE_BASE, &object)
 }
 
 /// Amounts by resource.

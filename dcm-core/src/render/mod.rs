@@ -41,8 +41,8 @@ pub use users::SIGNER;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Serialize;
 
-use crate::app_context::{Action, Bundle, Existing, InvalidBundle, Stage, Step};
-use crate::logical_cloud::LogicalCloud;
+use crate::app_context::{Action, Bundle, InvalidBundle, Stage, Step};
+use crate::logical_cloud::{LogicalCloud, ObjectPolicies, ObjectPolicy};
 use crate::manifest::{InvalidManifest, Manifest};
 use crate::name::{AppName, Namespace};
 use naming::Identity;
@@ -85,7 +85,7 @@ pub enum Error {
 /// [`Error`] when an extra manifest of a privileged cloud takes the name of a rendered object, or a rendered object
 /// is too large.
 pub fn bundle(cloud: &LogicalCloud, credentials: &Credentials) -> Result<Bundle, Error> {
-    let mut steps = Steps::new();
+    let mut steps = Steps::new(cloud.object_policies());
     if let Some(namespace) = cloud.namespace() {
         let context = Context { cloud, identity: Identity::of(cloud), namespace, credentials };
         namespace::render(&context, &mut steps)?;
@@ -93,7 +93,7 @@ pub fn bundle(cloud: &LogicalCloud, credentials: &Credentials) -> Result<Bundle,
         users::render(&context, &mut steps)?;
         rights::render(&context, &mut steps)?;
         for manifest in cloud.manifests() {
-            steps.apply(stage_of(manifest), manifest.clone(), Existing::Refuse);
+            steps.apply(stage_of(manifest), manifest.clone());
         }
     }
     Bundle::new(steps.steps).map_err(Error::Bundle)
@@ -130,18 +130,19 @@ impl Context<'_> {
 }
 
 /// Collects steps.
-struct Steps {
+struct Steps<'a> {
     app: AppName,
+    policies: &'a ObjectPolicies,
     steps: Vec<Step>,
 }
 
-impl Steps {
-    fn new() -> Self {
-        Self { app: AppName::new(APP).expect("the app's name is legal"), steps: Vec::new() }
+impl<'a> Steps<'a> {
+    fn new(policies: &'a ObjectPolicies) -> Self {
+        Self { app: AppName::new(APP).expect("the app's name is legal"), policies, steps: Vec::new() }
     }
 
     /// Adds an object.
-    fn object<T>(&mut self, stage: Stage, object: &T, existing: Existing) -> Result<(), Error>
+    fn object<T>(&mut self, stage: Stage, object: &T) -> Result<(), Error>
     where
         T: Serialize + k8s_openapi::Resource + k8s_openapi::Metadata<Ty = ObjectMeta>,
     {
@@ -151,12 +152,13 @@ impl Steps {
             name: object.metadata().name.clone().unwrap_or_default(),
             source,
         })?;
-        self.apply(stage, manifest, existing);
+        self.apply(stage, manifest);
         Ok(())
     }
 
-    fn apply(&mut self, stage: Stage, manifest: Manifest, existing: Existing) {
-        self.action(stage, Action::Apply { manifest, existing });
+    fn apply(&mut self, stage: Stage, manifest: Manifest) {
+        let ObjectPolicy { existing, drift } = self.policies.of(manifest.kind());
+        self.action(stage, Action::Apply { manifest, existing, drift });
     }
 
     fn action(&mut self, stage: Stage, action: Action) {

@@ -4,11 +4,9 @@ use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::app_context::Existing;
-
 use super::{Context, Error, STAGE_BASE, STAGE_NAMESPACE, Steps, naming};
 
-pub(super) fn render(context: &Context<'_>, steps: &mut Steps) -> Result<(), Error> {
+pub(super) fn render(context: &Context<'_>, steps: &mut Steps<'_>) -> Result<(), Error> {
     let cloud = context.cloud;
     let labels = cloud.labels();
     let namespace = core::Namespace {
@@ -19,7 +17,7 @@ pub(super) fn render(context: &Context<'_>, steps: &mut Steps) -> Result<(), Err
         },
         ..core::Namespace::default()
     };
-    steps.object(STAGE_NAMESPACE, &namespace, cloud.existing_namespace())?;
+    steps.object(STAGE_NAMESPACE, &namespace)?;
     for quota in cloud.quotas() {
         let hard =
             quota.hard.iter().map(|(key, quantity)| (key.clone(), Quantity(quantity.to_string()))).collect();
@@ -28,7 +26,7 @@ pub(super) fn render(context: &Context<'_>, steps: &mut Steps) -> Result<(), Err
             spec: Some(core::ResourceQuotaSpec { hard: Some(hard), ..core::ResourceQuotaSpec::default() }),
             ..core::ResourceQuota::default()
         };
-        steps.object(STAGE_BASE, &object, Existing::Refuse)?;
+        steps.object(STAGE_BASE, &object)?;
     }
     Ok(())
 }

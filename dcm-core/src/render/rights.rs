@@ -11,14 +11,14 @@ use k8s_openapi::api::rbac::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::app_context::{Existing, Stage};
+use crate::app_context::Stage;
 use crate::logical_cloud::{Permission, Scope, User, UserType};
 
 use super::{Context, Error, STAGE_BASE, STAGE_LAST, STAGE_RIGHTS, Steps, naming};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-pub(super) fn render(context: &Context<'_>, steps: &mut Steps) -> Result<(), Error> {
+pub(super) fn render(context: &Context<'_>, steps: &mut Steps<'_>) -> Result<(), Error> {
     for permission in context.cloud.permissions() {
         let subjects = subjects(context, permission);
         let name = &permission.metadata.name;
@@ -88,32 +88,32 @@ fn namespaced(
     [of_role, of_binding]: [Stage; 2],
     permission: &Permission,
     subjects: Vec<Bound>,
-    steps: &mut Steps,
+    steps: &mut Steps<'_>,
 ) -> Result<(), Error> {
     let role_ref = role_ref("Role", metadata.name.as_ref());
     let role = Role { metadata: metadata.clone(), rules: Some(vec![rule(permission)]) };
-    steps.object(of_role, &role, Existing::Refuse)?;
+    steps.object(of_role, &role)?;
     if subjects.is_empty() {
         return Ok(());
     }
     let binding = RoleBinding { metadata, role_ref, subjects: Some(subjects) };
-    steps.object(of_binding, &binding, Existing::Refuse)
+    steps.object(of_binding, &binding)
 }
 
 fn cluster_wide(
     name: String,
     permission: &Permission,
     subjects: Vec<Bound>,
-    steps: &mut Steps,
+    steps: &mut Steps<'_>,
 ) -> Result<(), Error> {
     let metadata = ObjectMeta { name: Some(name), ..ObjectMeta::default() };
     let role_ref = role_ref("ClusterRole", metadata.name.as_ref());
     let rules = Some(vec![rule(permission)]);
     let role = ClusterRole { metadata: metadata.clone(), rules, aggregation_rule: None };
-    steps.object(STAGE_BASE, &role, Existing::Refuse)?;
+    steps.object(STAGE_BASE, &role)?;
     if subjects.is_empty() {
         return Ok(());
     }
     let binding = ClusterRoleBinding { metadata, role_ref, subjects: Some(subjects) };
-    steps.object(STAGE_RIGHTS, &binding, Existing::Refuse)
+    steps.object(STAGE_RIGHTS, &binding)
 }

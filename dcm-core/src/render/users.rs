@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::ServiceAccount;
 
-use crate::app_context::{Action, CertificateRequest, Existing, Request, TokenRequest};
+use crate::app_context::{Action, CertificateRequest, Request, TokenRequest};
 use crate::logical_cloud::{LifetimeSeconds, User, UserType};
 
 use super::{Context, Credential, Error, STAGE_BASE, STAGE_LAST, Steps, naming};
@@ -10,7 +10,7 @@ use super::{Context, Credential, Error, STAGE_BASE, STAGE_LAST, Steps, naming};
 /// The signer of client certificates that every Kubernetes API server trusts.
 pub const SIGNER: &str = "kubernetes.io/kube-apiserver-client";
 
-pub(super) fn render(context: &Context<'_>, steps: &mut Steps) -> Result<(), Error> {
+pub(super) fn render(context: &Context<'_>, steps: &mut Steps<'_>) -> Result<(), Error> {
     for user in context.cloud.users() {
         let Some(credential) = context.credentials.get(&user.metadata.name) else {
             continue;
@@ -23,7 +23,7 @@ pub(super) fn render(context: &Context<'_>, steps: &mut Steps) -> Result<(), Err
     Ok(())
 }
 
-fn certificate(context: &Context<'_>, user: &User, credential: &Credential, steps: &mut Steps) {
+fn certificate(context: &Context<'_>, user: &User, credential: &Credential, steps: &mut Steps<'_>) {
     let Credential { epoch, serial, request: Some(pem) } = credential else {
         return;
     };
@@ -44,7 +44,7 @@ fn token(
     context: &Context<'_>,
     user: &User,
     credential: &Credential,
-    steps: &mut Steps,
+    steps: &mut Steps<'_>,
 ) -> Result<(), Error> {
     let name = &user.metadata.name;
     let account = naming::service_account(name, credential.epoch);
@@ -54,7 +54,7 @@ fn token(
         automount_service_account_token: Some(false),
         ..ServiceAccount::default()
     };
-    steps.object(STAGE_BASE, &object, Existing::Refuse)?;
+    steps.object(STAGE_BASE, &object)?;
     let request = Request::Token(TokenRequest {
         namespace: context.namespace.as_str().into(),
         service_account: account.into(),

@@ -340,7 +340,7 @@ fn fields() -> Vec<BadDocument> {
             spec("user: [{name: a}]"),
             Schema,
             &[
-                "document 1, line 6, column 3: spec.user: is no field; there are clusterSelector, clusters, existingNamespace, keyValues, labels, level, manifests, namespace, permissions, quotas, users",
+                "document 1, line 6, column 3: spec.user: is no field; there are clusterSelector, clusters, keyValues, labels, level, manifests, namespace, objectPolicies, permissions, quotas, users",
             ],
         ),
         bad(
@@ -404,7 +404,7 @@ fn fields() -> Vec<BadDocument> {
             spec(r#""name: a\ntype: token": b"#),
             Schema,
             &[
-                r#"document 1, line 6, column 3: spec["name: a\ntype: token"]: is no field; there are clusterSelector, clusters, existingNamespace, keyValues, labels, level, manifests, namespace, permissions, quotas, users"#,
+                r#"document 1, line 6, column 3: spec["name: a\ntype: token"]: is no field; there are clusterSelector, clusters, keyValues, labels, level, manifests, namespace, objectPolicies, permissions, quotas, users"#,
             ],
         ),
         bad(
@@ -635,21 +635,54 @@ fn namespaces_levels_and_labels() -> Vec<BadDocument> {
         ),
         bad(
             "an unknown way with existing namespaces",
-            spec("existingNamespace: overwrite"),
+            spec("objectPolicies: {Namespace: {existing: take}}"),
             Schema,
             &[
-                r#"document 1, line 6, column 3: spec.existingNamespace: must be refuse or adopt (found "overwrite")"#,
+                r#"document 1, line 6, column 32: spec.objectPolicies["Namespace"].existing: must be refuse, adopt, adopt-if-equal or overwrite (found "take")"#,
+            ],
+        ),
+        bad(
+            "an unknown way with drift",
+            spec("objectPolicies: {Namespace: {drift: ignore}}"),
+            Schema,
+            &[
+                r#"document 1, line 6, column 32: spec.objectPolicies["Namespace"].drift: must be correct or report (found "ignore")"#,
+            ],
+        ),
+        bad(
+            "fields to report where all is reported",
+            spec("objectPolicies: {Namespace: {drift: report, reportOnly: [spec]}}"),
+            Schema,
+            &[
+                r#"document 1, line 6, column 47: spec.objectPolicies["Namespace"].reportOnly: with drift: report every field is only reported; leave this out"#,
+            ],
+        ),
+        bad(
+            "a field to report that is none",
+            spec("objectPolicies: {ResourceQuota: {reportOnly: ['spec.hard.', spec.hard.requests/cpu]}}"),
+            Reader,
+            &[
+                r#"document 1, line 6, column 49: spec.objectPolicies["ResourceQuota"].reportOnly[0]: must be names divided by dots, such as spec.hard.pods, others quoted: spec.hard["requests.cpu"] (found "spec.hard.")"#,
+                r#"document 1, line 6, column 63: spec.objectPolicies["ResourceQuota"].reportOnly[1]: must be names divided by dots, such as spec.hard.pods, others quoted: spec.hard["requests.cpu"] (found "spec.hard.requests/cpu")"#,
+            ],
+        ),
+        bad(
+            "a policy for what is no kind",
+            spec("objectPolicies: {roles: {drift: report}}"),
+            Schema,
+            &[
+                r#"document 1, line 6, column 20: spec.objectPolicies["roles"]: must be a kind such as Role, or with its API group such as Certificate.cert-manager.io"#,
             ],
         ),
         bad(
             "an admin cloud with users and more",
             spec(
-                "level: admin\n  namespace: a\n  existingNamespace: adopt\n  labels: {a: b}\n  users: [{name: a}]\n  permissions: [{name: a, apiGroups: [''], resources: [pods], verbs: [get]}]\n  quotas: [{name: a, hard: {pods: 1}}]\n  manifests: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}]",
+                "level: admin\n  namespace: a\n  objectPolicies: {Namespace: {existing: adopt}}\n  labels: {a: b}\n  users: [{name: a}]\n  permissions: [{name: a, apiGroups: [''], resources: [pods], verbs: [get]}]\n  quotas: [{name: a, hard: {pods: 1}}]\n  manifests: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}]",
             ),
             Schema,
             &[
                 "document 1, line 7, column 3: spec.namespace: an admin cloud uses its clusters as they are and has none of this",
-                "document 1, line 8, column 3: spec.existingNamespace: an admin cloud uses its clusters as they are and has none of this",
+                "document 1, line 8, column 3: spec.objectPolicies: an admin cloud uses its clusters as they are and has none of this",
                 "document 1, line 9, column 3: spec.labels: an admin cloud uses its clusters as they are and has none of this",
                 "document 1, line 10, column 3: spec.users: an admin cloud uses its clusters as they are and has none of this",
                 "document 1, line 11, column 3: spec.permissions: an admin cloud uses its clusters as they are and has none of this",

@@ -119,12 +119,13 @@ impl Contexts {
         }
     }
 
-    /// An apply of what is wanted already. Where something is stuck, it asks for another try.
+    /// An apply of what is wanted already. Where something is stuck, or was changed by others and only reported, it asks
+    /// for another try.
     async fn ask_again(&self, id: &ContextId, root: &Root) -> Result<Generation, Error> {
         let mut done = true;
         self.visit_lanes(id, root, |cluster, lane| {
             let wanted = root.wanted(cluster);
-            done &= wanted.is_none() || lane.is_some_and(|lane| lane.is_at(wanted));
+            done &= wanted.is_none() || lane.is_some_and(|lane| lane.is_at(wanted) && lane.causes.is_empty());
         })
         .await?;
         if done {

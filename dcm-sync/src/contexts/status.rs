@@ -111,14 +111,17 @@ fn objects(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<ObjectStatus> {
     let mut statuses: Vec<ObjectStatus> = records
         .into_iter()
         .map(|(key, record)| {
+            let cause = cause_of(lane, key);
+            let is_drifted = cause.as_ref().is_some_and(|cause| cause.reason == Reason::Drifted);
             let current = record.manifest.is_some_and(|hash| wanted.contains(&hash)) && record.uid.is_some();
             let state = match (current, record.origin) {
+                (true, _) if is_drifted => ObjectState::Drifted,
                 (true, Origin::Created) => ObjectState::Applied,
                 (true, Origin::Adopted) => ObjectState::Adopted,
                 (false, _) if root.wanted(cluster).is_none() => ObjectState::Removing,
                 (false, _) => ObjectState::Pending,
             };
-            ObjectStatus { key: key.clone(), state, cause: cause_of(lane, key) }
+            ObjectStatus { key: key.clone(), state, cause }
         })
         .collect();
     statuses.extend(unrecorded(lane));
@@ -162,6 +165,7 @@ fn requests(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<RequestStatus>
             return RequestStatus { name: (*name).clone(), state: RequestState::Issued, cause: None };
         }
         let hinders = |cause: &&Cause| match &cause.object {
+            _ if cause.reason == Reason::Drifted => false,
             None => true,
             Some(other) if keys.contains(other) => false,
             // What waits in the request's own stage does not hinder it. Of what is not recorded the stage isn't known.

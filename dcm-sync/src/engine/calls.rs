@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use dcm_core::name::ClusterId;
 use dcm_core::port::clock::Clock;
-use dcm_core::port::cluster::{self, Cluster, Origin};
+use dcm_core::port::cluster::{self, Cluster};
 use dcm_core::port::store::{self, Document, Path, Store, StoreExt, Version, Write};
 use futures::future::{Either, select};
 
@@ -43,10 +43,8 @@ async fn send(
     Ok(match request {
         Request::Get { kind, key } => Reply::Found(client.get(call, kind, key).await?),
         Request::Create(object) => Reply::Written(client.create(call, object).await?),
-        // What we made is ours to set: a field that somebody else took meanwhile is taken back. What we adopted is not.
-        Request::Update { object, observed } => {
-            let force = object.marks.origin == Origin::Created;
-            Reply::Written(client.update(call, object, observed, force).await?)
+        Request::Update { object, observed, force } => {
+            Reply::Written(client.update(call, object, observed, *force).await?)
         }
         Request::Delete { kind, key, observed } => {
             Reply::Deleted(client.delete(call, kind, key, observed).await?)

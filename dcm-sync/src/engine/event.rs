@@ -33,6 +33,10 @@ pub enum What {
     Updated(ObjectKey),
     /// An object was taken over.
     Adopted(ObjectKey),
+    /// Somebody else changed or deleted an object: it is brought back, or left so, as the status then says.
+    Drifted(Cause),
+    /// An object was brought back that somebody else had changed.
+    Corrected(ObjectKey),
     /// The deletion of an object was accepted.
     Deleted(ObjectKey),
     /// An object was given back.

@@ -111,7 +111,7 @@ pub(crate) struct ClusterCall {
 pub(crate) enum Request {
     Get { kind: GroupVersionKind, key: ObjectKey },
     Create(Stamped),
-    Update { object: Stamped, observed: Precondition },
+    Update { object: Stamped, observed: Precondition, force: bool },
     Delete { kind: GroupVersionKind, key: ObjectKey, observed: Precondition },
     Release { kind: GroupVersionKind, key: ObjectKey, observed: Precondition },
     Approve { key: ObjectKey, observed: Precondition },

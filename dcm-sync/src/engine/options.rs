@@ -42,6 +42,21 @@ pub struct Options {
     pub retry_max: Duration,
     /// How long an approved certificate may take before the signer is called silent. Default 30 s.
     pub signer_limit: Duration,
+    /// How often one object is brought back within [`Self::correction_window`] before it is let be for a while. Default 5:
+    /// a person who tries something out is answered each time; a program that answers each of our writes is soon known.
+    pub corrections_max: usize,
+    /// The time in which corrections of one object count together. Default 10 min: programs that look at their objects
+    /// now and then do so every few minutes.
+    pub correction_window: Duration,
+    /// How long an object is let be the first time, with the other manager's name in the status; doubled each further
+    /// time. Default 5 min. An object that is applied again is brought back at once.
+    pub contest_wait_min: Duration,
+    /// How long an object is let be at most. Default 6 h: some tries a day.
+    pub contest_wait_max: Duration,
+    /// How often recorded objects are read by name where the cluster refuses to list and watch their kind. Only what is
+    /// there already is kept so: to make objects of a kind for the first time, and to remove them, it must be listed.
+    /// Default 30 s: a read for each object.
+    pub read_interval: Duration,
 }
 
 impl Default for Options {
@@ -59,6 +74,11 @@ impl Default for Options {
             retry_min: Duration::from_millis(500),
             retry_max: Duration::from_secs(60),
             signer_limit: Duration::from_secs(30),
+            corrections_max: 5,
+            correction_window: Duration::from_secs(600),
+            contest_wait_min: Duration::from_secs(300),
+            contest_wait_max: Duration::from_secs(6 * 3600),
+            read_interval: Duration::from_secs(30),
         }
     }
 }

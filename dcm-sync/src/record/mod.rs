@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dcm_core::app_context::{
-    Action, AppContext, Bundle, Existing, Generation, InvalidBundle, Request, Stage, Step,
+    Action, AppContext, Bundle, Drift, Existing, Generation, InvalidBundle, Request, Stage, Step,
 };
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey};
@@ -91,6 +91,8 @@ pub(crate) enum ActionRecord {
         manifest: ContentHash,
         #[serde(default)]
         existing: Existing,
+        #[serde(default, skip_serializing_if = "Drift::is_default")]
+        drift: Drift,
     },
     #[serde(rename_all = "camelCase")]
     Request { name: Arc<str>, request: Request },
@@ -171,8 +173,8 @@ impl Root {
 impl StepRecord {
     fn of(step: &Step) -> Self {
         let action = match &step.action {
-            Action::Apply { manifest, existing } => {
-                ActionRecord::Apply { manifest: manifest.hash(), existing: *existing }
+            Action::Apply { manifest, existing, drift } => {
+                ActionRecord::Apply { manifest: manifest.hash(), existing: *existing, drift: drift.clone() }
             }
             Action::Request { name, request } => {
                 ActionRecord::Request { name: name.clone(), request: request.clone() }
@@ -189,9 +191,10 @@ pub(crate) fn bundle(
 ) -> Result<Bundle, BundleError> {
     let steps = steps.iter().map(|step| {
         let action = match &step.action {
-            ActionRecord::Apply { manifest, existing } => Action::Apply {
+            ActionRecord::Apply { manifest, existing, drift } => Action::Apply {
                 manifest: manifests.get(manifest).ok_or(BundleError::ManifestMissing(*manifest))?.clone(),
                 existing: *existing,
+                drift: drift.clone(),
             },
             ActionRecord::Request { name, request } => {
                 Action::Request { name: name.clone(), request: request.clone() }

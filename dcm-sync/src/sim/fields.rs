@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use dcm_core::fields::FieldSet;
+use dcm_core::port::cluster::FIELD_MANAGER;
+use serde_json::{Map, Value, json};
 
 /// Members that the API server writes, or that say which object it is: nobody owns them.
 const METADATA_UNOWNED: [&str; 9] = [
@@ -53,6 +55,17 @@ impl Fields {
     fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|field| &**field)
     }
+
+    /// The fields as FieldsV1.
+    fn v1(&self) -> Value {
+        let mut set = FieldSet::default();
+        for path in self.iter() {
+            let names = path.split('/').skip(1).map(|segment| format!("f:{}", unescaped(segment)));
+            let last = names.fold(&mut set, |above, name| above.children.entry(name).or_default());
+            last.member = true;
+        }
+        set.write()
+    }
 }
 
 fn collect(value: &Value, path: &mut String, unowned: &[&str], fields: &mut Vec<Box<str>>) {
@@ -91,7 +104,14 @@ fn overlap(one: &str, other: &str) -> bool {
 
 /// The fields of one object by manager.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Owners(Vec<(Arc<str>, Fields)>);
+pub(super) struct Owners {
+    entries: Vec<(Arc<str>, Fields)>,
+    /// Somebody but us and the cluster itself wrote, too.
+    is_shared: bool,
+}
+
+/// Under whose name the cluster's own controllers write.
+pub(super) const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 
 /// A field that another manager holds with another value.
 #[derive(Debug, PartialEq, Eq)]
@@ -103,20 +123,20 @@ pub(super) struct Held {
 impl Owners {
     /// One manager wrote all of it.
     pub(super) fn sole(manager: &str, body: &Value) -> Self {
-        Self(vec![(manager.into(), Fields::of(body))])
+        Self { entries: vec![(manager.into(), Fields::of(body))], is_shared: is_somebody(manager) }
     }
 
     /// The managers that own anything.
     pub(super) fn managers(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.0.iter().filter(|(_, fields)| !fields.0.is_empty()).map(|(manager, _)| manager)
+        self.entries.iter().filter(|(_, fields)| !fields.0.is_empty()).map(|(manager, _)| manager)
     }
 
     fn of(&self, manager: &str) -> Option<&Fields> {
-        self.0.iter().find(|(name, _)| **name == *manager).map(|(_, fields)| fields)
+        self.entries.iter().find(|(name, _)| **name == *manager).map(|(_, fields)| fields)
     }
 
     fn others<'a>(&'a self, manager: &'a str) -> impl Iterator<Item = &'a (Arc<str>, Fields)> {
-        self.0.iter().filter(move |(name, _)| **name != *manager)
+        self.entries.iter().filter(move |(name, _)| **name != *manager)
     }
 
     /// What an apply of `desired` makes of `live`: what the manager applied before and now doesn't is gone, unless
@@ -164,27 +184,44 @@ impl Owners {
                 || after.of(manager).is_some_and(|own| own.contains(path))
         });
         after.replace(manager, Fields(fields));
+        after.is_shared |= is_somebody(manager);
         after
     }
 
     /// The owners when a manager gives up all that it owns.
     pub(super) fn without(&self, manager: &str) -> Self {
-        Self(self.others(manager).cloned().collect())
+        Self { entries: self.others(manager).cloned().collect(), is_shared: self.is_shared }
     }
 
     fn unchanged(&self, before: &Value, after: &Value) -> Self {
         let still = |path: &str| after.pointer(path).is_some() && before.pointer(path) == after.pointer(path);
         let fields = |fields: &Fields| Fields(fields.0.iter().filter(|path| still(path)).cloned().collect());
-        Self(self.0.iter().map(|(manager, own)| (manager.clone(), fields(own))).collect())
+        let entries = self.entries.iter().map(|(manager, own)| (manager.clone(), fields(own))).collect();
+        Self { entries, is_shared: self.is_shared }
     }
 
     fn replace(&mut self, manager: &str, fields: Fields) {
-        self.0.retain(|(name, own)| **name != *manager && !own.0.is_empty());
+        self.entries.retain(|(name, own)| **name != *manager && !own.0.is_empty());
         if !fields.0.is_empty() {
-            self.0.push((manager.into(), fields));
+            self.entries.push((manager.into(), fields));
         }
-        self.0.sort_by(|one, other| one.0.cmp(&other.0));
+        self.entries.sort_by(|one, other| one.0.cmp(&other.0));
     }
+
+    /// `metadata.managedFields`, as far as it tells anything: of what we alone wrote, or the cluster itself, none is told,
+    /// for the memory and time of large fleets.
+    pub(super) fn told(&self) -> Option<Value> {
+        let entry = |(manager, fields): &(Arc<str>, Fields)| {
+            let operation = if **manager == *FIELD_MANAGER { "Apply" } else { "Update" };
+            json!({"manager": &**manager, "operation": operation, "fieldsType": "FieldsV1", "fieldsV1": fields.v1()})
+        };
+        self.is_shared.then(|| self.entries.iter().map(entry).collect())
+    }
+}
+
+/// True for a manager that is neither ours nor the cluster's own.
+fn is_somebody(manager: &str) -> bool {
+    manager != FIELD_MANAGER && manager != CONTROLLER_MANAGER
 }
 
 /// Sets a field, and makes the maps on the way to it. An empty map is there when any map is.
@@ -220,7 +257,6 @@ fn remove(body: &mut Value, path: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     /// Applies and returns the body and the owners, or what is held.
     fn apply(owners: &Owners, live: &Value, manager: &str, desired: &Value) -> Result<(Value, Owners), Held> {
@@ -278,6 +314,19 @@ mod tests {
         let owners = Owners::sole("dcm", &live).edited("other", &live, &edited);
         assert_eq!(owners.of("dcm"), None);
         assert_eq!(owners.of("other"), Some(&Fields(vec!["/data/a".into()])));
+    }
+
+    #[test]
+    fn who_holds_what_is_told_once_somebody_else_has_written() {
+        let live = data(&json!({"a": "1", "b": "2"}));
+        let owners = Owners::sole("dcm", &live);
+        assert_eq!(owners.told(), None);
+        let told = owners.edited("other", &live, &data(&json!({"a": "2"}))).told();
+        let entry = |manager: &str, operation: &str, fields: Value| json!({"manager": manager, "operation": operation, "fieldsType": "FieldsV1", "fieldsV1": fields});
+        let theirs = entry("other", "Update", json!({"f:data": {"f:a": {}}}));
+        assert_eq!(told, Some(json!([theirs])));
+        let removed = owners.edited("other", &live, &data(&json!({"a": "1"}))).told();
+        assert_eq!(removed, Some(json!([entry("dcm", "Apply", json!({"f:data": {"f:a": {}}}))])));
     }
 
     #[test]

@@ -50,7 +50,6 @@ mod authority;
 mod certificate;
 mod changes;
 mod cluster;
-mod defaults;
 mod fault;
 mod fields;
 mod fleet;

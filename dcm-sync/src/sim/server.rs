@@ -188,8 +188,17 @@ impl Server {
     }
 
     /// Stores a state of an object under the next `resourceVersion`.
-    pub(super) fn put(&mut self, kind: &'static Kind, key: ObjectKey, body: Value, owners: Owners) -> Object {
+    pub(super) fn put(
+        &mut self,
+        kind: &'static Kind,
+        key: ObjectKey,
+        mut body: Value,
+        owners: Owners,
+    ) -> Object {
         self.revision += 1;
+        if let Some(told) = owners.told() {
+            body["metadata"]["managedFields"] = told;
+        }
         let (state, object) = State::new(kind, key.clone(), self.revision, body);
         let before = self.objects.insert(key, Stored { state: state.clone(), owners });
         if let Some(before) = before.map(|stored| stored.state) {

@@ -1,18 +1,15 @@
 //! Writes: create, apply, release and delete under the preconditions of the port.
 
+use dcm_core::defaults;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::port::cluster::{Deletion, Error, FIELD_MANAGER, Marks, Object, Origin, Precondition};
 use serde_json::{Map, Value, json};
 
-use super::defaults::{self, NoQuantity};
-use super::fields::Owners;
+use super::fields::{CONTROLLER_MANAGER, Owners};
 use super::kind::{CERTIFICATES_GROUP, Kind};
 use super::object::{finalizers, time};
 use super::server::{SYSTEM_NAMESPACES, Server, key_of, locate};
 use super::validation::{self, invalid};
-
-/// Under whose name the cluster's own controllers write.
-const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 
 /// Labels and annotations with this prefix are ours.
 const OUR_PREFIX: &str = "dcm.internal/";
@@ -248,7 +245,7 @@ impl Server {
 }
 
 fn fill(kind: &Kind, body: &mut Value) -> Result<(), Error> {
-    defaults::fill(kind, body).map_err(|NoQuantity(text)| invalid(format!("{text:?} is no quantity")))
+    defaults::fill(&kind.gvk, body).map_err(|error| invalid(error.to_string()))
 }
 
 fn take_marks_off(metadata: &mut Map<String, Value>) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dcm_core::app_context::{
-    Action, AppContext, Bundle, CertificateRequest, Existing, Request, Stage, Step, TokenRequest,
+    Action, AppContext, Bundle, CertificateRequest, Drift, Existing, Request, Stage, Step, TokenRequest,
 };
 use dcm_core::manifest::Manifest;
 use dcm_core::name::{AppName, ClusterId, ContextId};
@@ -118,7 +118,7 @@ fn step(stage: u16, action: Action) -> Step {
 
 fn apply(stage: u16, body: Value, existing: Existing) -> Step {
     let manifest = Manifest::new(body).unwrap_or_else(|error| unreachable!("{error}"));
-    step(stage, Action::Apply { manifest, existing })
+    step(stage, Action::Apply { manifest, existing, drift: Drift::default() })
 }
 
 fn object(stage: u16, body: Value) -> Step {

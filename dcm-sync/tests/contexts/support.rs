@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dcm_core::app_context::{Action, AppContext, Bundle, Existing, Stage, Step};
+use dcm_core::app_context::{Action, AppContext, Bundle, Drift, Existing, Stage, Step};
 use dcm_core::manifest::Manifest;
 use dcm_core::name::{AppName, ClusterId, ContextId};
 use dcm_core::port::store::{Prefix, StoreExt as _};
@@ -58,7 +58,11 @@ pub(crate) fn context(maps: &[&str], clusters: std::ops::RangeInclusive<usize>) 
     let steps = bodies.enumerate().map(|(stage, body)| Step {
         app: AppName::new("app").unwrap(),
         stage: Stage(u16::from(stage > 0)),
-        action: Action::Apply { manifest: Manifest::new(body).unwrap(), existing: Existing::Refuse },
+        action: Action::Apply {
+            manifest: Manifest::new(body).unwrap(),
+            existing: Existing::Refuse,
+            drift: Drift::default(),
+        },
     });
     let bundle = Arc::new(Bundle::new(steps.collect()).unwrap());
     let placements = clusters.map(|number| (cluster(number), bundle.clone())).collect();

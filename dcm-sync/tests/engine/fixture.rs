@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dcm_core::app_context::{
-    Action, AppContext, Bundle, CertificateRequest, Existing, Request, Stage, Step, TokenRequest,
+    Action, AppContext, Bundle, CertificateRequest, Drift, Existing, Request, Stage, Step, TokenRequest,
 };
 use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use dcm_core::name::{AppName, ClusterId, ContextId};
@@ -101,6 +101,13 @@ impl World {
         paths.filter_map(|path| path.strip_suffix(&format!("/{namespace}"))).map(str::to_owned).collect()
     }
 
+    /// The versions of all lanes' records.
+    pub async fn store_state(&self) -> Vec<String> {
+        let lanes = Prefix::below(&Path::new("lanes").unwrap());
+        let entries = self.store.list_all(&lanes).await.unwrap();
+        entries.iter().map(|entry| format!("{} {:?}", entry.path, entry.version)).collect()
+    }
+
     /// All objects of a cluster that carry our owner label.
     pub fn owned(&self, number: usize) -> Vec<String> {
         let cluster = self.fleet.cluster(&cluster_id(number)).unwrap();
@@ -158,7 +165,11 @@ pub fn apply(stage: u16, body: Value) -> Step {
 }
 
 pub fn apply_or(stage: u16, body: Value, existing: Existing) -> Step {
-    let action = Action::Apply { manifest: Manifest::new(body).unwrap(), existing };
+    apply_with(stage, body, existing, Drift::default())
+}
+
+pub fn apply_with(stage: u16, body: Value, existing: Existing, drift: Drift) -> Step {
+    let action = Action::Apply { manifest: Manifest::new(body).unwrap(), existing, drift };
     Step { app: AppName::new("app").unwrap(), stage: Stage(stage), action }
 }
 

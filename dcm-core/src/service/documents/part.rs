@@ -83,7 +83,6 @@ pub(in crate::service) fn split(draft: Draft) -> Result<BTreeMap<PartKey, Value>
     parts.add(PartKind::Manifest, std::mem::take(&mut spec.manifests), manifest_name)?;
     let namespace = SpecDraft {
         namespace: spec.namespace.take(),
-        existing_namespace: spec.existing_namespace.take(),
         labels: std::mem::take(&mut spec.labels),
         ..SpecDraft::default()
     };
@@ -129,7 +128,6 @@ pub(in crate::service) fn join(
             PartKind::Namespace => {
                 let given: SpecDraft = serde_json::from_value(spec)?;
                 lists.namespace = given.namespace;
-                lists.existing_namespace = given.existing_namespace;
                 lists.labels = given.labels;
             }
             PartKind::User => lists.users.push(serde_json::from_value(spec)?),
@@ -142,7 +140,6 @@ pub(in crate::service) fn join(
     }
     whole.spec = SpecDraft {
         namespace: lists.namespace,
-        existing_namespace: lists.existing_namespace,
         labels: lists.labels,
         users: lists.users,
         permissions: lists.permissions,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
 use dcm_core::app_context::{Action, Bundle, Request};
+use dcm_core::hash::ContentHash;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ContextId;
 use dcm_core::plan::{Seen, Sighting, View};
@@ -12,6 +13,7 @@ use dcm_core::port::store::Version;
 use dcm_core::status::{Cause, LaneState};
 use jiff::Timestamp;
 
+use super::contests::Contests;
 use super::shard::{Objects, Shard};
 use crate::engine::io::Ticket;
 use crate::record::{self, Outcome};
@@ -59,6 +61,8 @@ pub(super) struct Lane {
     pub retry_at: Option<Timestamp>,
     /// Since when the signer has been awaited.
     pub signer_since: Option<Timestamp>,
+    /// Objects that somebody else changes again and again. Boxed: there are hardly ever any.
+    pub contests: Option<Box<Contests>>,
 }
 
 /// A save that is under way.
@@ -103,6 +107,7 @@ impl Lane {
             failures: 0,
             retry_at: None,
             signer_since: None,
+            contests: None,
         }
     }
 
@@ -144,10 +149,16 @@ impl Lane {
 
     /// Tries again at once, whatever failed before or stood in the way.
     pub(super) fn encourage(&mut self) {
+        self.forget_failures();
+        self.looked.clear();
+        self.contests = None;
+    }
+
+    /// Begins to count anew: nothing is in the way any more.
+    pub(super) fn forget_failures(&mut self) {
         self.failures = 0;
         self.retry_at = None;
         self.errors.clear();
-        self.looked.clear();
         self.look_again = None;
         self.looks = 0;
     }
@@ -161,11 +172,24 @@ impl Lane {
         }
     }
 
+    /// Forgets what was asked for by name, but for what is recorded and not there: where that is only reported, it would
+    /// have to be asked for each time.
+    pub(super) fn forget_looks(&mut self) {
+        let looked = std::mem::take(&mut self.looked).into_iter();
+        let objects = &self.record.objects;
+        self.looked = looked.filter(|(key, found)| found.is_none() && objects.contains_key(key)).collect();
+    }
+
     /// Visits the kinds whose objects must be known before this lane can be planned: what is desired, and what may
     /// have been made before.
     pub(super) fn kinds(&self, bundle: Option<&Bundle>, visit: &mut dyn FnMut(&GroupVersionKind)) {
         visit_kinds(bundle, visit);
         self.record.kinds.iter().for_each(visit);
+    }
+
+    /// True when an object of this kind is recorded.
+    pub(super) fn has_recorded(&self, kind: &GroupVersionKind) -> bool {
+        self.record.objects.keys().any(|key| key.kind == kind.kind && key.group == kind.group)
     }
 
     /// True when the record does not name all kinds and namespaces yet that the bundle may make.
@@ -185,13 +209,35 @@ impl Lane {
         self.given_up.retain(|name| !self.record.namespaces.contains(name));
     }
 
+    /// Everything is as this bundle wants it: what only the way there needed is dropped.
+    pub(super) fn conclude(&mut self, wanted: Option<ContentHash>, bundle: Option<&Bundle>) {
+        self.give_up_all_but(bundle);
+        let requests = request_names(bundle);
+        self.record.bundle = wanted;
+        self.record.issued.retain(|name| requests.contains(name));
+        if wanted.is_none() {
+            self.record.kinds.clear();
+            self.record.uncertain_until = None;
+        }
+    }
+
     /// Gives up the namespaces that the bundle does not name.
-    pub(super) fn give_up_all_but(&mut self, bundle: Option<&Bundle>) {
+    fn give_up_all_but(&mut self, bundle: Option<&Bundle>) {
         let mut all = std::mem::take(&mut self.record.namespaces);
         all.append(&mut self.given_up);
         let is_wanted = |name: &Arc<str>| namespaces(bundle).any(|wanted| wanted == name);
         (self.record.namespaces, self.given_up) = all.into_iter().partition(is_wanted);
     }
+}
+
+fn request_names(bundle: Option<&Bundle>) -> BTreeSet<&Arc<str>> {
+    let steps = bundle.into_iter().flat_map(Bundle::steps);
+    steps
+        .filter_map(|step| match &step.action {
+            Action::Request { name, .. } => Some(name),
+            Action::Apply { .. } => None,
+        })
+        .collect()
 }
 
 /// Visits the kinds that a bundle makes objects of.
@@ -238,6 +284,7 @@ pub(super) struct LaneView<'a> {
     pub objects: Option<&'a Objects>,
     pub lane: &'a Lane,
     pub issued: BTreeSet<&'a str>,
+    pub now: Timestamp,
 }
 
 impl View for LaneView<'_> {
@@ -263,5 +310,9 @@ impl View for LaneView<'_> {
 
     fn is_issued(&self, request: &str) -> bool {
         self.issued.contains(request)
+    }
+
+    fn given_up_until(&self, object: &ObjectKey) -> Option<Timestamp> {
+        self.lane.contests.as_ref()?.given_up_until(object, self.now)
     }
 }

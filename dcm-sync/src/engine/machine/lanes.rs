@@ -1,8 +1,5 @@
 //! The round of a lane: look, plan, run the first wave, store what must be stored.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
 use dcm_core::app_context::{Action, Bundle};
 use dcm_core::hash::ContentHash;
 use dcm_core::plan::{self, Plan, Recorded, Rules};
@@ -83,7 +80,8 @@ impl Machine {
             .map_or(&Known::Nothing, |watch| &watch.known)
         {
             Known::Listed | Known::NoKind => {}
-            Known::Hidden(cause) => gate = Gate::Hindered((**cause).clone()),
+            Known::ByName(_) if wanted.is_some() && lane.has_recorded(kind) => {}
+            Known::Hidden(cause) | Known::ByName(cause) => gate = Gate::Hindered((**cause).clone()),
             Known::Nothing if matches!(gate, Gate::Open) => gate = Gate::Shut,
             Known::Nothing => {}
         });
@@ -106,12 +104,13 @@ impl Machine {
             owner: &self.options.owner,
             context: &id.context,
             removal,
-            remake_namespaces: lane.record.settled < context.root.attempt,
+            asked_again: lane.record.settled < context.root.attempt,
         };
         let view = LaneView {
             objects: shard.objects.get(&id.context),
             lane,
             issued: lane.record.issued.iter().map(|name| &**name).collect(),
+            now: self.now,
         };
         let plan = plan::plan(&rules, bundle.as_deref(), &lane.record.objects, &view);
         Some((plan, context.wanted(&id.cluster)))
@@ -122,11 +121,13 @@ impl Machine {
         if !finished && self.stopping.is_some() {
             return;
         }
-        if !finished {
+        // Until a look is answered, what rests is as it was.
+        let rests = plan.only_looks() && self.lane_mut(id).is_some_and(|lane| lane.record.is_at(wanted));
+        if finished && !(wanted.is_none() && self.must_look_again(id)) {
+            self.finish(id, wanted, plan);
+        } else if !finished && !rests {
             self.begin_work(id, wanted);
             self.settle(id, plan);
-        } else if !(wanted.is_none() && self.must_look_again(id)) {
-            self.finish(id, wanted, plan.is_empty());
         }
         let unsaved = self.lane_mut(id).is_some_and(|lane| lane.unsaved);
         // Until a result is stored, the request stays that it can be had from again.
@@ -186,15 +187,21 @@ impl Machine {
         }
     }
 
-    /// Once its namespaces are there, what somebody deletes is not made again in the same attempt.
+    /// Once its namespaces are there, and it is known what else is gone, what somebody deletes is not made again in the
+    /// same attempt.
     fn settle(&mut self, id: &LaneId, plan: &Plan) {
-        let waits = |step: &plan::Step| step.kind.is_namespace() && matches!(step.wave, plan::Wave::Apply(_));
+        let may_be_gone = |step: &plan::Step| {
+            step.kind.is_namespace() || matches!(step.work, plan::Work::Look | plan::Work::Unrecord)
+        };
+        let waits = |step: &plan::Step| may_be_gone(step) && matches!(step.wave, plan::Wave::Apply(_));
         if let Some(lane) = self.lane_mut(id).filter(|_| !plan.steps().iter().any(waits)) {
             lane.record.settled = lane.record.attempt;
         }
     }
 
-    fn finish(&mut self, id: &LaneId, wanted: Option<ContentHash>, tidy: bool) {
+    fn finish(&mut self, id: &LaneId, wanted: Option<ContentHash>, plan: &Plan) {
+        let (tidy, drift) = (plan.is_empty(), plan.drift());
+        self.remind_of(id, drift);
         let Some(context) = self.contexts.get(&id.context) else { return };
         let (generation, attempt) = (context.root.generation, context.root.attempt);
         let bundle = wanted.and_then(|hash| context.bundles.get(&hash)).cloned();
@@ -203,36 +210,30 @@ impl Machine {
         let Some(lane) = self.lane_mut(id) else { return };
         let untidy = !tidy && lane.failures < tidying::TRIES_MAX;
         if tidy {
-            lane.encourage();
+            lane.forget_failures();
         }
-        lane.looked.clear();
+        lane.forget_looks();
         lane.contents.clear();
         lane.signer_since = None;
         let as_recorded = lane.record.is_at(wanted) && lane.record.untidy == untidy;
-        if as_recorded && lane.record.causes.is_empty() && !lane.unsaved {
+        // What was asked for again is answered by this look. It is stored where it counts: a lane that rests has no write.
+        lane.record.attempt = attempt;
+        let is_answered = std::mem::replace(&mut lane.record.settled, attempt) == attempt;
+        if as_recorded && lane.record.causes == drift && (is_answered || drift.is_empty()) && !lane.unsaved {
             return;
         }
         let state = if wanted.is_some() { LaneState::Done } else { LaneState::Removed };
-        lane.give_up_all_but(bundle.as_deref());
-        let requests = request_names(bundle.as_deref());
+        lane.conclude(wanted, bundle.as_deref());
         let record = &mut lane.record;
-        record.bundle = wanted;
         record.generation = generation;
-        record.attempt = attempt;
-        record.settled = attempt;
-        record.causes.clear();
         record.untidy = untidy;
-        record.issued.retain(|name| requests.contains(name));
-        if wanted.is_none() {
-            record.kinds.clear();
-            record.uncertain_until = None;
-        }
         let changed = record.state != state;
         if changed {
             record.state = state;
             record.since = now;
         }
         lane.unsaved = true;
+        self.set_causes(id, drift.to_vec());
         if changed {
             self.publish(&id.cluster, Some(&id.context), What::Lane(state));
         }
@@ -276,12 +277,16 @@ impl Machine {
     /// Replaces what is in the lane's way. A change is stored and told.
     pub(super) fn set_causes(&mut self, id: &LaneId, causes: Vec<Cause>) {
         let Some(lane) = self.lane_mut(id).filter(|lane| lane.record.causes != causes) else { return };
-        lane.record.causes.clone_from(&causes);
+        let before = std::mem::replace(&mut lane.record.causes, causes.clone());
         lane.unsaved = true;
         for cause in causes {
-            if cause.reason != Reason::Waiting {
-                self.publish(&id.cluster, Some(&id.context), What::Hindered(cause));
-            }
+            let what = match cause.reason {
+                Reason::Waiting => continue,
+                Reason::Drifted if before.contains(&cause) => continue,
+                Reason::Drifted => What::Drifted(cause),
+                _ => What::Hindered(cause),
+            };
+            self.publish(&id.cluster, Some(&id.context), what);
         }
     }
 
@@ -363,14 +368,4 @@ impl Machine {
             }
         }
     }
-}
-
-fn request_names(bundle: Option<&Bundle>) -> BTreeSet<&Arc<str>> {
-    let steps = bundle.into_iter().flat_map(Bundle::steps);
-    steps
-        .filter_map(|step| match &step.action {
-            Action::Request { name, .. } => Some(name),
-            Action::Apply { .. } => None,
-        })
-        .collect()
 }

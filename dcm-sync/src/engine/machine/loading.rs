@@ -94,6 +94,7 @@ impl Machine {
             let lane = LaneId { cluster: cluster.clone(), context: id.clone() };
             self.add_lane(&lane, record, version, news);
             self.lane_mut(&lane).into_iter().for_each(Lane::encourage);
+            self.read_unread(&cluster, id);
             self.open_watches(&cluster, Some(id));
             self.claim(&cluster);
             self.ready.insert(LaneId { cluster, context: id.clone() });
@@ -125,6 +126,7 @@ impl Machine {
         for cluster in clusters {
             let shard = self.shard_mut(&cluster);
             shard.objects.remove(id);
+            shard.unread.remove(id);
             if let Some(mut lane) = shard.lanes.remove(id) {
                 let under_way: Vec<_> = lane.interrupt().collect();
                 shard.requests = shard.requests.saturating_sub(under_way.len());

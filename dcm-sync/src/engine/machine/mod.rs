@@ -3,10 +3,12 @@
 //! It owns *shards* (one cluster with all its lanes, by lease), and in each *lanes* (one app context in one cluster).
 //! A lane goes round: observe, plan, run the first wave, and again, until the plan is empty.
 
+mod contests;
 mod lane;
 mod lanes;
 mod loading;
 mod replies;
+mod seeing;
 mod session;
 mod shard;
 mod shards;
@@ -148,6 +150,7 @@ impl Machine {
             Alarm::Claim(cluster) => self.claim_again(&cluster),
             Alarm::Connect(cluster) => self.connect(&cluster),
             Alarm::Watch(cluster, kind) => self.open_watch(&cluster, &kind),
+            Alarm::Read(cluster, kind) => self.read_by_name(&cluster, &kind),
             Alarm::Lane(lane) => drop(self.ready.insert(lane)),
             Alarm::SaveLane(lane) => self.save(&lane),
             Alarm::Cluster(cluster) => self.wake_starved(&cluster),

@@ -1,7 +1,7 @@
 //! What clusters answer and tell.
 
 use dcm_core::name::ClusterId;
-use dcm_core::plan::{Recorded, RequestWork, Sighting, Step, Wave, Work};
+use dcm_core::plan::{Recorded, RequestWork, Sighting, Step, Wave, Why, Work};
 use dcm_core::port::cluster::{self, Deletion, IssuedToken, Object, Origin};
 use dcm_core::port::synchronizer::Issued;
 use dcm_core::status::Cause;
@@ -71,8 +71,7 @@ impl Machine {
     }
 
     fn written(&mut self, id: &LaneId, step: &Step, object: &Object) {
-        let owner = self.options.owner.clone();
-        self.shard_mut(&id.cluster).remember(&owner, object);
+        self.sight(&id.cluster, object);
         let key = step.key.clone();
         let (origin, manifest, what) = match &step.work {
             Work::Create { manifest } => (Origin::Created, manifest, What::Created(key.clone())),
@@ -83,6 +82,7 @@ impl Machine {
             _ => return,
         };
         let Wave::Apply(stage) = step.wave else { return };
+        let what = if step.why == Why::Drifted { What::Corrected(key.clone()) } else { what };
         let record = Recorded {
             kind: step.kind.clone(),
             uid: Some(object.uid.clone()),
@@ -95,13 +95,16 @@ impl Machine {
             lane.failures = 0;
             lane.record.objects.insert(key, record);
         }
+        if step.why == Why::Drifted {
+            self.note_correction(id, &step.key);
+        }
         self.publish(&id.cluster, Some(&id.context), what);
     }
 
     fn found(&mut self, id: &LaneId, step: &Step, found: Option<&Object>) {
-        let owner = self.options.owner.clone();
+        let remembered = found.and_then(|object| self.sight(&id.cluster, object));
+        let desired = self.desired(&id.cluster, &id.context, &step.key);
         let shard = self.shard_mut(&id.cluster);
-        let remembered = found.and_then(|object| shard.remember(&owner, object));
         if remembered.as_ref() != Some(&id.context) {
             shard.forget(&id.context, &step.key);
         }
@@ -109,7 +112,7 @@ impl Machine {
         if remembered.as_ref() == Some(&id.context) {
             lane.looked.remove(&step.key);
         } else {
-            lane.looked.insert(step.key.clone(), found.map(Sighting::of));
+            lane.looked.insert(step.key.clone(), found.map(|object| Sighting::of(object, desired.as_ref())));
         }
     }
 
@@ -229,14 +232,12 @@ impl Machine {
 
     /// A watch told of an object.
     pub(super) fn object_seen(&mut self, cluster: &ClusterId, object: &Object) {
-        let owner = self.options.owner.clone();
-        let shard = self.shard_mut(cluster);
         // An echo of our own write wakes nobody.
-        if shard.knows(object) {
+        if self.shard_mut(cluster).knows(object) {
             return;
         }
-        let Some(context) = shard.remember(&owner, object) else { return };
-        let Some(lane) = shard.lanes.get_mut(&context) else { return };
+        let Some(context) = self.sight(cluster, object) else { return };
+        let Some(lane) = self.shard_mut(cluster).lanes.get_mut(&context) else { return };
         lane.looked.remove(&object.key);
         self.ready.insert(LaneId { cluster: cluster.clone(), context });
     }

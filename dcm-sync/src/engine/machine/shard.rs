@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::{ContextId, OwnerId};
-use dcm_core::plan::Sighting;
+use dcm_core::plan::{Desired, Sighting};
 use dcm_core::port::cluster::{Fence, Marks, Object};
 use dcm_core::port::store::Version;
 use dcm_core::status::Cause;
@@ -36,6 +36,8 @@ pub(super) struct Shard {
     pub row: Row,
     pub watches: BTreeMap<GroupVersionKind, Watch>,
     pub objects: BTreeMap<ContextId, Objects>,
+    /// Objects of contexts that are not loaded yet: until then it is not known what is desired of them.
+    pub unread: BTreeMap<ContextId, BTreeMap<ObjectKey, Object>>,
     pub bucket: Bucket,
     pub requests: usize,
     /// Lanes that could not send all they wanted, in the order in which it is their turn.
@@ -60,6 +62,8 @@ pub(super) struct Watch {
     pub known: Known,
     /// A stream is open, or being opened. Without one an alarm is set for the next try.
     pub is_open: bool,
+    /// It has listed since it was opened.
+    pub has_listed: bool,
     pub row: Row,
 }
 
@@ -74,11 +78,13 @@ pub(super) enum Known {
     NoKind,
     /// They can't be listed. Boxed: almost every watch is without a cause.
     Hidden(Box<Cause>),
+    /// We may not list them: what is recorded is read by its name now and then.
+    ByName(Box<Cause>),
 }
 
 impl Watch {
     pub(super) fn new() -> Self {
-        Self { known: Known::Nothing, is_open: false, row: Row::default() }
+        Self { known: Known::Nothing, is_open: false, has_listed: false, row: Row::default() }
     }
 }
 
@@ -95,6 +101,7 @@ impl Shard {
             row: Row::default(),
             watches: BTreeMap::new(),
             objects: BTreeMap::new(),
+            unread: BTreeMap::new(),
             bucket,
             requests: 0,
             starved: VecDeque::new(),
@@ -126,7 +133,12 @@ impl Shard {
     }
 
     /// Remembers an object that carries our marks, unless a later state of it is known.
-    pub(super) fn remember(&mut self, owner: &OwnerId, object: &Object) -> Option<ContextId> {
+    pub(super) fn remember(
+        &mut self,
+        owner: &OwnerId,
+        object: &Object,
+        desired: Option<&Desired>,
+    ) -> Option<ContextId> {
         let marks = object.marks.as_ref().filter(|marks| marks.owner == *owner)?;
         let context = match self.objects.get_key_value(&marks.context) {
             Some((context, _)) => context.clone(),
@@ -139,7 +151,7 @@ impl Shard {
         {
             return Some(context);
         }
-        let mut sighting = Sighting::of(object);
+        let mut sighting = Sighting::of(object, desired);
         // Thousands of objects share two names: keep each once.
         sighting.marks = Some(Marks { owner: owner.clone(), context: context.clone(), ..marks.clone() });
         known.insert(object.key.clone(), (object.kind.clone(), sighting));
@@ -156,13 +168,10 @@ impl Shard {
         forgotten
     }
 
-    /// Replaces all that is known of a kind.
-    pub(super) fn replace(&mut self, owner: &OwnerId, kind: &GroupVersionKind, objects: &[Object]) {
+    /// Forgets all objects of a kind.
+    pub(super) fn forget_kind(&mut self, kind: &GroupVersionKind) {
         for known in self.objects.values_mut() {
             known.retain(|key, _| key.kind != kind.kind || key.group != kind.group);
-        }
-        for object in objects {
-            self.remember(owner, object);
         }
         self.objects.retain(|_, known| !known.is_empty());
     }

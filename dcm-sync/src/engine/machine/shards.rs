@@ -10,6 +10,7 @@ use dcm_core::port::store::{self, Version};
 use dcm_core::status::{Cause, Reason};
 
 use super::Machine;
+use super::lane::signing_requests;
 use super::session::{Life, Session};
 use super::shard::{Known, Link, Shard, Watch};
 use super::steps::reason_of;
@@ -300,6 +301,7 @@ impl Machine {
         shard.epoch = Epoch(shard.epoch.0 + 1);
         shard.watches.clear();
         shard.objects.clear();
+        shard.unread.clear();
         shard.requests = 0;
         shard.starved.clear();
         let mut under_way = Vec::new();
@@ -342,6 +344,7 @@ impl Machine {
         if std::mem::replace(&mut watch.is_open, true) {
             return;
         }
+        watch.has_listed = false;
         let call = Call { owner, context: None, generation: Default::default(), fence: Self::fence(shard) };
         let epoch = shard.epoch;
         self.effects.push(Effect::Watch(cluster.clone(), epoch, kind.clone(), call));
@@ -359,11 +362,15 @@ impl Machine {
         }
         match told {
             Ok(Some(WatchEvent::Listed(objects))) => {
-                let (owner, now) = (self.options.owner.clone(), self.now);
+                let now = self.now;
+                self.shard_mut(cluster).forget_kind(&kind);
+                for object in &objects {
+                    self.sight(cluster, object);
+                }
                 let shard = self.shard_mut(cluster);
-                shard.replace(&owner, &kind, &objects);
                 if let Some(watch) = shard.watches.get_mut(&kind) {
                     watch.known = Known::Listed;
+                    watch.has_listed = true;
                     watch.row.holds(now);
                 }
                 self.wake_lanes(cluster);
@@ -386,15 +393,22 @@ impl Machine {
         let next_try = now + watch.row.breaks(now, min, max, random);
         match error {
             None if matches!(watch.known, Known::Listed) => {}
+            // The next try lists anew.
+            Some(cluster::Error::Forbidden { .. }) if watch.has_listed => {}
             Some(cluster::Error::UnknownKind { .. }) => watch.known = Known::NoKind,
             error => {
                 let message = error.map_or_else(|| "the watch ended".to_owned(), words);
-                watch.known = Known::Hidden(Box::new(Cause {
+                let cause = Box::new(Cause {
                     reason: error.map_or(Reason::Retrying, reason_of),
                     message: format!("watching {kind}: {message}").into(),
                     object: None,
                     next_try: Some(next_try),
-                }));
+                });
+                // A request for a certificate is answered by the cluster: who may not follow it waits for ever.
+                let may_read =
+                    matches!(error, Some(cluster::Error::Forbidden { .. })) && kind != *signing_requests();
+                watch.known = if may_read { Known::ByName(cause) } else { Known::Hidden(cause) };
+                self.timers.set(now + self.options.read_interval, Alarm::Read(cluster.clone(), kind.clone()));
             }
         }
         self.timers.set(next_try, Alarm::Watch(cluster.clone(), kind));

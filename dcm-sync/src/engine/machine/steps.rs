@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use dcm_core::fields::HeldField;
+use dcm_core::manifest::Manifest;
 use dcm_core::name::ClusterId;
-use dcm_core::plan::{self, Plan, RequestWork, Step, Work};
+use dcm_core::plan::{self, Plan, RequestWork, Step, Why, Work};
 use dcm_core::port::cluster::{self, Call, Marks, Origin, Stamped};
 use dcm_core::port::synchronizer::Issued;
-use dcm_core::status::{Cause, Reason};
+use dcm_core::status::{Cause, LaneState, Reason};
 
 use jiff::Timestamp;
 
@@ -32,6 +34,8 @@ const SIGNER_PROMPT: std::time::Duration = std::time::Duration::from_secs(1);
 enum Run {
     /// Nothing was sent; the lane is to be planned again, once its record is stored if that changed.
     Changed,
+    /// As [`Self::Changed`], and the status tells what somebody else did.
+    Drifted(Cause),
     /// A result was taken; it is stored with what follows from it.
     Collected,
     /// Something is under way on the cluster, and there is nothing to tell yet.
@@ -65,6 +69,10 @@ impl Machine {
             }
             match self.run(id, step) {
                 Run::Changed => changed = true,
+                Run::Drifted(cause) => {
+                    changed = true;
+                    causes.push(cause);
+                }
                 Run::Collected => collected = true,
                 Run::UnderWay => served = true,
                 Run::Starved => starved = true,
@@ -77,17 +85,26 @@ impl Machine {
         if starved {
             self.queue(id, served);
         }
-        let Some(lane) = self.lane_mut(id) else { return false };
-        let errors = lane.errors.values().cloned();
-        causes.extend(errors);
-        // It was looked at anew: that is told, also when the same is in the way as before.
-        lane.unsaved |= lane.renewed && !causes.is_empty();
-        self.set_causes(id, causes);
+        self.tell_causes(id, plan, causes);
         let again = collected && !changed;
         if again || (changed && !self.lane_mut(id).is_some_and(|lane| lane.unsaved)) {
             self.ready.insert(id.clone());
         }
         again
+    }
+
+    /// Tells what the wave met, what failed before, and what others did that is left so.
+    fn tell_causes(&mut self, id: &LaneId, plan: &Plan, met: Vec<Cause>) {
+        let Some(lane) = self.lane_mut(id) else { return };
+        let rests = lane.record.state == LaneState::Done && lane.errors.is_empty();
+        let failed = lane.errors.values().cloned();
+        let causes: Vec<Cause> = met.into_iter().chain(failed).chain(plan.drift().iter().cloned()).collect();
+        // It was looked at anew: that is told, also when the same is in the way as before.
+        lane.unsaved |= lane.renewed && !causes.is_empty();
+        // What is only looked at again is as it was, until the answer is there.
+        if !(plan.only_looks() && rests) {
+            self.set_causes(id, causes);
+        }
     }
 
     fn run(&mut self, id: &LaneId, step: &Step) -> Run {
@@ -96,15 +113,7 @@ impl Machine {
                 self.drop_record(id, step);
                 Run::Changed
             }
-            Work::Unrecord => {
-                if let Some(lane) = self.lane_mut(id)
-                    && let Some(record) = lane.record.objects.get_mut(&step.key)
-                {
-                    record.uid = None;
-                    lane.unsaved = true;
-                }
-                Run::Changed
-            }
+            Work::Unrecord => self.unrecord(id, step),
             Work::Await(cause) => Run::Waits(cause.clone()),
             Work::Blocked(cause) => {
                 Run::Waits(Cause { next_try: self.look_again(id, step), ..cause.clone() })
@@ -115,6 +124,18 @@ impl Machine {
             Work::Request { work: RequestWork::AwaitSigner, .. } => self.await_signer(id, step),
             _ => self.send(id, step.clone()),
         }
+    }
+
+    /// Clears the UID of an object that somebody else deleted.
+    fn unrecord(&mut self, id: &LaneId, step: &Step) -> Run {
+        self.note_correction(id, &step.key);
+        if let Some(lane) = self.lane_mut(id)
+            && let Some(record) = lane.record.objects.get_mut(&step.key)
+        {
+            record.uid = None;
+            lane.unsaved = true;
+        }
+        Run::Drifted(plan::drift_cause(&step.key, &[]))
     }
 
     /// When an object that stands in the way is looked at again; none when a watch tells of it.
@@ -185,6 +206,10 @@ impl Machine {
         let Some((call, request)) = self.request(id, &step) else {
             return Run::Waits(cause(Reason::Invalid, "it can't be put into a request", &step));
         };
+        if let (Why::Drifted, Work::Update { terms, .. }) = (step.why, &step.work) {
+            let cause = plan::drift_cause(&step.key, &terms.taken);
+            self.publish(&id.cluster, Some(&id.context), What::Drifted(cause));
+        }
         self.send_request(id, step, call, request);
         Run::UnderWay
     }
@@ -262,8 +287,10 @@ impl Machine {
             Work::Look => Request::Get { kind, key },
             Work::Count => Request::Contents { namespace: key.name.clone() },
             Work::Create { manifest } => Request::Create(self.stamp(id, manifest, Origin::Created)?),
-            Work::Update { manifest, observed, origin } => {
-                Request::Update { object: self.stamp(id, manifest, *origin)?, observed: observed.clone() }
+            Work::Update { manifest, observed, origin, terms } => {
+                let mut object = self.stamp(id, manifest, *origin)?;
+                object.manifest = without(manifest, &terms.left)?;
+                Request::Update { object, observed: observed.clone(), force: terms.force }
             }
             Work::Delete { observed } => Request::Delete { kind, key, observed: observed.clone() },
             Work::Release { observed, .. } => Request::Release { kind, key, observed: observed.clone() },
@@ -288,7 +315,7 @@ impl Machine {
         Some((call, request))
     }
 
-    fn stamp(&self, id: &LaneId, manifest: &dcm_core::manifest::Manifest, origin: Origin) -> Option<Stamped> {
+    fn stamp(&self, id: &LaneId, manifest: &Manifest, origin: Origin) -> Option<Stamped> {
         let root = &self.contexts.get(&id.context)?.root;
         let marks = Marks {
             owner: self.options.owner.clone(),
@@ -299,6 +326,16 @@ impl Machine {
         };
         Some(Stamped { manifest: manifest.clone(), marks, labels: root.labels.clone() })
     }
+}
+
+/// A manifest without fields that are left to others. It is still marked as the whole one: that is what is wanted.
+fn without(manifest: &Manifest, left: &[HeldField]) -> Option<Manifest> {
+    if left.is_empty() {
+        return Some(manifest.clone());
+    }
+    let mut body = manifest.body().clone();
+    left.iter().for_each(|field| field.remove_from(&mut body));
+    Manifest::new(body).ok()
 }
 
 pub(super) fn cause(reason: Reason, message: &str, step: &Step) -> Cause {

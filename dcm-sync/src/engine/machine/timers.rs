@@ -23,6 +23,8 @@ pub(super) enum Alarm {
     Connect(ClusterId),
     /// Another try to watch a kind.
     Watch(ClusterId, GroupVersionKind),
+    /// Another reading of the recorded objects of a kind that we may not watch.
+    Read(ClusterId, GroupVersionKind),
     /// Another look at a lane.
     Lane(LaneId),
     /// Another try to store a lane's record.

@@ -7,11 +7,11 @@ use dcm_core::app_context::{Action, Bundle};
 use dcm_core::logical_cloud::LogicalCloud;
 use dcm_core::manifest::GroupVersionKind;
 use dcm_core::name::{ClusterId, LogicalCloudName, ProjectName};
-use dcm_core::plan::{Plan, Work};
+use dcm_core::plan::{Plan, Why, Work, named_fields};
 use dcm_core::render::naming::Identity;
 use dcm_core::service::{CloudStatus, Error};
-use dcm_core::status::{LaneStatus, RequestState};
-use dcm_server::live_plan;
+use dcm_core::status::{Cause, LaneStatus, RequestState};
+use dcm_server::{Placed, live_plan};
 use serde::Serialize;
 
 use super::{Rendered, rendered};
@@ -113,9 +113,11 @@ async fn of_cluster(
 ) -> anyhow::Result<ClusterPlan> {
     let deployment = &session.deployment;
     let reached = deployment.clusters().connect(cluster).await?;
-    let context = Identity::of(cloud).context_id();
+    let identity = Identity::of(cloud);
+    let context = identity.context_id();
+    let placed = Placed { context: &context, labels: Arc::new(identity.labels()), bundle };
     let (kinds, issued) = (kinds(lane, bundle), issued(lane));
-    let plan = live_plan(&*reached, &deployment.call(), &context, bundle, &kinds, &issued).await?;
+    let plan = live_plan(&*reached, &deployment.call(), &placed, &kinds, &issued).await?;
     Ok(ClusterPlan::Steps(steps(&plan)))
 }
 
@@ -151,24 +153,48 @@ fn issued(lane: Option<&LaneStatus>) -> BTreeSet<Arc<str>> {
 
 fn steps(plan: &Plan) -> Vec<ShownStep> {
     let shown = |step: &dcm_core::plan::Step| {
-        let (action, object) = match &step.work {
-            Work::Create { .. } => ("create", step.key.to_string()),
-            Work::Update { .. } => ("update", step.key.to_string()),
-            Work::Delete { .. } => ("delete", step.key.to_string()),
-            Work::Count => ("delete if empty", step.key.to_string()),
-            Work::Release { .. } => ("release", step.key.to_string()),
-            Work::Request { name, .. } => ("request", name.to_string()),
-            Work::Await(_) => ("wait", step.key.to_string()),
-            Work::Blocked(_) => ("blocked", step.key.to_string()),
-            Work::Look | Work::Forget | Work::Unrecord => return None,
+        let action = action(step)?;
+        let object = match &step.work {
+            Work::Request { name, .. } => name.to_string(),
+            _ => step.key.to_string(),
         };
-        let why = match &step.work {
-            Work::Await(cause) | Work::Blocked(cause) => cause.message.to_string(),
-            _ => step.why.to_string(),
-        };
-        Some(ShownStep { action, object, why })
+        Some(ShownStep { action, object, why: why(step) })
     };
-    plan.steps().iter().filter_map(shown).collect()
+    let reported = |cause: &Cause| ShownStep {
+        action: "report",
+        object: cause.object.as_ref().map(ToString::to_string).unwrap_or_default(),
+        why: cause.message.to_string(),
+    };
+    plan.steps().iter().filter_map(shown).chain(plan.drift().iter().map(reported)).collect()
+}
+
+/// What is done, in a word; none for what touches no cluster.
+fn action(step: &dcm_core::plan::Step) -> Option<&'static str> {
+    Some(match (&step.work, step.why) {
+        (Work::Create { .. }, _) => "create",
+        (Work::Update { .. }, Why::Adopted) => "adopt",
+        (Work::Update { .. }, Why::Overwritten) => "overwrite",
+        (Work::Update { .. }, Why::Drifted) => "correct",
+        (Work::Update { .. }, _) => "update",
+        (Work::Delete { .. }, _) => "delete",
+        (Work::Count, _) => "delete if empty",
+        (Work::Release { .. }, _) => "release",
+        (Work::Request { .. }, _) => "request",
+        (Work::Await(_), _) => "wait",
+        (Work::Blocked(_), _) => "blocked",
+        (Work::Look | Work::Forget | Work::Unrecord, _) => return None,
+    })
+}
+
+/// Why it is done, and which fields change hands.
+fn why(step: &dcm_core::plan::Step) -> String {
+    match &step.work {
+        Work::Await(cause) | Work::Blocked(cause) => cause.message.to_string(),
+        Work::Update { terms, .. } if !terms.taken.is_empty() => {
+            format!("{}: {}", step.why, named_fields(terms.taken.iter()))
+        }
+        _ => step.why.to_string(),
+    }
 }
 
 impl ClusterPlan {

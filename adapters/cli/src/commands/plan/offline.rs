@@ -79,8 +79,8 @@ fn value(one: &Rendered) -> Value {
         .steps()
         .iter()
         .map(|step| match &step.action {
-            Action::Apply { manifest, existing } => {
-                json!({"stage": step.stage, "manifest": manifest.body(), "existing": existing})
+            Action::Apply { manifest, existing, drift } => {
+                json!({"stage": step.stage, "manifest": manifest.body(), "existing": existing, "drift": drift})
             }
             Action::Request { name, .. } => json!({"stage": step.stage, "request": name}),
         })

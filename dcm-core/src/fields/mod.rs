@@ -1,21 +1,25 @@
-//! Sets of fields as `metadata.managedFields` tells them (FieldsV1): which manager wrote what.
+//! Fields of objects, and who holds them: sets of fields as `metadata.managedFields` tells them (FieldsV1), paths to
+//! fields, what of ours somebody else has taken, and where an object is not as desired.
 //!
 //! FieldsV1 is a tree. A member of it is `f:NAME` (a field), `k:{…}` (the item of a list that has these key values),
 //! `v:…` (the item of a list that is this value) or `i:N` (the item at this place); `.` stands for the parent
 //! itself, and a member without members of its own is itself in the set.
 
+mod compare;
+mod ownership;
+mod path;
+
 use std::collections::BTreeMap;
 
-use dcm_core::port::cluster::FIELD_MANAGER;
 use serde_json::{Map, Value};
 
-/// What the API server calls whoever wrote before anybody was recorded. It is put there by the first apply to an object
-/// without entries, and stands for nobody that could be asked.
-pub(crate) const UNRECORDED: &str = "before-first-apply";
+pub use compare::{HeldField, differing, lost};
+pub use ownership::{Ownership, UNRECORDED, entries, is_ours};
+pub use path::{FieldPath, InvalidFieldPath};
 
 /// One step of a path.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Step<'a> {
+pub enum Step<'a> {
     /// A field of an object.
     Field(&'a str),
     /// The item of a list that has these values in its key fields.
@@ -28,7 +32,7 @@ pub(crate) enum Step<'a> {
 
 impl<'a> Step<'a> {
     /// Reads one member name of FieldsV1; none for a form that we don't know.
-    pub(crate) fn parse(text: &'a str) -> Option<Self> {
+    pub fn parse(text: &'a str) -> Option<Self> {
         let (form, rest) = text.split_once(':')?;
         match form {
             "f" => Some(Self::Field(rest)),
@@ -40,7 +44,7 @@ impl<'a> Step<'a> {
     }
 
     /// What this step leads to.
-    pub(crate) fn find<'v>(&self, value: &'v Value) -> Option<&'v Value> {
+    pub fn find<'v>(&self, value: &'v Value) -> Option<&'v Value> {
         match self {
             Self::Field(name) => value.get(name),
             _ => value.get(self.place(value)?),
@@ -48,7 +52,7 @@ impl<'a> Step<'a> {
     }
 
     /// What this step leads to, to change it.
-    pub(crate) fn find_mut<'v>(&self, value: &'v mut Value) -> Option<&'v mut Value> {
+    pub fn find_mut<'v>(&self, value: &'v mut Value) -> Option<&'v mut Value> {
         match self {
             Self::Field(name) => value.get_mut(name),
             _ => {
@@ -59,7 +63,7 @@ impl<'a> Step<'a> {
     }
 
     /// Takes out what this step leads to.
-    pub(crate) fn remove(&self, value: &mut Value) {
+    pub fn remove(&self, value: &mut Value) {
         match self {
             Self::Field(name) => {
                 if let Value::Object(members) = value {
@@ -87,13 +91,13 @@ impl<'a> Step<'a> {
 }
 
 /// True when a list's item has these key values.
-pub(crate) fn has_key(item: &Value, key: &Map<String, Value>) -> bool {
+pub fn has_key(item: &Value, key: &Map<String, Value>) -> bool {
     item.is_object() && key.iter().all(|(name, wanted)| is_key_value(name, item.get(name), Some(wanted)))
 }
 
 /// True when two items of a list agree in a key field. One that leaves it out has the API's default there: `TCP` for
 /// the protocol of a port, the only one of the built-in kinds; for others it can't be known, and they agree.
-pub(crate) fn is_key_value(name: &str, one: Option<&Value>, other: Option<&Value>) -> bool {
+pub fn is_key_value(name: &str, one: Option<&Value>, other: Option<&Value>) -> bool {
     match (one, other) {
         (Some(one), Some(other)) => one == other,
         (Some(value), None) | (None, Some(value)) => name != "protocol" || value == "TCP",
@@ -103,16 +107,16 @@ pub(crate) fn is_key_value(name: &str, one: Option<&Value>, other: Option<&Value
 
 /// A set of fields.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct FieldSet {
+pub struct FieldSet {
     /// The path up to here is in the set.
-    pub(crate) member: bool,
+    pub member: bool,
     /// What is below, under the member names of FieldsV1.
-    pub(crate) children: BTreeMap<String, Self>,
+    pub children: BTreeMap<String, Self>,
 }
 
 impl FieldSet {
     /// Reads a FieldsV1 object.
-    pub(crate) fn read(fields: &Value) -> Self {
+    pub fn read(fields: &Value) -> Self {
         let mut set = Self::default();
         for (name, below) in fields.as_object().into_iter().flatten() {
             if name == "." {
@@ -127,7 +131,7 @@ impl FieldSet {
     }
 
     /// Writes the FieldsV1 object.
-    pub(crate) fn write(&self) -> Value {
+    pub fn write(&self) -> Value {
         let mut fields = Map::new();
         if self.member && !self.children.is_empty() {
             fields.insert(".".into(), Value::Object(Map::new()));
@@ -139,7 +143,7 @@ impl FieldSet {
     }
 
     /// Adds another set.
-    pub(crate) fn add(&mut self, other: &Self) {
+    pub fn add(&mut self, other: &Self) {
         self.member |= other.member;
         for (name, child) in &other.children {
             self.children.entry(name.clone()).or_default().add(child);
@@ -147,12 +151,12 @@ impl FieldSet {
     }
 
     /// True when nothing is in it.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         !self.member && self.children.values().all(Self::is_empty)
     }
 
     /// What of this set the value has too.
-    pub(crate) fn within(&self, value: &Value) -> Self {
+    pub fn within(&self, value: &Value) -> Self {
         let mut kept = Self { member: self.member, children: BTreeMap::new() };
         for (name, child) in &self.children {
             let below = Step::parse(name).and_then(|step| step.find(value).map(|value| child.within(value)));
@@ -162,63 +166,6 @@ impl FieldSet {
         }
         kept
     }
-}
-
-/// Who wrote which fields of an object.
-#[derive(Debug, Default)]
-pub(crate) struct Ownership {
-    /// What we wrote by create or replace.
-    pub(crate) updated: FieldSet,
-    /// What we wrote by create, replace or apply.
-    pub(crate) ours: FieldSet,
-    /// What each other manager wrote.
-    pub(crate) others: Vec<(String, FieldSet)>,
-    /// Whether something in the object is by nobody that was recorded.
-    pub(crate) unrecorded: bool,
-    /// All of it: it tells which lists have keys and which objects count as one value.
-    pub(crate) shape: FieldSet,
-}
-
-impl Ownership {
-    /// Reads `metadata.managedFields`.
-    pub(crate) fn read(object: &Value) -> Self {
-        let mut ownership = Self { unrecorded: entries(object).next().is_none(), ..Self::default() };
-        for entry in entries(object) {
-            let fields = FieldSet::read(&entry["fieldsV1"]);
-            ownership.shape.add(&fields);
-            let manager = entry["manager"].as_str().unwrap_or_default();
-            if is_ours(entry) {
-                if entry["operation"] == "Update" {
-                    ownership.updated.add(&fields);
-                }
-                ownership.ours.add(&fields);
-            } else if manager == UNRECORDED {
-                ownership.unrecorded = true;
-            } else {
-                ownership.others.push((manager.to_owned(), fields));
-            }
-        }
-        ownership
-    }
-
-    /// What any other manager wrote.
-    pub(crate) fn others_together(&self) -> FieldSet {
-        let mut together = FieldSet::default();
-        for (_, fields) in &self.others {
-            together.add(fields);
-        }
-        together
-    }
-}
-
-/// The entries of `metadata.managedFields`.
-pub(crate) fn entries(object: &Value) -> impl Iterator<Item = &Value> {
-    object["metadata"]["managedFields"].as_array().into_iter().flatten()
-}
-
-/// True for an entry about the object itself (not a subresource) under our field manager.
-pub(crate) fn is_ours(entry: &Value) -> bool {
-    entry["manager"] == FIELD_MANAGER && entry["subresource"].as_str().unwrap_or_default().is_empty()
 }
 
 #[cfg(test)]
@@ -282,24 +229,5 @@ mod tests {
         let value = json!({"data": {"a": 1}, "metadata": {"labels": {}}, "list": ["x"]});
         let expected = json!({"f:data": {".": {}, "f:a": {}}, "f:list": {"v:\"x\"": {}}});
         assert_eq!(set.within(&value).write(), expected);
-    }
-
-    #[test]
-    fn ownership_tells_our_entries_from_those_of_others_and_of_subresources() {
-        let entry = |manager: &str, operation: &str, subresource: &str, field: &str| {
-            json!({"manager": manager, "operation": operation, "subresource": subresource,
-                   "fieldsV1": {(format!("f:{field}")): {}}})
-        };
-        let object = json!({"metadata": {"managedFields": [
-            entry("dcm", "Update", "", "created"),
-            entry("dcm", "Apply", "", "applied"),
-            entry("dcm", "Update", "approval", "status"),
-            entry("kubectl", "Update", "", "edited"),
-        ]}});
-        let ownership = Ownership::read(&object);
-        assert_eq!(ownership.updated.write(), json!({"f:created": {}}));
-        assert_eq!(ownership.ours.write(), json!({"f:applied": {}, "f:created": {}}));
-        assert_eq!(ownership.others_together().write(), json!({"f:edited": {}, "f:status": {}}));
-        assert_eq!(ownership.shape.children.len(), 4);
     }
 }

@@ -1,18 +1,27 @@
 //! What the API server adds to an object, and how it writes what it was given: as far as comparison with a manifest
-//! can see it.
+//! can see it, for the kinds that logical clouds are rendered to and for Deployments.
 
-use dcm_core::quantity::Quantity;
 use serde_json::{Map, Value, json};
 
-use super::kind::{Kind, RBAC_GROUP};
+use crate::manifest::GroupVersionKind;
+use crate::quantity::Quantity;
 
-/// A value that is no quantity.
-pub(super) struct NoQuantity(pub(super) String);
+/// The API group of roles and their bindings.
+const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
 
-/// Fills in defaults and writes quantities in their canonical form.
-pub(super) fn fill(kind: &Kind, body: &mut Value) -> Result<(), NoQuantity> {
+/// A value that is no quantity, where one belongs.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no quantity")]
+pub struct NoQuantity(String);
+
+/// Fills in defaults and writes quantities in their canonical form. Of other kinds nothing is known: they stay as they
+/// are, but for what is empty.
+///
+/// # Errors
+/// [`NoQuantity`]: the API server would refuse the object.
+pub fn fill(kind: &GroupVersionKind, body: &mut Value) -> Result<(), NoQuantity> {
     drop_nulls(body);
-    match &*kind.gvk.kind {
+    match &*kind.kind {
         "Namespace" => namespace(body),
         "RoleBinding" | "ClusterRoleBinding" => binding(body),
         "ResourceQuota" => quantities(member(member(body, "spec"), "hard"))?,
@@ -42,13 +51,13 @@ const UNWRITTEN: [&str; 11] = [
 ];
 
 /// What is empty is not written, or written as null: so it is compared with a manifest.
-fn drop_empty(kind: &Kind, body: &mut Value) {
+fn drop_empty(kind: &GroupVersionKind, body: &mut Value) {
     for path in UNWRITTEN {
         if let Some((parent, name)) = path.rsplit_once('/') {
             drop_if_empty(body.pointer_mut(parent), name);
         }
     }
-    let list = match &*kind.gvk.kind {
+    let list = match &*kind.kind {
         "Role" | "ClusterRole" => member(body, "rules"),
         "LimitRange" => member(member(body, "spec"), "limits"),
         _ => return,
@@ -222,7 +231,7 @@ mod tests {
     use super::*;
 
     fn filled(kind: &str, mut body: Value) -> Value {
-        assert!(fill(Kind::named(kind), &mut body).is_ok());
+        assert_eq!(fill(&GroupVersionKind::new("", "v1", kind), &mut body), Ok(()));
         body
     }
 

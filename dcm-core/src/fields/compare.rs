@@ -1,0 +1,270 @@
+//! A desired object beside the one that is there: what somebody else took of it, and where it is not as desired.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::{FieldPath, FieldSet, Ownership, Step, entries, has_key};
+use crate::defaults;
+use crate::manifest::GroupVersionKind;
+
+/// Members of an object that say which one it is, or that have an endpoint of their own: nobody holds them.
+const OBJECT_UNHELD: [&str; 3] = ["f:apiVersion", "f:kind", "f:status"];
+
+/// Members of `metadata` of which the same holds.
+const METADATA_UNHELD: [&str; 2] = ["f:name", "f:namespace"];
+
+/// A field of a desired object that is another's, or not as desired. Its value is not kept: it is nobody's business.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HeldField {
+    /// Member names of FieldsV1 from the object down.
+    steps: Box<[Box<str>]>,
+    /// The manager that holds it; none when nobody does, as when it was removed.
+    pub holder: Option<Arc<str>>,
+}
+
+impl HeldField {
+    /// Where the field is; of an item of a list, where the list is.
+    #[must_use]
+    pub fn path(&self) -> FieldPath {
+        FieldPath::of(self.steps.iter().filter_map(|step| step.strip_prefix("f:")))
+    }
+
+    /// Takes the field out of a body.
+    pub fn remove_from(&self, body: &mut Value) {
+        let Some((last, above)) = self.steps.split_last() else { return };
+        let mut parent = Some(body);
+        for step in above {
+            parent = parent.and_then(|value| Step::parse(step)?.find_mut(value));
+        }
+        if let (Some(parent), Some(step)) = (parent, Step::parse(last)) {
+            step.remove(parent);
+        }
+    }
+}
+
+impl fmt::Display for HeldField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.holder {
+            Some(holder) => write!(f, "{} is held by {holder}", self.path()),
+            None => write!(f, "{} is held by nobody", self.path()),
+        }
+    }
+}
+
+/// The fields of `desired` that our manager holds no more in the object that is there. An object that does not tell who
+/// holds what tells nothing; and what is left out by the API server, as it says nothing (`false`, an empty list), was
+/// never held.
+#[must_use]
+pub fn lost(live: &Value, desired: &Value) -> Vec<HeldField> {
+    if entries(live).next().is_none() {
+        return Vec::new();
+    }
+    let ownership = Ownership::read(live);
+    let mut search = Search::default();
+    search.lost(desired, &Place::of(live, &ownership));
+    search.found
+}
+
+/// The fields of `desired` that are missing in the object that is there or have another value, as the API server would
+/// store them: with its defaults, and with quantities in their canonical form.
+#[must_use]
+pub fn differing(kind: &GroupVersionKind, live: &Value, desired: &Value) -> Vec<HeldField> {
+    let mut filled = desired.clone();
+    // What is no quantity differs from whatever is there.
+    let _ = defaults::fill(kind, &mut filled);
+    let ownership = Ownership::read(live);
+    let mut search = Search::default();
+    search.differing(&filled, &Place::of(live, &ownership));
+    search.found
+}
+
+/// A place in the object that is there.
+struct Place<'a> {
+    /// What is there.
+    live: Option<&'a Value>,
+    /// What we hold of it.
+    ours: Option<&'a FieldSet>,
+    /// What each other manager holds of it.
+    others: Vec<(&'a str, &'a FieldSet)>,
+}
+
+impl<'a> Place<'a> {
+    fn of(live: &'a Value, ownership: &'a Ownership) -> Self {
+        let others = ownership.others.iter().map(|(manager, fields)| (manager.as_str(), fields)).collect();
+        Self { live: Some(live), ours: Some(&ownership.ours).filter(|ours| !ours.is_empty()), others }
+    }
+
+    fn below(&self, name: &str) -> Self {
+        let child = |set: &'a FieldSet| set.children.get(name);
+        Self {
+            live: self.live.and_then(|live| Step::parse(name)?.find(live)),
+            ours: self.ours.and_then(child),
+            others: self.others.iter().filter_map(|(manager, set)| Some((*manager, child(set)?))).collect(),
+        }
+    }
+
+    fn sets(&self) -> impl Iterator<Item = &'a FieldSet> {
+        self.ours.into_iter().chain(self.others.iter().map(|(_, set)| *set))
+    }
+
+    /// True for what is held as a whole, such as a list without keys, and never in parts.
+    fn is_one_value(&self) -> bool {
+        self.sets().next().is_some() && self.sets().all(|set| set.children.is_empty())
+    }
+
+    /// The names under which the items of a list are known here; none for a list that is one value.
+    fn names_of(&self, items: &[Value]) -> Option<Vec<String>> {
+        let names = || self.sets().flat_map(|set| set.children.keys());
+        let name = |item: &Value| {
+            let known = names().find(|name| match Step::parse(name) {
+                Some(Step::Key(key)) => has_key(item, &key),
+                Some(Step::Item(value)) => value == *item,
+                _ => false,
+            });
+            known.cloned().or_else(|| names().find_map(|name| named_like(name, item)))
+        };
+        if items.is_empty() { None } else { items.iter().map(name).collect() }
+    }
+}
+
+/// The name of an item that nobody holds, made like that of another item of its list.
+fn named_like(name: &str, item: &Value) -> Option<String> {
+    match Step::parse(name)? {
+        Step::Key(key) => {
+            let own: Map<String, Value> = key
+                .into_iter()
+                .filter_map(|(name, _)| item.get(&name).map(|own| (name.clone(), own.clone())))
+                .collect();
+            Some(format!("k:{}", Value::Object(own)))
+        }
+        Step::Item(_) => Some(format!("v:{item}")),
+        Step::Field(_) | Step::Index(_) => None,
+    }
+}
+
+/// True for a value that says nothing: the API server leaves it out.
+fn says_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(given) => !given,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+    }
+}
+
+/// Where a search is, and what it has found.
+#[derive(Default)]
+struct Search {
+    steps: Vec<Box<str>>,
+    found: Vec<HeldField>,
+}
+
+impl Search {
+    fn lost(&mut self, desired: &Value, place: &Place<'_>) {
+        match desired {
+            Value::Object(_) if self.is_at_item() && place.live.is_none() => self.lost_value(desired, place),
+            Value::Object(members) if !members.is_empty() && !place.is_one_value() => {
+                self.each_member(members, place, Self::lost);
+            }
+            Value::Array(items) => match place.names_of(items) {
+                Some(names) => self.each_item(names, items, place, Self::lost),
+                None => self.lost_value(desired, place),
+            },
+            _ => self.lost_value(desired, place),
+        }
+    }
+
+    fn lost_value(&mut self, desired: &Value, place: &Place<'_>) {
+        let is_gone = !says_nothing(desired) && place.live.is_none_or(says_nothing);
+        // A map or list that lost its last member may still be held, and is empty.
+        let is_emptied = is_gone && (desired.is_object() || desired.is_array());
+        if place.ours.is_some() && !is_emptied {
+            return;
+        }
+        // Others may put something into what we desire to be empty: that is theirs, and not ours that was taken.
+        let is_taken = place.others.iter().any(|(_, set)| set.children.is_empty() || !says_nothing(desired));
+        if is_taken || is_gone {
+            self.find(place);
+        }
+    }
+
+    fn differing(&mut self, desired: &Value, place: &Place<'_>) {
+        match (desired, place.live) {
+            (desired, None | Some(Value::Null)) if says_nothing(desired) => {}
+            (desired, Some(live)) if desired == live => {}
+            (Value::Object(members), Some(Value::Object(_))) if !place.is_one_value() => {
+                self.each_member(members, place, Self::differing);
+            }
+            (Value::Array(items), Some(Value::Array(_))) => match place.names_of(items) {
+                Some(names) => self.each_item(names, items, place, Self::differing),
+                None => self.find(place),
+            },
+            _ => self.find(place),
+        }
+    }
+
+    fn each_member(
+        &mut self,
+        members: &Map<String, Value>,
+        place: &Place<'_>,
+        visit: fn(&mut Self, &Value, &Place<'_>),
+    ) {
+        for (name, member) in members {
+            let step = format!("f:{name}");
+            if self.is_held_by_somebody(&step) {
+                self.enter(step, member, place, visit);
+            }
+        }
+    }
+
+    fn each_item(
+        &mut self,
+        names: Vec<String>,
+        items: &[Value],
+        place: &Place<'_>,
+        visit: fn(&mut Self, &Value, &Place<'_>),
+    ) {
+        for (name, item) in names.into_iter().zip(items) {
+            self.enter(name, item, place, visit);
+        }
+    }
+
+    fn enter(
+        &mut self,
+        step: String,
+        desired: &Value,
+        place: &Place<'_>,
+        visit: fn(&mut Self, &Value, &Place<'_>),
+    ) {
+        let below = place.below(&step);
+        self.steps.push(step.into());
+        visit(self, desired, &below);
+        self.steps.pop();
+    }
+
+    /// True at the item of a list: what is not there is lost as a whole, with what tells it from others.
+    fn is_at_item(&self) -> bool {
+        self.steps.last().is_some_and(|step| step.starts_with("k:"))
+    }
+
+    fn is_held_by_somebody(&self, step: &str) -> bool {
+        match self.steps.as_slice() {
+            [] => !OBJECT_UNHELD.contains(&step),
+            [above] if **above == *"f:metadata" => !METADATA_UNHELD.contains(&step),
+            _ => true,
+        }
+    }
+
+    fn find(&mut self, place: &Place<'_>) {
+        let holder = place.others.first().map(|(manager, _)| (*manager).into());
+        self.found.push(HeldField { steps: self.steps.as_slice().into(), holder });
+    }
+}
+
+#[cfg(test)]
+#[path = "compare_tests.rs"]
+mod tests;

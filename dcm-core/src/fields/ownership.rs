@@ -1,0 +1,92 @@
+//! Who wrote which fields of an object.
+
+use serde_json::Value;
+
+use super::FieldSet;
+use crate::port::cluster::FIELD_MANAGER;
+
+/// What the API server calls whoever wrote before anybody was recorded. It is put there by the first apply to an object
+/// without entries, and stands for nobody that could be asked.
+pub const UNRECORDED: &str = "before-first-apply";
+
+/// Who wrote which fields of an object.
+#[derive(Debug, Default)]
+pub struct Ownership {
+    /// What we wrote by create or replace.
+    pub updated: FieldSet,
+    /// What we wrote by create, replace or apply.
+    pub ours: FieldSet,
+    /// What each other manager wrote.
+    pub others: Vec<(String, FieldSet)>,
+    /// Whether something in the object is by nobody that was recorded.
+    pub unrecorded: bool,
+    /// All of it: it tells which lists have keys and which objects count as one value.
+    pub shape: FieldSet,
+}
+
+impl Ownership {
+    /// Reads `metadata.managedFields`.
+    pub fn read(object: &Value) -> Self {
+        let mut ownership = Self { unrecorded: entries(object).next().is_none(), ..Self::default() };
+        for entry in entries(object) {
+            let fields = FieldSet::read(&entry["fieldsV1"]);
+            ownership.shape.add(&fields);
+            let manager = entry["manager"].as_str().unwrap_or_default();
+            if is_ours(entry) {
+                if entry["operation"] == "Update" {
+                    ownership.updated.add(&fields);
+                }
+                ownership.ours.add(&fields);
+            } else if manager == UNRECORDED {
+                ownership.unrecorded = true;
+            } else {
+                ownership.others.push((manager.to_owned(), fields));
+            }
+        }
+        ownership
+    }
+
+    /// What any other manager wrote.
+    pub fn others_together(&self) -> FieldSet {
+        let mut together = FieldSet::default();
+        for (_, fields) in &self.others {
+            together.add(fields);
+        }
+        together
+    }
+}
+
+/// The entries of `metadata.managedFields`.
+pub fn entries(object: &Value) -> impl Iterator<Item = &Value> {
+    object["metadata"]["managedFields"].as_array().into_iter().flatten()
+}
+
+/// True for an entry about the object itself (not a subresource) under our field manager.
+pub fn is_ours(entry: &Value) -> bool {
+    entry["manager"] == FIELD_MANAGER && entry["subresource"].as_str().unwrap_or_default().is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn ownership_tells_our_entries_from_those_of_others_and_of_subresources() {
+        let entry = |manager: &str, operation: &str, subresource: &str, field: &str| {
+            json!({"manager": manager, "operation": operation, "subresource": subresource,
+                   "fieldsV1": {(format!("f:{field}")): {}}})
+        };
+        let object = json!({"metadata": {"managedFields": [
+            entry("dcm", "Update", "", "created"),
+            entry("dcm", "Apply", "", "applied"),
+            entry("dcm", "Update", "approval", "status"),
+            entry("kubectl", "Update", "", "edited"),
+        ]}});
+        let ownership = Ownership::read(&object);
+        assert_eq!(ownership.updated.write(), json!({"f:created": {}}));
+        assert_eq!(ownership.ours.write(), json!({"f:applied": {}, "f:created": {}}));
+        assert_eq!(ownership.others_together().write(), json!({"f:edited": {}, "f:status": {}}));
+        assert_eq!(ownership.shape.children.len(), 4);
+    }
+}

@@ -1,0 +1,85 @@
+//! Choices about what somebody else changed: bring it back, or leave it and report it.
+
+use std::sync::Arc;
+
+use super::object::{Choice, terms, update};
+use super::view::{Sighting, View};
+use super::{Terms, Wanted, Why};
+use crate::fields::HeldField;
+use crate::manifest::ObjectKey;
+use crate::port::cluster::Origin;
+use crate::status::{Cause, Reason};
+
+/// Most fields that one cause names: whoever wants all of them looks at the object.
+const FIELDS_NAMED_MAX: usize = 5;
+
+const DELETED: &str = "it was deleted by somebody else";
+
+const GIVEN_UP: &str = "brought back several times, and changed again each time";
+
+/// Fields of an object that is else as it was written.
+pub(super) fn of_fields(wanted: &Wanted<'_>, origin: Origin, sighting: &Sighting, view: &dyn View) -> Choice {
+    if sighting.fields().is_empty() {
+        return Choice::default();
+    }
+    let key = wanted.manifest.key();
+    let terms = terms(wanted, origin);
+    let given_up = view.given_up_until(key);
+    let may_take = terms.force && given_up.is_none();
+    let leaves = |field: &&HeldField| !may_take || wanted.drift.leaves(&field.path());
+    let (left, taken): (Vec<_>, Vec<_>) = sighting.fields().iter().partition(leaves);
+    let owned = |fields: Vec<&HeldField>| fields.into_iter().cloned().collect::<Vec<_>>();
+    let drift =
+        (!left.is_empty()).then(|| Cause { next_try: given_up, ..reported(key, &left, given_up.is_some()) });
+    let work = (!taken.is_empty()).then(|| {
+        let terms = Terms { taken: owned(taken), left: owned(left), ..terms };
+        (update(wanted.manifest, sighting, origin, terms), Why::Drifted)
+    });
+    Choice { work, drift }
+}
+
+/// The fields that an update for another reason leaves to whoever holds them. What nobody holds is missing because it
+/// is new, as far as can be known.
+pub(super) fn held(wanted: &Wanted<'_>, sighting: &Sighting) -> Vec<HeldField> {
+    let held = sighting.fields().iter().filter(|field| field.holder.is_some());
+    held.filter(|field| wanted.drift.leaves(&field.path())).cloned().collect()
+}
+
+/// What to report of an object that somebody deleted; none when it is made anew.
+pub(super) fn of_deletion(wanted: &Wanted<'_>, view: &dyn View) -> Option<Cause> {
+    let key = wanted.manifest.key();
+    if let Some(until) = view.given_up_until(key) {
+        let message = format!("{DELETED}; {GIVEN_UP}");
+        return Some(Cause { next_try: Some(until), ..drifted(key, message.into()) });
+    }
+    let is_reported = *wanted.drift == crate::app_context::Drift::Report;
+    is_reported.then(|| drifted(key, format!("{DELETED}; apply again to have it made anew").into()))
+}
+
+fn reported(key: &ObjectKey, left: &[&HeldField], is_given_up: bool) -> Cause {
+    let fields = named(left.iter().copied());
+    let message = if is_given_up { format!("{fields}; {GIVEN_UP}") } else { fields };
+    drifted(key, message.into())
+}
+
+fn drifted(key: &ObjectKey, message: Arc<str>) -> Cause {
+    Cause { reason: Reason::Drifted, message, object: Some(key.clone()), next_try: None }
+}
+
+/// What somebody else did to an object: took these fields, or deleted it when there are none.
+#[must_use]
+pub fn cause(key: &ObjectKey, fields: &[HeldField]) -> Cause {
+    let message = if fields.is_empty() { DELETED.to_owned() } else { named(fields.iter()) };
+    drifted(key, message.into())
+}
+
+/// Fields with their holders, in words; the first of many.
+#[must_use]
+pub fn named<'a>(fields: impl ExactSizeIterator<Item = &'a HeldField>) -> String {
+    let more = fields.len().saturating_sub(FIELDS_NAMED_MAX);
+    let mut text = fields.take(FIELDS_NAMED_MAX).map(HeldField::to_string).collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        text.push_str(&format!(" and {more} more"));
+    }
+    text
+}

@@ -1,0 +1,184 @@
+//! What is chosen where somebody else was there before, or came after.
+
+use super::*;
+
+fn quota(hard: &serde_json::Value) -> Manifest {
+    let metadata = json!({"name": "q", "namespace": "n"});
+    let body =
+        json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": {"hard": hard}});
+    Manifest::new(body).unwrap()
+}
+
+/// The quota as a cluster tells it, with these fields in another manager's hands.
+fn told(manifest: &Manifest, marks: Option<Marks>, held: &[(&str, &str)]) -> Sighting {
+    let labels = Arc::new(BTreeMap::new());
+    let desired = Desired { manifest: manifest.clone(), labels: labels.clone() };
+    let mut body = match &marks {
+        Some(marks) => {
+            let (manifest, marks) = (manifest.clone(), marks.clone());
+            crate::port::cluster::Stamped { manifest, marks, labels }.body()
+        }
+        None => manifest.body().clone(),
+    };
+    let mut entries = vec![json!({"manager": "dcm", "operation": "Apply", "fieldsV1": owned(&body, held)})];
+    for (key, manager) in held {
+        body["spec"]["hard"][*key] = "99".into();
+        let fields = json!({"f:spec": {"f:hard": {format!("f:{key}"): {}}}});
+        entries.push(json!({"manager": manager, "operation": "Update", "fieldsV1": fields}));
+    }
+    body["metadata"]["managedFields"] = entries.into();
+    let object = crate::port::cluster::Object {
+        kind: manifest.kind().clone(),
+        key: manifest.key().clone(),
+        uid: "u".into(),
+        resource_version: "1".into(),
+        marks,
+        deleting: None,
+        body: Arc::new(body),
+    };
+    Sighting::of(&object, Some(&desired))
+}
+
+/// All fields of a body as FieldsV1, but for those of others.
+fn owned(body: &serde_json::Value, held: &[(&str, &str)]) -> serde_json::Value {
+    let members = body.as_object().into_iter().flatten();
+    let ours = members.filter(|(name, _)| !held.iter().any(|(key, _)| key == name));
+    ours.map(|(name, member)| (format!("f:{name}"), owned(member, held))).collect()
+}
+
+fn marks(manifest: &Manifest, origin: Origin) -> Marks {
+    let manifest = Some(manifest.hash());
+    Marks { owner: owner(), context: context(), generation: Generation(1), manifest, origin }
+}
+
+fn with_drift(manifest: &Manifest, existing: Existing, drift: Drift) -> Bundle {
+    bundle(vec![(0, Action::Apply { manifest: manifest.clone(), existing, drift })])
+}
+
+fn except(path: &str) -> Drift {
+    Drift::Correct { except: BTreeSet::from([path.parse().unwrap()]) }
+}
+
+/// The plan for one quota that is ours, and of which others hold fields.
+fn plan_of(wanted: &Bundle, seen: Sighting, given_up: bool) -> Plan {
+    let (owner, context) = (owner(), context());
+    let rules = Rules { owner: &owner, context: &context, removal: Removal::default(), asked_again: false };
+    let Action::Apply { manifest, .. } = &wanted.steps()[0].action else { panic!("an object") };
+    let origin = seen.marks.as_ref().map_or(Origin::Created, |marks| marks.origin);
+    let record = Recorded { origin, ..record(manifest, Some("u")) };
+    let mut known = Known { given_up, ..Known::default() };
+    with(&mut known, manifest, seen);
+    plan(&rules, Some(wanted), &Records::from([(manifest.key().clone(), record)]), &known)
+}
+
+fn named(fields: &[HeldField]) -> Vec<String> {
+    fields.iter().map(HeldField::to_string).collect()
+}
+
+#[test]
+fn a_field_that_somebody_took_is_taken_back_by_force_and_named() {
+    let desired = quota(&json!({"pods": "10", "secrets": "5"}));
+    let seen = told(&desired, Some(marks(&desired, Origin::Created)), &[("pods", "kubectl-edit")]);
+    let plan = plan_of(&with_drift(&desired, Existing::Refuse, Drift::default()), seen, false);
+    let [Step { work: Work::Update { terms, .. }, why: Why::Drifted, .. }] = plan.steps() else {
+        panic!("{plan:?}")
+    };
+    assert_eq!(named(&terms.taken), ["spec.hard.pods is held by kubectl-edit"]);
+    assert!(terms.force && terms.left.is_empty() && plan.drift().is_empty(), "{plan:?}");
+}
+
+#[test]
+fn what_is_to_be_reported_is_left_and_named_and_the_rest_is_taken_back() {
+    let desired = quota(&json!({"pods": "10", "secrets": "5"}));
+    let held = [("pods", "hpa"), ("secrets", "person")];
+    let seen = || told(&desired, Some(marks(&desired, Origin::Created)), &held);
+    let plan = plan_of(&with_drift(&desired, Existing::Refuse, Drift::Report), seen(), false);
+    assert!(plan.is_fulfilled(), "{plan:?}");
+    let told = "spec.hard.pods is held by hpa, spec.hard.secrets is held by person";
+    assert_eq!((plan.drift()[0].reason, &*plan.drift()[0].message), (Reason::Drifted, told));
+    let plan = plan_of(&with_drift(&desired, Existing::Refuse, except("spec.hard.pods")), seen(), false);
+    let [Step { work: Work::Update { terms, .. }, .. }] = plan.steps() else { panic!("{plan:?}") };
+    assert_eq!(named(&terms.taken), ["spec.hard.secrets is held by person"]);
+    assert_eq!(named(&terms.left), ["spec.hard.pods is held by hpa"]);
+    assert_eq!(&*plan.drift()[0].message, "spec.hard.pods is held by hpa");
+}
+
+#[test]
+fn an_update_for_another_reason_leaves_what_is_only_reported() {
+    let (old, new) =
+        (quota(&json!({"pods": "10", "secrets": "5"})), quota(&json!({"pods": "10", "secrets": "6"})));
+    let seen = told(&old, Some(marks(&old, Origin::Created)), &[("pods", "hpa")]);
+    let plan = plan_of(&with_drift(&new, Existing::Refuse, Drift::Report), seen, false);
+    let [Step { work: Work::Update { terms, .. }, why: Why::ManifestChanged, .. }] = plan.steps() else {
+        panic!("{plan:?}")
+    };
+    assert_eq!(named(&terms.left), ["spec.hard.pods is held by hpa"]);
+}
+
+#[test]
+fn of_an_adopted_object_others_keep_what_they_take_unless_it_was_to_be_overwritten() {
+    let desired = quota(&json!({"pods": "10"}));
+    let seen = || told(&desired, Some(marks(&desired, Origin::Adopted)), &[("pods", "person")]);
+    for (existing, corrected) in
+        [(Existing::Adopt, false), (Existing::AdoptIfEqual, false), (Existing::Overwrite, true)]
+    {
+        let plan = plan_of(&with_drift(&desired, existing, Drift::default()), seen(), false);
+        assert_eq!(
+            (plan.steps().len() == 1, plan.drift().is_empty()),
+            (corrected, corrected),
+            "{existing:?}"
+        );
+    }
+}
+
+#[test]
+fn what_was_given_up_is_only_reported_with_the_time_of_the_next_try() {
+    let desired = quota(&json!({"pods": "10"}));
+    let seen = told(&desired, Some(marks(&desired, Origin::Created)), &[("pods", "rancher")]);
+    let wanted = with_drift(&desired, Existing::Refuse, Drift::default());
+    let plan = plan_of(&wanted, seen, true);
+    assert!(plan.is_fulfilled(), "{plan:?}");
+    let cause = &plan.drift()[0];
+    assert!(cause.message.contains("rancher") && cause.next_try.is_some(), "{cause:?}");
+}
+
+#[test]
+fn a_deleted_object_is_made_anew_unless_that_is_only_to_be_reported_or_given_up() {
+    let desired = quota(&json!({"pods": "10"}));
+    let records = Records::from([(desired.key().clone(), record(&desired, Some("u")))]);
+    let (owner, context) = (owner(), context());
+    for (drift, given_up, asked_again, made) in [
+        (Drift::default(), false, false, true),
+        (except("spec.hard.pods"), false, false, true),
+        (Drift::default(), true, false, false),
+        (Drift::Report, false, false, false),
+        (Drift::Report, false, true, true),
+    ] {
+        let known = Known { given_up, absent: BTreeSet::from([desired.key().clone()]), ..Known::default() };
+        let rules = Rules { owner: &owner, context: &context, removal: Removal::default(), asked_again };
+        let wanted = with_drift(&desired, Existing::Refuse, drift.clone());
+        let plan = plan(&rules, Some(&wanted), &records, &known);
+        let is_made = matches!(plan.steps(), [Step { work: Work::Unrecord, .. }]);
+        assert_eq!((is_made, plan.drift().is_empty()), (made, made), "{drift:?} {given_up} {asked_again}");
+    }
+}
+
+#[test]
+fn what_is_equal_is_adopted_and_the_first_difference_is_named_without_its_value() {
+    let desired = quota(&json!({"pods": "10", "requests.cpu": "1"}));
+    let equal = Sighting { marks: None, ..told(&desired, None, &[]) };
+    let mut known = Known::default();
+    let decide_for = |known: &Known, existing| {
+        decide(Some(&with_drift(&desired, existing, Drift::default())), &Records::new(), known)
+    };
+    with(&mut known, &desired, equal);
+    assert!(matches!(&decide_for(&known, Existing::AdoptIfEqual)[0],
+        (Work::Update { origin: Origin::Adopted, terms, .. }, Why::Adopted) if !terms.force));
+    with(&mut known, &desired, told(&desired, None, &[("pods", "person")]));
+    assert!(matches!(&decide_for(&known, Existing::AdoptIfEqual)[0], (Work::Blocked(cause), Why::NotOurs)
+        if cause.reason == Reason::Foreign
+            && &*cause.message == "it was there before, and is not as desired: spec.hard.pods differs"));
+    assert!(matches!(&decide_for(&known, Existing::Overwrite)[0],
+        (Work::Update { origin: Origin::Adopted, terms, .. }, Why::Overwritten)
+            if terms.force && named(&terms.taken) == ["spec.hard.pods is held by person"]));
+}

@@ -1,0 +1,169 @@
+//! What is seen of objects, held against what is desired of them.
+
+use dcm_core::fields;
+use dcm_core::manifest::{GroupVersionKind, ObjectKey};
+use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::plan::Desired;
+use dcm_core::port::cluster::Object;
+
+use super::Machine;
+use super::shard::Known;
+use super::timers::Alarm;
+
+impl Machine {
+    /// Remembers an object that carries our marks, and what of it somebody else took.
+    ///
+    /// One that tells who holds what and is of a context that is not loaded yet is kept whole until that is known.
+    pub(super) fn sight(&mut self, cluster: &ClusterId, object: &Object) -> Option<ContextId> {
+        let owner = self.options.owner.clone();
+        let marks = object.marks.as_ref().filter(|marks| marks.owner == owner)?;
+        let tells = fields::entries(&object.body).next().is_some();
+        let desired = if tells { self.desired(cluster, &marks.context, &object.key) } else { None };
+        let is_known = self.contexts.contains_key(&marks.context);
+        let shard = self.shard_mut(cluster);
+        if tells && !is_known {
+            let unread = shard.unread.entry(marks.context.clone()).or_default();
+            unread.insert(object.key.clone(), object.clone());
+        }
+        shard.remember(&owner, object, desired.as_ref())
+    }
+
+    /// What is desired of an object.
+    pub(super) fn desired(
+        &self,
+        cluster: &ClusterId,
+        context: &ContextId,
+        key: &ObjectKey,
+    ) -> Option<Desired> {
+        let context = self.contexts.get(context)?;
+        let manifest = context.bundle(cluster)?.manifest(key)?.clone();
+        Some(Desired { manifest, labels: context.root.labels.clone() })
+    }
+
+    /// Forgets what is known of the objects of a kind that we may not watch, so that each recorded one is asked for by name.
+    pub(super) fn read_by_name(&mut self, cluster: &ClusterId, kind: &GroupVersionKind) {
+        let next = self.now + self.options.read_interval;
+        let Some(shard) = self.shards.get_mut(cluster) else { return };
+        if !shard.watches.get(kind).is_some_and(|watch| matches!(watch.known, Known::ByName(_))) {
+            return;
+        }
+        shard.forget_kind(kind);
+        for lane in shard.lanes.values_mut() {
+            lane.looked.retain(|key, _| key.kind != kind.kind || key.group != kind.group);
+        }
+        self.timers.set(next, Alarm::Read(cluster.clone(), kind.clone()));
+        self.wake_lanes(cluster);
+    }
+
+    /// Looks again at objects that were seen before their context was loaded, unless they were seen otherwise since.
+    pub(super) fn read_unread(&mut self, cluster: &ClusterId, context: &ContextId) {
+        let shard = self.shard_mut(cluster);
+        for object in shard.unread.remove(context).unwrap_or_default().into_values() {
+            let known = self.shard_mut(cluster).objects.get(context).and_then(|known| known.get(&object.key));
+            let is_as_seen = known.is_some_and(|(_, sighting)| {
+                sighting.uid == object.uid && sighting.resource_version == object.resource_version
+            });
+            if is_as_seen {
+                self.sight(cluster, &object);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use dcm_core::app_context::{Action, AppContext, Bundle, Drift, Existing, Generation, Stage, Step};
+    use dcm_core::manifest::Manifest;
+    use dcm_core::name::AppName;
+    use dcm_core::port::cluster::{Marks, Origin, Stamped};
+    use dcm_core::port::store::Version;
+    use jiff::Timestamp;
+    use serde_json::json;
+
+    use super::*;
+    use crate::engine::machine::Context;
+    use crate::engine::options::Options;
+    use crate::record::Root;
+
+    fn manifest() -> Manifest {
+        let body = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "n"},
+            "data": {"a": "1"}});
+        Manifest::new(body).unwrap()
+    }
+
+    fn context_id() -> ContextId {
+        ContextId::new("lc-1").unwrap()
+    }
+
+    fn cluster() -> ClusterId {
+        "sim/cluster-1".parse().unwrap()
+    }
+
+    /// The object as the cluster tells it after somebody took a field of it.
+    fn taken(resource_version: &str) -> Object {
+        let manifest = manifest();
+        let marks = Marks {
+            owner: Options::default().owner,
+            context: context_id(),
+            generation: Generation(1),
+            manifest: Some(manifest.hash()),
+            origin: Origin::Created,
+        };
+        let labels = Arc::new(BTreeMap::new());
+        let mut body = Stamped { manifest: manifest.clone(), marks: marks.clone(), labels }.body();
+        let theirs = json!({"manager": "person", "operation": "Update", "fieldsV1": {"f:data": {"f:a": {}}}});
+        body["metadata"]["managedFields"] = json!([theirs]);
+        Object {
+            kind: manifest.kind().clone(),
+            key: manifest.key().clone(),
+            uid: "u".into(),
+            resource_version: resource_version.into(),
+            marks: Some(marks),
+            deleting: None,
+            body: Arc::new(body),
+        }
+    }
+
+    /// A context that places the object on the cluster, as it is loaded.
+    fn context() -> Context {
+        let action =
+            Action::Apply { manifest: manifest(), existing: Existing::Refuse, drift: Drift::default() };
+        let step = Step { app: AppName::new("app").unwrap(), stage: Stage(0), action };
+        let bundle = Arc::new(Bundle::new(vec![step]).unwrap());
+        let placements = BTreeMap::from([(cluster(), bundle.clone())]);
+        let wanted = AppContext { id: context_id(), labels: BTreeMap::new(), placements };
+        let root = Root::of(&wanted, Generation(1));
+        Context { root, version: Version(1), bundles: BTreeMap::from([(bundle.hash(), bundle)]) }
+    }
+
+    fn fields_taken(machine: &mut Machine) -> usize {
+        let objects = &machine.shard_mut(&cluster()).objects[&context_id()];
+        objects[manifest().key()].1.fields().len()
+    }
+
+    #[test]
+    fn what_was_seen_before_its_context_was_loaded_is_held_against_it_afterwards() {
+        let mut machine = Machine::new(Options::default(), 1, Timestamp::UNIX_EPOCH);
+        machine.sight(&cluster(), &taken("1"));
+        assert_eq!(fields_taken(&mut machine), 0, "nothing is known to be desired");
+        machine.contexts.insert(context_id(), context());
+        machine.read_unread(&cluster(), &context_id());
+        assert_eq!(fields_taken(&mut machine), 1);
+        assert!(machine.shard_mut(&cluster()).unread.is_empty());
+    }
+
+    #[test]
+    fn what_was_seen_otherwise_since_is_not_put_back() {
+        let mut machine = Machine::new(Options::default(), 1, Timestamp::UNIX_EPOCH);
+        machine.sight(&cluster(), &taken("1"));
+        let mut ours = taken("2");
+        Arc::make_mut(&mut ours.body)["metadata"]["managedFields"] = json!(null);
+        machine.sight(&cluster(), &ours);
+        machine.contexts.insert(context_id(), context());
+        machine.read_unread(&cluster(), &context_id());
+        assert_eq!(fields_taken(&mut machine), 0);
+    }
+}
