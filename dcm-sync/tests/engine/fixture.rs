@@ -15,9 +15,10 @@ use dcm_core::port::store::{Path, Prefix, Store, StoreExt as _};
 use dcm_core::port::synchronizer::Synchronizer as _;
 use dcm_core::status::{ContextStatus, Progress};
 use dcm_store::memory::MemoryStore;
-use dcm_sync::engine::{Acquire, Engine, Options};
+use dcm_sync::engine::{Acquire, Engine, Event, Options, What};
 use dcm_sync::runtime::TokioClock;
 use dcm_sync::sim::{Fleet, Latency, cluster_id};
+use futures::{Stream, StreamExt as _};
 use serde_json::{Value, json};
 
 /// Longer than anything takes in virtual time: a bound on liveness, not on speed.
@@ -125,6 +126,29 @@ pub async fn done(engine: &Engine, id: &ContextId) -> ContextStatus {
     };
     assert_eq!(status.progress, Progress::Done, "{status:#?}");
     status
+}
+
+/// Waits for an event of this kind.
+pub async fn event(events: &mut (impl Stream<Item = Event> + Unpin), is_it: impl Fn(&What) -> bool) {
+    let wait = async { while !is_it(&events.next().await.unwrap().what) {} };
+    tokio::time::timeout(SOON, wait).await.unwrap();
+}
+
+/// Follows the context until its status is so.
+pub async fn until(engine: &Engine, is_so: impl Fn(&ContextStatus) -> bool) -> ContextStatus {
+    let mut statuses = engine.contexts().watch(&context_id()).await.unwrap();
+    let mut last = None;
+    let wait = async {
+        while let Some(status) = statuses.next().await {
+            let status = last.insert(status.unwrap());
+            if is_so(status) {
+                return;
+            }
+        }
+    };
+    let waited = tokio::time::timeout(SOON, wait).await;
+    assert!(waited.is_ok(), "it never came to that: {last:#?}");
+    last.unwrap()
 }
 
 /// Waits until nothing is left of what the work needed on the way.
