@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::hash::ContentHash;
 use crate::manifest::{Manifest, ObjectKey};
 use crate::name::{AppName, ClusterId, ContextId};
+use crate::port::synchronizer::Removal;
 
 /// Most steps in one bundle.
 pub const STEPS_MAX: usize = 10_000;
@@ -46,6 +47,8 @@ pub struct AppContext {
     /// Informative labels for every object on the clusters, such as project and logical cloud. Keys and values follow
     /// Kubernetes' label rules.
     pub labels: BTreeMap<String, String>,
+    /// How it is removed, where the removal itself does not say: from clusters that are named no more, and from all.
+    pub removal: Removal,
     /// What each cluster is to hold.
     pub placements: BTreeMap<ClusterId, Arc<Bundle>>,
 }

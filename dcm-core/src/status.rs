@@ -85,6 +85,9 @@ pub enum LaneState {
     Done,
     /// Being removed.
     Removing,
+    /// It could not be removed by its deadline. Nobody waits for it any more: it counts as finished. It is retried, and
+    /// removed when that is possible.
+    Abandoned,
     /// Nothing of it is left, but for what was kept. Final, until the app context is applied again.
     Removed,
 }

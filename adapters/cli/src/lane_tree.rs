@@ -120,6 +120,7 @@ pub(crate) fn state_of(state: LaneState) -> &'static str {
         LaneState::Working => "working",
         LaneState::Done => "done",
         LaneState::Removing => "removing",
+        LaneState::Abandoned => "abandoned",
         LaneState::Removed => "removed",
     }
 }

@@ -138,7 +138,7 @@ fn counted<T>(items: impl Iterator<Item = T>, counts: impl Fn(&T) -> bool) -> u6
 }
 
 fn is_at_end(state: LaneState) -> bool {
-    matches!(state, LaneState::Done | LaneState::Removed)
+    matches!(state, LaneState::Done | LaneState::Removed | LaneState::Abandoned)
 }
 
 /// What a plain line says: no counts and no times, so that only news are written.

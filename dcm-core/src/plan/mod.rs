@@ -165,6 +165,8 @@ pub enum Why {
     NotDesired,
     /// The object was adopted, so it is given back.
     WasAdopted,
+    /// The object is not desired any more, and is to stay.
+    Kept,
     /// The namespace holds objects of others.
     HoldsContents,
     /// The object is not among ours, although it was recorded.
@@ -190,6 +192,7 @@ impl fmt::Display for Why {
             Self::Adopted => "it was there before and is adopted",
             Self::NotDesired => "it is not desired any more",
             Self::WasAdopted => "it was adopted, so it is given back",
+            Self::Kept => "it is not desired any more, and stays",
             Self::HoldsContents => "it holds objects of others",
             Self::NotListed => "it is recorded, but not among ours",
             Self::AlreadyGone => "it is gone already",

@@ -1,13 +1,13 @@
 //! Choices about objects: make, bring to the desired state, adopt, delete, give back, leave alone.
 
 use std::cmp::Reverse;
-use std::sync::Arc;
 
 use super::view::{Recorded, Seen, Sighting, View};
-use super::{Records, Rules, Step, Wave, Why, Work, may_adopt};
+use super::{Records, Rules, Step, Wave, Why, Work, may_adopt, request};
 use crate::app_context::Existing;
 use crate::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use crate::port::cluster::Origin;
+use crate::port::synchronizer::Disposal;
 use crate::status::{Cause, Reason};
 
 /// What is left to do for a desired object; none when it is as desired.
@@ -53,8 +53,8 @@ fn present(
     if !is_ours(rules, record, sighting) {
         return Some(foreign(rules, manifest, existing, sighting));
     }
-    if let Some(finalizers) = &sighting.deleting {
-        return Some((Work::Await(going(manifest.key(), finalizers)), Why::Going));
+    if sighting.deleting.is_some() {
+        return Some((Work::Await(going(manifest.key(), sighting)), Why::Going));
     }
     let written = sighting.marks.as_ref().filter(|marks| marks.context == *rules.context);
     if written.and_then(|marks| marks.manifest) == Some(manifest.hash()) {
@@ -111,12 +111,16 @@ pub(super) fn remove(rules: &Rules<'_>, key: &ObjectKey, record: &Recorded, view
     if !is_ours(rules, Some(record), sighting) {
         return make(Work::Forget, Why::NotOurs);
     }
-    if let Some(finalizers) = &sighting.deleting {
-        return make(Work::Await(going(key, finalizers)), Why::Going);
+    if sighting.deleting.is_some() {
+        return make(Work::Await(going(key, sighting)), Why::Going);
     }
     let observed = sighting.precondition();
     if record.origin == Origin::Adopted {
         return make(Work::Release { observed, contents: None }, Why::WasAdopted);
+    }
+    // What was asked for through a request is no object that anybody keeps.
+    if rules.removal.disposal() == Disposal::Keep && !request::is_request(&record.kind) {
+        return make(Work::Release { observed, contents: None }, Why::Kept);
     }
     if record.kind.is_namespace() && !rules.removal.delete_contents {
         match view.contents(&key.name) {
@@ -130,12 +134,15 @@ pub(super) fn remove(rules: &Rules<'_>, key: &ObjectKey, record: &Recorded, view
     make(Work::Delete { observed }, Why::NotDesired)
 }
 
-fn going(key: &ObjectKey, finalizers: &[Arc<str>]) -> Cause {
-    let message = if finalizers.is_empty() {
-        "it is being deleted".to_owned()
-    } else {
-        format!("it is being deleted and held by {}", finalizers.join(", "))
-    };
+/// What an object waits for that is being deleted: its finalizers, and what the cluster says of them.
+fn going(key: &ObjectKey, sighting: &Sighting) -> Cause {
+    let mut message = "it is being deleted".to_owned();
+    if let Some(finalizers) = sighting.deleting.as_ref().filter(|finalizers| !finalizers.is_empty()) {
+        message.push_str(&format!(" and held by {}", finalizers.join(", ")));
+    }
+    if let Some(remains) = &sighting.unready {
+        message.push_str(&format!(": {remains}"));
+    }
     cause(Reason::Waiting, &message, key)
 }
 

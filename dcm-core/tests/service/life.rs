@@ -65,7 +65,7 @@ async fn terminate_may_be_repeated_also_to_delete_contents_after_all() {
     world.terminate("shop").await.unwrap();
     assert_eq!(world.documents().await["logical-clouds/retail/shop"], document);
     assert!(!world.engine.only().removal.delete_contents);
-    let everything = Removal { delete_contents: true };
+    let everything = Removal { delete_contents: true, ..Removal::default() };
     world.clouds.terminate(&world.caller, &world.project, &name("shop"), everything).await.unwrap();
     let held = world.engine.only();
     assert_eq!((held.intent, held.removal), (Intent::Absent, everything));

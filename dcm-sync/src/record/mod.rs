@@ -64,10 +64,17 @@ pub(crate) struct Root {
     pub attempt: u64,
     pub intent: Intent,
     pub paused: bool,
+    /// How it is removed, as whoever removed it says.
     pub removal: Removal,
+    /// How it is removed where that says nothing, as the app context says.
+    #[serde(default)]
+    pub removal_policy: Removal,
     /// Its records are being deleted, this one last. Whoever wants the context again finishes that first.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forgetting: bool,
+    /// Nobody knows of it any more: the root stays until what was abandoned on clusters is cleared.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub forgotten: bool,
     pub labels: Arc<BTreeMap<String, String>>,
     pub bundles: BTreeMap<ContentHash, Vec<StepRecord>>,
     /// By bundle, the clusters that are to hold it: a name per cluster, whatever the size of the bundle.
@@ -123,7 +130,9 @@ impl Root {
             intent: Intent::Present,
             paused: false,
             removal: Removal::default(),
+            removal_policy: context.removal,
             forgetting: false,
+            forgotten: false,
             labels: Arc::new(context.labels.clone()),
             bundles,
             placements,
@@ -133,9 +142,18 @@ impl Root {
     /// True when both want the same of the same clusters.
     pub(crate) fn wants_the_same(&self, other: &Self) -> bool {
         self.intent == other.intent
+            && self.removal_policy == other.removal_policy
             && self.labels == other.labels
             && self.bundles == other.bundles
             && self.placements == other.placements
+    }
+
+    /// How clusters are cleared that are to hold nothing of it.
+    pub(crate) fn removal(&self) -> Removal {
+        match self.intent {
+            Intent::Present => self.removal_policy,
+            Intent::Absent => self.removal.or(self.removal_policy),
+        }
     }
 
     /// The bundle that a cluster is to hold; none when it is to hold nothing of this context.
@@ -265,6 +283,23 @@ impl Lane {
             kept: BTreeMap::new(),
             untidy: false,
         }
+    }
+
+    /// True when the lane was given up, and nobody has asked for another try since. What was given up while the context
+    /// itself stays is tried on and on; each change of the context would ask for it again.
+    pub(crate) fn is_abandoned(&self, root: &Root) -> bool {
+        let is_as_asked = self.attempt == root.attempt && self.generation == root.generation;
+        self.state == LaneState::Abandoned && (root.intent == Intent::Present || is_as_asked)
+    }
+
+    /// The causes that an abandoned lane has, now that these are in its way. It is tried so often, and perhaps for so
+    /// long, that only another kind of cause is news: no times, and nothing that changes with each try.
+    pub(crate) fn lasting(&self, causes: Vec<Cause>) -> Vec<Cause> {
+        let same = |(one, other): (&Cause, &Cause)| one.reason == other.reason && one.object == other.object;
+        if causes.len() == self.causes.len() && self.causes.iter().zip(&causes).all(same) {
+            return self.causes.clone();
+        }
+        causes.into_iter().map(|cause| Cause { next_try: None, ..cause }).collect()
     }
 
     /// True when the lane is where it is to be.

@@ -58,6 +58,16 @@ pub(crate) fn hash_of_manifest(path: &Path) -> Option<ContentHash> {
     path.segments().next_back()?.parse().ok()
 }
 
+/// The folder of all lanes of all contexts.
+pub(crate) fn all_lanes() -> Prefix {
+    Prefix::below(&path(&["lanes"]))
+}
+
+/// The context whose lane lies at a path.
+pub(crate) fn context_of_lane(path: &Path) -> Option<ContextId> {
+    ContextId::new(path.segments().nth(1)?).ok()
+}
+
 pub(crate) fn lanes(context: &ContextId) -> Prefix {
     Prefix::below(&path(&["lanes", context.as_str()]))
 }

@@ -12,7 +12,7 @@ use dcm_core::name::{AppName, ClusterId, ContextId};
 use dcm_core::port::clock::{Clock, Random};
 use dcm_core::port::cluster::LABEL_OWNER;
 use dcm_core::port::store::{Path, Prefix, Store, StoreExt as _};
-use dcm_core::port::synchronizer::Synchronizer as _;
+use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
 use dcm_core::status::{ContextStatus, Progress};
 use dcm_store::memory::MemoryStore;
 use dcm_sync::engine::{Acquire, Engine, Event, Options, What};
@@ -135,7 +135,7 @@ pub async fn event(events: &mut (impl Stream<Item = Event> + Unpin), is_it: impl
 }
 
 /// Follows the context until its status is so.
-pub async fn until(engine: &Engine, is_so: impl Fn(&ContextStatus) -> bool) -> ContextStatus {
+pub async fn until(engine: &Engine, mut is_so: impl FnMut(&ContextStatus) -> bool) -> ContextStatus {
     let mut statuses = engine.contexts().watch(&context_id()).await.unwrap();
     let mut last = None;
     let wait = async {
@@ -245,5 +245,5 @@ pub fn context(steps: Vec<Step>, clusters: impl IntoIterator<Item = usize>) -> A
     let bundle = Arc::new(Bundle::new(steps).unwrap());
     let placements: BTreeMap<ClusterId, Arc<Bundle>> =
         clusters.into_iter().map(|number| (cluster_id(number), bundle.clone())).collect();
-    AppContext { id: context_id(), labels: BTreeMap::new(), placements }
+    AppContext { id: context_id(), labels: BTreeMap::new(), removal: Removal::default(), placements }
 }

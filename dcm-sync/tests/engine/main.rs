@@ -3,6 +3,7 @@
 // One binary: nothing outside reaches in. An unwrap is an assertion here.
 #![allow(unreachable_pub, clippy::unwrap_used)]
 
+mod ending;
 mod fixture;
 mod hindrances;
 mod late_connections;

@@ -20,7 +20,7 @@ pub(crate) struct Arguments {
 
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
-    let removal = Removal { delete_contents: arguments.delete_contents };
+    let removal = Removal { delete_contents: arguments.delete_contents, ..Removal::default() };
     let name = &arguments.cloud.name;
     session.deployment.clouds().terminate(&session.caller, &session.project, name, removal).await?;
     let worked = session.worked(name).await?;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use async_trait::async_trait;
 use dcm_core::app_context::{Action, AppContext, Generation, Request};
 use dcm_core::name::{ClusterId, ContextId};
-use dcm_core::port::synchronizer::{Error, Issued, Removal, Results, StatusStream, Synchronizer};
+use dcm_core::port::synchronizer::{Error, Issued, Removal, Results, StatusStream, Synchronizer, Tombstone};
 use dcm_core::secret::Secret;
 use dcm_core::status::{
     Cause, ContextStatus, Intent, LaneState, LaneStatus, Progress, Reason, RequestState, RequestStatus,
@@ -33,6 +33,7 @@ struct State {
     asked: BTreeMap<(ContextId, Arc<str>), Request>,
     before: BTreeMap<&'static str, Hook>,
     fails: Option<Error>,
+    tombstones: BTreeMap<ClusterId, Vec<Tombstone>>,
 }
 
 /// One app context, as the engine has it.
@@ -380,6 +381,15 @@ impl Synchronizer for Engine {
         state.claims.retain(|_, owner| owner != id);
         drop(state);
         self.changed.send_replace(());
+        Ok(())
+    }
+
+    async fn tombstones(&self, cluster: &ClusterId) -> Result<Vec<Tombstone>, Error> {
+        Ok(self.state().tombstones.get(cluster).cloned().unwrap_or_default())
+    }
+
+    async fn drop_tombstones(&self, cluster: &ClusterId) -> Result<(), Error> {
+        self.call("drop tombstones")?.tombstones.remove(cluster);
         Ok(())
     }
 

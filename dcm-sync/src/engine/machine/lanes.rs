@@ -7,8 +7,7 @@ use dcm_core::app_context::{Action, Bundle};
 use dcm_core::hash::ContentHash;
 use dcm_core::plan::{self, Plan, Rules};
 use dcm_core::port::store::{self, Version};
-use dcm_core::port::synchronizer::Removal;
-use dcm_core::status::{Cause, Intent, LaneState, Reason};
+use dcm_core::status::{Cause, LaneState, Reason};
 
 use super::Machine;
 use super::lane::{LaneView, Saving};
@@ -31,6 +30,7 @@ enum Gate {
 impl Machine {
     /// Takes a lane as far as it goes without waiting.
     pub(super) fn advance(&mut self, id: &LaneId) {
+        self.watch_deadline(id);
         match self.gate(id) {
             Gate::Shut => self.rest(id),
             Gate::Hindered(cause) => self.hinder(id, cause),
@@ -92,14 +92,10 @@ impl Machine {
             return Some((Plan::default(), None));
         }
         let bundle = context.bundle(&id.cluster);
-        let removal = match context.root.intent {
-            Intent::Absent => context.root.removal,
-            Intent::Present => Removal::default(),
-        };
         let rules = Rules {
             owner: &self.options.owner,
             context: &id.context,
-            removal,
+            removal: context.root.removal(),
             remake_namespaces: lane.record.attempt < context.root.attempt,
         };
         let view = LaneView {
@@ -161,10 +157,15 @@ impl Machine {
         true
     }
 
-    fn begin_work(&mut self, id: &LaneId, wanted: Option<ContentHash>) {
+    pub(super) fn begin_work(&mut self, id: &LaneId, wanted: Option<ContentHash>) {
         let Some(root) = self.contexts.get(&id.context).map(|context| &context.root) else { return };
         let (generation, attempt) = (root.generation, root.attempt);
-        let state = if wanted.is_some() { LaneState::Working } else { LaneState::Removing };
+        let lane = self.shards.get(&id.cluster).and_then(|shard| shard.lanes.get(&id.context));
+        let state = match wanted {
+            Some(_) => LaneState::Working,
+            None if lane.is_some_and(|lane| lane.record.is_abandoned(root)) => LaneState::Abandoned,
+            None => LaneState::Removing,
+        };
         let now = self.now;
         let Some(lane) = self.lane_mut(id) else { return };
         lane.record.bundle = wanted;
@@ -233,7 +234,12 @@ impl Machine {
 
     /// Replaces what is in the lane's way. A change is stored and told.
     pub(super) fn set_causes(&mut self, id: &LaneId, causes: Vec<Cause>) {
-        let Some(lane) = self.lane_mut(id).filter(|lane| lane.record.causes != causes) else { return };
+        let Some(lane) = self.lane_mut(id) else { return };
+        let is_abandoned = lane.record.state == LaneState::Abandoned;
+        let causes = if is_abandoned { lane.record.lasting(causes) } else { causes };
+        if lane.record.causes == causes {
+            return;
+        }
         lane.record.causes.clone_from(&causes);
         lane.unsaved = true;
         for cause in causes {
@@ -294,9 +300,13 @@ impl Machine {
         match saved {
             Ok(version) => {
                 lane.version = Some(version);
+                let is_removed = lane.record.state == LaneState::Removed;
                 // What was issued meanwhile is still to be stored.
                 lane.outcomes = lane.outcomes.split_off(saving.outcomes);
                 self.ready.insert(id.clone());
+                if is_removed {
+                    self.bury_soon(&id.context);
+                }
             }
             Err(store::Error::Conflict { .. }) => {
                 lane.stale = true;

@@ -63,6 +63,10 @@ impl Machine {
                 self.drop_context(id);
             }
         }
+        let was_paused = self.contexts.get(id).is_some_and(|known| known.root.paused);
+        if was_paused && !root.paused {
+            self.restart_deadlines(id);
+        }
         let mut clusters: Vec<ClusterId> = root.clusters().cloned().collect();
         self.contexts.insert(id.clone(), Context { root, version, bundles });
         for (cluster, (record, version)) in lanes {
@@ -80,6 +84,7 @@ impl Machine {
             self.claim(&cluster);
             self.ready.insert(LaneId { cluster, context: id.clone() });
         }
+        self.bury_soon(id);
     }
 
     fn drop_context(&mut self, id: &ContextId) {

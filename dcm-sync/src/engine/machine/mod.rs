@@ -3,6 +3,7 @@
 //! It owns *shards* (one cluster with all its lanes, by lease), and in each *lanes* (one app context in one cluster).
 //! A lane goes round: observe, plan, run the first wave, and again, until the plan is empty.
 
+mod abandoning;
 mod lane;
 mod lanes;
 mod loading;
@@ -61,6 +62,8 @@ pub(crate) struct Machine {
     ready: BTreeSet<LaneId>,
     /// Lanes that clear answered requests away when no other request is under way.
     patient: BTreeSet<LaneId>,
+    /// Clusters that are not reached and have abandoned lanes.
+    searched: BTreeSet<ClusterId>,
     listed: bool,
     /// Clusters whose shards are ours, or whose records we are writing.
     held: BTreeSet<ClusterId>,
@@ -89,6 +92,7 @@ impl Machine {
             timers: Timers::default(),
             ready: BTreeSet::new(),
             patient: BTreeSet::new(),
+            searched: BTreeSet::new(),
             listed: false,
             held: BTreeSet::new(),
             stopping: None,
@@ -130,6 +134,7 @@ impl Machine {
             Input::Connected(cluster, epoch, connected) => self.connected(&cluster, epoch, connected),
             Input::Watched(cluster, epoch, kind, told) => self.watched(&cluster, epoch, kind, told),
             Input::Replied(ticket, reply) => self.replied(ticket, reply),
+            Input::Buried(context, buried) => self.buried(context, buried),
             Input::Stop => self.stop(),
             Input::Wake => {}
         }
@@ -146,6 +151,7 @@ impl Machine {
             Alarm::SaveLane(lane) => self.save(&lane),
             Alarm::Cluster(cluster) => self.wake_starved(&cluster),
             Alarm::Load(context) => self.context_changed(context),
+            Alarm::Bury(context) => self.bury(context),
             Alarm::Stop => self.give_back_all(),
         }
     }

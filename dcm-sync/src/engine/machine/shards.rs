@@ -142,8 +142,9 @@ impl Machine {
 
     fn acquired(&mut self, cluster: &ClusterId) {
         self.publish(cluster, None, What::Acquired);
-        let until = self.now + self.options.late_request_limit;
+        let (now, until) = (self.now, self.now + self.options.late_request_limit);
         let shard = self.shard_mut(cluster);
+        shard.acquired = now;
         if shard.inherited {
             shard.lanes.values_mut().for_each(|lane| lane.inherit(until));
         }
@@ -231,6 +232,7 @@ impl Machine {
             None => self.save_shard(cluster, record::Shard { identity: Some(uid), ..record }),
         }
         let now = self.now;
+        self.searched.remove(cluster);
         let shard = self.shard_mut(cluster);
         shard.link = Link::Up;
         shard.row.holds(now);
@@ -254,7 +256,7 @@ impl Machine {
     /// A cluster failed as a whole: all its lanes wait, and one connection is tried again after a while.
     pub(super) fn break_link(&mut self, cluster: &ClusterId, error: &cluster::Error) {
         let random = self.jitter.next();
-        let (now, min, max) = (self.now, self.options.retry_min, self.options.retry_max);
+        let (now, min, max) = (self.now, self.options.retry_min, self.reconnect_wait(cluster));
         let next_try = now + self.shard_mut(cluster).row.breaks(now, min, max, random);
         let cause = Cause {
             reason: reason_of(error),
@@ -274,6 +276,9 @@ impl Machine {
 
     /// Drops a connection with everything that was under way on it.
     fn disconnect(&mut self, cluster: &ClusterId, link: Link) {
+        if !matches!(link, Link::Broken(_)) {
+            self.searched.remove(cluster);
+        }
         let shard = self.shard_mut(cluster);
         shard.link = link;
         shard.epoch = Epoch(shard.epoch.0 + 1);

@@ -4,6 +4,7 @@ use dcm_core::app_context::{Action, AppContext, Existing, Generation, Stage, Ste
 use dcm_core::manifest::{GroupVersionKind, Manifest};
 use dcm_core::name::AppName;
 use dcm_core::port::cluster::ClusterUid;
+use dcm_core::port::synchronizer::Removal;
 use serde_json::json;
 
 use super::*;
@@ -35,7 +36,8 @@ fn loaded() -> Loaded {
     let step = Step { app: AppName::new("app").unwrap(), stage: Stage(0), action };
     let bundle = Arc::new(Bundle::new(vec![step]).unwrap());
     let placements = [("p/c".parse().unwrap(), bundle.clone())].into();
-    let context = AppContext { id: context_id(), labels: BTreeMap::new(), placements };
+    let context =
+        AppContext { id: context_id(), labels: BTreeMap::new(), removal: Removal::default(), placements };
     let root = Root::of(&context, Generation(1));
     Loaded { root, version: Version(1), bundles: [(bundle.hash(), bundle)].into(), lanes: BTreeMap::new() }
 }
