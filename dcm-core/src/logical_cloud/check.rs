@@ -13,7 +13,7 @@ use super::metadata::Metadata;
 use super::permission::{Permission, Scope};
 use super::selector::ClusterSelector;
 use super::uid::LogicalCloudUid;
-use super::{labels, limits, manifests, reference};
+use super::{labels, limits, manifests, reference, removal};
 
 /// Checks a whole draft.
 pub(super) fn whole(
@@ -33,6 +33,8 @@ pub(super) fn whole(
     let level = level(&draft.spec, namespace.as_ref(), &at, checks);
     let existing_namespace =
         existing(draft.spec.existing_namespace.as_deref(), &at.field("existingNamespace"), checks);
+    let removal = draft.spec.removal.take().unwrap_or_default();
+    let removal = removal::check(&removal, &at.field("removal"), checks);
     labels::check(&draft.spec.labels, &at.field("labels"), checks);
     let metadata = Metadata::check(draft.metadata, &Path::root().field("metadata"), checks);
     let spec = draft.spec;
@@ -49,6 +51,7 @@ pub(super) fn whole(
         manifests::check(spec.manifests, namespace, level, &at.field("manifests"), checks)
     });
     let (metadata, level, existing_namespace) = (metadata?, level?, existing_namespace?);
+    let removal = removal?;
     let cloud = LogicalCloud {
         project,
         uid,
@@ -56,6 +59,7 @@ pub(super) fn whole(
         level,
         namespace,
         existing_namespace,
+        removal,
         labels: spec.labels,
         users,
         permissions,

@@ -21,6 +21,7 @@ mod metadata;
 mod permission;
 mod quota;
 mod reference;
+mod removal;
 mod request_pem;
 mod selector;
 mod uid;
@@ -34,7 +35,7 @@ pub use cloud::LogicalCloud;
 pub use credential::{Epoch, Serial};
 pub use draft::{
     Draft, ExpressionDraft, KeyValuesDraft, MetadataDraft, PermissionDraft, QuotaDraft, ReferenceDraft,
-    SelectorDraft, SpecDraft, UserDraft,
+    RemovalDraft, SelectorDraft, SpecDraft, UserDraft,
 };
 pub use key_values::KeyValues;
 #[cfg(feature = "pki")]

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::app_context::Existing;
 use crate::name::ProjectName;
+use crate::port::synchronizer::Disposal;
 use crate::refusal::{Refusals, Warning};
 
 fn make(spec: Value) -> Result<(LogicalCloud, Vec<Warning>), Refusals> {
@@ -205,12 +206,14 @@ fn the_order_of_lists_means_nothing_and_storage_goes_through_the_rules() {
             "permissions": [with(permission("p"), "users", json!(order.map(|n| users[n]["name"].clone())))],
             "keyValues": pairs,
             "existingNamespace": "adopt",
+            "removal": {"objects": "keep", "deadlineSeconds": 90},
         })
     };
     let (one, _) = make(spec([0, 1])).unwrap();
     let (other, _) = make(spec([1, 0])).unwrap();
     assert_eq!(one, other);
     assert_eq!(one.existing_namespace(), Existing::Adopt);
+    assert_eq!((one.removal().objects, one.removal().deadline_seconds), (Some(Disposal::Keep), Some(90)));
     let mut stored = serde_json::to_value(&one).unwrap();
     assert_eq!(serde_json::from_value::<LogicalCloud>(stored.clone()).unwrap(), one);
     let again = LogicalCloud::new(one.project().clone(), one.uid(), one.to_draft()).unwrap().0;

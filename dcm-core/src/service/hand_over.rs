@@ -27,7 +27,7 @@ pub(super) fn app_context(
     let identity = place.identity();
     let clusters = cloud.references().iter().map(|reference| reference.cluster.clone());
     let placements = clusters.map(|cluster| (cluster, bundle.clone())).collect();
-    let removal = Removal::default();
+    let removal = cloud.removal();
     Ok(AppContext { id: identity.context_id(), labels: identity.labels(), removal, placements })
 }
 

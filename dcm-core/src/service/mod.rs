@@ -48,7 +48,9 @@ mod writing;
 pub use access::UserAccess;
 pub use apply::{Applied, ApplyOutcome};
 pub use caller::{CALLER_TEXT_MAX, Caller, Change};
-pub use clusters::{ClusterPage, KubeconfigCheck, RegisteredCluster, RegisteredClusters, Registration};
+pub use clusters::{
+    ClusterPage, KubeconfigCheck, RegisteredCluster, RegisteredClusters, Registration, Remains,
+};
 pub use error::{Error, Kind, Winner};
 pub use foreseen::Foreseen;
 pub use issued::Missing;

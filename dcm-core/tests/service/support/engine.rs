@@ -45,6 +45,7 @@ pub(crate) struct Held {
     pub(crate) paused: bool,
     pub(crate) removal: Removal,
     done: BTreeSet<ClusterId>,
+    abandoned: BTreeSet<ClusterId>,
     /// Clusters that are named no more, and not cleared yet.
     leaving: BTreeSet<ClusterId>,
     causes: BTreeMap<ClusterId, Cause>,
@@ -130,6 +131,21 @@ impl Engine {
         for held in self.state().contexts.values_mut() {
             held.finish(cluster);
         }
+        self.changed.send_replace(());
+    }
+
+    /// Gives up a cluster that is to be cleared.
+    pub(crate) fn abandon(&self, cluster: &ClusterId) {
+        let mut state = self.state();
+        let tombstones = state.contexts.iter_mut().map(|(id, held)| {
+            held.done.insert(cluster.clone());
+            held.abandoned.insert(cluster.clone());
+            let (context, cluster) = (id.clone(), cluster.clone());
+            Tombstone { context, cluster, since: now(), cause: None, objects: Vec::new() }
+        });
+        let tombstones = tombstones.collect();
+        state.tombstones.insert(cluster.clone(), tombstones);
+        drop(state);
         self.changed.send_replace(());
     }
 
@@ -259,6 +275,7 @@ impl Held {
         let state = match (intent, done) {
             (Intent::Present, true) => LaneState::Done,
             (Intent::Present, false) => LaneState::Pending,
+            (Intent::Absent, true) if self.abandoned.contains(cluster) => LaneState::Abandoned,
             (Intent::Absent, true) => LaneState::Removed,
             (Intent::Absent, false) => LaneState::Removing,
         };
@@ -337,6 +354,7 @@ impl Synchronizer for Engine {
             paused: false,
             removal: Removal::default(),
             done: BTreeSet::new(),
+            abandoned: BTreeSet::new(),
             causes: BTreeMap::new(),
             results,
         };
