@@ -29,7 +29,8 @@ impl Generation {
     /// The generation after this one.
     #[must_use]
     pub fn next(self) -> Self {
-        Self(self.0 + 1)
+        // It may be told by a cluster, and so be any number.
+        Self(self.0.saturating_add(1))
     }
 }
 

@@ -134,6 +134,8 @@ pub enum Reason {
     NamespaceGone,
     /// The cluster is another one than before.
     ClusterChanged,
+    /// The cluster holds a later change than the store knows of: the store was lost, or restored from an old copy.
+    StoreBehind,
     /// A certificate was approved and is not issued.
     SignerSilent,
     /// A namespace has contents and is kept.
@@ -154,6 +156,7 @@ impl Reason {
             | Self::FieldConflict
             | Self::NamespaceGone
             | Self::ClusterChanged
+            | Self::StoreBehind
             | Self::Unauthorized => true,
             Self::Waiting
             | Self::Retrying

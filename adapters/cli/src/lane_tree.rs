@@ -156,6 +156,7 @@ pub(crate) fn reason_of(reason: Reason) -> &'static str {
         Reason::FieldConflict => "field-conflict",
         Reason::NamespaceGone => "namespace-gone",
         Reason::ClusterChanged => "cluster-changed",
+        Reason::StoreBehind => "store-behind",
         Reason::SignerSilent => "signer-silent",
         Reason::HasContents => "has-contents",
         Reason::Paused => "paused",

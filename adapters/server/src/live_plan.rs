@@ -49,7 +49,14 @@ pub async fn live_plan(
         looked.look(cluster, call, kind, key).await?;
     }
     let removal = Removal::default();
-    let rules = Rules { owner: &call.owner, context, removal, remake_namespaces: true };
+    let rules = Rules {
+        owner: &call.owner,
+        context,
+        generation: None,
+        ahead: None,
+        removal,
+        remake_namespaces: true,
+    };
     Ok(plan(&rules, Some(bundle), &Records::new(), &looked))
 }
 

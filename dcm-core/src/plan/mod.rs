@@ -4,6 +4,7 @@
 //! executes a plan chooses nothing. The engine plans again after each wave, so a plan never has to foresee what a
 //! cluster will answer: an empty plan means *done*.
 
+mod generation;
 mod object;
 mod request;
 mod view;
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::app_context::{Action, Bundle, Existing, Request, Stage};
+use crate::app_context::{Action, Bundle, Existing, Generation, Request, Stage};
 use crate::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use crate::name::{ContextId, OwnerId};
 use crate::port::cluster::{Origin, Precondition};
@@ -32,6 +33,11 @@ pub struct Rules<'a> {
     pub context: &'a ContextId,
     /// What removal may do.
     pub removal: Removal,
+    /// The generation that is wanted; none where nobody knows, and nothing is to be told from generations.
+    pub generation: Option<Generation>,
+    /// A generation that the cluster was found to hold and the store did not know of: until a person has said whose
+    /// state is true.
+    pub ahead: Option<Generation>,
     /// Make a recorded namespace again that somebody else deleted: only after a person asked for it.
     pub remake_namespaces: bool,
 }
@@ -181,6 +187,10 @@ pub enum Why {
     NotOurs,
     /// The request is not answered yet.
     NotIssued,
+    /// The change takes other objects away, and this one says so.
+    TakesAway,
+    /// The cluster holds a generation that the store does not know of.
+    StoreBehind,
 }
 
 impl fmt::Display for Why {
@@ -200,6 +210,8 @@ impl fmt::Display for Why {
             Self::NotReady => "it is not ready yet",
             Self::NotOurs => "it is not ours",
             Self::NotIssued => "it is not issued yet",
+            Self::TakesAway => "the change takes others away",
+            Self::StoreBehind => "the store is behind",
         })
     }
 }
@@ -208,6 +220,7 @@ impl fmt::Display for Why {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
     steps: Vec<Step>,
+    ahead: Option<Generation>,
 }
 
 impl Plan {
@@ -215,6 +228,13 @@ impl Plan {
     #[must_use]
     pub fn steps(&self) -> &[Step] {
         &self.steps
+    }
+
+    /// The newest generation on the cluster that the store does not know of. With one nothing is written: the steps
+    /// tell what differs.
+    #[must_use]
+    pub fn ahead(&self) -> Option<Generation> {
+        self.ahead
     }
 
     /// The steps that may run now, together.
@@ -263,9 +283,14 @@ pub fn plan(rules: &Rules<'_>, desired: Option<&Bundle>, recorded: &Records, vie
         steps.extend(planned);
     }
     steps.extend(unwanted(rules, desired_steps, recorded, view));
+    let ahead = generation::ahead(rules, desired_steps, view).max(rules.ahead);
+    if let Some(ahead) = ahead {
+        return Plan { steps: generation::halted(ahead, steps, rules, view), ahead: Some(ahead) };
+    }
+    steps.extend(generation::sign(rules, desired_steps, &steps, recorded, view));
     ask_ahead(&mut steps, desired_steps);
     steps.sort_by_key(|step| (step.wave, !step.work.asks()));
-    Plan { steps }
+    Plan { steps, ahead: None }
 }
 
 /// A certificate takes longest, and the signer's time is not ours: it is asked for, and approved, beside whatever is

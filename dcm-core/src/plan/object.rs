@@ -66,12 +66,12 @@ fn present(
     Some((update(manifest, sighting, origin), why))
 }
 
-fn update(manifest: &Manifest, sighting: &Sighting, origin: Origin) -> Work {
+pub(super) fn update(manifest: &Manifest, sighting: &Sighting, origin: Origin) -> Work {
     Work::Update { manifest: manifest.clone(), observed: sighting.precondition(), origin }
 }
 
 /// Ownership is proved by the recorded UID, or by our marks where no UID is recorded yet.
-fn is_ours(rules: &Rules<'_>, record: Option<&Recorded>, sighting: &Sighting) -> bool {
+pub(super) fn is_ours(rules: &Rules<'_>, record: Option<&Recorded>, sighting: &Sighting) -> bool {
     match record.and_then(|record| record.uid.as_ref()) {
         Some(uid) => *uid == sighting.uid,
         None => is_marked(rules, sighting),

@@ -192,6 +192,13 @@ pub trait Synchronizer: Send + Sync + 'static {
     /// [`Error`].
     async fn remove(&self, id: &ContextId, removal: Removal) -> Result<Generation, Error>;
 
+    /// Takes the stored state as the truth where clusters were found to hold later changes, and goes on: the generation
+    /// goes beyond all of theirs. Where none was found, nothing changes.
+    ///
+    /// # Errors
+    /// [`Error`].
+    async fn reconcile(&self, id: &ContextId) -> Result<Generation, Error>;
+
     /// Pauses the work on an app context: no request starts after what is under way.
     ///
     /// # Errors

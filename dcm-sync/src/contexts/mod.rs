@@ -6,6 +6,7 @@
 mod claims;
 mod forgetting;
 mod identity;
+mod reconciling;
 mod status;
 mod tombstones;
 mod waiting;
@@ -192,6 +193,10 @@ impl Synchronizer for Contexts {
             true
         })
         .await
+    }
+
+    async fn reconcile(&self, id: &ContextId) -> Result<Generation, Error> {
+        self.take_as_truth(id).await
     }
 
     async fn stop(&self, id: &ContextId) -> Result<(), Error> {

@@ -69,6 +69,9 @@ pub(crate) struct Root {
     /// How it is removed where that says nothing, as the app context says.
     #[serde(default)]
     pub removal_policy: Removal,
+    /// Whatever clusters hold of generations up to this one, the store's state is true: a person has said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overrules: Option<Generation>,
     /// Its records are being deleted, this one last. Whoever wants the context again finishes that first.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forgetting: bool,
@@ -131,6 +134,7 @@ impl Root {
             paused: false,
             removal: Removal::default(),
             removal_policy: context.removal,
+            overrules: None,
             forgetting: false,
             forgotten: false,
             labels: Arc::new(context.labels.clone()),
@@ -258,6 +262,10 @@ pub(crate) struct Lane {
     /// Namespaces that were kept, with the number of objects of others in each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub kept: BTreeMap<Arc<str>, usize>,
+    /// A generation that the cluster was found to hold, and the store did not know of: nothing is written until a person
+    /// has said whose state is true.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ahead: Option<Generation>,
     /// Answered requests may still be on the cluster: who finds this clears them away.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untidy: bool,
@@ -281,8 +289,20 @@ impl Lane {
             objects: Records::new(),
             issued: Vec::new(),
             kept: BTreeMap::new(),
+            ahead: None,
             untidy: false,
         }
+    }
+
+    /// Takes the store's state as the truth over what the cluster was found to hold, when a person has said so: what is
+    /// ours is then told by our marks, as what was recorded of it may be about objects that were replaced since.
+    pub(crate) fn overrule(&mut self, root: &Root) -> bool {
+        let is_overruled = self.ahead.is_some() && root.overrules >= self.ahead;
+        if is_overruled {
+            self.ahead = None;
+            self.objects.values_mut().for_each(|record| record.uid = None);
+        }
+        is_overruled
     }
 
     /// True when the lane was given up, and nobody has asked for another try since. What was given up while the context

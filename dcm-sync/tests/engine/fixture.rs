@@ -11,7 +11,7 @@ use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use dcm_core::name::{AppName, ClusterId, ContextId};
 use dcm_core::port::clock::{Clock, Random};
 use dcm_core::port::cluster::LABEL_OWNER;
-use dcm_core::port::store::{Path, Prefix, Store, StoreExt as _};
+use dcm_core::port::store::{Entry, Path, Prefix, Store, StoreExt as _, Write};
 use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
 use dcm_core::status::{ContextStatus, Progress};
 use dcm_store::memory::MemoryStore;
@@ -61,6 +61,26 @@ impl World {
             store: self.store.clone(),
             fleet: Arc::new(fleet),
             random: Counted(std::sync::atomic::AtomicU64::new(500)),
+        }
+    }
+
+    /// All that is in the store now.
+    pub async fn copy(&self) -> Vec<Entry> {
+        self.store.list_all(&Prefix::everything()).await.unwrap()
+    }
+
+    /// The same clusters, with a store that holds an old copy, but for the sessions of workers that are no more.
+    pub async fn restored(&self, copy: &[Entry]) -> Self {
+        let store = MemoryStore::new();
+        for entry in copy.iter().filter(|entry| !entry.path.as_str().starts_with("workers/")) {
+            let (path, document) = (entry.path.clone(), entry.document.clone());
+            store.write_one(Write::Create { path, document }).await.unwrap();
+        }
+        Self {
+            clock: self.clock.clone(),
+            store: Arc::new(store),
+            fleet: self.fleet.clone(),
+            random: Counted(std::sync::atomic::AtomicU64::new(1500)),
         }
     }
 

@@ -11,6 +11,7 @@ mod lifecycle;
 mod mishaps;
 mod mortal;
 mod ownership;
+mod restored;
 mod results;
 mod slow;
 mod tidying;

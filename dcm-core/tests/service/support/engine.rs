@@ -379,6 +379,13 @@ impl Synchronizer for Engine {
         })
     }
 
+    async fn reconcile(&self, id: &ContextId) -> Result<Generation, Error> {
+        self.with("reconcile", id, |held| {
+            held.generation = held.generation.next();
+            held.generation
+        })
+    }
+
     async fn stop(&self, id: &ContextId) -> Result<(), Error> {
         self.with("stop", id, |held| held.paused = true)
     }

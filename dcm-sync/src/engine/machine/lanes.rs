@@ -35,7 +35,10 @@ impl Machine {
             Gate::Shut => self.rest(id),
             Gate::Hindered(cause) => self.hinder(id, cause),
             Gate::Open => {
-                if let Some((plan, wanted)) = self.plan(id) {
+                self.overrule(id);
+                if let Some((plan, wanted)) = self.plan(id)
+                    && !self.doubts(id, &plan)
+                {
                     self.follow(id, &plan, wanted);
                 }
             }
@@ -95,6 +98,8 @@ impl Machine {
         let rules = Rules {
             owner: &self.options.owner,
             context: &id.context,
+            generation: Some(context.root.generation),
+            ahead: lane.record.ahead,
             removal: context.root.removal(),
             remake_namespaces: lane.record.attempt < context.root.attempt,
         };

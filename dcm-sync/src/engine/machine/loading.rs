@@ -68,7 +68,8 @@ impl Machine {
             self.restart_deadlines(id);
         }
         let mut clusters: Vec<ClusterId> = root.clusters().cloned().collect();
-        self.contexts.insert(id.clone(), Context { root, version, bundles });
+        let doubted = self.contexts.get(id).and_then(|known| known.doubted);
+        self.contexts.insert(id.clone(), Context { root, version, bundles, doubted });
         for (cluster, (record, version)) in lanes {
             clusters.push(cluster.clone());
             let lanes = &mut self.shard_mut(&cluster).lanes;

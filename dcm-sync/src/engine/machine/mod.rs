@@ -4,6 +4,7 @@
 //! A lane goes round: observe, plan, run the first wave, and again, until the plan is empty.
 
 mod abandoning;
+mod behind;
 mod lane;
 mod lanes;
 mod loading;
@@ -19,7 +20,7 @@ mod under_way;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use dcm_core::app_context::Bundle;
+use dcm_core::app_context::{Bundle, Generation};
 use dcm_core::hash::ContentHash;
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::store::Version;
@@ -41,6 +42,9 @@ struct Context {
     /// The version of the root.
     version: Version,
     bundles: BTreeMap<ContentHash, Arc<Bundle>>,
+    /// The newest generation that a cluster was seen to hold before the context was read, to see whether the store knows
+    /// of it.
+    doubted: Option<Generation>,
 }
 
 /// The whole engine.
