@@ -1,8 +1,10 @@
-//! Taking a logical cloud off real API servers always ends, whatever is in the way.
+//! Taking a logical cloud off real API servers always ends, whatever is in the way; and a store that was lost, or restored
+//! from an old copy, takes nothing off them.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod common;
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use common::OWNED_KINDS;
@@ -125,5 +127,101 @@ async fn objects_that_are_to_be_kept_stay_without_our_marks() {
         let metadata = &roles["items"][0]["metadata"];
         assert!(metadata["name"].is_string() && !metadata.to_string().contains("dcm"), "{metadata:#}");
         kubectl(cluster, &["delete", "namespace", "kept", "--wait=false"]);
+    }
+}
+
+/// The document with another quota, and with or without a second permission.
+fn changed(installation: &Installation<'_>, name: &str, pods: u32, more: bool) -> Value {
+    let mut document = document(installation, name);
+    document["spec"]["quotas"] = json!([{"name": "q", "hard": {"pods": pods}}]);
+    if more {
+        let run = json!({"name": "run", "apiGroups": [""], "resources": ["pods"], "verbs": ["create"]});
+        document["spec"]["permissions"].as_array_mut().unwrap().push(run);
+    }
+    document
+}
+
+/// The files of a person's store. No process has it open.
+fn store_of(installation: &Installation<'_>) -> PathBuf {
+    installation.person.home().join(".local/share/dcm")
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for file in std::fs::read_dir(from).unwrap() {
+        let file = file.unwrap().path();
+        std::fs::copy(&file, to.join(file.file_name().unwrap())).unwrap();
+    }
+}
+
+/// The store is again what it was when it was copied.
+fn restore(installation: &Installation<'_>, copied: &Path) {
+    let store = store_of(installation);
+    std::fs::remove_dir_all(&store).unwrap();
+    copy(copied, &store);
+}
+
+#[tokio::test]
+async fn a_store_that_is_three_changes_old_takes_nothing_away_tells_what_differs_and_goes_on_when_told() {
+    let environment = Environment::shared(CLUSTERS).await.unwrap();
+    let installation = Installation::new(&environment, "restored");
+    let person = &installation.person;
+    installation.apply(&changed(&installation, "restored", 1, false)).done();
+    let copied = person.home().join("copy");
+    copy(&store_of(&installation), &copied);
+    for (pods, more) in [(2, false), (2, true), (3, true)] {
+        installation.apply(&changed(&installation, "restored", pods, more)).done();
+    }
+    restore(&installation, &copied);
+
+    let since = installation.moment();
+    let halted = installation.apply(&changed(&installation, "restored", 9, false));
+    assert!(halted.code == 5 && halted.out.contains("failed while updating  0/3"), "{halted:#?}");
+    assert_eq!(installation.writes(&since), vec![Vec::<String>::new(); CLUSTERS]);
+    for cluster in installation.clusters() {
+        let lane = installation.lane("restored", cluster).to_string();
+        assert_eq!(
+            lane.matches("store-behind").count(),
+            lane.matches("the cluster holds generation 4").count()
+        );
+        for (object, difference) in [
+            (r#""kind":"ResourceQuota""#, "it is another one, and would be overwritten"),
+            (r#""name":"run""#, "it is not wanted, and would be deleted"),
+        ] {
+            assert!(lane.contains(object) && lane.contains(difference), "{lane}");
+        }
+    }
+
+    let ran = person.run(["reconcile", "restored", "--timeout", "60s"]);
+    assert!(ran.code == 0 && ran.out.contains("instantiated  3/3"), "{ran:#?}");
+    for cluster in installation.clusters() {
+        let quota = ["get", "resourcequota", "-n", "restored", "-o", "jsonpath={.items[*].spec.hard.pods}"];
+        assert_eq!(kubectl(cluster, &quota), "9");
+        assert!(!owned(cluster, "restored").contains("/run"), "{}", owned(cluster, "restored"));
+    }
+    installation.terminate("restored").done();
+}
+
+#[tokio::test]
+async fn what_a_lost_store_has_left_is_listed_and_removed_only_when_somebody_says_so() {
+    let environment = Environment::shared(CLUSTERS).await.unwrap();
+    let installation = Installation::new(&environment, "lost");
+    let person = &installation.person;
+    let empty = person.home().join("empty");
+    copy(&store_of(&installation), &empty);
+    installation.apply(&document(&installation, "lost")).done();
+    restore(&installation, &empty);
+
+    let listed: Value = serde_json::from_str(&person.run(["orphans", "list", "-o", "json"]).done()).unwrap();
+    let context = |cluster: &Cluster| {
+        let orphans = listed[registered(cluster)].as_array().unwrap().iter();
+        let mut ours = orphans
+            .filter(|orphan| orphan["object"]["kind"] == "Namespace" && orphan["object"]["name"] == "lost");
+        ours.next().unwrap()["context"].as_str().unwrap().to_owned()
+    };
+    for cluster in installation.clusters() {
+        let removed = person.run(["orphans", "remove", &registered(cluster), &context(cluster)]).done();
+        assert!(removed.contains("Namespace lost  deleted"), "{removed}");
+        until("the namespace to go", async || namespaces(cluster, "lost").is_empty().then_some(())).await;
     }
 }

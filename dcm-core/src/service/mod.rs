@@ -39,6 +39,7 @@ mod path;
 mod projects;
 mod put;
 mod read;
+mod reconcile;
 mod requests;
 mod resolve;
 mod status;

@@ -76,6 +76,11 @@ pub(crate) fn lane(context: &ContextId, cluster: &ClusterId) -> Path {
     path(&["lanes", context.as_str(), cluster.provider.as_str(), cluster.cluster.as_str()])
 }
 
+/// The folder of all results of all contexts.
+pub(crate) fn all_results() -> Prefix {
+    Prefix::below(&path(&["results"]))
+}
+
 pub(crate) fn results(context: &ContextId) -> Prefix {
     Prefix::below(&path(&["results", context.as_str()]))
 }

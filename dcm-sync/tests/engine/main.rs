@@ -6,6 +6,7 @@
 mod ending;
 mod fixture;
 mod hindrances;
+mod identity;
 mod late_connections;
 mod lifecycle;
 mod mishaps;

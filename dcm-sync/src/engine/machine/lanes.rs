@@ -67,7 +67,10 @@ impl Machine {
         }
         match &shard.link {
             Link::Up => {}
-            Link::Broken(cause) if !lane.record.is_at(wanted) => return Gate::Hindered(cause.clone()),
+            // What is done stays done while its cluster is away; on another cluster it is not.
+            Link::Broken(cause) if !lane.record.is_at(wanted) || cause.reason == Reason::ClusterChanged => {
+                return Gate::Hindered(cause.clone());
+            }
             Link::Down | Link::Connecting | Link::Broken(_) => return Gate::Shut,
         }
         if lane.retry_at.is_some_and(|at| at > self.now) || lane.is_busy() {

@@ -5,6 +5,7 @@
 
 mod abandoning;
 mod behind;
+mod identity;
 mod lane;
 mod lanes;
 mod loading;
