@@ -35,7 +35,7 @@ impl Latency {
         Self { min: round_trip, max: round_trip }
     }
 
-    fn one_way(self, random: &Seeded) -> Duration {
+    pub(crate) fn one_way(self, random: &Seeded) -> Duration {
         (self.min + share(self.max.saturating_sub(self.min), random)) / 2
     }
 }

@@ -15,6 +15,8 @@ use crate::session::Session;
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     /// Shows objects that carry our marks and belong to no app context that the store knows. Changes nothing.
+    ///
+    /// Another installation that works under the same owner's name has its own store: what it made is shown here, too.
     List {
         /// The cluster. Default: all that are registered.
         #[arg(value_name = "PROVIDER/CLUSTER")]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dcm_core::app_context::{Action, Bundle};
 use dcm_core::hash::ContentHash;
-use dcm_core::plan::{self, Plan, Rules};
+use dcm_core::plan::{self, Plan, Recorded, Rules};
 use dcm_core::port::store::{self, Version};
 use dcm_core::status::{Cause, LaneState, Reason};
 
@@ -30,6 +30,10 @@ enum Gate {
 impl Machine {
     /// Takes a lane as far as it goes without waiting.
     pub(super) fn advance(&mut self, id: &LaneId) {
+        let now = self.now;
+        if let Some(lane) = self.lane_mut(id) {
+            lane.forget_old_looks(now);
+        }
         self.watch_deadline(id);
         match self.gate(id) {
             Gate::Shut => self.rest(id),
@@ -104,7 +108,7 @@ impl Machine {
             generation: Some(context.root.generation),
             ahead: lane.record.ahead,
             removal: context.root.removal(),
-            remake_namespaces: lane.record.attempt < context.root.attempt,
+            remake_namespaces: lane.record.settled < context.root.attempt,
         };
         let view = LaneView {
             objects: shard.objects.get(&id.context),
@@ -122,6 +126,7 @@ impl Machine {
         }
         if !finished {
             self.begin_work(id, wanted);
+            self.settle(id, plan);
         } else if !(wanted.is_none() && self.must_look_again(id)) {
             self.finish(id, wanted, plan.is_empty());
         }
@@ -187,11 +192,20 @@ impl Machine {
         }
     }
 
+    /// Once its namespaces are there, what somebody deletes is not made again in the same attempt.
+    fn settle(&mut self, id: &LaneId, plan: &Plan) {
+        let waits = |step: &plan::Step| step.kind.is_namespace() && matches!(step.wave, plan::Wave::Apply(_));
+        if let Some(lane) = self.lane_mut(id).filter(|_| !plan.steps().iter().any(waits)) {
+            lane.record.settled = lane.record.attempt;
+        }
+    }
+
     fn finish(&mut self, id: &LaneId, wanted: Option<ContentHash>, tidy: bool) {
         let Some(context) = self.contexts.get(&id.context) else { return };
         let (generation, attempt) = (context.root.generation, context.root.attempt);
         let bundle = wanted.and_then(|hash| context.bundles.get(&hash)).cloned();
         let now = self.now;
+        self.take_stock(id, bundle.as_deref());
         let Some(lane) = self.lane_mut(id) else { return };
         let untidy = !tidy && lane.failures < tidying::TRIES_MAX;
         if tidy {
@@ -211,6 +225,7 @@ impl Machine {
         record.bundle = wanted;
         record.generation = generation;
         record.attempt = attempt;
+        record.settled = attempt;
         record.causes.clear();
         record.untidy = untidy;
         record.issued.retain(|name| requests.contains(name));
@@ -226,6 +241,30 @@ impl Machine {
         lane.unsaved = true;
         if changed {
             self.publish(&id.cluster, Some(&id.context), What::Lane(state));
+        }
+    }
+
+    /// Records what is there as it is wanted: the worker that wrote it may have died before it recorded that.
+    fn take_stock(&mut self, id: &LaneId, bundle: Option<&Bundle>) {
+        let Some(shard) = self.shards.get_mut(&id.cluster) else { return };
+        let (Some(lane), Some(objects)) = (shard.lanes.get_mut(&id.context), shard.objects.get(&id.context))
+        else {
+            return;
+        };
+        for step in bundle.into_iter().flat_map(Bundle::steps) {
+            let Action::Apply { manifest, .. } = &step.action else { continue };
+            let Some((kind, sighting)) = objects.get(manifest.key()) else { continue };
+            let seen = Recorded {
+                kind: kind.clone(),
+                uid: Some(sighting.uid.clone()),
+                manifest: Some(manifest.hash()),
+                origin: sighting.marks.as_ref().map(|marks| marks.origin).unwrap_or_default(),
+                stage: step.stage,
+            };
+            if lane.record.objects.get(manifest.key()) != Some(&seen) {
+                lane.record.objects.insert(manifest.key().clone(), seen);
+                lane.unsaved = true;
+            }
         }
     }
 

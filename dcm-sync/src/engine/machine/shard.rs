@@ -6,7 +6,7 @@ use std::sync::Arc;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::{ContextId, OwnerId};
 use dcm_core::plan::Sighting;
-use dcm_core::port::cluster::{Marks, Object};
+use dcm_core::port::cluster::{Fence, Marks, Object};
 use dcm_core::port::store::Version;
 use dcm_core::status::Cause;
 use jiff::Timestamp;
@@ -23,10 +23,12 @@ pub(super) type Objects = BTreeMap<ObjectKey, (GroupVersionKind, Sighting)>;
 pub(super) struct Shard {
     /// The record as it was seen last.
     pub record: Option<(record::Shard, Version)>,
+    /// When there was news of the record last, counted over all shards.
+    pub news: u64,
     /// What our write under way makes of the record.
     pub saving: Option<record::Shard>,
-    /// Our last write lost against somebody else's, whose record is not known yet.
-    pub contested: bool,
+    /// Our last write of the record failed: before there is news of it, or a while is over, another one is in vain.
+    pub write_failed: bool,
     /// It was taken from a worker that gave no sign of life: what that one sent may still take effect.
     pub inherited: bool,
     pub link: Link,
@@ -86,8 +88,9 @@ impl Shard {
     pub(super) fn new(bucket: Bucket) -> Self {
         Self {
             record: None,
+            news: 0,
             saving: None,
-            contested: false,
+            write_failed: false,
             inherited: false,
             link: Link::Down,
             epoch: Epoch::default(),
@@ -100,6 +103,14 @@ impl Shard {
             starved: VecDeque::new(),
             hold_until: None,
             lanes: BTreeMap::new(),
+        }
+    }
+
+    /// The fence of a shard that nobody owns.
+    pub(super) fn free_fence(&self) -> Option<Fence> {
+        match &self.record {
+            None => Some(Fence::default()),
+            Some((record, _)) => record.owner.is_none().then_some(record.fence),
         }
     }
 

@@ -9,7 +9,7 @@ use dcm_core::port::store::{self, Version};
 use dcm_core::status::{Cause, Reason};
 
 use super::Machine;
-use super::session::Session;
+use super::session::{Life, Session};
 use super::shard::{Known, Link, Shard, Watch};
 use super::steps::reason_of;
 use super::timers::Alarm;
@@ -44,10 +44,11 @@ impl Machine {
         }
     }
 
-    /// Another try after a while, whatever is known of the record.
+    /// Another try after a while, whatever is known of the record: to take the shard, or to give it back.
     pub(super) fn claim_again(&mut self, cluster: &ClusterId) {
-        self.shard_mut(cluster).contested = false;
+        self.shard_mut(cluster).write_failed = false;
         self.claim(cluster);
+        self.release_if_idle(cluster);
     }
 
     /// Takes a shard that is wanted and free: never owned, given back, or its owner's session ended.
@@ -56,12 +57,16 @@ impl Machine {
             return;
         }
         let Some(shard) = self.shards.get(cluster) else { return };
-        let owner = shard.record.as_ref().and_then(|(record, _)| record.owner.as_ref());
-        if shard.saving.is_some()
-            || shard.contested
-            || owner.is_some_and(|owner| self.session.is_alive(owner))
-        {
+        if shard.saving.is_some() || shard.write_failed {
             return;
+        }
+        let owner = shard.record.as_ref().and_then(|(record, _)| record.owner.as_ref());
+        match owner.map_or(Life::Ended, |owner| self.session.life_of(owner)) {
+            Life::Ended => {}
+            Life::Alive => return,
+            Life::Unknown => {
+                return owner.cloned().into_iter().for_each(|owner| self.ask_about(&owner));
+            }
         }
         let mut record = shard.record.as_ref().map(|(record, _)| record.clone()).unwrap_or_default();
         let inherited = owner.is_some();
@@ -89,14 +94,15 @@ impl Machine {
                 let newer = shard.record.as_ref().is_none_or(|(_, known)| *known < version);
                 if newer {
                     shard.record = Some((record, version));
+                    self.note_news(cluster);
                 }
             }
-            // Somebody else changed the record. What it is now comes by the watch; until then another try is in vain.
-            Err(store::Error::Conflict { .. }) => {
-                shard.contested = true;
+            // Somebody else changed the record, or it could not be written, or nobody knows: what it is now comes by the
+            // watch.
+            Err(_) => {
+                shard.write_failed = true;
                 self.timers.set(self.now + self.options.retry_min, Alarm::Claim(cluster.clone()));
             }
-            Err(_) => self.timers.set(self.now + self.options.retry_min, Alarm::Claim(cluster.clone())),
         }
         self.ownership_changed(cluster, owned_before);
     }
@@ -111,12 +117,19 @@ impl Machine {
         if newer {
             let is_another = shard.stands_for_another(record.as_ref().map(|(record, _)| record));
             shard.record = record;
-            shard.contested = false;
+            shard.write_failed = false;
+            self.note_news(cluster);
             self.ownership_changed(cluster, owned_before);
             if is_another {
                 self.begin_anew(cluster);
             }
         }
+    }
+
+    fn note_news(&mut self, cluster: &ClusterId) {
+        self.shard_news += 1;
+        let news = self.shard_news;
+        self.shard_mut(cluster).news = news;
     }
 
     fn ownership_changed(&mut self, cluster: &ClusterId, owned_before: bool) {
@@ -148,8 +161,15 @@ impl Machine {
         if shard.inherited {
             shard.lanes.values_mut().for_each(|lane| lane.inherit(until));
         }
-        let stale = shard.lanes.iter().filter(|(_, lane)| lane.stale).map(|(context, _)| context.clone());
-        let stale: Vec<_> = stale.collect();
+        // Whoever takes a shard raises its fence by one: nobody else did since these were read.
+        let before = Self::fence(shard).0.checked_sub(1).map(Fence);
+        let mut stale = Vec::new();
+        for (context, lane) in &mut shard.lanes {
+            lane.stale |= lane.read_under != before;
+            if lane.stale {
+                stale.push(context.clone());
+            }
+        }
         for context in stale {
             self.reload_lane(&LaneId { cluster: cluster.clone(), context });
         }
@@ -181,7 +201,8 @@ impl Machine {
     /// Gives a shard back that this worker does not need any more.
     pub(super) fn give_back(&mut self, cluster: &ClusterId) {
         let Some(shard) = self.shards.get(cluster) else { return };
-        if !self.owns(shard) || shard.saving.is_some() || self.is_tidying_up(cluster, shard) {
+        let is_writable = shard.saving.is_none() && !shard.write_failed;
+        if !self.owns(shard) || !is_writable || self.is_tidying_up(cluster, shard) {
             return;
         }
         let Some((record, _)) = &shard.record else { return };
