@@ -1,6 +1,7 @@
 //! What is said when work was accepted: at once, or when it is done.
 
 use dcm_core::logical_cloud::life_cycle::State;
+use dcm_core::name::ClusterId;
 use dcm_core::service::{CloudStatus, ClusterInCloud};
 use dcm_core::status::{LaneState, ObjectState};
 
@@ -105,14 +106,11 @@ fn note_kept(session: &Session, status: &CloudStatus) {
 /// Says which clusters were given up while the cloud was taken off; true when there are such. Of a cloud that is wanted
 /// on others that is no end: its status tells it.
 fn note_abandoned(status: &CloudStatus) -> bool {
-    let is_abandoned = |cluster: &ClusterInCloud| {
+    let is_abandoned = |(_, cluster): &(&ClusterId, &ClusterInCloud)| {
         cluster.lane.as_ref().is_some_and(|lane| lane.state == LaneState::Abandoned)
     };
-    let abandoned: Vec<String> = status
-        .clusters
-        .iter()
-        .filter_map(|(id, cluster)| is_abandoned(cluster).then(|| id.to_string()))
-        .collect();
+    let abandoned = status.clusters.iter().filter(is_abandoned).map(|(id, _)| id.to_string());
+    let abandoned: Vec<String> = abandoned.collect();
     if !abandoned.is_empty() {
         output::note(format_args!(
             "{}: given up at the deadline: {}; a worker (dcm serve), or the same command again, clears them when they \
