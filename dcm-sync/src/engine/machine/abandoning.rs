@@ -54,8 +54,11 @@ impl Machine {
         if lane.record.state != LaneState::Removing {
             self.begin_work(id, None);
         }
-        let since = self.lane_mut(id)?.record.since;
-        Some((since + deadline).max(tried))
+        let now = self.now;
+        let record = &mut self.lane_mut(id)?.record;
+        // Another worker may have written it, by a clock that is ahead of ours.
+        record.since = record.since.min(now);
+        Some((record.since + deadline).max(tried))
     }
 
     fn abandon(&mut self, id: &LaneId) {

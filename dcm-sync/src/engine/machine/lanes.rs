@@ -155,9 +155,12 @@ impl Machine {
 
     /// A removal is not over while a lost request may still make something: then the cluster is looked at once more.
     fn must_look_again(&mut self, id: &LaneId) -> bool {
-        let now = self.now;
+        let (now, latest) = (self.now, self.now + self.options.late_request_limit);
         let Some(lane) = self.lane_mut(id) else { return false };
         let Some(until) = lane.record.uncertain_until.filter(|until| *until > now) else { return false };
+        // Another worker may have written it, by a clock that is ahead of ours.
+        let until = until.min(latest);
+        lane.record.uncertain_until = Some(until);
         let cause = Cause {
             reason: Reason::Waiting,
             message: "a request without an answer may still take effect; looking once more".into(),
@@ -319,12 +322,14 @@ impl Machine {
 
     /// Sends a lane's record to the store.
     pub(super) fn save(&mut self, id: &LaneId) {
+        let bundle = self.contexts.get(&id.context).and_then(|context| context.bundle(&id.cluster));
         let fence = self.shards.get(&id.cluster).map(|shard| Self::fence(shard)).unwrap_or_default();
         let owned = self.shards.get(&id.cluster).is_some_and(|shard| self.owns(shard));
         let Some(lane) = self.lane_mut(id).filter(|lane| owned && lane.saving.is_none() && !lane.stale)
         else {
             return;
         };
+        lane.keep_wanted(bundle.as_deref());
         let given_up = std::mem::take(&mut lane.given_up);
         lane.saving = Some(Saving { outcomes: lane.outcomes.len(), given_up: given_up.clone() });
         lane.unsaved = false;
