@@ -61,7 +61,12 @@ fn context() -> anyhow::Result<AppContext> {
     };
     let (many, one) = (Arc::new(greeting("hello")?), Arc::new(greeting("bonjour")?));
     let placements = [(cluster_id(1), many.clone()), (cluster_id(2), many), (cluster_id(3), one)];
-    Ok(AppContext { id: ContextId::new("web-1")?, labels: BTreeMap::new(), placements: placements.into() })
+    Ok(AppContext {
+        id: ContextId::new("web-1")?,
+        labels: BTreeMap::new(),
+        removal: Removal::default(),
+        placements: placements.into(),
+    })
 }
 
 /// Steps of one app; all of a stage are done before the next begins.

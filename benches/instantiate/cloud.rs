@@ -10,6 +10,7 @@ use dcm_core::logical_cloud::{Draft, Epoch, LogicalCloud, LogicalCloudUid, Reque
 use dcm_core::name::{ClusterId, ProjectName, UserName};
 use dcm_core::pki::SystemKeys;
 use dcm_core::port::key_source::KeySource as _;
+use dcm_core::port::synchronizer::Removal;
 use dcm_core::render::{self, Credential, Credentials, naming::Identity};
 use serde_json::{Value, json};
 
@@ -59,7 +60,12 @@ impl Cloud {
         let placements: BTreeMap<ClusterId, Arc<Bundle>> =
             clusters.into_iter().map(|cluster| (cluster, bundle.clone())).collect();
         let identity = Identity::of(&self.cloud);
-        Ok(AppContext { id: identity.context_id(), labels: identity.labels(), placements })
+        Ok(AppContext {
+            id: identity.context_id(),
+            labels: identity.labels(),
+            removal: Removal::default(),
+            placements,
+        })
     }
 
     fn bundle(&self) -> Result<Arc<Bundle>> {

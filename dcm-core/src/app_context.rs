@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::hash::ContentHash;
 use crate::manifest::{Manifest, ObjectKey};
 use crate::name::{AppName, ClusterId, ContextId};
+use crate::port::synchronizer::Removal;
 
 pub use policies::{Drift, Existing};
 
@@ -32,7 +33,8 @@ impl Generation {
     /// The generation after this one.
     #[must_use]
     pub fn next(self) -> Self {
-        Self(self.0 + 1)
+        // It may be told by a cluster, and so be any number.
+        Self(self.0.saturating_add(1))
     }
 }
 
@@ -50,6 +52,8 @@ pub struct AppContext {
     /// Informative labels for every object on the clusters, such as project and logical cloud. Keys and values follow
     /// Kubernetes' label rules.
     pub labels: BTreeMap<String, String>,
+    /// How it is removed, where the removal itself does not say: from clusters that are named no more, and from all.
+    pub removal: Removal,
     /// What each cluster is to hold.
     pub placements: BTreeMap<ClusterId, Arc<Bundle>>,
 }

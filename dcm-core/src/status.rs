@@ -86,6 +86,9 @@ pub enum LaneState {
     Done,
     /// Being removed.
     Removing,
+    /// It could not be removed by its deadline. Nobody waits for it any more: it counts as finished. It is retried, and
+    /// removed when that is possible.
+    Abandoned,
     /// Nothing of it is left, but for what was kept. Final, until the app context is applied again.
     Removed,
 }
@@ -134,6 +137,8 @@ pub enum Reason {
     NamespaceGone,
     /// The cluster is another one than before.
     ClusterChanged,
+    /// The cluster holds a later change than the store knows of: the store was lost, or restored from an old copy.
+    StoreBehind,
     /// A certificate was approved and is not issued.
     SignerSilent,
     /// A namespace has contents and is kept.
@@ -154,6 +159,7 @@ impl Reason {
             | Self::FieldConflict
             | Self::NamespaceGone
             | Self::ClusterChanged
+            | Self::StoreBehind
             | Self::Unauthorized => true,
             Self::Waiting
             | Self::Retrying

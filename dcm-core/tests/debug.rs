@@ -19,7 +19,7 @@ use dcm_core::pki::{SystemKeys, check_request};
 use dcm_core::port::cluster::{IssuedToken, Marks, Object, Origin, Stamped};
 use dcm_core::port::key_source::{KeyAndRequest, KeySource};
 use dcm_core::port::store::{Change, Document, Entry, Page, Path, Version, Write};
-use dcm_core::port::synchronizer::{Issued, Results};
+use dcm_core::port::synchronizer::{Issued, Removal, Results};
 use dcm_core::secret::Secret;
 use dcm_core::service::{ClusterPage, RegisteredCluster, Registration, UserAccess};
 use dcm_core::subject::Subject;
@@ -170,7 +170,15 @@ fn manifests() -> Vec<(&'static str, Box<dyn Debug>)> {
     vec![
         ("Manifest", Box::new(manifest)),
         ("Stamped", Box::new(stamped)),
-        ("AppContext", Box::new(AppContext { id: parsed("c"), labels: BTreeMap::new(), placements })),
+        (
+            "AppContext",
+            Box::new(AppContext {
+                id: parsed("c"),
+                labels: BTreeMap::new(),
+                removal: Removal::default(),
+                placements,
+            }),
+        ),
         ("Object", Box::new(object)),
     ]
 }

@@ -7,8 +7,8 @@ use clap::{Args, Parser, Subcommand};
 use dcm_core::name::ProjectName;
 
 use crate::commands::{
-    apply, cluster, completions, demo, get, kubeconfig, plan, resume, schema, serve, status, subject,
-    terminate,
+    apply, cluster, completions, demo, get, kubeconfig, orphans, plan, reconcile, resume, schema, serve,
+    status, subject, terminate,
 };
 use crate::output::Format;
 use crate::session::Named;
@@ -78,6 +78,12 @@ pub(crate) enum Command {
     Stop(Named),
     /// Goes on with the work on a logical cloud.
     Resume(resume::Arguments),
+    /// Takes what the store holds of a logical cloud as the truth where clusters hold later changes: after the store was
+    /// restored from an old copy. The status tells what differs.
+    Reconcile(reconcile::Arguments),
+    /// Objects that clusters hold of ours, and the store does not know of.
+    #[command(subcommand)]
+    Orphans(orphans::Command),
     /// Deletes a logical cloud that is on no cluster.
     Delete(Named),
     /// Works until it is ended: keeps everything in the store in sync.

@@ -22,6 +22,8 @@ pub(crate) enum Exit {
     Stuck = 5,
     /// There is no such thing.
     NotFound = 6,
+    /// Done, but for clusters that were given up at their deadline: they are cleared when they return.
+    Abandoned = 7,
     /// It was interrupted; what was accepted stays accepted.
     Interrupted = 130,
 }
@@ -36,6 +38,7 @@ Exit codes:
     4  the time is over and work is left
     5  stuck: a conflict, a state that does not allow it, a missing right; somebody has to change something
     6  there is no such thing
+    7  done, but for clusters that were given up at their deadline; they are cleared when they return
   130  interrupted";
 
 impl From<Exit> for ExitCode {
@@ -85,6 +88,7 @@ fn code_of_service(error: &Error) -> Option<Exit> {
         | Error::TerminatedMeanwhile { .. }
         | Error::NotEmpty { .. }
         | Error::ClusterInUse { .. }
+        | Error::LeftOnCluster { .. }
         | Error::NamespaceTaken { .. }
         | Error::NotIssued { .. }
         | Error::Certificate { .. } => Some(Exit::Stuck),
@@ -125,6 +129,7 @@ mod tests {
             Exit::TimedOut,
             Exit::Stuck,
             Exit::NotFound,
+            Exit::Abandoned,
             Exit::Interrupted,
         ] {
             // 2 is that of the parser of arguments.

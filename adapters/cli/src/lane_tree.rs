@@ -120,6 +120,7 @@ pub(crate) fn state_of(state: LaneState) -> &'static str {
         LaneState::Working => "working",
         LaneState::Done => "done",
         LaneState::Removing => "removing",
+        LaneState::Abandoned => "abandoned",
         LaneState::Removed => "removed",
     }
 }
@@ -157,6 +158,7 @@ pub(crate) fn reason_of(reason: Reason) -> &'static str {
         Reason::Drifted => "drifted",
         Reason::NamespaceGone => "namespace-gone",
         Reason::ClusterChanged => "cluster-changed",
+        Reason::StoreBehind => "store-behind",
         Reason::SignerSilent => "signer-silent",
         Reason::HasContents => "has-contents",
         Reason::Paused => "paused",

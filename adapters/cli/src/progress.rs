@@ -141,13 +141,13 @@ fn counted<T>(items: impl Iterator<Item = T>, counts: impl Fn(&T) -> bool) -> u6
 }
 
 fn is_at_end(state: LaneState) -> bool {
-    matches!(state, LaneState::Done | LaneState::Removed)
+    matches!(state, LaneState::Done | LaneState::Removed | LaneState::Abandoned)
 }
 
 /// What a plain line says: no counts and no times, so that only news are written.
 fn line_of(lane: &LaneStatus) -> String {
     match &lane.cause {
-        Some(cause) if !is_at_end(lane.state) => {
+        Some(cause) if !matches!(lane.state, LaneState::Done | LaneState::Removed) => {
             format!("{}, {}", state_of(lane.state), cause_text(&without_time(cause), Timestamp::MAX))
         }
         Some(_) | None => state_of(lane.state).to_owned(),

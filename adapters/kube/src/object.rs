@@ -23,7 +23,7 @@ pub(crate) fn read(kind: &GroupVersionKind, mut body: Value) -> Result<Object, E
     };
     let key = ObjectKey::new(kind.group.clone(), kind.kind.clone(), text("namespace"), name);
     let marks = Marks::read(&body);
-    let deleting = (!metadata["deletionTimestamp"].is_null()).then(|| finalizers(&body));
+    let deleting = (!metadata["deletionTimestamp"].is_null()).then(|| finalizers(kind, &body));
     if let Value::Object(members) = &mut body {
         members.entry("apiVersion").or_insert_with(|| kind.api_version().into());
         members.entry("kind").or_insert_with(|| (&*kind.kind).into());
@@ -32,9 +32,9 @@ pub(crate) fn read(kind: &GroupVersionKind, mut body: Value) -> Result<Object, E
 }
 
 /// What holds an object back. A namespace has finalizers of its own in its specification, for its contents.
-fn finalizers(body: &Value) -> Vec<Arc<str>> {
+fn finalizers(kind: &GroupVersionKind, body: &Value) -> Vec<Arc<str>> {
     let own = body["metadata"]["finalizers"].as_array();
-    let of_contents = body["spec"]["finalizers"].as_array().filter(|_| body["kind"] == "Namespace");
+    let of_contents = body["spec"]["finalizers"].as_array().filter(|_| kind.is_namespace());
     own.into_iter().chain(of_contents).flatten().filter_map(Value::as_str).map(Into::into).collect()
 }
 
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn a_deleted_object_names_its_finalizers() {
         let kind = GroupVersionKind::new("", "v1", "Namespace");
-        let body = json!({"kind": "Namespace", "spec": {"finalizers": ["kubernetes"]}, "metadata": {
+        let body = json!({"spec": {"finalizers": ["kubernetes"]}, "metadata": {
             "name": "n", "uid": "u", "resourceVersion": "7", "finalizers": ["a"],
             "deletionTimestamp": "2026-01-01T00:00:00Z"}});
         let object = read(&kind, body).unwrap();

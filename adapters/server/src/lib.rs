@@ -20,9 +20,11 @@ mod configuration;
 mod deployment;
 mod kubeconfigs;
 mod live_plan;
+mod orphans;
 mod serve;
 
 pub use configuration::{Configuration, SESSION_LEASE};
 pub use deployment::{Deployment, OpenError, Parts};
 pub use live_plan::{Placed, PlanError, live_plan};
+pub use orphans::{Cleared, Orphan, OrphanError};
 pub use serve::{STOP_TIMEOUT, ServeError, serve};

@@ -59,7 +59,14 @@ pub async fn live_plan(
         looked.look(cluster, call, kind, key).await?;
     }
     let removal = Removal::default();
-    let rules = Rules { owner: &call.owner, context: placed.context, removal, asked_again: true };
+    let rules = Rules {
+        owner: &call.owner,
+        context: placed.context,
+        generation: None,
+        ahead: None,
+        removal,
+        asked_again: true,
+    };
     Ok(plan(&rules, Some(placed.bundle), &Records::new(), &looked))
 }
 

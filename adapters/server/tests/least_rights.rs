@@ -3,8 +3,6 @@
 
 mod common;
 
-use std::time::Duration;
-
 use common::{SOON, World, everything, spec};
 use dcm_core::logical_cloud::Level;
 use dcm_core::port::cluster::{ANNOTATION_MANIFEST, Access, Error, Object};
@@ -13,6 +11,7 @@ use dcm_core::preflight::{self, Needs};
 use dcm_core::status::Progress;
 use dcm_sync::engine::Acquire;
 use dcm_sync::sim::{Identity, Logged, Rights, Server, cluster_id};
+use futures::StreamExt as _;
 use serde_json::{Value, json};
 
 /// Whom the role is bound to.
@@ -70,16 +69,17 @@ fn is_refused(world: &World) -> bool {
 async fn is_let(world: &World) -> bool {
     let cloud = world.deployment.clouds().get(&world.project, &world.cloud).await.unwrap().cloud;
     let context = dcm_core::render::naming::Identity::of(&cloud).context_id();
+    // What the engine is refused, and what it has repaired, it records.
+    let mut statuses = world.deployment.contexts().watch(&context).await.unwrap();
     let wait = async {
         loop {
+            let status = statuses.next().await.unwrap().unwrap();
             if is_refused(world) {
                 return false;
             }
-            let status = world.deployment.contexts().status(&context).await.unwrap().unwrap();
             if status.progress == Progress::Done && is_repaired(world) {
                 return true;
             }
-            tokio::time::sleep(Duration::from_millis(100)).await;
         }
     };
     tokio::time::timeout(SOON, wait).await.unwrap()

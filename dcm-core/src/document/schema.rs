@@ -135,6 +135,9 @@ fn list(name: &str, most: usize, required: &[&str], rules: &mut Vec<(String, Val
 fn spec(rules: &mut Vec<(String, Value)>) {
     let mut field = |name: &str, keywords| rules.push((format!("/properties/spec{name}"), keywords));
     field("/properties/namespace", namespace());
+    field("/properties/removal/properties/objects", json!({"enum": ["delete", "keep"]}));
+    let seconds = json!({"minimum": limits::DEADLINE_SECONDS_MIN, "maximum": limits::DEADLINE_SECONDS_MAX});
+    field("/properties/removal/properties/deadlineSeconds", seconds);
     field("/properties/level", json!({"enum": ["standard", "privileged", "admin", "1", "0"]}));
     field("/properties/labels", labels(limits::LABELS_MAX));
     let key = json!({"pattern": QUALIFIED_NAME, "not": {"pattern": OWN_LABEL}});

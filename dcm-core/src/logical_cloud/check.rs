@@ -13,7 +13,7 @@ use super::permission::{Permission, Scope};
 use super::policies::ObjectPolicies;
 use super::selector::ClusterSelector;
 use super::uid::LogicalCloudUid;
-use super::{labels, limits, manifests, reference};
+use super::{labels, limits, manifests, reference, removal};
 
 /// Checks a whole draft.
 pub(super) fn whole(
@@ -33,6 +33,8 @@ pub(super) fn whole(
     let level = level(&draft.spec, namespace.as_ref(), &at, checks);
     let object_policies =
         ObjectPolicies::check(&draft.spec.object_policies, &at.field("objectPolicies"), checks);
+    let removal = draft.spec.removal.take().unwrap_or_default();
+    let removal = removal::check(&removal, &at.field("removal"), checks);
     labels::check(&draft.spec.labels, &at.field("labels"), checks);
     let metadata = Metadata::check(draft.metadata, &Path::root().field("metadata"), checks);
     let spec = draft.spec;
@@ -49,6 +51,7 @@ pub(super) fn whole(
         manifests::check(spec.manifests, namespace, level, &at.field("manifests"), checks)
     });
     let (metadata, level, object_policies) = (metadata?, level?, object_policies?);
+    let removal = removal?;
     let cloud = LogicalCloud {
         project,
         uid,
@@ -56,6 +59,7 @@ pub(super) fn whole(
         level,
         namespace,
         object_policies,
+        removal,
         labels: spec.labels,
         users,
         permissions,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::manifest::Manifest;
 use crate::name::{ClusterId, LogicalCloudName, Namespace, ProjectName, UserName};
+use crate::port::synchronizer::Removal;
 use crate::refusal::{Refusals, Warning};
 
 use super::draft::{Draft, MetadataDraft, ReferenceDraft, SpecDraft};
@@ -19,7 +20,7 @@ use super::reference::ClusterReference;
 use super::selector::ClusterSelector;
 use super::uid::LogicalCloudUid;
 use super::user::User;
-use super::{check, checked, warnings};
+use super::{check, checked, removal, warnings};
 
 /// A logical cloud that follows all rules. Its lists are in the order of their names, whatever the draft's order was,
 /// so equal clouds are equal and render to equal bytes.
@@ -32,6 +33,7 @@ pub struct LogicalCloud {
     pub(super) level: Level,
     pub(super) namespace: Option<Namespace>,
     pub(super) object_policies: ObjectPolicies,
+    pub(super) removal: Removal,
     pub(super) labels: BTreeMap<String, String>,
     pub(super) users: Vec<User>,
     pub(super) permissions: Vec<Permission>,
@@ -109,6 +111,12 @@ impl LogicalCloud {
     #[must_use]
     pub fn object_policies(&self) -> &ObjectPolicies {
         &self.object_policies
+    }
+
+    /// How it is taken off clusters, where whoever does it says nothing else.
+    #[must_use]
+    pub fn removal(&self) -> Removal {
+        self.removal
     }
 
     /// Labels of the namespace.
@@ -219,6 +227,7 @@ impl From<LogicalCloud> for Stored {
         let spec = SpecDraft {
             namespace: cloud.namespace.map(Into::into),
             object_policies: cloud.object_policies.into(),
+            removal: removal::draft(cloud.removal),
             level: Some(cloud.level.as_str().to_owned()),
             labels: cloud.labels,
             users: cloud.users.into_iter().map(Into::into).collect(),

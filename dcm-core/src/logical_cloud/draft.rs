@@ -36,6 +36,9 @@ pub struct SpecDraft {
     /// permission leaves the namespace).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<String>,
+    /// How it is taken off clusters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub removal: Option<RemovalDraft>,
     /// Labels of the namespace.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
@@ -78,6 +81,18 @@ pub struct ObjectPolicyDraft {
     /// `spec.hard["requests.cpu"]`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub report_only: Vec<String>,
+}
+
+/// How a logical cloud is taken off clusters, where whoever does it says nothing else.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct RemovalDraft {
+    /// `delete` (default), or `keep`: its objects stay on the clusters, without our marks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub objects: Option<String>,
+    /// How many seconds a cluster may take, 1 and up, before nobody waits for it any more. Default: 300.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deadline_seconds: Option<i64>,
 }
 
 /// Defines a draft that has a name and notes of its own beside further members.

@@ -41,6 +41,10 @@ pub const CSR_PEM_BYTES_MAX: usize = crate::subject::REQUEST_BYTES_MAX;
 pub const LIFETIME_SECONDS_MIN: i64 = 600;
 /// Longest credential lifetime, in seconds: what `spec.expirationSeconds` of a request can hold.
 pub const LIFETIME_SECONDS_MAX: i64 = i32::MAX as i64;
+/// Shortest time that a cluster may be given to be cleared, in seconds.
+pub const DEADLINE_SECONDS_MIN: i64 = 1;
+/// Longest time that a cluster may be given to be cleared, in seconds: a year. Who waits longer waits for nothing.
+pub const DEADLINE_SECONDS_MAX: i64 = 366 * 24 * 3600;
 
 const _: () = assert!(
     2 + QUOTAS_MAX + 2 * USERS_MAX + 2 * PERMISSIONS_MAX + MANIFESTS_MAX <= crate::app_context::STEPS_MAX,

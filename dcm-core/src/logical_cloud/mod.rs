@@ -22,6 +22,7 @@ mod permission;
 mod policies;
 mod quota;
 mod reference;
+mod removal;
 mod request_pem;
 mod selector;
 mod uid;
@@ -35,7 +36,7 @@ pub use cloud::LogicalCloud;
 pub use credential::{Epoch, Serial};
 pub use draft::{
     Draft, ExpressionDraft, KeyValuesDraft, MetadataDraft, ObjectPolicyDraft, PermissionDraft, QuotaDraft,
-    ReferenceDraft, SelectorDraft, SpecDraft, UserDraft,
+    ReferenceDraft, RemovalDraft, SelectorDraft, SpecDraft, UserDraft,
 };
 pub use key_values::KeyValues;
 #[cfg(feature = "pki")]

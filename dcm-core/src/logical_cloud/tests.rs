@@ -8,6 +8,7 @@ use super::*;
 use crate::app_context::{Drift, Existing};
 use crate::manifest::GroupVersionKind;
 use crate::name::ProjectName;
+use crate::port::synchronizer::Disposal;
 use crate::refusal::{Refusals, Warning};
 
 fn make(spec: Value) -> Result<(LogicalCloud, Vec<Warning>), Refusals> {
@@ -221,6 +222,7 @@ fn the_order_of_lists_means_nothing_and_storage_goes_through_the_rules() {
                 "Role": {"drift": "report"},
                 "Role.rbac.authorization.k8s.io": {"existing": "overwrite", "drift": "correct", "reportOnly": ["rules"]},
             },
+            "removal": {"objects": "keep", "deadlineSeconds": 90},
         })
     };
     let (one, _) = make(spec([0, 1])).unwrap();
@@ -237,6 +239,7 @@ fn the_order_of_lists_means_nothing_and_storage_goes_through_the_rules() {
     assert_eq!(named.existing, Existing::Overwrite);
     assert_eq!(named.drift, Drift::Correct { except: ["rules".parse().unwrap()].into() });
     assert_eq!(policy("", "Secret"), ObjectPolicy::default());
+    assert_eq!((one.removal().objects, one.removal().deadline_seconds), (Some(Disposal::Keep), Some(90)));
     let mut stored = serde_json::to_value(&one).unwrap();
     assert_eq!(serde_json::from_value::<LogicalCloud>(stored.clone()).unwrap(), one);
     let again = LogicalCloud::new(one.project().clone(), one.uid(), one.to_draft()).unwrap().0;

@@ -5,6 +5,7 @@
 //! cluster will answer: an empty plan means *done*.
 
 mod drift;
+mod generation;
 mod object;
 mod request;
 mod view;
@@ -13,7 +14,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::app_context::{Action, Bundle, Drift, Existing, Request, Stage};
+use crate::app_context::{Action, Bundle, Drift, Existing, Generation, Request, Stage};
 use crate::fields::HeldField;
 use crate::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use crate::name::{ContextId, OwnerId};
@@ -35,6 +36,11 @@ pub struct Rules<'a> {
     pub context: &'a ContextId,
     /// What removal may do.
     pub removal: Removal,
+    /// The generation that is wanted; none where nobody knows, and nothing is to be told from generations.
+    pub generation: Option<Generation>,
+    /// A generation that the cluster was found to hold and the store did not know of: until a person has said whose
+    /// state is true.
+    pub ahead: Option<Generation>,
     /// A person asked again for what is wanted already: what somebody else deleted is made anew, also where that is not
     /// done without being asked (a namespace, whose contents are lost, and what is only reported).
     pub asked_again: bool,
@@ -186,6 +192,8 @@ pub enum Why {
     NotDesired,
     /// The object was adopted, so it is given back.
     WasAdopted,
+    /// The object is not desired any more, and is to stay.
+    Kept,
     /// The namespace holds objects of others.
     HoldsContents,
     /// The object is not among ours, although it was recorded.
@@ -200,6 +208,10 @@ pub enum Why {
     NotOurs,
     /// The request is not answered yet.
     NotIssued,
+    /// The change takes other objects away, and this one says so.
+    TakesAway,
+    /// The cluster holds a generation that the store does not know of.
+    StoreBehind,
 }
 
 impl fmt::Display for Why {
@@ -213,6 +225,7 @@ impl fmt::Display for Why {
             Self::Drifted => "somebody else changed it",
             Self::NotDesired => "it is not desired any more",
             Self::WasAdopted => "it was adopted, so it is given back",
+            Self::Kept => "it is not desired any more, and stays",
             Self::HoldsContents => "it holds objects of others",
             Self::NotListed => "it is recorded, but not among ours",
             Self::AlreadyGone => "it is gone already",
@@ -220,6 +233,8 @@ impl fmt::Display for Why {
             Self::NotReady => "it is not ready yet",
             Self::NotOurs => "it is not ours",
             Self::NotIssued => "it is not issued yet",
+            Self::TakesAway => "the change takes others away",
+            Self::StoreBehind => "the store is behind",
         })
     }
 }
@@ -229,6 +244,7 @@ impl fmt::Display for Why {
 pub struct Plan {
     steps: Vec<Step>,
     drift: Vec<Cause>,
+    ahead: Option<Generation>,
 }
 
 impl Plan {
@@ -242,6 +258,13 @@ impl Plan {
     #[must_use]
     pub fn drift(&self) -> &[Cause] {
         &self.drift
+    }
+
+    /// The newest generation on the cluster that the store does not know of. With one nothing is written: the steps
+    /// tell what differs.
+    #[must_use]
+    pub fn ahead(&self) -> Option<Generation> {
+        self.ahead
     }
 
     /// The steps that may run now, together.
@@ -300,9 +323,15 @@ pub fn plan(rules: &Rules<'_>, desired: Option<&Bundle>, recorded: &Records, vie
         }
     }
     steps.extend(unwanted(rules, desired_steps, recorded, view));
+    let ahead = generation::ahead(rules, desired_steps, view).max(rules.ahead);
+    if let Some(ahead) = ahead {
+        let steps = generation::halted(ahead, steps, rules, view);
+        return Plan { steps, drift, ahead: Some(ahead) };
+    }
+    steps.extend(generation::sign(rules, desired_steps, &steps, recorded, view));
     ask_ahead(&mut steps, desired_steps);
     steps.sort_by_key(|step| (step.wave, !step.work.asks()));
-    Plan { steps, drift }
+    Plan { steps, drift, ahead: None }
 }
 
 /// A desired object, with what is done about others who touch it.

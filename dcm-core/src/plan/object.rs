@@ -1,14 +1,14 @@
 //! Choices about objects: make, bring to the desired state, adopt, delete, give back, leave alone.
 
 use std::cmp::Reverse;
-use std::sync::Arc;
 
 use super::drift;
 use super::view::{Recorded, Seen, Sighting, View};
-use super::{Records, Rules, Step, Terms, Wanted, Wave, Why, Work};
+use super::{Records, Rules, Step, Terms, Wanted, Wave, Why, Work, request};
 use crate::app_context::Existing;
 use crate::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use crate::port::cluster::Origin;
+use crate::port::synchronizer::Disposal;
 use crate::status::{Cause, Reason};
 
 /// What was chosen for a desired object.
@@ -90,8 +90,8 @@ fn present(
         let (work, why) = foreign(rules, wanted, sighting);
         return Choice::do_this(work, why);
     }
-    if let Some(finalizers) = &sighting.deleting {
-        return Choice::do_this(Work::Await(going(manifest.key(), finalizers)), Why::Going);
+    if sighting.deleting.is_some() {
+        return Choice::do_this(Work::Await(going(manifest.key(), sighting)), Why::Going);
     }
     let written = sighting.marks.as_ref().filter(|marks| marks.context == *rules.context);
     let origin = record.map(|record| record.origin).or(written.map(|marks| marks.origin)).unwrap_or_default();
@@ -120,7 +120,7 @@ pub(super) fn update(manifest: &Manifest, sighting: &Sighting, origin: Origin, t
 }
 
 /// Ownership is proved by the recorded UID, or by our marks where no UID is recorded yet.
-fn is_ours(rules: &Rules<'_>, record: Option<&Recorded>, sighting: &Sighting) -> bool {
+pub(super) fn is_ours(rules: &Rules<'_>, record: Option<&Recorded>, sighting: &Sighting) -> bool {
     match record.and_then(|record| record.uid.as_ref()) {
         Some(uid) => *uid == sighting.uid,
         None => is_marked(rules, sighting),
@@ -176,12 +176,16 @@ pub(super) fn remove(rules: &Rules<'_>, key: &ObjectKey, record: &Recorded, view
     if !is_ours(rules, Some(record), sighting) {
         return make(Work::Forget, Why::NotOurs);
     }
-    if let Some(finalizers) = &sighting.deleting {
-        return make(Work::Await(going(key, finalizers)), Why::Going);
+    if sighting.deleting.is_some() {
+        return make(Work::Await(going(key, sighting)), Why::Going);
     }
     let observed = sighting.precondition();
     if record.origin == Origin::Adopted {
         return make(Work::Release { observed, contents: None }, Why::WasAdopted);
+    }
+    // What was asked for through a request is no object that anybody keeps.
+    if rules.removal.disposal() == Disposal::Keep && !request::is_request(&record.kind) {
+        return make(Work::Release { observed, contents: None }, Why::Kept);
     }
     if record.kind.is_namespace() && !rules.removal.delete_contents {
         match view.contents(&key.name) {
@@ -195,12 +199,15 @@ pub(super) fn remove(rules: &Rules<'_>, key: &ObjectKey, record: &Recorded, view
     make(Work::Delete { observed }, Why::NotDesired)
 }
 
-fn going(key: &ObjectKey, finalizers: &[Arc<str>]) -> Cause {
-    let message = if finalizers.is_empty() {
-        "it is being deleted".to_owned()
-    } else {
-        format!("it is being deleted and held by {}", finalizers.join(", "))
-    };
+/// What an object waits for that is being deleted: its finalizers, and what the cluster says of them.
+fn going(key: &ObjectKey, sighting: &Sighting) -> Cause {
+    let mut message = "it is being deleted".to_owned();
+    if let Some(finalizers) = sighting.deleting.as_ref().filter(|finalizers| !finalizers.is_empty()) {
+        message.push_str(&format!(" and held by {}", finalizers.join(", ")));
+    }
+    if let Some(remains) = sighting.unready() {
+        message.push_str(&format!(": {remains}"));
+    }
     cause(Reason::Waiting, &message, key)
 }
 

@@ -51,6 +51,11 @@ impl RequestWork {
     }
 }
 
+/// True for the kind through which certificates are asked for.
+pub(super) fn is_request(kind: &GroupVersionKind) -> bool {
+    &*kind.group == CERTIFICATES
+}
+
 /// The object through which a certificate is asked for.
 pub(super) fn certificate_key(request: &CertificateRequest) -> ObjectKey {
     ObjectKey::new(CERTIFICATES.into(), "CertificateSigningRequest".into(), None, request.object_name.clone())

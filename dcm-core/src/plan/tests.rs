@@ -113,9 +113,14 @@ fn with(known: &mut Known, manifest: &Manifest, sighting: Sighting) {
     known.present.insert(manifest.key().clone(), (manifest.kind().clone(), sighting));
 }
 
+fn rules<'a>(owner: &'a OwnerId, context: &'a ContextId) -> Rules<'a> {
+    let removal = Removal::default();
+    Rules { owner, context, generation: None, ahead: None, removal, asked_again: false }
+}
+
 fn decide(desired: Option<&Bundle>, records: &Records, known: &Known) -> Vec<(Work, Why)> {
     let (owner, context) = (owner(), context());
-    let rules = Rules { owner: &owner, context: &context, removal: Removal::default(), asked_again: false };
+    let rules = rules(&owner, &context);
     let plan = plan(&rules, desired, records, known);
     plan.steps().iter().map(|step| (step.work.clone(), step.why)).collect()
 }
@@ -246,7 +251,7 @@ fn waves_rise_for_what_is_desired_and_fall_for_what_is_not() {
     let (first, second) = (manifest("ConfigMap", "first", "1"), manifest("ConfigMap", "second", "1"));
     let wanted = bundle(vec![(2, apply(&second)), (1, apply(&first))]);
     let (owner, context) = (owner(), context());
-    let rules = Rules { owner: &owner, context: &context, removal: Removal::default(), asked_again: false };
+    let rules = rules(&owner, &context);
     let made = plan(&rules, Some(&wanted), &Records::new(), &Known::default());
     let names = |plan: &Plan| plan.runnable().map(|step| step.key.name.to_string()).collect::<Vec<_>>();
     assert_eq!(names(&made), ["first"]);
@@ -279,7 +284,7 @@ fn what_was_taken_away_goes_and_what_is_there_is_updated_even_when_something_is_
         (unwanted.key().clone(), record(&unwanted, Some("u"))),
     ]);
     let (owner, context) = (owner(), context());
-    let rules = Rules { owner: &owner, context: &context, removal: Removal::default(), asked_again: false };
+    let rules = rules(&owner, &context);
     let plan = plan(&rules, Some(&wanted), &records, &known);
     let names: Vec<_> = plan.runnable().map(|step| step.key.name.to_string()).collect();
     assert_eq!(names, ["foreign", "c", "unwanted"]);
@@ -303,7 +308,7 @@ fn a_certificate_is_asked_for_once_the_first_stage_is_done_and_collected_in_its_
     let (kind, key, action) = certificate();
     let wanted = bundle(vec![(0, apply(&namespace)), (1, apply(&quota)), (3, action)]);
     let (owner, context) = (owner(), context());
-    let rules = Rules { owner: &owner, context: &context, removal: Removal::default(), asked_again: false };
+    let rules = rules(&owner, &context);
     let next = |known: &Known| -> Vec<String> {
         let plan = plan(&rules, Some(&wanted), &Records::new(), known);
         plan.runnable().map(|step| step.key.name.to_string()).collect()
@@ -359,7 +364,7 @@ fn an_answered_request_is_cleared_away_when_nothing_else_is_left_and_passes_noth
     let (kind, key, action) = certificate();
     let wanted = bundle(vec![(1, apply(&foreign)), (2, action)]);
     let (owner, context) = (owner(), context());
-    let rules = Rules { owner: &owner, context: &context, removal: Removal::default(), asked_again: false };
+    let rules = rules(&owner, &context);
     let records = Records::from([(unwanted.key().clone(), record(&unwanted, Some("u")))]);
     let next = |desired: Option<&Bundle>, records: &Records, known: &Known| {
         let plan = plan(&rules, desired, records, known);
@@ -380,4 +385,75 @@ fn an_answered_request_is_cleared_away_when_nothing_else_is_left_and_passes_noth
     let stray = ("csr".to_owned(), false);
     assert_eq!(next(Some(&without), &Records::new(), &known), stray, "nobody asks for it any more");
     assert_eq!(next(None, &Records::new(), &known).0, "foreign csr");
+}
+
+/// An object of ours, as it was written in a generation.
+fn written(known: &mut Known, manifest: &Manifest, generation: u64) {
+    let mut seen = sighting("u", Some(manifest.hash()));
+    seen.marks.as_mut().unwrap().generation = Generation(generation);
+    with(known, manifest, seen);
+}
+
+#[test]
+fn a_cluster_that_holds_a_later_generation_is_told_of_and_left_alone() {
+    let (kept, changed, unwanted) =
+        (manifest("Namespace", "n", "1"), manifest("ConfigMap", "c", "2"), manifest("ConfigMap", "u", "1"));
+    let wanted = bundle(vec![(0, apply(&kept)), (1, apply(&manifest("ConfigMap", "c", "1")))]);
+    let mut known = Known::default();
+    [&kept, &changed, &unwanted].into_iter().for_each(|manifest| written(&mut known, manifest, 2));
+    let (owner, context) = (owner(), context());
+    let rules = Rules { generation: Some(Generation(1)), ..rules(&owner, &context) };
+    let plan = plan(&rules, Some(&wanted), &Records::new(), &known);
+    assert_eq!(plan.steps().len(), 3, "{plan:?}");
+    for Step { work, .. } in plan.steps() {
+        assert!(matches!(work, Work::Blocked(cause) if cause.reason == Reason::StoreBehind), "{work:?}");
+    }
+}
+
+#[test]
+fn the_wanted_generation_on_what_is_not_wanted_so_is_that_of_a_change_that_is_not_known() {
+    let (one, other) = (manifest("ConfigMap", "c", "1"), manifest("ConfigMap", "c", "2"));
+    let wanted = bundle(vec![(0, apply(&one))]);
+    let ahead = |written_as: &Manifest, generation: u64| {
+        let mut known = Known::default();
+        written(&mut known, written_as, generation);
+        let (owner, context) = (owner(), context());
+        let rules = Rules { generation: Some(Generation(2)), ..rules(&owner, &context) };
+        plan(&rules, Some(&wanted), &Records::new(), &known).ahead()
+    };
+    assert_eq!([ahead(&one, 2), ahead(&other, 1)], [None, None]);
+    assert_eq!([ahead(&other, 2), ahead(&one, 3)], [Some(Generation(2)), Some(Generation(3))]);
+}
+
+#[test]
+fn a_change_that_only_takes_away_is_written_on_the_namespace_before() {
+    let (namespace, unwanted) = (manifest("Namespace", "n", "1"), manifest("ConfigMap", "u", "1"));
+    let wanted = bundle(vec![(0, apply(&namespace))]);
+    let next = |written_in: u64| {
+        let mut known = Known::default();
+        written(&mut known, &namespace, written_in);
+        written(&mut known, &unwanted, 1);
+        let (owner, context) = (owner(), context());
+        let rules = Rules { generation: Some(Generation(2)), ..rules(&owner, &context) };
+        let plan = plan(&rules, Some(&wanted), &Records::new(), &known);
+        plan.runnable().map(|step| (step.key.name.to_string(), step.why)).collect::<Vec<_>>()
+    };
+    assert_eq!(next(1), [("n".to_owned(), Why::TakesAway)]);
+    assert_eq!(next(2), [("u".to_owned(), Why::NotDesired)]);
+}
+
+#[test]
+fn what_is_to_be_kept_is_released_and_its_requests_are_not() {
+    let role = manifest("ConfigMap", "c", "1");
+    let (kind, key, _) = certificate();
+    let mut known = Known::default();
+    with(&mut known, &role, sighting("r", Some(role.hash())));
+    known.present.insert(key, (kind, sighting("c", None)));
+    let (owner, context) = (owner(), context());
+    let removal = Removal { objects: Some(crate::port::synchronizer::Disposal::Keep), ..Removal::default() };
+    let rules = Rules { removal, ..rules(&owner, &context) };
+    let plan = plan(&rules, None, &Records::new(), &known);
+    let works: Vec<_> = plan.steps().iter().map(|step| (&*step.key.name, step.why)).collect();
+    assert_eq!(works.len(), 2);
+    assert!(works.contains(&("c", Why::Kept)) && works.contains(&("csr", Why::NotDesired)), "{works:?}");
 }

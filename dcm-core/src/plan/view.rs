@@ -44,7 +44,7 @@ pub struct Sighting {
 /// What few objects give reason to say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Remarks {
-    /// Why it is not ready, when it is not.
+    /// Why it is not ready, when it is not; of a namespace that is being deleted, what remains in it.
     pub unready: Option<Arc<str>>,
     /// What a CertificateSigningRequest says of itself.
     pub certificate: Option<CertificateState>,
@@ -198,11 +198,28 @@ fn unready(object: &Object) -> Option<Arc<str>> {
             let ready = ready.unwrap_or(0);
             (!current || ready < wanted).then(|| format!("{ready} of {wanted} replicas are ready").into())
         }
-        "Namespace"
-            if body.pointer("/status/phase").and_then(|phase| phase.as_str()) == Some("Terminating") =>
-        {
-            Some("the namespace is terminating".into())
-        }
+        "Namespace" if object.deleting.is_some() => remains(body),
         _ => None,
     }
+}
+
+/// The conditions by which an API server says what holds a namespace back, in the order in which it works.
+const HOLDING_CONDITIONS: [&str; 5] = [
+    "NamespaceDeletionDiscoveryFailure",
+    "NamespaceDeletionGroupVersionParsingFailure",
+    "NamespaceDeletionContentFailure",
+    "NamespaceContentRemaining",
+    "NamespaceFinalizersRemaining",
+];
+
+/// What holds back a namespace that is being deleted, in the API server's own words: resources and finalizers.
+fn remains(body: &serde_json::Value) -> Option<Arc<str>> {
+    let conditions = body["status"]["conditions"].as_array()?;
+    let told = HOLDING_CONDITIONS.iter().filter_map(|kind| {
+        let condition = conditions.iter().find(|condition| condition["type"] == *kind)?;
+        let message = condition["message"].as_str().unwrap_or_default();
+        (condition["status"] == "True").then(|| format!("{kind}: {message}"))
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| told.join("; ").into())
 }

@@ -10,6 +10,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::stream::BoxStream;
@@ -17,10 +18,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::app_context::{AppContext, Generation};
+use crate::manifest::ObjectKey;
 use crate::name::{ClusterId, ContextId};
 use crate::port::store;
 use crate::secret::Secret;
-use crate::status::ContextStatus;
+use crate::status::{Cause, ContextStatus};
 
 /// What a cluster gave for a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,13 +45,75 @@ pub enum Issued {
 /// The results of an app context: by cluster, then by the request's name.
 pub type Results = BTreeMap<ClusterId, BTreeMap<Arc<str>, Issued>>;
 
-/// How an app context is removed.
+/// How long a cluster may take to be cleared, where nobody says otherwise: longer than an API server takes to be
+/// replaced, or a namespace with much in it to go; half of what the command line waits for, so that it sees the end.
+pub const REMOVAL_DEADLINE: Duration = Duration::from_secs(5 * 60);
+
+/// How an app context is removed. What is not said here is as its app context says, or else as by default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Removal {
     /// Delete namespaces together with what others put in them; otherwise such a namespace is kept and released.
     #[serde(default)]
     pub delete_contents: bool,
+    /// What becomes of the objects. Default: they are deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objects: Option<Disposal>,
+    /// How long each cluster may take, from when a worker first heard of it. A cluster that takes longer is *abandoned*:
+    /// nobody waits for it any more, and it is cleared when it can be. Default: [`REMOVAL_DEADLINE`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_seconds: Option<u32>,
+}
+
+/// What becomes of objects that are not wanted any more.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Disposal {
+    /// They are deleted, but for what was adopted.
+    #[default]
+    Delete,
+    /// They are released: our labels, annotations and managed fields come off, and they stay.
+    Keep,
+}
+
+impl Removal {
+    /// This one, and what it leaves open as another one says.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            delete_contents: self.delete_contents || other.delete_contents,
+            objects: self.objects.or(other.objects),
+            deadline_seconds: self.deadline_seconds.or(other.deadline_seconds),
+        }
+    }
+
+    /// What becomes of the objects.
+    #[must_use]
+    pub fn disposal(self) -> Disposal {
+        self.objects.unwrap_or_default()
+    }
+
+    /// How long each cluster may take.
+    #[must_use]
+    pub fn deadline(self) -> Duration {
+        self.deadline_seconds.map_or(REMOVAL_DEADLINE, |seconds| Duration::from_secs(seconds.into()))
+    }
+}
+
+/// What is left of an app context on a cluster that was abandoned, as it was recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tombstone {
+    /// Of which app context.
+    pub context: ContextId,
+    /// On which cluster.
+    pub cluster: ClusterId,
+    /// Since when it is abandoned.
+    pub since: Timestamp,
+    /// Why it could not be cleared.
+    pub cause: Option<Cause>,
+    /// The objects that may be left.
+    pub objects: Vec<ObjectKey>,
 }
 
 /// Why a synchronizer refused or failed.
@@ -121,11 +185,19 @@ pub trait Synchronizer: Send + Sync + 'static {
     /// [`Error`].
     async fn apply(&self, context: &AppContext) -> Result<Generation, Error>;
 
-    /// Wants an app context gone from its clusters.
+    /// Wants an app context gone from its clusters. Asked again while something is left, it tries again at once, and
+    /// gives clusters that were abandoned another deadline.
     ///
     /// # Errors
     /// [`Error`].
     async fn remove(&self, id: &ContextId, removal: Removal) -> Result<Generation, Error>;
+
+    /// Takes the stored state as the truth where clusters were found to hold later changes, and goes on: the generation
+    /// goes beyond all of theirs. Where none was found, nothing changes.
+    ///
+    /// # Errors
+    /// [`Error`].
+    async fn reconcile(&self, id: &ContextId) -> Result<Generation, Error>;
 
     /// Pauses the work on an app context: no request starts after what is under way.
     ///
@@ -139,11 +211,24 @@ pub trait Synchronizer: Send + Sync + 'static {
     /// [`Error`].
     async fn resume(&self, id: &ContextId) -> Result<(), Error>;
 
-    /// Drops the records of an app context that is removed.
+    /// Drops the records of an app context that is removed. Of clusters that were abandoned they stay, as tombstones,
+    /// until those are cleared.
     ///
     /// # Errors
     /// [`Error`], among them [`Error::NotRemoved`]. A context that does not exist is forgotten already.
     async fn forget(&self, id: &ContextId) -> Result<(), Error>;
+
+    /// What is left of app contexts on a cluster that was abandoned.
+    ///
+    /// # Errors
+    /// [`Error`].
+    async fn tombstones(&self, cluster: &ClusterId) -> Result<Vec<Tombstone>, Error>;
+
+    /// Drops the tombstones of a cluster that will not return: what is left there is nobody's from then on.
+    ///
+    /// # Errors
+    /// [`Error`].
+    async fn drop_tombstones(&self, cluster: &ClusterId) -> Result<(), Error>;
 
     /// The status of an app context; none when there is no such context.
     ///

@@ -8,7 +8,7 @@ use crate::logical_cloud::{LogicalCloud, check_labels};
 use crate::name::{ClusterId, Namespace};
 use crate::port::clock::Clock;
 use crate::port::store::{Document, PageRequest, Store, StoreExt, Version, Write};
-use crate::port::synchronizer::Synchronizer;
+use crate::port::synchronizer::{Synchronizer, Tombstone};
 use crate::refusal::{Checks, Path, Refusals};
 use crate::secret::Secret;
 use crate::status::LaneState;
@@ -44,6 +44,17 @@ pub struct Registration {
     pub labels: BTreeMap<String, String>,
     /// The namespace that admin clouds use. Default: `default`.
     pub namespace: Option<Namespace>,
+}
+
+/// What to do when something is left on a cluster that is to be removed: of clouds that were taken off while it could
+/// not be reached.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Remains {
+    /// Keep the cluster, so that it is cleared when it returns.
+    #[default]
+    Refuse,
+    /// Leave it there, and forget it: the cluster does not return.
+    LeaveBehind,
 }
 
 /// A registered cluster.
@@ -195,16 +206,27 @@ impl RegisteredClusters {
     /// being taken off: without the kubeconfig, what is left there could never be cleared away. It looks through all
     /// logical clouds. A cloud that comes to refer to it in the same moment is told at its next apply.
     ///
+    /// Gives what is left behind there of clouds that were taken off without it, when that is allowed.
+    ///
     /// # Errors
-    /// [`Error::NotFound`]; [`Error::ClusterInUse`]; [`Error::Contended`]; errors of the store and the synchronizer.
-    pub async fn remove(&self, id: &ClusterId) -> Result<(), Error> {
+    /// [`Error::NotFound`]; [`Error::ClusterInUse`]; [`Error::LeftOnCluster`]; [`Error::Contended`]; errors of the store
+    /// and the synchronizer.
+    pub async fn remove(&self, id: &ClusterId, remains: Remains) -> Result<Vec<Tombstone>, Error> {
         let (_, version) = self.stored(id).await?.ok_or_else(|| Error::not_found(Kind::Cluster, id))?;
         let clouds = self.users_of(id).await?;
         if !clouds.is_empty() {
             return Err(Error::ClusterInUse { cluster: id.clone(), clouds });
         }
+        let left = self.synchronizer.tombstones(id).await.map_err(Error::Synchronizer)?;
+        if !left.is_empty() {
+            if remains == Remains::Refuse {
+                return Err(Error::LeftOnCluster { cluster: id.clone(), left });
+            }
+            // First: a cluster that is known no more could not be named to drop them.
+            self.synchronizer.drop_tombstones(id).await.map_err(Error::Synchronizer)?;
+        }
         match self.documents.write_one(Write::Delete { path: path::cluster(id), version }).await {
-            Ok(_) => Ok(()),
+            Ok(_) => Ok(left),
             Err(crate::port::store::Error::Conflict { .. }) => Err(Error::contended(Kind::Cluster, id)),
             Err(error) => Err(error.into()),
         }
@@ -229,11 +251,11 @@ impl RegisteredClusters {
         Ok(clouds)
     }
 
-    /// True when a cloud's app context has something on a cluster, wanted or not.
+    /// True when a cloud's app context has something on a cluster, wanted or not, that is not given up.
     async fn is_on(&self, place: &Place, id: &ClusterId) -> Result<bool, Error> {
         let status = self.synchronizer.status(&place.context_id()).await.map_err(Error::Synchronizer)?;
         let lane = status.as_ref().and_then(|status| status.lanes.get(id));
-        Ok(lane.is_some_and(|lane| lane.state != LaneState::Removed))
+        Ok(lane.is_some_and(|lane| !matches!(lane.state, LaneState::Removed | LaneState::Abandoned)))
     }
 
     /// Checks what is to be registered, without asking anybody.

@@ -68,6 +68,14 @@ pub enum Error {
         /// Which logical clouds, as `project/cloud`, in the order of their names.
         clouds: Vec<String>,
     },
+    /// Logical clouds were taken off their clusters without this one; what they left there is cleared when it returns.
+    #[error("{} left on cluster {cluster}, which is cleared when it returns", remains(.left))]
+    LeftOnCluster {
+        /// Which cluster.
+        cluster: ClusterId,
+        /// What is left there.
+        left: Vec<synchronizer::Tombstone>,
+    },
     /// The namespace belongs to somebody else.
     #[error("namespace {namespace} of cluster {cluster} belongs to {winner}")]
     NamespaceTaken {
@@ -193,6 +201,7 @@ impl Error {
             | Self::TerminatedMeanwhile { .. }
             | Self::NotEmpty { .. }
             | Self::ClusterInUse { .. }
+            | Self::LeftOnCluster { .. }
             | Self::NamespaceTaken { .. }
             | Self::NotApplied { .. }
             | Self::UserNotNamed { .. }
@@ -275,6 +284,13 @@ impl fmt::Display for Winner {
             None => write!(f, "app context {}", self.context),
         }
     }
+}
+
+/// How much is left, in words.
+fn remains(left: &[synchronizer::Tombstone]) -> String {
+    let objects: usize = left.iter().map(|tombstone| tombstone.objects.len()).sum();
+    let contexts: Vec<&str> = left.iter().map(|tombstone| tombstone.context.as_str()).collect();
+    format!("{objects} objects of {} are", contexts.join(", "))
 }
 
 fn in_project(project: Option<&ProjectName>) -> String {

@@ -27,7 +27,8 @@ pub(super) fn app_context(
     let identity = place.identity();
     let clusters = cloud.references().iter().map(|reference| reference.cluster.clone());
     let placements = clusters.map(|cluster| (cluster, bundle.clone())).collect();
-    Ok(AppContext { id: identity.context_id(), labels: identity.labels(), placements })
+    let removal = cloud.removal();
+    Ok(AppContext { id: identity.context_id(), labels: identity.labels(), removal, placements })
 }
 
 impl LogicalClouds {

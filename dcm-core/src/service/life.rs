@@ -70,7 +70,7 @@ fn progress(context: &ContextStatus) -> Progress {
 fn of_lane(lane: &LaneStatus, intent: status::Intent) -> LaneProgress {
     let finished = match intent {
         status::Intent::Present => lane.state == LaneState::Done,
-        status::Intent::Absent => lane.state == LaneState::Removed,
+        status::Intent::Absent => matches!(lane.state, LaneState::Removed | LaneState::Abandoned),
     };
     if finished {
         LaneProgress::Done

@@ -39,6 +39,7 @@ mod path;
 mod projects;
 mod put;
 mod read;
+mod reconcile;
 mod requests;
 mod resolve;
 mod status;
@@ -48,7 +49,9 @@ mod writing;
 pub use access::UserAccess;
 pub use apply::{Applied, ApplyOutcome};
 pub use caller::{CALLER_TEXT_MAX, Caller, Change};
-pub use clusters::{ClusterPage, KubeconfigCheck, RegisteredCluster, RegisteredClusters, Registration};
+pub use clusters::{
+    ClusterPage, KubeconfigCheck, RegisteredCluster, RegisteredClusters, Registration, Remains,
+};
 pub use error::{Error, Kind, Winner};
 pub use foreseen::Foreseen;
 pub use issued::Missing;

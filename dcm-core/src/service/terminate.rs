@@ -114,7 +114,7 @@ impl LogicalClouds {
     }
 }
 
-fn failed(place: &Place, error: Failure) -> Error {
+pub(super) fn failed(place: &Place, error: Failure) -> Error {
     match error {
         Failure::NotFound { .. } => Error::NotHandedOver { cloud: place.cloud.clone() },
         other => Error::Synchronizer(other),

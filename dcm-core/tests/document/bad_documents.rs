@@ -340,7 +340,7 @@ fn fields() -> Vec<BadDocument> {
             spec("user: [{name: a}]"),
             Schema,
             &[
-                "document 1, line 6, column 3: spec.user: is no field; there are clusterSelector, clusters, keyValues, labels, level, manifests, namespace, objectPolicies, permissions, quotas, users",
+                "document 1, line 6, column 3: spec.user: is no field; there are clusterSelector, clusters, keyValues, labels, level, manifests, namespace, objectPolicies, permissions, quotas, removal, users",
             ],
         ),
         bad(
@@ -404,7 +404,7 @@ fn fields() -> Vec<BadDocument> {
             spec(r#""name: a\ntype: token": b"#),
             Schema,
             &[
-                r#"document 1, line 6, column 3: spec["name: a\ntype: token"]: is no field; there are clusterSelector, clusters, keyValues, labels, level, manifests, namespace, objectPolicies, permissions, quotas, users"#,
+                r#"document 1, line 6, column 3: spec["name: a\ntype: token"]: is no field; there are clusterSelector, clusters, keyValues, labels, level, manifests, namespace, objectPolicies, permissions, quotas, removal, users"#,
             ],
         ),
         bad(
@@ -672,6 +672,15 @@ fn namespaces_levels_and_labels() -> Vec<BadDocument> {
             Schema,
             &[
                 r#"document 1, line 6, column 20: spec.objectPolicies["roles"]: must be a kind such as Role, or with its API group such as Certificate.cert-manager.io"#,
+            ],
+        ),
+        bad(
+            "an unknown way of removal, and no time for it",
+            spec("removal: {objects: orphan, deadlineSeconds: 0}"),
+            Schema,
+            &[
+                r#"document 1, line 6, column 13: spec.removal.objects: must be delete or keep (found "orphan")"#,
+                r#"document 1, line 6, column 30: spec.removal.deadlineSeconds: must be from 1 to 31622400 (found "0")"#,
             ],
         ),
         bad(

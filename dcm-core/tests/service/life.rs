@@ -2,7 +2,7 @@
 
 use dcm_core::logical_cloud::life_cycle::{Reason as LifeReason, Refused};
 use dcm_core::port::synchronizer::{Error as Failure, Removal};
-use dcm_core::service::{Error, Kind};
+use dcm_core::service::{Error, Kind, Remains};
 use dcm_core::status::{Intent, Reason};
 
 use crate::support::{World, cluster, draft, name};
@@ -65,7 +65,7 @@ async fn terminate_may_be_repeated_also_to_delete_contents_after_all() {
     world.terminate("shop").await.unwrap();
     assert_eq!(world.documents().await["logical-clouds/retail/shop"], document);
     assert!(!world.engine.only().removal.delete_contents);
-    let everything = Removal { delete_contents: true };
+    let everything = Removal { delete_contents: true, ..Removal::default() };
     world.clouds.terminate(&world.caller, &world.project, &name("shop"), everything).await.unwrap();
     let held = world.engine.only();
     assert_eq!((held.intent, held.removal), (Intent::Absent, everything));
@@ -124,6 +124,26 @@ async fn what_could_not_be_taken_off_all_clusters_is_not_deleted() {
     world.terminate("shop").await.unwrap();
     world.engine.finish();
     world.delete("shop").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_cloud_whose_cluster_was_given_up_is_terminated_and_its_cluster_not_removed_by_the_way() {
+    let world = World::new(true).await;
+    world.instantiated().await;
+    world.terminate("shop").await.unwrap();
+    world.engine.finish_in(&cluster("one"));
+    world.engine.abandon(&cluster("two"));
+    assert_eq!(world.state("shop").await, "terminated");
+    world.delete("shop").await.unwrap();
+    let refused = world.clusters.remove(&cluster("two"), Remains::Refuse).await.unwrap_err();
+    assert!(
+        refused.to_string().contains("left on cluster sim/two, which is cleared when it returns"),
+        "{refused}"
+    );
+    let left = world.clusters.remove(&cluster("two"), Remains::LeaveBehind).await.unwrap();
+    assert_eq!(left.len(), 1);
+    assert!(matches!(world.clusters.get(&cluster("two")).await, Err(Error::NotFound { .. })));
+    world.clusters.remove(&cluster("one"), Remains::Refuse).await.unwrap();
 }
 
 #[tokio::test]

@@ -301,7 +301,7 @@ async fn the_contents_that_a_termination_deletes_stay_to_be_deleted_when_an_appl
     let world = World::new(true).await;
     world.put(draft()).await.unwrap();
     let other = world.clone();
-    let everything = Removal { delete_contents: true };
+    let everything = Removal { delete_contents: true, ..Removal::default() };
     world.engine.before_apply(async move {
         let (caller, project) = (&other.caller, &other.project);
         other.clouds.terminate(caller, project, &name("shop"), everything).await.unwrap();

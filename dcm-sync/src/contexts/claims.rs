@@ -100,8 +100,13 @@ impl Contexts {
         self.delete_all(deletions).await
     }
 
-    /// The deletions of all claims of a context.
-    pub(super) async fn claims_of(&self, id: &ContextId, root: &Root) -> Result<Vec<Write>, Error> {
+    /// The deletions of all claims of a context, but for those on some clusters.
+    pub(super) async fn claims_of(
+        &self,
+        id: &ContextId,
+        root: &Root,
+        but: &BTreeSet<ClusterId>,
+    ) -> Result<Vec<Write>, Error> {
         let mut namespaces = BTreeSet::new();
         let manifests = super::writing::manifests(&*self.store, id).await?;
         for manifest in root.manifests().filter_map(|hash| manifests.get(&hash)) {
@@ -110,7 +115,7 @@ impl Contexts {
             }
         }
         let mut deletions = Vec::new();
-        for cluster in root.clusters() {
+        for cluster in root.clusters().filter(|cluster| !but.contains(cluster)) {
             for namespace in &namespaces {
                 deletions.extend(self.own_claim(id, &path::claim(cluster, namespace)).await?);
             }
@@ -145,7 +150,7 @@ impl Contexts {
         Ok(!lane.kinds.is_empty())
     }
 
-    async fn own_claim(&self, id: &ContextId, path: &Path) -> Result<Option<Write>, Error> {
+    pub(super) async fn own_claim(&self, id: &ContextId, path: &Path) -> Result<Option<Write>, Error> {
         let Some(entry) = self.store.get(path).await? else { return Ok(None) };
         let claim: Claim = record::read(&entry)?;
         Ok((claim.context == *id).then(|| deletion(&entry)))

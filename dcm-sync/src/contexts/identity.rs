@@ -1,11 +1,12 @@
 //! Which cluster a name stands for.
 
-use dcm_core::name::ClusterId;
+use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::cluster::ClusterUid;
+use dcm_core::port::store::{self, Document, Entry, StoreExt as _, Version, Write};
 use dcm_core::port::synchronizer::Error;
 
-use super::Contexts;
-use crate::record::{self, Shard, path};
+use super::{CONTENTION_TRIES, Contexts, deletion};
+use crate::record::{self, Lane, Shard, path};
 
 impl Contexts {
     /// What a cluster said it is when a worker first reached it; none before that.
@@ -13,8 +14,73 @@ impl Contexts {
     /// # Errors
     /// [`Error::Store`].
     pub async fn cluster_uid(&self, cluster: &ClusterId) -> Result<Option<ClusterUid>, Error> {
+        Ok(self.shard(cluster).await?.and_then(|(shard, _)| shard.identity))
+    }
+
+    /// Takes another cluster as the one that a name stands for from now on. All that was recorded of the old one is
+    /// dropped, what it issued included: app contexts are brought to the new one as to any that they were never on. On
+    /// the old one nothing is changed.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn accept_cluster(&self, cluster: &ClusterId, uid: &ClusterUid) -> Result<(), Error> {
+        for _ in 0..CONTENTION_TRIES {
+            let Some((shard, version)) = self.shard(cluster).await? else { return Ok(()) };
+            if shard.identity.as_ref().is_none_or(|known| known == uid) {
+                return Ok(());
+            }
+            // Last: until then no worker touches the cluster, and a crash leaves what can be done again.
+            self.drop_lanes_on(cluster).await?;
+            let document = Document::from_value(&Shard { identity: Some(uid.clone()), ..shard })?;
+            let write = Write::Update { path: path::shard(cluster), version, document };
+            match self.store.write_one(write).await {
+                Ok(_) => return Ok(()),
+                Err(store::Error::Conflict { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let source =
+            std::sync::Arc::new(std::io::Error::other("the cluster's record is changed all the time"));
+        Err(store::Error::Unavailable { source }.into())
+    }
+
+    async fn shard(&self, cluster: &ClusterId) -> Result<Option<(Shard, Version)>, Error> {
         let Some(entry) = self.store.get(&path::shard(cluster)).await? else { return Ok(None) };
-        let shard: Shard = record::read(&entry)?;
-        Ok(shard.identity)
+        Ok(Some((record::read(&entry)?, entry.version)))
+    }
+
+    async fn drop_lanes_on(&self, cluster: &ClusterId) -> Result<(), Error> {
+        let is_there = |entry: &Entry| path::cluster_of(&entry.path, 2).as_ref() == Some(cluster);
+        let results = self.store.list_all(&path::all_results()).await?;
+        self.delete_all(results.iter().filter(|entry| is_there(entry)).map(deletion).collect()).await?;
+        for entry in self.store.list_all(&path::all_lanes()).await?.iter().filter(|entry| is_there(entry)) {
+            if let Some(context) = path::context_of_lane(&entry.path) {
+                self.drop_lane(&context, cluster, entry).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Drops a lane, and the claims of one that was to be removed: no worker has to look there any more.
+    async fn drop_lane(&self, context: &ContextId, cluster: &ClusterId, entry: &Entry) -> Result<(), Error> {
+        let lane: Lane = record::read(entry)?;
+        let root = self.root(context).await?;
+        let mut deletions = Vec::new();
+        if root.is_none_or(|(root, _)| root.wanted(cluster).is_none()) {
+            for namespace in &lane.namespaces {
+                deletions.extend(self.own_claim(context, &path::claim(cluster, namespace)).await?);
+            }
+        }
+        deletions.push(deletion(entry));
+        self.delete_all(deletions).await?;
+        self.bury(context).await
+    }
+
+    /// True when the store knows of an app context, be it only to clear what is left of it.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn knows(&self, context: &ContextId) -> Result<bool, Error> {
+        Ok(self.store.get(&path::root(context)).await?.is_some())
     }
 }

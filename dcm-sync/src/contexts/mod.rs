@@ -6,7 +6,9 @@
 mod claims;
 mod forgetting;
 mod identity;
+mod reconciling;
 mod status;
+mod tombstones;
 mod waiting;
 mod workers;
 mod writing;
@@ -20,7 +22,7 @@ use async_trait::async_trait;
 use dcm_core::app_context::{AppContext, CLUSTERS_MAX, Generation};
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::store::{self, Document, Store, StoreExt, Version, Write};
-use dcm_core::port::synchronizer::{Error, Issued, Removal, Results, StatusStream, Synchronizer};
+use dcm_core::port::synchronizer::{Error, Issued, Removal, Results, StatusStream, Synchronizer, Tombstone};
 use dcm_core::status::{ContextStatus, Intent, Progress};
 
 use self::writing::deletion;
@@ -44,7 +46,7 @@ impl Contexts {
 
     /// How far a context is; none when there is no such context.
     async fn progress(&self, id: &ContextId) -> Result<Option<Progress>, Error> {
-        let Some((root, _)) = self.root(id).await? else { return Ok(None) };
+        let Some((root, _)) = self.known_root(id).await? else { return Ok(None) };
         let mut progress = Progress::Done;
         self.visit_lanes(id, &root, |cluster, lane| {
             progress = status::progress_with(progress, &root, cluster, lane);
@@ -56,6 +58,11 @@ impl Contexts {
     async fn root(&self, id: &ContextId) -> Result<Option<(Root, Version)>, Error> {
         let Some(entry) = self.store.get(&path::root(id)).await? else { return Ok(None) };
         Ok(Some((record::read(&entry)?, entry.version)))
+    }
+
+    /// The root of a context that is not forgotten.
+    async fn known_root(&self, id: &ContextId) -> Result<Option<(Root, Version)>, Error> {
+        Ok(self.root(id).await?.filter(|(root, _)| !root.forgotten))
     }
 
     /// Visits the record of each lane, one at a time as there may be many, and then the clusters that have none yet.
@@ -95,7 +102,7 @@ impl Contexts {
         change: impl Fn(&mut Root) -> bool + Send + Sync,
     ) -> Result<Generation, Error> {
         for _ in 0..CONTENTION_TRIES {
-            let found = self.root(id).await?.filter(|(root, _)| !root.forgetting);
+            let found = self.known_root(id).await?.filter(|(root, _)| !root.forgetting);
             let (mut root, version) = found.ok_or_else(|| Error::NotFound { id: id.clone() })?;
             if !change(&mut root) || self.replace_root(id, version, &root).await?.is_some() {
                 return Ok(root.generation);
@@ -119,13 +126,15 @@ impl Contexts {
         }
     }
 
-    /// An apply of what is wanted already. Where something is stuck, or was changed by others and only reported, it asks
-    /// for another try.
+    /// An apply, or a removal, of what is wanted already. Where something is stuck, or was changed by others and only
+    /// reported, it asks for another try.
     async fn ask_again(&self, id: &ContextId, root: &Root) -> Result<Generation, Error> {
         let mut done = true;
         self.visit_lanes(id, root, |cluster, lane| {
             let wanted = root.wanted(cluster);
-            done &= wanted.is_none() || lane.is_some_and(|lane| lane.is_at(wanted) && lane.causes.is_empty());
+            let is_dropped = wanted.is_none() && root.intent == Intent::Present;
+            let is_settled = |lane: &Lane| lane.is_at(wanted) && (wanted.is_none() || lane.causes.is_empty());
+            done &= is_dropped || lane.map_or(wanted.is_none(), is_settled);
         })
         .await?;
         if done {
@@ -169,6 +178,12 @@ impl Synchronizer for Contexts {
     }
 
     async fn remove(&self, id: &ContextId, removal: Removal) -> Result<Generation, Error> {
+        let asked = self.known_root(id).await?;
+        if let Some((root, _)) =
+            asked.filter(|(root, _)| root.intent == Intent::Absent && root.removal == removal)
+        {
+            return self.ask_again(id, &root).await;
+        }
         self.change(id, |root| {
             if root.intent == Intent::Absent && root.removal == removal {
                 return false;
@@ -180,6 +195,10 @@ impl Synchronizer for Contexts {
             true
         })
         .await
+    }
+
+    async fn reconcile(&self, id: &ContextId) -> Result<Generation, Error> {
+        self.take_as_truth(id).await
     }
 
     async fn stop(&self, id: &ContextId) -> Result<(), Error> {
@@ -194,8 +213,16 @@ impl Synchronizer for Contexts {
         self.forget_removed(id).await
     }
 
+    async fn tombstones(&self, cluster: &ClusterId) -> Result<Vec<Tombstone>, Error> {
+        self.tombstones_on(cluster).await
+    }
+
+    async fn drop_tombstones(&self, cluster: &ClusterId) -> Result<(), Error> {
+        self.drop_tombstones_on(cluster).await
+    }
+
     async fn status(&self, id: &ContextId) -> Result<Option<ContextStatus>, Error> {
-        let Some((root, _)) = self.root(id).await? else { return Ok(None) };
+        let Some((root, _)) = self.known_root(id).await? else { return Ok(None) };
         Ok(Some(self.status_of(id, &root).await?))
     }
 
@@ -222,7 +249,7 @@ impl Synchronizer for Contexts {
     }
 
     async fn watch(&self, id: &ContextId) -> Result<StatusStream, Error> {
-        self.root(id).await?.ok_or_else(|| Error::NotFound { id: id.clone() })?;
+        self.known_root(id).await?.ok_or_else(|| Error::NotFound { id: id.clone() })?;
         status::follow(self.clone(), id.clone()).await
     }
 }

@@ -48,7 +48,8 @@ pub(super) fn progress_with(
 /// How far one lane is.
 pub(super) fn progress_of(root: &Root, cluster: &ClusterId, lane: Option<&Lane>) -> Progress {
     let wanted = root.wanted(cluster);
-    if lane.map_or(wanted.is_none(), |lane| lane.is_at(wanted)) {
+    let is_given_up = |lane: &Lane| wanted.is_none() && lane.is_abandoned(root);
+    if lane.map_or(wanted.is_none(), |lane| lane.is_at(wanted) || is_given_up(lane)) {
         return Progress::Done;
     }
     let looked_at = lane.filter(|lane| lane.attempt == root.attempt && lane.generation == root.generation);
@@ -94,6 +95,7 @@ fn state(root: &Root, lane: &Lane, wanted: bool, finished: bool) -> LaneState {
         }
         (true, false) => LaneState::Pending,
         (false, true) => LaneState::Removed,
+        (false, false) if lane.is_abandoned(root) => LaneState::Abandoned,
         (false, false) => LaneState::Removing,
     }
 }

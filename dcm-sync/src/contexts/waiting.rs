@@ -64,7 +64,7 @@ impl Contexts {
     }
 
     async fn work(&self, id: &ContextId) -> Result<Option<Work>, Error> {
-        let Some((root, version)) = self.root(id).await? else { return Ok(None) };
+        let Some((root, version)) = self.known_root(id).await? else { return Ok(None) };
         let mut work = Work {
             root,
             root_version: version,
@@ -117,6 +117,9 @@ impl Work {
                 if entry.version > self.root_version {
                     self.root = record::read(&entry)?;
                     self.root_version = entry.version;
+                    if self.root.forgotten {
+                        return Ok(false);
+                    }
                     self.judge_all();
                 }
             }

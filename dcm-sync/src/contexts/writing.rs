@@ -20,7 +20,7 @@ pub(super) fn next_root(context: &AppContext, current: Option<&Root>) -> Root {
     let mut next = Root::of(context, generation);
     if let Some(current) = current {
         next.attempt = current.attempt + 1;
-        next.removal = dcm_core::port::synchronizer::Removal::default();
+        next.overrules = current.overrules;
     }
     next
 }

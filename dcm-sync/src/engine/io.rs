@@ -11,6 +11,7 @@ use dcm_core::port::cluster::{
     self, Call, ClusterUid, Contents, Deletion, IssuedToken, Object, Precondition, Stamped, WatchEvent,
 };
 use dcm_core::port::store::{self, Version};
+use dcm_core::port::synchronizer;
 
 use crate::contexts::{LoadError, Loaded};
 use crate::record::{Lane, Outcome, Shard, Worker, WorkerId};
@@ -51,6 +52,8 @@ pub(crate) enum Input {
     /// A watch told something; none: it ended.
     Watched(ClusterId, Epoch, GroupVersionKind, Result<Option<WatchEvent>, cluster::Error>),
     Replied(Ticket, Result<Reply, cluster::Error>),
+    /// The records of a forgotten context went, as far as none of its clusters is abandoned.
+    Buried(ContextId, Result<(), synchronizer::Error>),
     /// Finish what is under way, give everything back, and stop.
     Stop,
     /// The time that [`super::machine::Machine::next_wake`] named has come.
@@ -82,6 +85,8 @@ pub(crate) enum Effect {
     Watch(ClusterId, Epoch, GroupVersionKind, Call),
     Call(Box<ClusterCall>),
     Publish(Event),
+    /// Drop the records of a forgotten context, if none of its clusters is abandoned any more.
+    Bury(ContextId),
     /// Everything is given back.
     Stopped,
 }

@@ -289,6 +289,11 @@ impl Shell {
                 Outcome::Input(Box::new(Input::ContextLoaded(id, loaded)))
             }
             .boxed(),
+            Effect::Bury(id) => async move {
+                let buried = contexts::Contexts::new(store).bury(&id).await;
+                Outcome::Input(Box::new(Input::Buried(id, buried)))
+            }
+            .boxed(),
             Effect::LoadLane(id) => calls::load_lane(store, id).boxed(),
             Effect::LoadSession(worker) => calls::load_session(store, worker).boxed(),
             Effect::SaveLane(save) => calls::save_lane(store, save).boxed(),

@@ -64,10 +64,20 @@ pub(crate) struct Root {
     pub attempt: u64,
     pub intent: Intent,
     pub paused: bool,
+    /// How it is removed, as whoever removed it says.
     pub removal: Removal,
+    /// How it is removed where that says nothing, as the app context says.
+    #[serde(default)]
+    pub removal_policy: Removal,
+    /// Whatever clusters hold of generations up to this one, the store's state is true: a person has said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overrules: Option<Generation>,
     /// Its records are being deleted, this one last. Whoever wants the context again finishes that first.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forgetting: bool,
+    /// Nobody knows of it any more: the root stays until what was abandoned on clusters is cleared.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub forgotten: bool,
     pub labels: Arc<BTreeMap<String, String>>,
     pub bundles: BTreeMap<ContentHash, Vec<StepRecord>>,
     /// By bundle, the clusters that are to hold it: a name per cluster, whatever the size of the bundle.
@@ -125,7 +135,10 @@ impl Root {
             intent: Intent::Present,
             paused: false,
             removal: Removal::default(),
+            removal_policy: context.removal,
+            overrules: None,
             forgetting: false,
+            forgotten: false,
             labels: Arc::new(context.labels.clone()),
             bundles,
             placements,
@@ -135,9 +148,18 @@ impl Root {
     /// True when both want the same of the same clusters.
     pub(crate) fn wants_the_same(&self, other: &Self) -> bool {
         self.intent == other.intent
+            && self.removal_policy == other.removal_policy
             && self.labels == other.labels
             && self.bundles == other.bundles
             && self.placements == other.placements
+    }
+
+    /// How clusters are cleared that are to hold nothing of it.
+    pub(crate) fn removal(&self) -> Removal {
+        match self.intent {
+            Intent::Present => self.removal_policy,
+            Intent::Absent => self.removal.or(self.removal_policy),
+        }
     }
 
     /// The bundle that a cluster is to hold; none when it is to hold nothing of this context.
@@ -246,6 +268,10 @@ pub(crate) struct Lane {
     /// Namespaces that were kept, with the number of objects of others in each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub kept: BTreeMap<Arc<str>, usize>,
+    /// A generation that the cluster was found to hold, and the store did not know of: nothing is written until a person
+    /// has said whose state is true.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ahead: Option<Generation>,
     /// Answered requests may still be on the cluster: who finds this clears them away.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untidy: bool,
@@ -270,8 +296,37 @@ impl Lane {
             objects: Records::new(),
             issued: Vec::new(),
             kept: BTreeMap::new(),
+            ahead: None,
             untidy: false,
         }
+    }
+
+    /// Takes the store's state as the truth over what the cluster was found to hold, when a person has said so: what is
+    /// ours is then told by our marks, as what was recorded of it may be about objects that were replaced since.
+    pub(crate) fn overrule(&mut self, root: &Root) -> bool {
+        let is_overruled = self.ahead.is_some() && root.overrules >= self.ahead;
+        if is_overruled {
+            self.ahead = None;
+            self.objects.values_mut().for_each(|record| record.uid = None);
+        }
+        is_overruled
+    }
+
+    /// True when the lane was given up, and nobody has asked for another try since. What was given up while the context
+    /// itself stays is tried on and on; each change of the context would ask for it again.
+    pub(crate) fn is_abandoned(&self, root: &Root) -> bool {
+        let is_as_asked = self.attempt == root.attempt && self.generation == root.generation;
+        self.state == LaneState::Abandoned && (root.intent == Intent::Present || is_as_asked)
+    }
+
+    /// The causes that an abandoned lane has, now that these are in its way. It is tried so often, and perhaps for so
+    /// long, that only another kind of cause is news: no times, and nothing that changes with each try.
+    pub(crate) fn lasting(&self, causes: Vec<Cause>) -> Vec<Cause> {
+        let same = |(one, other): (&Cause, &Cause)| one.reason == other.reason && one.object == other.object;
+        if causes.len() == self.causes.len() && self.causes.iter().zip(&causes).all(same) {
+            return self.causes.clone();
+        }
+        causes.into_iter().map(|cause| Cause { next_try: None, ..cause }).collect()
     }
 
     /// True when the lane is where it is to be.

@@ -58,12 +58,27 @@ pub(crate) fn hash_of_manifest(path: &Path) -> Option<ContentHash> {
     path.segments().next_back()?.parse().ok()
 }
 
+/// The folder of all lanes of all contexts.
+pub(crate) fn all_lanes() -> Prefix {
+    Prefix::below(&path(&["lanes"]))
+}
+
+/// The context whose lane lies at a path.
+pub(crate) fn context_of_lane(path: &Path) -> Option<ContextId> {
+    ContextId::new(path.segments().nth(1)?).ok()
+}
+
 pub(crate) fn lanes(context: &ContextId) -> Prefix {
     Prefix::below(&path(&["lanes", context.as_str()]))
 }
 
 pub(crate) fn lane(context: &ContextId, cluster: &ClusterId) -> Path {
     path(&["lanes", context.as_str(), cluster.provider.as_str(), cluster.cluster.as_str()])
+}
+
+/// The folder of all results of all contexts.
+pub(crate) fn all_results() -> Prefix {
+    Prefix::below(&path(&["results"]))
 }
 
 pub(crate) fn results(context: &ContextId) -> Prefix {

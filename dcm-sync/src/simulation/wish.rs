@@ -11,6 +11,7 @@ use dcm_core::app_context::{
 use dcm_core::manifest::Manifest;
 use dcm_core::name::{AppName, ClusterId, ContextId};
 use dcm_core::port::clock::Random as _;
+use dcm_core::port::synchronizer::Removal;
 use serde_json::{Value, json};
 
 use crate::sim::{Seeded, cluster_id};
@@ -79,7 +80,12 @@ impl Variant {
                 placements.insert(cluster_id(number), bundle.clone());
             }
         }
-        AppContext { id: context_id(context), labels: BTreeMap::new(), placements }
+        AppContext {
+            id: context_id(context),
+            labels: BTreeMap::new(),
+            removal: Removal::default(),
+            placements,
+        }
     }
 
     fn bundle(self, context: usize, random: &Seeded) -> Arc<Bundle> {

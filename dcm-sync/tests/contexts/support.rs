@@ -7,6 +7,7 @@ use dcm_core::app_context::{Action, AppContext, Bundle, Drift, Existing, Stage, 
 use dcm_core::manifest::Manifest;
 use dcm_core::name::{AppName, ClusterId, ContextId};
 use dcm_core::port::store::{Prefix, StoreExt as _};
+use dcm_core::port::synchronizer::Removal;
 use dcm_store::MemoryStore;
 use dcm_sync::Contexts;
 use serde_json::{Value, json};
@@ -66,7 +67,7 @@ pub(crate) fn context(maps: &[&str], clusters: std::ops::RangeInclusive<usize>) 
     });
     let bundle = Arc::new(Bundle::new(steps.collect()).unwrap());
     let placements = clusters.map(|number| (cluster(number), bundle.clone())).collect();
-    AppContext { id: id(), labels: BTreeMap::new(), placements }
+    AppContext { id: id(), labels: BTreeMap::new(), removal: Removal::default(), placements }
 }
 
 /// Lets others go first this many times.

@@ -11,13 +11,14 @@ use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use dcm_core::name::{AppName, ClusterId, ContextId};
 use dcm_core::port::clock::{Clock, Random};
 use dcm_core::port::cluster::LABEL_OWNER;
-use dcm_core::port::store::{Path, Prefix, Store, StoreExt as _};
-use dcm_core::port::synchronizer::Synchronizer as _;
+use dcm_core::port::store::{Entry, Path, Prefix, Store, StoreExt as _, Write};
+use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
 use dcm_core::status::{ContextStatus, Progress};
 use dcm_store::memory::MemoryStore;
-use dcm_sync::engine::{Acquire, Engine, Options};
+use dcm_sync::engine::{Acquire, Engine, Event, Options, What};
 use dcm_sync::runtime::TokioClock;
 use dcm_sync::sim::{Fleet, Latency, cluster_id};
+use futures::{Stream, StreamExt as _};
 use serde_json::{Value, json};
 
 /// Longer than anything takes in virtual time: a bound on liveness, not on speed.
@@ -60,6 +61,26 @@ impl World {
             store: self.store.clone(),
             fleet: Arc::new(fleet),
             random: Counted(std::sync::atomic::AtomicU64::new(500)),
+        }
+    }
+
+    /// All that is in the store now.
+    pub async fn copy(&self) -> Vec<Entry> {
+        self.store.list_all(&Prefix::everything()).await.unwrap()
+    }
+
+    /// The same clusters, with a store that holds an old copy, but for the sessions of workers that are no more.
+    pub async fn restored(&self, copy: &[Entry]) -> Self {
+        let store = MemoryStore::new();
+        for entry in copy.iter().filter(|entry| !entry.path.as_str().starts_with("workers/")) {
+            let (path, document) = (entry.path.clone(), entry.document.clone());
+            store.write_one(Write::Create { path, document }).await.unwrap();
+        }
+        Self {
+            clock: self.clock.clone(),
+            store: Arc::new(store),
+            fleet: self.fleet.clone(),
+            random: Counted(std::sync::atomic::AtomicU64::new(1500)),
         }
     }
 
@@ -132,6 +153,29 @@ pub async fn done(engine: &Engine, id: &ContextId) -> ContextStatus {
     };
     assert_eq!(status.progress, Progress::Done, "{status:#?}");
     status
+}
+
+/// Waits for an event of this kind.
+pub async fn event(events: &mut (impl Stream<Item = Event> + Unpin), is_it: impl Fn(&What) -> bool) {
+    let wait = async { while !is_it(&events.next().await.unwrap().what) {} };
+    tokio::time::timeout(SOON, wait).await.unwrap();
+}
+
+/// Follows the context until its status is so.
+pub async fn until(engine: &Engine, mut is_so: impl FnMut(&ContextStatus) -> bool) -> ContextStatus {
+    let mut statuses = engine.contexts().watch(&context_id()).await.unwrap();
+    let mut last = None;
+    let wait = async {
+        while let Some(status) = statuses.next().await {
+            let status = last.insert(status.unwrap());
+            if is_so(status) {
+                return;
+            }
+        }
+    };
+    let waited = tokio::time::timeout(SOON, wait).await;
+    assert!(waited.is_ok(), "it never came to that: {last:#?}");
+    last.unwrap()
 }
 
 /// Waits until nothing is left of what the work needed on the way.
@@ -232,5 +276,5 @@ pub fn context(steps: Vec<Step>, clusters: impl IntoIterator<Item = usize>) -> A
     let bundle = Arc::new(Bundle::new(steps).unwrap());
     let placements: BTreeMap<ClusterId, Arc<Bundle>> =
         clusters.into_iter().map(|number| (cluster_id(number), bundle.clone())).collect();
-    AppContext { id: context_id(), labels: BTreeMap::new(), placements }
+    AppContext { id: context_id(), labels: BTreeMap::new(), removal: Removal::default(), placements }
 }

@@ -7,7 +7,7 @@ use dcm_core::manifest::Manifest;
 use dcm_core::name::ContextId;
 use dcm_core::port::cluster::Access;
 use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
-use dcm_core::status::{LaneState, Progress, Reason};
+use dcm_core::status::{ContextStatus, LaneState, Progress, Reason};
 use dcm_sync::engine::Options;
 use dcm_sync::sim::{Faults, Identity, Link, Rights, Verb, cluster_id};
 use serde_json::json;
@@ -212,11 +212,11 @@ async fn each_refusal_is_told_whenever_it_comes() {
         cluster.server(|server| server.set_rights(Rights::AllBut(vec![create])));
         let engine = world.engine();
         engine.contexts().apply(&context(steps(), [1])).await.unwrap();
-        tokio::time::sleep(SOON / 10).await;
-        let status = engine.contexts().status(&context_id()).await.unwrap().unwrap();
-        let cause = status.lanes[&cluster_id(1)].cause.as_ref();
-        let reason = cause.map(|cause| cause.reason);
-        assert_eq!(reason, Some(Reason::Denied), "{resource}, {slowness} ms: {status:#?}");
+        until(&engine, |status| {
+            let cause = status.lanes.get(&cluster_id(1)).and_then(|lane| lane.cause.as_ref());
+            cause.is_some_and(|cause| cause.reason == Reason::Denied)
+        })
+        .await;
     }
 }
 
@@ -248,10 +248,12 @@ fn token(name: &str) -> dcm_core::app_context::Step {
 async fn waits_for(world: &World, steps: Vec<dcm_core::app_context::Step>) -> Vec<String> {
     let engine = world.engine();
     engine.contexts().apply(&context(steps, [1])).await.unwrap();
-    tokio::time::sleep(SOON / 10).await;
-    let status = engine.contexts().status(&context_id()).await.unwrap().unwrap();
-    let causes = status.lanes[&cluster_id(1)].requests.iter().map(|request| request.cause.clone());
-    causes.map(|cause| cause.unwrap().object.unwrap().to_string()).collect()
+    let objects = |status: &ContextStatus| -> Option<Vec<String>> {
+        let requests = &status.lanes.get(&cluster_id(1))?.requests;
+        let causes = requests.iter().map(|request| request.cause.as_ref());
+        causes.map(|cause| Some(cause?.object.as_ref()?.to_string())).collect()
+    };
+    objects(&until(&engine, |status| objects(status).is_some()).await).unwrap()
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,16 +1,15 @@
 //! Connections that take so long that a later one is made before them.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use dcm_core::name::ClusterId;
 use dcm_core::port::cluster::{self, Cluster, Clusters};
 use dcm_core::port::synchronizer::Synchronizer as _;
 use dcm_sync::engine::{Engine, Event, What};
+use futures::Stream;
 use futures::channel::oneshot;
-use futures::{Stream, StreamExt as _};
+use tokio::sync::watch;
 
 use crate::fixture::*;
 
@@ -18,27 +17,29 @@ use crate::fixture::*;
 struct HeldClusters {
     clusters: Arc<dyn Clusters>,
     hold: Mutex<Option<oneshot::Receiver<()>>>,
-    asked: AtomicUsize,
+    /// How many connections were asked for.
+    asked: watch::Sender<usize>,
 }
 
 impl HeldClusters {
     /// The clusters, and what lets the first connection go.
     fn new(clusters: Arc<dyn Clusters>) -> (Arc<Self>, oneshot::Sender<()>) {
         let (let_go, hold) = oneshot::channel();
-        let held = Self { clusters, hold: Mutex::new(Some(hold)), asked: AtomicUsize::new(0) };
+        let held = Self { clusters, hold: Mutex::new(Some(hold)), asked: watch::Sender::new(0) };
         (Arc::new(held), let_go)
     }
 
-    /// How many connections were asked for.
-    fn asked(&self) -> usize {
-        self.asked.load(Ordering::Relaxed)
+    /// Waits until the first connection is asked for.
+    async fn first(&self) {
+        let mut asked = self.asked.subscribe();
+        tokio::time::timeout(SOON, asked.wait_for(|asked| *asked > 0)).await.unwrap().unwrap();
     }
 }
 
 #[async_trait]
 impl Clusters for HeldClusters {
     async fn connect(&self, cluster: &ClusterId) -> Result<Arc<dyn Cluster>, cluster::Error> {
-        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.asked.send_modify(|asked| *asked += 1);
         let hold = self.hold.lock().unwrap().take();
         if let Some(hold) = hold {
             hold.await.unwrap();
@@ -48,8 +49,7 @@ impl Clusters for HeldClusters {
 }
 
 async fn told(events: &mut (impl Stream<Item = Event> + Unpin), what: What) {
-    let wait = async { while events.next().await.unwrap().what != what {} };
-    tokio::time::timeout(SOON, wait).await.unwrap();
+    event(events, |told| *told == what).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -61,9 +61,7 @@ async fn a_connection_that_is_made_after_a_later_one_does_not_take_its_place() {
     tokio::spawn(run);
     let mut events = engine.events();
     engine.contexts().apply(&context(steps(), [1])).await.unwrap();
-    while clusters.asked() == 0 {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    clusters.first().await;
     // A paused app context needs no cluster: it is given back before it was reached.
     engine.contexts().stop(&context_id()).await.unwrap();
     told(&mut events, What::Lost).await;
@@ -71,5 +69,5 @@ async fn a_connection_that_is_made_after_a_later_one_does_not_take_its_place() {
     told(&mut events, What::Connected).await;
     let_go.send(()).unwrap();
     done(&engine, &context_id()).await;
-    assert_eq!(clusters.asked(), 2, "the later connection broke");
+    assert_eq!(*clusters.asked.borrow(), 2, "the later connection broke");
 }

@@ -4,13 +4,16 @@
 #![allow(unreachable_pub, clippy::unwrap_used)]
 
 mod drift;
+mod ending;
 mod fixture;
 mod hindrances;
+mod identity;
 mod late_connections;
 mod lifecycle;
 mod mishaps;
 mod mortal;
 mod ownership;
+mod restored;
 mod results;
 mod slow;
 mod tidying;

@@ -85,7 +85,11 @@ async fn a_namespace_with_contents_is_kept_unless_asked() {
             "metadata": {"name": "theirs", "namespace": "team"}});
         let cluster = world.fleet.cluster(&cluster_id(1)).unwrap().clone();
         cluster.server(|server| server.create_as("person", &kind, &key, &body)).unwrap();
-        engine.contexts().remove(&context_id(), Removal { delete_contents }).await.unwrap();
+        engine
+            .contexts()
+            .remove(&context_id(), Removal { delete_contents, ..Removal::default() })
+            .await
+            .unwrap();
         let status = done(&engine, &context_id()).await;
         let (namespace_kind, namespace_key) = namespace("team");
         assert_eq!(world.body(1, &namespace_kind, &namespace_key).is_some(), !delete_contents);

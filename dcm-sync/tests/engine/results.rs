@@ -1,15 +1,21 @@
 //! What clusters issue is stored once and never lost.
 
 use std::collections::BTreeMap;
+use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use dcm_core::app_context::{Request, Stage, Step, TokenRequest};
-use dcm_core::port::store::{BATCH_WRITES_MAX, Prefix, StoreExt as _, Write};
+use dcm_core::port::cluster::{Clusters, IssuedToken};
+use dcm_core::port::store::{BATCH_WRITES_MAX, Change, Prefix, StoreExt as _, Write};
 use dcm_core::port::synchronizer::Synchronizer as _;
-use dcm_sync::engine::Options;
+use dcm_sync::engine::{Engine, Options, What};
 use dcm_sync::sim::{Verb, cluster_id};
+use dcm_sync::tap::{Crossing, PortError, Tap, Tapped};
+use futures::{StreamExt as _, future};
 use serde_json::json;
+use tokio::sync::Notify;
 
 use crate::fixture::*;
 use crate::slow::{is_of_lane, world_with};
@@ -21,6 +27,24 @@ fn token(name: &str) -> Step {
     let token =
         TokenRequest { namespace: "team".into(), service_account: "ci".into(), lifetime_seconds: Some(3600) };
     request(2, name, Request::Token(token))
+}
+
+/// Tells when a cluster has issued a token.
+#[derive(Default)]
+struct TokenTold(Notify);
+
+impl Tap for TokenTold {
+    async fn pass<T: Send, E: PortError>(
+        &self,
+        _: Crossing<'_>,
+        call: impl Future<Output = Result<T, E>> + Send,
+    ) -> Result<T, E> {
+        call.await
+    }
+
+    fn token_issued(&self, _: &IssuedToken) {
+        self.0.notify_one();
+    }
 }
 
 fn tokens_issued(world: &World) -> u64 {
@@ -58,14 +82,13 @@ async fn what_is_issued_while_another_result_is_being_stored_is_stored_too() {
 #[tokio::test(start_paused = true)]
 async fn a_token_that_is_answered_while_the_engine_stops_is_stored() {
     let (world, _) = world_with(SLOW);
-    let engine = world.engine();
+    let told = Arc::new(TokenTold::default());
+    let clusters = Tapped::new(world.fleet.clone() as Arc<dyn Clusters>, told.clone());
+    let builder = Engine::builder(world.store.clone(), Arc::new(clusters));
+    let (engine, run) = builder.build(world.clock.clone(), &Counted(1000.into()));
+    tokio::spawn(run);
     engine.contexts().apply(&context(steps(), [1])).await.unwrap();
-    let issued = async {
-        while tokens_issued(&world) == 0 {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-    };
-    tokio::time::timeout(SOON, issued).await.unwrap();
+    tokio::time::timeout(SOON, told.0.notified()).await.unwrap();
     engine.shutdown().await;
     let results = world.engine().contexts().results(&context_id()).await.unwrap();
     let stored = results.get(&cluster_id(1)).map_or(0, BTreeMap::len);
@@ -79,18 +102,13 @@ async fn a_token_that_is_answered_while_the_engine_stops_is_stored() {
 async fn a_lane_that_somebody_else_wrote_is_read_until_that_succeeds() {
     let (world, lanes) = world_with(SLOW);
     let engine = world.engine();
+    let changes = lanes.store.watch(&Prefix::everything()).await.unwrap();
+    let lane = changes.filter_map(|change| match change {
+        Change::Put(entry) if is_of_lane(&entry.path) => future::ready(Some(entry)),
+        _ => future::ready(None),
+    });
     engine.contexts().apply(&context(steps(), [1])).await.unwrap();
-    let everything = Prefix::everything();
-    let lane = async {
-        loop {
-            let entries = lanes.store.list_all(&everything).await.unwrap();
-            match entries.into_iter().find(|entry| is_of_lane(&entry.path)) {
-                Some(lane) => break lane,
-                None => tokio::time::sleep(Duration::from_millis(1)).await,
-            }
-        }
-    };
-    let lane = tokio::time::timeout(SOON, lane).await.unwrap();
+    let lane = tokio::time::timeout(SOON, pin!(lane).next()).await.unwrap().unwrap();
     lanes.failing_reads.store(3, Ordering::Relaxed);
     let again = Write::Update { path: lane.path, version: lane.version, document: lane.document };
     lanes.store.write_one(again).await.unwrap();
@@ -112,13 +130,9 @@ fn steps_with_a_long_way() -> Vec<Step> {
 async fn a_request_stays_on_the_cluster_until_its_certificate_is_stored() {
     let (world, _) = world_with(SLOW);
     let engine = world.engine();
+    let mut events = engine.events();
     engine.contexts().apply(&context(steps_with_a_long_way(), [1])).await.unwrap();
-    let removed = async {
-        while world.requests(|log| log.count(Verb::Delete)) == 0 {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-    };
-    tokio::time::timeout(SOON, removed).await.unwrap();
+    event(&mut events, |what| matches!(what, What::Deleted(_))).await;
     let results = engine.contexts().results(&context_id()).await.unwrap();
     let stored = results.get(&cluster_id(1)).is_some_and(|results| results.contains_key("developer"));
     assert!(stored, "{results:?}");

@@ -7,7 +7,9 @@ pub(crate) mod delete;
 pub(crate) mod demo;
 pub(crate) mod get;
 pub(crate) mod kubeconfig;
+pub(crate) mod orphans;
 pub(crate) mod plan;
+pub(crate) mod reconcile;
 pub(crate) mod resume;
 pub(crate) mod schema;
 pub(crate) mod serve;
@@ -33,7 +35,9 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         Command::Demo(arguments) => demo::run(&arguments).await,
         Command::Get(arguments) => get::run(&global, &arguments).await,
         Command::Kubeconfig(arguments) => kubeconfig::run(&global, &arguments).await,
+        Command::Orphans(command) => orphans::run(&global, &command).await,
         Command::Plan(arguments) => plan::run(&global, &arguments).await,
+        Command::Reconcile(arguments) => reconcile::run(&global, &arguments).await,
         Command::Resume(arguments) => resume::run(&global, &arguments).await,
         Command::Schema(arguments) => schema::run(&global, &arguments),
         Command::Serve(arguments) => serve::run(&global, &arguments).await,

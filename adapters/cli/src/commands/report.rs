@@ -1,6 +1,8 @@
 //! What is said when work was accepted: at once, or when it is done.
 
-use dcm_core::service::CloudStatus;
+use dcm_core::logical_cloud::life_cycle::State;
+use dcm_core::name::ClusterId;
+use dcm_core::service::{CloudStatus, ClusterInCloud};
 use dcm_core::status::{LaneState, ObjectState};
 
 use crate::arguments::Waiting;
@@ -28,6 +30,7 @@ pub(crate) async fn wait(session: &Session, worked: &[Worked], waiting: &Waiting
         statuses.iter().for_each(|status| note_open(session, status));
     }
     Ok(match end {
+        End::Done if statuses.iter().any(note_abandoned) => Exit::Abandoned,
         End::Done => Exit::Done,
         End::Stuck => {
             output::note("stuck: nothing more happens before somebody changes something");
@@ -98,6 +101,25 @@ fn note_kept(session: &Session, status: &CloudStatus) {
             output::note(format_args!("{id}: {} {}", object.key, cause.unwrap_or_default()));
         }
     }
+}
+
+/// Says which clusters were given up while the cloud was taken off; true when there are such. Of a cloud that is wanted
+/// on others that is no end: its status tells it.
+fn note_abandoned(status: &CloudStatus) -> bool {
+    let is_abandoned = |(_, cluster): &(&ClusterId, &ClusterInCloud)| {
+        cluster.lane.as_ref().is_some_and(|lane| lane.state == LaneState::Abandoned)
+    };
+    let abandoned = status.clusters.iter().filter(is_abandoned).map(|(id, _)| id.to_string());
+    let abandoned: Vec<String> = abandoned.collect();
+    if !abandoned.is_empty() {
+        output::note(format_args!(
+            "{}: given up at the deadline: {}; a worker (dcm serve), or the same command again, clears them when they \
+             return",
+            status.name,
+            abandoned.join(", "),
+        ));
+    }
+    status.state == State::Terminated && !abandoned.is_empty()
 }
 
 /// Says who paused the work on a cloud, and how it goes on.

@@ -1,9 +1,12 @@
 //! `dcm terminate`: a logical cloud off its clusters.
 
-use dcm_core::port::synchronizer::Removal;
+use std::time::Duration;
+
+use dcm_core::port::synchronizer::{Disposal, Removal};
 
 use super::report;
 use crate::arguments::{Global, Waiting};
+use crate::duration;
 use crate::exit::Exit;
 use crate::session::{Named, Session};
 
@@ -14,13 +17,28 @@ pub(crate) struct Arguments {
     /// Deletes namespaces together with what others put in them. Otherwise such a namespace is kept.
     #[arg(long)]
     delete_contents: bool,
+    /// Leaves all its objects on the clusters, without our marks: they are nobody's from then on. Default: as its
+    /// document says (spec.removal.objects), or else they are deleted.
+    #[arg(long, conflicts_with = "delete_contents")]
+    keep_objects: bool,
+    /// How long each cluster may take. One that takes longer is given up: it ends with exit code 7, and that cluster is
+    /// cleared when it returns. Default: as its document says (spec.removal.deadlineSeconds), or else five minutes.
+    #[arg(long, value_parser = duration::parse, value_name = "DURATION")]
+    deadline: Option<Duration>,
     #[command(flatten)]
     pub(crate) waiting: Waiting,
 }
 
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
-    let removal = Removal { delete_contents: arguments.delete_contents };
+    let removal = Removal {
+        delete_contents: arguments.delete_contents,
+        objects: arguments.keep_objects.then_some(Disposal::Keep),
+        // Longer than there are numbers for is as long as it takes.
+        deadline_seconds: arguments
+            .deadline
+            .map(|deadline| u32::try_from(deadline.as_secs()).unwrap_or(u32::MAX)),
+    };
     let name = &arguments.cloud.name;
     session.deployment.clouds().terminate(&session.caller, &session.project, name, removal).await?;
     let worked = session.worked(name).await?;

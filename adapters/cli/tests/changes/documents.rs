@@ -90,7 +90,7 @@ async fn a_quota_key_a_label_and_a_verb_that_are_taken_out_are_gone() {
 }
 
 #[tokio::test]
-async fn a_permission_that_is_taken_out_is_gone_with_its_binding_and_nothing_else_is_written() {
+async fn a_permission_that_is_taken_out_is_gone_with_its_binding_and_the_namespace_tells_of_it() {
     let environment = Environment::shared(CLUSTERS).await.unwrap();
     let installation = Installation::new(&environment, "forbidden");
     let mut document = installation.document("forbidden", spec());
@@ -98,7 +98,10 @@ async fn a_permission_that_is_taken_out_is_gone_with_its_binding_and_nothing_els
     let applied = installation.moment();
     document["spec"]["permissions"].as_array_mut().unwrap().pop();
     installation.apply(&document).done();
-    assert_eq!(installation.writes(&applied), each(&["delete rolebindings run", "delete roles run"]));
+    assert_eq!(
+        installation.writes(&applied),
+        each(&["delete rolebindings run", "delete roles run", "update namespaces forbidden"])
+    );
     for cluster in installation.clusters() {
         let owned = owned(cluster, "forbidden");
         assert!(!owned.iter().any(|object| object.ends_with("/run")), "{owned:?}");

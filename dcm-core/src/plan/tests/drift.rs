@@ -62,7 +62,7 @@ fn except(path: &str) -> Drift {
 /// The plan for one quota that is ours, and of which others hold fields.
 fn plan_of(wanted: &Bundle, seen: Sighting, given_up: bool) -> Plan {
     let (owner, context) = (owner(), context());
-    let rules = Rules { owner: &owner, context: &context, removal: Removal::default(), asked_again: false };
+    let rules = rules(&owner, &context);
     let Action::Apply { manifest, .. } = &wanted.steps()[0].action else { panic!("an object") };
     let origin = seen.marks.as_ref().map_or(Origin::Created, |marks| marks.origin);
     let record = Recorded { origin, ..record(manifest, Some("u")) };
@@ -155,7 +155,7 @@ fn a_deleted_object_is_made_anew_unless_that_is_only_to_be_reported_or_given_up(
         (Drift::Report, false, true, true),
     ] {
         let known = Known { given_up, absent: BTreeSet::from([desired.key().clone()]), ..Known::default() };
-        let rules = Rules { owner: &owner, context: &context, removal: Removal::default(), asked_again };
+        let rules = Rules { asked_again, ..rules(&owner, &context) };
         let wanted = with_drift(&desired, Existing::Refuse, drift.clone());
         let plan = plan(&rules, Some(&wanted), &records, &known);
         let is_made = matches!(plan.steps(), [Step { work: Work::Unrecord, .. }]);

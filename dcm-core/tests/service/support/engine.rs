@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use async_trait::async_trait;
 use dcm_core::app_context::{Action, AppContext, Generation, Request};
 use dcm_core::name::{ClusterId, ContextId};
-use dcm_core::port::synchronizer::{Error, Issued, Removal, Results, StatusStream, Synchronizer};
+use dcm_core::port::synchronizer::{Error, Issued, Removal, Results, StatusStream, Synchronizer, Tombstone};
 use dcm_core::secret::Secret;
 use dcm_core::status::{
     Cause, ContextStatus, Intent, LaneState, LaneStatus, Progress, Reason, RequestState, RequestStatus,
@@ -33,6 +33,7 @@ struct State {
     asked: BTreeMap<(ContextId, Arc<str>), Request>,
     before: BTreeMap<&'static str, Hook>,
     fails: Option<Error>,
+    tombstones: BTreeMap<ClusterId, Vec<Tombstone>>,
 }
 
 /// One app context, as the engine has it.
@@ -44,6 +45,7 @@ pub(crate) struct Held {
     pub(crate) paused: bool,
     pub(crate) removal: Removal,
     done: BTreeSet<ClusterId>,
+    abandoned: BTreeSet<ClusterId>,
     /// Clusters that are named no more, and not cleared yet.
     leaving: BTreeSet<ClusterId>,
     causes: BTreeMap<ClusterId, Cause>,
@@ -129,6 +131,21 @@ impl Engine {
         for held in self.state().contexts.values_mut() {
             held.finish(cluster);
         }
+        self.changed.send_replace(());
+    }
+
+    /// Gives up a cluster that is to be cleared.
+    pub(crate) fn abandon(&self, cluster: &ClusterId) {
+        let mut state = self.state();
+        let tombstones = state.contexts.iter_mut().map(|(id, held)| {
+            held.done.insert(cluster.clone());
+            held.abandoned.insert(cluster.clone());
+            let (context, cluster) = (id.clone(), cluster.clone());
+            Tombstone { context, cluster, since: now(), cause: None, objects: Vec::new() }
+        });
+        let tombstones = tombstones.collect();
+        state.tombstones.insert(cluster.clone(), tombstones);
+        drop(state);
         self.changed.send_replace(());
     }
 
@@ -258,6 +275,7 @@ impl Held {
         let state = match (intent, done) {
             (Intent::Present, true) => LaneState::Done,
             (Intent::Present, false) => LaneState::Pending,
+            (Intent::Absent, true) if self.abandoned.contains(cluster) => LaneState::Abandoned,
             (Intent::Absent, true) => LaneState::Removed,
             (Intent::Absent, false) => LaneState::Removing,
         };
@@ -336,6 +354,7 @@ impl Synchronizer for Engine {
             paused: false,
             removal: Removal::default(),
             done: BTreeSet::new(),
+            abandoned: BTreeSet::new(),
             causes: BTreeMap::new(),
             results,
         };
@@ -360,6 +379,13 @@ impl Synchronizer for Engine {
         })
     }
 
+    async fn reconcile(&self, id: &ContextId) -> Result<Generation, Error> {
+        self.with("reconcile", id, |held| {
+            held.generation = held.generation.next();
+            held.generation
+        })
+    }
+
     async fn stop(&self, id: &ContextId) -> Result<(), Error> {
         self.with("stop", id, |held| held.paused = true)
     }
@@ -380,6 +406,15 @@ impl Synchronizer for Engine {
         state.claims.retain(|_, owner| owner != id);
         drop(state);
         self.changed.send_replace(());
+        Ok(())
+    }
+
+    async fn tombstones(&self, cluster: &ClusterId) -> Result<Vec<Tombstone>, Error> {
+        Ok(self.state().tombstones.get(cluster).cloned().unwrap_or_default())
+    }
+
+    async fn drop_tombstones(&self, cluster: &ClusterId) -> Result<(), Error> {
+        self.call("drop tombstones")?.tombstones.remove(cluster);
         Ok(())
     }
 

@@ -221,6 +221,11 @@ impl Lane {
         }
     }
 
+    /// Gives up nothing that the bundle names: it may have been given up before it was wanted again, by a save that failed.
+    pub(super) fn keep_wanted(&mut self, bundle: Option<&Bundle>) {
+        self.given_up.retain(|name| !namespaces(bundle).any(|wanted| wanted == name));
+    }
+
     /// Gives up the namespaces that the bundle does not name.
     fn give_up_all_but(&mut self, bundle: Option<&Bundle>) {
         let mut all = std::mem::take(&mut self.record.namespaces);

@@ -4,8 +4,7 @@ use dcm_core::app_context::{Action, Bundle};
 use dcm_core::hash::ContentHash;
 use dcm_core::plan::{self, Plan, Recorded, Rules};
 use dcm_core::port::store::{self, Version};
-use dcm_core::port::synchronizer::Removal;
-use dcm_core::status::{Cause, Intent, LaneState, Reason};
+use dcm_core::status::{Cause, LaneState, Reason};
 
 use super::Machine;
 use super::lane::{LaneView, Saving};
@@ -33,11 +32,15 @@ impl Machine {
         if let Some(lane) = self.lane_mut(id) {
             lane.forget_old_looks(now);
         }
+        self.watch_deadline(id);
         match self.gate(id) {
             Gate::Shut => self.rest(id),
             Gate::Hindered(cause) => self.hinder(id, cause),
             Gate::Open => {
-                if let Some((plan, wanted)) = self.plan(id) {
+                self.overrule(id);
+                if let Some((plan, wanted)) = self.plan(id)
+                    && !self.doubts(id, &plan)
+                {
                     self.follow(id, &plan, wanted);
                 }
             }
@@ -67,7 +70,10 @@ impl Machine {
         }
         match &shard.link {
             Link::Up => {}
-            Link::Broken(cause) if !lane.record.is_at(wanted) => return Gate::Hindered(cause.clone()),
+            // What is done stays done while its cluster is away; on another cluster it is not.
+            Link::Broken(cause) if !lane.record.is_at(wanted) || cause.reason == Reason::ClusterChanged => {
+                return Gate::Hindered(cause.clone());
+            }
             Link::Down | Link::Connecting | Link::Broken(_) => return Gate::Shut,
         }
         if lane.retry_at.is_some_and(|at| at > self.now) || lane.is_busy() {
@@ -96,14 +102,12 @@ impl Machine {
             return Some((Plan::default(), None));
         }
         let bundle = context.bundle(&id.cluster);
-        let removal = match context.root.intent {
-            Intent::Absent => context.root.removal,
-            Intent::Present => Removal::default(),
-        };
         let rules = Rules {
             owner: &self.options.owner,
             context: &id.context,
-            removal,
+            generation: Some(context.root.generation),
+            ahead: lane.record.ahead,
+            removal: context.root.removal(),
             asked_again: lane.record.settled < context.root.attempt,
         };
         let view = LaneView {
@@ -154,9 +158,12 @@ impl Machine {
 
     /// A removal is not over while a lost request may still make something: then the cluster is looked at once more.
     fn must_look_again(&mut self, id: &LaneId) -> bool {
-        let now = self.now;
+        let (now, latest) = (self.now, self.now + self.options.late_request_limit);
         let Some(lane) = self.lane_mut(id) else { return false };
         let Some(until) = lane.record.uncertain_until.filter(|until| *until > now) else { return false };
+        // Another worker may have written it, by a clock that is ahead of ours.
+        let until = until.min(latest);
+        lane.record.uncertain_until = Some(until);
         let cause = Cause {
             reason: Reason::Waiting,
             message: "a request without an answer may still take effect; looking once more".into(),
@@ -169,10 +176,15 @@ impl Machine {
         true
     }
 
-    fn begin_work(&mut self, id: &LaneId, wanted: Option<ContentHash>) {
+    pub(super) fn begin_work(&mut self, id: &LaneId, wanted: Option<ContentHash>) {
         let Some(root) = self.contexts.get(&id.context).map(|context| &context.root) else { return };
         let (generation, attempt) = (root.generation, root.attempt);
-        let state = if wanted.is_some() { LaneState::Working } else { LaneState::Removing };
+        let lane = self.shards.get(&id.cluster).and_then(|shard| shard.lanes.get(&id.context));
+        let state = match wanted {
+            Some(_) => LaneState::Working,
+            None if lane.is_some_and(|lane| lane.record.is_abandoned(root)) => LaneState::Abandoned,
+            None => LaneState::Removing,
+        };
         let now = self.now;
         let Some(lane) = self.lane_mut(id) else { return };
         lane.record.bundle = wanted;
@@ -276,7 +288,12 @@ impl Machine {
 
     /// Replaces what is in the lane's way. A change is stored and told.
     pub(super) fn set_causes(&mut self, id: &LaneId, causes: Vec<Cause>) {
-        let Some(lane) = self.lane_mut(id).filter(|lane| lane.record.causes != causes) else { return };
+        let Some(lane) = self.lane_mut(id) else { return };
+        let is_abandoned = lane.record.state == LaneState::Abandoned;
+        let causes = if is_abandoned { lane.record.lasting(causes) } else { causes };
+        if lane.record.causes == causes {
+            return;
+        }
         let before = std::mem::replace(&mut lane.record.causes, causes.clone());
         lane.unsaved = true;
         for cause in causes {
@@ -313,12 +330,14 @@ impl Machine {
 
     /// Sends a lane's record to the store.
     pub(super) fn save(&mut self, id: &LaneId) {
+        let bundle = self.contexts.get(&id.context).and_then(|context| context.bundle(&id.cluster));
         let fence = self.shards.get(&id.cluster).map(|shard| Self::fence(shard)).unwrap_or_default();
         let owned = self.shards.get(&id.cluster).is_some_and(|shard| self.owns(shard));
         let Some(lane) = self.lane_mut(id).filter(|lane| owned && lane.saving.is_none() && !lane.stale)
         else {
             return;
         };
+        lane.keep_wanted(bundle.as_deref());
         let given_up = std::mem::take(&mut lane.given_up);
         lane.saving = Some(Saving { outcomes: lane.outcomes.len(), given_up: given_up.clone() });
         lane.unsaved = false;
@@ -343,9 +362,13 @@ impl Machine {
         match saved {
             Ok(version) => {
                 lane.version = Some(version);
+                let is_removed = lane.record.state == LaneState::Removed;
                 // What was issued meanwhile is still to be stored.
                 lane.outcomes = lane.outcomes.split_off(saving.outcomes);
                 self.ready.insert(id.clone());
+                if is_removed {
+                    self.bury_soon(&id.context);
+                }
             }
             // The context was changed while the lane gave up a claim: it is planned again when that is heard of.
             Err(store::Error::Conflict { path, .. }) if path == path::root(&id.context) => {

@@ -85,11 +85,16 @@ impl Machine {
                 self.drop_context(id);
             }
         }
+        let was_paused = self.contexts.get(id).is_some_and(|known| known.root.paused);
+        if was_paused && !root.paused {
+            self.restart_deadlines(id);
+        }
+        let doubted = self.contexts.get(id).and_then(|known| known.doubted);
         let now = self.now;
         let untouched = |cluster: &ClusterId| (cluster.clone(), (record::Lane::untouched(now), None));
         let mut all: BTreeMap<_, _> = root.clusters().map(untouched).collect();
         all.extend(lanes.into_iter().map(|(cluster, (record, version))| (cluster, (record, Some(version)))));
-        self.contexts.insert(id.clone(), Context { root, version, bundles });
+        self.contexts.insert(id.clone(), Context { root, version, bundles, doubted });
         for (cluster, (record, version)) in all {
             let lane = LaneId { cluster: cluster.clone(), context: id.clone() };
             self.add_lane(&lane, record, version, news);
@@ -99,6 +104,7 @@ impl Machine {
             self.claim(&cluster);
             self.ready.insert(LaneId { cluster, context: id.clone() });
         }
+        self.bury_soon(id);
     }
 
     /// Adds a lane that is not known yet, as it was read. One that another worker may have written since is read again

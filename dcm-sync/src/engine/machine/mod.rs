@@ -3,7 +3,10 @@
 //! It owns *shards* (one cluster with all its lanes, by lease), and in each *lanes* (one app context in one cluster).
 //! A lane goes round: observe, plan, run the first wave, and again, until the plan is empty.
 
+mod abandoning;
+mod behind;
 mod contests;
+mod identity;
 mod lane;
 mod lanes;
 mod loading;
@@ -20,7 +23,7 @@ mod under_way;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use dcm_core::app_context::Bundle;
+use dcm_core::app_context::{Bundle, Generation};
 use dcm_core::hash::ContentHash;
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::store::Version;
@@ -43,6 +46,9 @@ struct Context {
     /// The version of the root.
     version: Version,
     bundles: BTreeMap<ContentHash, Arc<Bundle>>,
+    /// The newest generation that a cluster was seen to hold before the context was read, to see whether the store knows
+    /// of it.
+    doubted: Option<Generation>,
 }
 
 /// The whole engine.
@@ -66,6 +72,8 @@ pub(crate) struct Machine {
     ready: BTreeSet<LaneId>,
     /// Lanes that clear answered requests away when no other request is under way.
     patient: BTreeSet<LaneId>,
+    /// Clusters that are not reached and have abandoned lanes.
+    searched: BTreeSet<ClusterId>,
     listed: bool,
     /// Clusters whose shards are ours, or whose records we are writing.
     held: BTreeSet<ClusterId>,
@@ -95,6 +103,7 @@ impl Machine {
             timers: Timers::default(),
             ready: BTreeSet::new(),
             patient: BTreeSet::new(),
+            searched: BTreeSet::new(),
             listed: false,
             held: BTreeSet::new(),
             stopping: None,
@@ -137,6 +146,7 @@ impl Machine {
             Input::Connected(cluster, epoch, connected) => self.connected(&cluster, epoch, connected),
             Input::Watched(cluster, epoch, kind, told) => self.watched(&cluster, epoch, kind, told),
             Input::Replied(ticket, reply) => self.replied(ticket, reply),
+            Input::Buried(context, buried) => self.buried(context, buried),
             Input::Stop => self.stop(),
             Input::Wake => {}
         }
@@ -155,6 +165,7 @@ impl Machine {
             Alarm::SaveLane(lane) => self.save(&lane),
             Alarm::Cluster(cluster) => self.wake_starved(&cluster),
             Alarm::Load(context) => self.context_changed(context),
+            Alarm::Bury(context) => self.bury(context),
             Alarm::Stop => self.give_back_all(),
         }
     }

@@ -134,9 +134,15 @@ mod tests {
         let step = Step { app: AppName::new("app").unwrap(), stage: Stage(0), action };
         let bundle = Arc::new(Bundle::new(vec![step]).unwrap());
         let placements = BTreeMap::from([(cluster(), bundle.clone())]);
-        let wanted = AppContext { id: context_id(), labels: BTreeMap::new(), placements };
+        let wanted =
+            AppContext { id: context_id(), labels: BTreeMap::new(), placements, removal: Default::default() };
         let root = Root::of(&wanted, Generation(1));
-        Context { root, version: Version(1), bundles: BTreeMap::from([(bundle.hash(), bundle)]) }
+        Context {
+            root,
+            version: Version(1),
+            bundles: BTreeMap::from([(bundle.hash(), bundle)]),
+            doubted: Default::default(),
+        }
     }
 
     fn fields_taken(machine: &mut Machine) -> usize {

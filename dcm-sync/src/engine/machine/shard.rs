@@ -33,6 +33,8 @@ pub(super) struct Shard {
     pub inherited: bool,
     pub link: Link,
     pub epoch: Epoch,
+    /// When this worker took it.
+    pub acquired: Timestamp,
     pub row: Row,
     pub watches: BTreeMap<GroupVersionKind, Watch>,
     pub objects: BTreeMap<ContextId, Objects>,
@@ -98,6 +100,7 @@ impl Shard {
             inherited: false,
             link: Link::Down,
             epoch: Epoch::default(),
+            acquired: Timestamp::MIN,
             row: Row::default(),
             watches: BTreeMap::new(),
             objects: BTreeMap::new(),
@@ -120,6 +123,10 @@ impl Shard {
 
     pub(super) fn is_up(&self) -> bool {
         matches!(self.link, Link::Up)
+    }
+
+    pub(super) fn is_broken(&self) -> bool {
+        matches!(self.link, Link::Broken(_))
     }
 
     /// True when this state of an object, or a later one, is known already.

@@ -1,7 +1,6 @@
 //! Taking, reaching, losing and giving back shards.
 
 use std::ops::Bound;
-use std::time::Duration;
 
 use dcm_core::manifest::GroupVersionKind;
 use dcm_core::name::{ClusterId, ContextId};
@@ -19,9 +18,6 @@ use crate::engine::bucket::Bucket;
 use crate::engine::event::What;
 use crate::engine::io::{Effect, Epoch, LaneId};
 use crate::record::{self, SCHEMA};
-
-/// How long to wait before looking again at a cluster that is another one than before: a person has to act.
-const CHANGED_CLUSTER_WAIT: Duration = Duration::from_secs(60);
 
 impl Machine {
     pub(super) fn shard_mut(&mut self, cluster: &ClusterId) -> &mut Shard {
@@ -82,7 +78,7 @@ impl Machine {
         self.save_shard(cluster, record);
     }
 
-    fn save_shard(&mut self, cluster: &ClusterId, record: record::Shard) {
+    pub(super) fn save_shard(&mut self, cluster: &ClusterId, record: record::Shard) {
         let Some(shard) = self.shards.get_mut(cluster) else { return };
         self.held.insert(cluster.clone());
         shard.saving = Some(record.clone());
@@ -120,10 +116,14 @@ impl Machine {
             _ => true,
         };
         if newer {
+            let is_another = shard.stands_for_another(record.as_ref().map(|(record, _)| record));
             shard.record = record;
             shard.write_failed = false;
             self.note_news(cluster);
             self.ownership_changed(cluster, owned_before);
+            if is_another {
+                self.begin_anew(cluster);
+            }
         }
     }
 
@@ -156,8 +156,9 @@ impl Machine {
 
     fn acquired(&mut self, cluster: &ClusterId) {
         self.publish(cluster, None, What::Acquired);
-        let until = self.now + self.options.late_request_limit;
+        let (now, until) = (self.now, self.now + self.options.late_request_limit);
         let shard = self.shard_mut(cluster);
+        shard.acquired = now;
         if shard.inherited {
             shard.lanes.values_mut().for_each(|lane| lane.inherit(until));
         }
@@ -244,39 +245,10 @@ impl Machine {
         }
     }
 
-    fn identified(&mut self, cluster: &ClusterId, uid: ClusterUid) {
-        let shard = self.shard_mut(cluster);
-        let Some((record, _)) = shard.record.clone() else { return };
-        match record.identity {
-            Some(known) if known != uid => return self.cluster_changed(cluster, &known, &uid),
-            Some(_) => {}
-            None => self.save_shard(cluster, record::Shard { identity: Some(uid), ..record }),
-        }
-        let now = self.now;
-        let shard = self.shard_mut(cluster);
-        shard.link = Link::Up;
-        shard.row.holds(now);
-        self.publish(cluster, None, What::Connected);
-        self.open_watches(cluster, None);
-        self.wake_lanes(cluster);
-    }
-
-    fn cluster_changed(&mut self, cluster: &ClusterId, known: &ClusterUid, uid: &ClusterUid) {
-        let message = format!("the cluster is another one than before: it was {} and is {}", known.0, uid.0);
-        let next_try = self.now + CHANGED_CLUSTER_WAIT;
-        let cause = Cause {
-            reason: Reason::ClusterChanged,
-            message: message.into(),
-            object: None,
-            next_try: Some(next_try),
-        };
-        self.break_until(cluster, cause, next_try);
-    }
-
     /// A cluster failed as a whole: all its lanes wait, and one connection is tried again after a while.
     pub(super) fn break_link(&mut self, cluster: &ClusterId, error: &cluster::Error) {
         let random = self.jitter.next();
-        let (now, min, max) = (self.now, self.options.retry_min, self.options.retry_max);
+        let (now, min, max) = (self.now, self.options.retry_min, self.reconnect_wait(cluster));
         let next_try = now + self.shard_mut(cluster).row.breaks(now, min, max, random);
         let cause = Cause {
             reason: reason_of(error),
@@ -287,7 +259,7 @@ impl Machine {
         self.break_until(cluster, cause, next_try);
     }
 
-    fn break_until(&mut self, cluster: &ClusterId, cause: Cause, next_try: jiff::Timestamp) {
+    pub(super) fn break_until(&mut self, cluster: &ClusterId, cause: Cause, next_try: jiff::Timestamp) {
         self.disconnect(cluster, Link::Broken(cause.clone()));
         self.timers.set(next_try, Alarm::Connect(cluster.clone()));
         self.publish(cluster, None, What::Hindered(cause));
@@ -296,6 +268,9 @@ impl Machine {
 
     /// Drops a connection with everything that was under way on it.
     fn disconnect(&mut self, cluster: &ClusterId, link: Link) {
+        if !matches!(link, Link::Broken(_)) {
+            self.searched.remove(cluster);
+        }
         let shard = self.shard_mut(cluster);
         shard.link = link;
         shard.epoch = Epoch(shard.epoch.0 + 1);

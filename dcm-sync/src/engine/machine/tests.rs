@@ -1,6 +1,14 @@
 //! What the state machine does of itself, without a shell.
 
+use dcm_core::app_context::{Action, AppContext, Existing, Generation, Stage, Step};
+use dcm_core::manifest::{GroupVersionKind, Manifest};
+use dcm_core::name::AppName;
+use dcm_core::port::cluster::ClusterUid;
+use dcm_core::port::synchronizer::Removal;
+use serde_json::json;
+
 use super::*;
+use crate::contexts::Loaded;
 
 #[test]
 fn a_context_that_changes_while_it_is_read_is_read_once_more_afterwards() {
@@ -16,4 +24,65 @@ fn a_context_that_changes_while_it_is_read_is_read_once_more_afterwards() {
     assert_eq!(reads(Input::Listed), 0);
     assert_eq!([reads(changed()), reads(changed()), reads(changed())], [1, 0, 0]);
     assert_eq!([reads(loaded()), reads(loaded())], [1, 0]);
+}
+
+fn context_id() -> ContextId {
+    ContextId::new("lc-1").unwrap()
+}
+
+/// A context with a namespace on one cluster, as the store gives it.
+fn loaded() -> Loaded {
+    let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}});
+    let action = Action::Apply {
+        manifest: Manifest::new(body).unwrap(),
+        existing: Existing::Refuse,
+        drift: Default::default(),
+    };
+    let step = Step { app: AppName::new("app").unwrap(), stage: Stage(0), action };
+    let bundle = Arc::new(Bundle::new(vec![step]).unwrap());
+    let placements = [("p/c".parse().unwrap(), bundle.clone())].into();
+    let context =
+        AppContext { id: context_id(), labels: BTreeMap::new(), removal: Removal::default(), placements };
+    let root = Root::of(&context, Generation(1));
+    Loaded { root, version: Version(1), bundles: [(bundle.hash(), bundle)].into(), lanes: BTreeMap::new() }
+}
+
+/// A machine that has reached the context's cluster, and the watches that it opened.
+fn connected(now: Timestamp) -> (Machine, Vec<(ClusterId, Epoch, GroupVersionKind)>) {
+    let mut machine = Machine::new(Options::default(), 1, now);
+    let cluster: ClusterId = "p/c".parse().unwrap();
+    machine.handle(Input::Listed, now);
+    machine.handle(Input::SessionSaved(Ok(Version(1))), now);
+    machine.handle(Input::ContextLoaded(context_id(), Ok(Some(loaded()))), now);
+    let effects = machine.handle(Input::ShardSaved(cluster.clone(), Ok(Version(1))), now);
+    let epoch = effects.iter().find_map(|effect| match effect {
+        Effect::Connect(_, epoch) => Some(*epoch),
+        _ => None,
+    });
+    let uid = ClusterUid("uid".into());
+    let effects = machine.handle(Input::Connected(cluster, epoch.unwrap(), Ok(uid)), now);
+    (machine, watches(effects))
+}
+
+fn watches(effects: Vec<Effect>) -> Vec<(ClusterId, Epoch, GroupVersionKind)> {
+    let watch = |effect| match effect {
+        Effect::Watch(cluster, epoch, kind, _) => Some((cluster, epoch, kind)),
+        _ => None,
+    };
+    effects.into_iter().filter_map(watch).collect()
+}
+
+#[test]
+fn an_alarm_for_a_watch_that_is_open_again_opens_no_second_one() {
+    let now = Timestamp::UNIX_EPOCH;
+    let (mut machine, opened) = connected(now);
+    let [(cluster, epoch, kind)] = &opened[..] else { panic!("{opened:?}") };
+    let ended = Input::Watched(cluster.clone(), *epoch, kind.clone(), Ok(None));
+    assert_eq!(watches(machine.handle(ended, now)), []);
+    // Somebody asks for the context again, and so for the watch, before the alarm for the next try rings.
+    let changed = Loaded { version: Version(2), ..loaded() };
+    let reopened = machine.handle(Input::ContextLoaded(context_id(), Ok(Some(changed))), now);
+    assert_eq!(watches(reopened), opened);
+    let later = now + Options::default().retry_max;
+    assert_eq!(watches(machine.handle(Input::Wake, later)), []);
 }

@@ -33,6 +33,8 @@ pub(super) enum Alarm {
     Cluster(ClusterId),
     /// Another try to load a context.
     Load(ContextId),
+    /// The records of a forgotten context may go.
+    Bury(ContextId),
     /// A stop waits no longer.
     Stop,
 }

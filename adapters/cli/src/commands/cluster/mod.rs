@@ -1,5 +1,6 @@
 //! `dcm cluster`: the clusters that logical clouds can be on.
 
+mod accept;
 mod add;
 mod check;
 mod list;
@@ -19,6 +20,11 @@ pub(crate) enum Command {
     Add(add::Arguments),
     /// Changes what is registered of a cluster: kubeconfig, labels, namespace. Also while logical clouds are on it.
     Update(update::Arguments),
+    /// Takes the cluster that the kubeconfig leads to as the one that the name stands for, in place of another one.
+    ///
+    /// All that was recorded of the old one is dropped, and the logical clouds are brought to the new one. On the old one
+    /// nothing is changed. Nothing is done on a cluster that is another one than before until this was said.
+    Accept(accept::Arguments),
     /// Shows registered clusters.
     List(list::Arguments),
     /// Removes a cluster that no logical cloud refers to.
@@ -32,6 +38,7 @@ pub(crate) enum Command {
 pub(crate) async fn run(global: &Global, command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Add(arguments) => add::run(global, &arguments).await,
+        Command::Accept(arguments) => accept::run(global, &arguments).await,
         Command::Update(arguments) => update::run(global, &arguments).await,
         Command::List(arguments) => list::run(global, &arguments).await,
         Command::Remove(arguments) => remove::run(global, &arguments).await,

@@ -1,6 +1,7 @@
 //! `dcm cluster remove`: removes a cluster that no logical cloud refers to.
 
 use dcm_core::name::ClusterId;
+use dcm_core::service::Remains;
 
 use crate::arguments::Global;
 use crate::exit::Exit;
@@ -12,11 +13,20 @@ pub(crate) struct Arguments {
     /// The cluster.
     #[arg(value_name = "PROVIDER/CLUSTER")]
     id: ClusterId,
+    /// Also when logical clouds that were taken off without it have left objects there: they stay, and are nobody's.
+    #[arg(long)]
+    leave_behind: bool,
 }
 
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
-    session.deployment.registered().remove(&arguments.id).await?;
+    let remains = if arguments.leave_behind { Remains::LeaveBehind } else { Remains::Refuse };
+    let left = session.deployment.registered().remove(&arguments.id, remains).await?;
+    for tombstone in left {
+        for object in &tombstone.objects {
+            output::note(format_args!("{}: left behind: {object} of {}", arguments.id, tombstone.context));
+        }
+    }
     output::note(format_args!("{}: removed", arguments.id));
     Ok(Exit::Done)
 }

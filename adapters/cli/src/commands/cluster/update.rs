@@ -92,7 +92,7 @@ async fn must_be_the_same(session: &Session, id: &ClusterId, cluster: &dyn Clust
     }
     let message = format!(
         "{id} {UNDONE}: the kubeconfig leads to another cluster ({found}) than before ({known}); register that one under \
-         another name"
+         another name; or, where it takes the other one's place, say --unchecked here and then dcm cluster accept {id}"
     );
     Err(Ended::new(Exit::Stuck, message).into())
 }

@@ -1,0 +1,228 @@
+//! Taking a logical cloud off real API servers always ends, whatever is in the way; and a store that was lost, or restored
+//! from an old copy, takes nothing off them.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use common::OWNED_KINDS;
+use common::installation::{CLUSTERS, Installation, kubectl, make, registered, until};
+use dcm_testenv::{Cluster, Environment, Fault, Route};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+/// The cluster that a test lets fail.
+const BROKEN: usize = 1;
+
+/// By when the first request comes after a cluster has returned.
+const FOUND: Duration = Duration::from_secs(5);
+
+/// By when a cluster is cleared after it has returned.
+const CLEARED: Duration = Duration::from_secs(30);
+
+fn document(installation: &Installation<'_>, name: &str) -> Value {
+    let look = json!({"name": "look", "apiGroups": [""], "resources": ["pods"], "verbs": ["get"]});
+    let users = json!([{"name": "ann"}, {"name": "ci", "type": "token"}]);
+    installation.document(name, json!({"users": users, "permissions": [look]}))
+}
+
+fn namespaces(cluster: &Cluster, name: &str) -> String {
+    kubectl(cluster, &["get", "namespace", name, "--ignore-not-found", "-o", "name"])
+}
+
+/// What of a cloud is in its namespace on a cluster.
+fn owned(cluster: &Cluster, name: &str) -> String {
+    let kinds = OWNED_KINDS.replace("namespaces,", "").replace(",clusterroles,clusterrolebindings", "");
+    let kinds = kinds.replace(",certificatesigningrequests", "");
+    kubectl(cluster, &["get", &kinds, "-n", name, "-l", "dcm.internal/owner", "-o", "name"])
+}
+
+#[tokio::test]
+async fn a_cluster_that_is_cut_off_is_given_up_at_the_deadline_and_cleared_when_it_returns() {
+    let environment = Environment::shared(CLUSTERS).await.unwrap();
+    let route = |place| if place == BROKEN { Route::Proxy } else { Route::Direct };
+    let installation = Installation::by(&environment, "abandoned", route);
+    let broken = &installation.clusters()[BROKEN];
+    installation.apply(&document(&installation, "abandoned")).done();
+    broken.proxy().set(Fault::Cut).await.unwrap();
+    let worker = installation.serve();
+
+    let asked = Timestamp::now();
+    let ran = installation.person.run(["terminate", "abandoned", "--deadline", "8s"]);
+    assert!(ran.code == 7 && ran.out.contains("terminated  2/3"), "{ran:#?}");
+    assert!(ran.err.contains(&format!("given up at the deadline: {}", registered(broken))), "{}", ran.err);
+    assert!(Timestamp::now().duration_since(asked).unsigned_abs() < Duration::from_secs(25));
+    let lane = installation.lane("abandoned", broken);
+    assert_eq!((&lane["state"], &lane["cause"]["reason"]), (&json!("abandoned"), &json!("unreachable")));
+    for place in [0, 2] {
+        assert_eq!(namespaces(&installation.clusters()[place], "abandoned"), "");
+    }
+    installation.person.run(["delete", "abandoned"]).done();
+    let kept = installation.person.run(["cluster", "remove", &registered(broken)]).ended_with(5);
+    assert!(kept.contains("which is cleared when it returns"), "{kept}");
+
+    let since = installation.moment();
+    let returned = Timestamp::now();
+    broken.proxy().pass().await.unwrap();
+    let first = until("a request to the cluster that returned", async || {
+        installation.events(&since)[BROKEN].iter().map(|event| event.request_received).min()
+    })
+    .await;
+    assert!(first.duration_since(returned).unsigned_abs() <= FOUND, "{first} after {returned}");
+    until("the cluster to be cleared", async || namespaces(broken, "abandoned").is_empty().then_some(()))
+        .await;
+    assert!(Timestamp::now().duration_since(returned).unsigned_abs() <= CLEARED);
+    until("the tombstone to go", async || {
+        let ran = installation.person.run(["cluster", "remove", &registered(broken)]);
+        (ran.code == 0).then_some(())
+    })
+    .await;
+    worker.stop();
+}
+
+#[tokio::test]
+async fn a_finalizer_of_somebody_else_is_named_and_everything_else_is_gone() {
+    let environment = Environment::shared(CLUSTERS).await.unwrap();
+    let installation = Installation::new(&environment, "held");
+    let broken = &installation.clusters()[BROKEN];
+    installation.apply(&document(&installation, "held")).done();
+    let held = json!({"apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "theirs", "namespace": "held", "finalizers": ["example.com/hold"]}});
+    make(broken, &held);
+
+    let ran = installation.person.run(["terminate", "held", "--delete-contents", "--deadline", "15s"]);
+    assert!(ran.code == 7 && ran.out.contains("terminated  2/3"), "{ran:#?}");
+    let lane = installation.lane("held", broken);
+    assert_eq!(
+        (&lane["state"], &lane["cause"]["object"]["kind"]),
+        (&json!("abandoned"), &json!("Namespace")),
+        "{lane:#}"
+    );
+    let told = lane["cause"]["message"].as_str().unwrap();
+    for words in ["NamespaceFinalizersRemaining", "example.com/hold in 1 resource instances", "configmaps."] {
+        assert!(told.contains(words), "{told}");
+    }
+    assert_eq!(owned(broken, "held"), "");
+    for place in [0, 2] {
+        assert_eq!(namespaces(&installation.clusters()[place], "held"), "");
+    }
+    let free = r#"{"metadata":{"finalizers":null}}"#;
+    kubectl(broken, &["patch", "configmap", "theirs", "-n", "held", "--type", "merge", "-p", free]);
+    installation.terminate("held").done();
+    assert_eq!(namespaces(broken, "held"), "");
+}
+
+#[tokio::test]
+async fn objects_that_are_to_be_kept_stay_without_our_marks() {
+    let environment = Environment::shared(CLUSTERS).await.unwrap();
+    let installation = Installation::new(&environment, "kept");
+    installation.apply(&document(&installation, "kept")).done();
+    installation.person.run(["terminate", "kept", "--keep-objects"]).done();
+    for cluster in installation.clusters() {
+        assert_eq!(owned(cluster, "kept"), "");
+        let roles = kubectl(cluster, &["get", "roles", "-n", "kept", "-o", "json", "--show-managed-fields"]);
+        let roles: Value = serde_json::from_str(&roles).unwrap();
+        let metadata = &roles["items"][0]["metadata"];
+        assert!(metadata["name"].is_string() && !metadata.to_string().contains("dcm"), "{metadata:#}");
+        kubectl(cluster, &["delete", "namespace", "kept", "--wait=false"]);
+    }
+}
+
+/// The document with another quota, and with or without a second permission.
+fn changed(installation: &Installation<'_>, name: &str, pods: u32, more: bool) -> Value {
+    let mut document = document(installation, name);
+    document["spec"]["quotas"] = json!([{"name": "q", "hard": {"pods": pods}}]);
+    if more {
+        let run = json!({"name": "run", "apiGroups": [""], "resources": ["pods"], "verbs": ["create"]});
+        document["spec"]["permissions"].as_array_mut().unwrap().push(run);
+    }
+    document
+}
+
+/// The files of a person's store. No process has it open.
+fn store_of(installation: &Installation<'_>) -> PathBuf {
+    installation.person.home().join(".local/share/dcm")
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for file in std::fs::read_dir(from).unwrap() {
+        let file = file.unwrap().path();
+        std::fs::copy(&file, to.join(file.file_name().unwrap())).unwrap();
+    }
+}
+
+/// The store is again what it was when it was copied.
+fn restore(installation: &Installation<'_>, copied: &Path) {
+    let store = store_of(installation);
+    std::fs::remove_dir_all(&store).unwrap();
+    copy(copied, &store);
+}
+
+#[tokio::test]
+async fn a_store_that_is_three_changes_old_takes_nothing_away_tells_what_differs_and_goes_on_when_told() {
+    let environment = Environment::shared(CLUSTERS).await.unwrap();
+    let installation = Installation::new(&environment, "restored");
+    let person = &installation.person;
+    installation.apply(&changed(&installation, "restored", 1, false)).done();
+    let copied = person.home().join("copy");
+    copy(&store_of(&installation), &copied);
+    for (pods, more) in [(2, false), (2, true), (3, true)] {
+        installation.apply(&changed(&installation, "restored", pods, more)).done();
+    }
+    restore(&installation, &copied);
+
+    let since = installation.moment();
+    let halted = installation.apply(&changed(&installation, "restored", 9, false));
+    assert!(halted.code == 5 && halted.out.contains("failed while updating  0/3"), "{halted:#?}");
+    assert_eq!(installation.writes(&since), vec![Vec::<String>::new(); CLUSTERS]);
+    for cluster in installation.clusters() {
+        let lane = installation.lane("restored", cluster).to_string();
+        assert_eq!(
+            lane.matches("store-behind").count(),
+            lane.matches("the cluster holds generation 4").count()
+        );
+        for (object, difference) in [
+            (r#""kind":"ResourceQuota""#, "it is another one, and would be overwritten"),
+            (r#""name":"run""#, "it is not wanted, and would be deleted"),
+        ] {
+            assert!(lane.contains(object) && lane.contains(difference), "{lane}");
+        }
+    }
+
+    let ran = person.run(["reconcile", "restored", "--timeout", "60s"]);
+    assert!(ran.code == 0 && ran.out.contains("instantiated  3/3"), "{ran:#?}");
+    for cluster in installation.clusters() {
+        let quota = ["get", "resourcequota", "-n", "restored", "-o", "jsonpath={.items[*].spec.hard.pods}"];
+        assert_eq!(kubectl(cluster, &quota), "9");
+        assert!(!owned(cluster, "restored").contains("/run"), "{}", owned(cluster, "restored"));
+    }
+    installation.terminate("restored").done();
+}
+
+#[tokio::test]
+async fn what_a_lost_store_has_left_is_listed_and_removed_only_when_somebody_says_so() {
+    let environment = Environment::shared(CLUSTERS).await.unwrap();
+    let installation = Installation::new(&environment, "lost");
+    let person = &installation.person;
+    let empty = person.home().join("empty");
+    copy(&store_of(&installation), &empty);
+    installation.apply(&document(&installation, "lost")).done();
+    restore(&installation, &empty);
+
+    let listed: Value = serde_json::from_str(&person.run(["orphans", "list", "-o", "json"]).done()).unwrap();
+    let context = |cluster: &Cluster| {
+        let orphans = listed[registered(cluster)].as_array().unwrap().iter();
+        let mut ours = orphans
+            .filter(|orphan| orphan["object"]["kind"] == "Namespace" && orphan["object"]["name"] == "lost");
+        ours.next().unwrap()["context"].as_str().unwrap().to_owned()
+    };
+    for cluster in installation.clusters() {
+        let removed = person.run(["orphans", "remove", &registered(cluster), &context(cluster)]).done();
+        let namespace = removed.lines().find(|line| line.contains(" Namespace lost ")).unwrap();
+        assert!(namespace.ends_with(" deleted"), "{removed}");
+        until("the namespace to go", async || namespaces(cluster, "lost").is_empty().then_some(())).await;
+    }
+}

@@ -1,0 +1,62 @@
+//! What is left on clusters that were abandoned.
+
+use std::collections::BTreeSet;
+
+use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::port::store::{Entry, StoreExt as _};
+use dcm_core::port::synchronizer::{Error, Tombstone};
+use dcm_core::status::LaneState;
+
+use super::{Contexts, deletion};
+use crate::record::{self, Lane, path};
+
+impl Contexts {
+    /// The clusters on which a context is abandoned.
+    pub(super) async fn tombstones_of(&self, id: &ContextId) -> Result<BTreeSet<ClusterId>, Error> {
+        let mut clusters = BTreeSet::new();
+        for entry in self.store.list_all(&path::lanes(id)).await? {
+            let lane: Lane = record::read(&entry)?;
+            if lane.state == LaneState::Abandoned {
+                clusters.extend(path::cluster_of(&entry.path, 2));
+            }
+        }
+        Ok(clusters)
+    }
+
+    pub(super) async fn tombstones_on(&self, cluster: &ClusterId) -> Result<Vec<Tombstone>, Error> {
+        let found = self.abandoned_on(cluster).await?;
+        Ok(found.into_iter().map(|(context, lane, _)| tombstone(context, cluster.clone(), lane)).collect())
+    }
+
+    /// The claims go first: should this process die then, the lane is found, and dropped, again.
+    pub(super) async fn drop_tombstones_on(&self, cluster: &ClusterId) -> Result<(), Error> {
+        for (context, lane, entry) in self.abandoned_on(cluster).await? {
+            let mut deletions = Vec::new();
+            for namespace in &lane.namespaces {
+                deletions.extend(self.own_claim(&context, &path::claim(cluster, namespace)).await?);
+            }
+            deletions.push(deletion(&entry));
+            self.delete_all(deletions).await?;
+            self.bury(&context).await?;
+        }
+        Ok(())
+    }
+
+    /// Lanes of all contexts are looked through: the question is rare, and an index would cost a write for each lane.
+    async fn abandoned_on(&self, cluster: &ClusterId) -> Result<Vec<(ContextId, Lane, Entry)>, Error> {
+        let mut found = Vec::new();
+        for entry in self.store.list_all(&path::all_lanes()).await? {
+            let Some(context) = path::context_of_lane(&entry.path) else { continue };
+            if path::cluster_of(&entry.path, 2).as_ref() == Some(cluster) {
+                let lane: Lane = record::read(&entry)?;
+                found.extend((lane.state == LaneState::Abandoned).then_some((context, lane, entry)));
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn tombstone(context: ContextId, cluster: ClusterId, lane: Lane) -> Tombstone {
+    let cause = lane.causes.into_iter().next();
+    Tombstone { context, cluster, since: lane.since, cause, objects: lane.objects.into_keys().collect() }
+}

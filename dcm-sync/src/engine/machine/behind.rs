@@ -1,0 +1,49 @@
+//! A store that is behind a cluster: the cluster holds a generation that the store does not know of. The lane halts, and
+//! tells what differs, until a person has said whose state is true.
+
+use dcm_core::app_context::Generation;
+use dcm_core::plan::Plan;
+
+use super::Machine;
+use crate::engine::io::LaneId;
+
+impl Machine {
+    /// True when a plan is not to be followed yet: it shows that the store is behind, and it may be only this worker's
+    /// knowledge of the store that is. Else what the plan shows is kept in the lane's record.
+    pub(super) fn doubts(&mut self, id: &LaneId, plan: &Plan) -> bool {
+        let Some(lane) = self.lane_mut(id) else { return true };
+        let known = lane.record.ahead;
+        if plan.ahead() == known {
+            return false;
+        }
+        if let Some(seen) = plan.ahead().filter(|seen| Some(*seen) > known)
+            && self.reads_again(id, seen)
+        {
+            return true;
+        }
+        if let Some(lane) = self.lane_mut(id) {
+            lane.record.ahead = plan.ahead();
+            lane.unsaved = true;
+        }
+        false
+    }
+
+    /// Reads the context once more, if it was not read since this generation was seen.
+    fn reads_again(&mut self, id: &LaneId, seen: Generation) -> bool {
+        let Some(context) = self.contexts.get_mut(&id.context) else { return false };
+        if context.doubted >= Some(seen) {
+            return false;
+        }
+        context.doubted = Some(seen);
+        self.context_changed(id.context.clone());
+        true
+    }
+
+    /// Goes on with the store's state where a person has said that it is true.
+    pub(super) fn overrule(&mut self, id: &LaneId) {
+        let Some(context) = self.contexts.get(&id.context) else { return };
+        let lane = self.shards.get_mut(&id.cluster).and_then(|shard| shard.lanes.get_mut(&id.context));
+        let Some(lane) = lane.filter(|lane| !lane.stale && !lane.loading) else { return };
+        lane.unsaved |= lane.record.overrule(&context.root);
+    }
+}

@@ -1,0 +1,70 @@
+//! Which cluster a shard's name stands for. Another one than before is not touched until a person has accepted it.
+
+use std::time::Duration;
+
+use dcm_core::name::ClusterId;
+use dcm_core::port::cluster::ClusterUid;
+use dcm_core::status::{Cause, Reason};
+
+use super::Machine;
+use super::shard::{Link, Shard};
+use crate::engine::event::What;
+use crate::engine::io::LaneId;
+use crate::record;
+
+/// How long to wait before looking again at a cluster that is another one than before: a person has to act.
+const CHANGED_CLUSTER_WAIT: Duration = Duration::from_secs(60);
+
+impl Machine {
+    pub(super) fn identified(&mut self, cluster: &ClusterId, uid: ClusterUid) {
+        let shard = self.shard_mut(cluster);
+        let Some((record, _)) = shard.record.clone() else { return };
+        match record.identity {
+            Some(known) if known != uid => return self.cluster_changed(cluster, &known, &uid),
+            Some(_) => {}
+            None => self.save_shard(cluster, record::Shard { identity: Some(uid), ..record }),
+        }
+        let now = self.now;
+        self.searched.remove(cluster);
+        let shard = self.shard_mut(cluster);
+        shard.link = Link::Up;
+        shard.row.holds(now);
+        self.publish(cluster, None, What::Connected);
+        self.open_watches(cluster, None);
+        self.wake_lanes(cluster);
+    }
+
+    fn cluster_changed(&mut self, cluster: &ClusterId, known: &ClusterUid, uid: &ClusterUid) {
+        let message = format!("the cluster is another one than before: it was {} and is {}", known.0, uid.0);
+        let next_try = self.now + CHANGED_CLUSTER_WAIT;
+        let cause = Cause {
+            reason: Reason::ClusterChanged,
+            message: message.into(),
+            object: None,
+            next_try: Some(next_try),
+        };
+        self.break_until(cluster, cause, next_try);
+    }
+
+    /// A person has accepted another cluster under this name: what was known of the old one is nothing any more.
+    pub(super) fn begin_anew(&mut self, cluster: &ClusterId) {
+        let Some(shard) = self.shards.get_mut(cluster) else { return };
+        shard.lanes.values_mut().for_each(|lane| lane.stale = true);
+        let contexts: Vec<_> = shard.lanes.keys().cloned().collect();
+        if self.shards.get(cluster).is_some_and(|shard| self.owns(shard)) {
+            for context in contexts {
+                self.reload_lane(&LaneId { cluster: cluster.clone(), context });
+            }
+            self.connect(cluster);
+        }
+    }
+}
+
+impl Shard {
+    /// True when the name stands for another cluster in a record than in the one that is known.
+    pub(super) fn stands_for_another(&self, record: Option<&record::Shard>) -> bool {
+        let known = self.record.as_ref().and_then(|(record, _)| record.identity.as_ref());
+        let told = record.and_then(|record| record.identity.as_ref());
+        known.is_some() && told.is_some() && known != told
+    }
+}

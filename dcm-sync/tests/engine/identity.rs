@@ -1,0 +1,69 @@
+//! A name that stands for another cluster than before.
+
+use std::collections::BTreeSet;
+
+use dcm_core::port::cluster::ClusterUid;
+use dcm_core::port::synchronizer::{Issued, Removal, Synchronizer as _};
+use dcm_core::status::{LaneState, Progress, Reason};
+use dcm_sync::engine::Engine;
+use dcm_sync::sim::cluster_id;
+
+use crate::fixture::*;
+
+/// A context that was brought to a cluster whose name stands for another one now, and a worker that has found that out.
+async fn changed() -> (World, World, Engine) {
+    let world = World::new(1);
+    let engine = world.engine();
+    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+    done(&engine, &context_id()).await;
+    engine.shutdown().await;
+    let elsewhere = world.with_other_clusters();
+    let engine = elsewhere.engine();
+    engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
+    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+    let status = until(&engine, |status| status.progress == Progress::Stuck).await;
+    assert_eq!(status.lanes[&cluster_id(1)].cause.as_ref().unwrap().reason, Reason::ClusterChanged);
+    (world, elsewhere, engine)
+}
+
+/// What the cluster that the name stands for now says it is.
+fn uid(world: &World) -> ClusterUid {
+    let (kind, key) = namespace("kube-system");
+    let body = world.body(1, &kind, &key).unwrap();
+    ClusterUid(body["metadata"]["uid"].as_str().unwrap().into())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_is_accepted_in_place_of_another_gets_everything_anew() {
+    let (world, elsewhere, engine) = changed().await;
+    let (before, old) = (world.writes(), engine.contexts().results(&context_id()).await.unwrap());
+    assert_eq!(elsewhere.writes(), 0);
+    engine.contexts().accept_cluster(&cluster_id(1), &uid(&elsewhere)).await.unwrap();
+    let accepted = world.clock.now();
+    done(&engine, &context_id()).await;
+    assert!(world.clock.now().duration_since(accepted).as_secs() < 5, "nobody waits for the next look");
+    assert_eq!(elsewhere.owned(1).len(), 5);
+    let new = engine.contexts().results(&context_id()).await.unwrap();
+    let pem = |issued: &Issued| match issued {
+        Issued::Certificate { pem } => pem.clone(),
+        Issued::Token { .. } => panic!("{issued:?}"),
+    };
+    let of = |results: &dcm_core::port::synchronizer::Results| pem(&results[&cluster_id(1)]["developer"]);
+    assert_ne!(of(&new), of(&old), "the old cluster's certificate is worth nothing here");
+    assert_eq!(world.writes(), before, "the old one is left alone");
+    let again = engine.contexts().accept_cluster(&cluster_id(1), &uid(&elsewhere)).await;
+    again.unwrap();
+    assert_eq!(done(&engine, &context_id()).await.lanes[&cluster_id(1)].state, LaneState::Done);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_to_be_removed_from_the_old_cluster_is_gone_with_it() {
+    let (_, elsewhere, engine) = changed().await;
+    engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
+    until(&engine, |status| status.progress == Progress::Stuck).await;
+    engine.contexts().accept_cluster(&cluster_id(1), &uid(&elsewhere)).await.unwrap();
+    done(&engine, &context_id()).await;
+    assert_eq!(elsewhere.claimed("team").await, BTreeSet::new());
+    engine.contexts().forget(&context_id()).await.unwrap();
+    assert_eq!(elsewhere.writes(), 0);
+}
