@@ -87,6 +87,7 @@ fn code_of_service(error: &Error) -> Option<Exit> {
         | Error::ClusterInUse { .. }
         | Error::NamespaceTaken { .. }
         | Error::NotIssued { .. }
+        | Error::NeedsUser { .. }
         | Error::Certificate { .. } => Some(Exit::Stuck),
         _ => None,
     }

@@ -19,6 +19,7 @@
 //! used for two identities, also when a user goes and one of the same name comes.
 
 mod access;
+mod agenda;
 mod apply;
 mod caller;
 mod clean;
@@ -29,23 +30,30 @@ mod delete;
 mod documents;
 mod error;
 mod foreseen;
+mod freeze;
 mod hand_over;
 mod issued;
 mod life;
 mod load;
 mod logical_clouds;
+mod making;
+mod outlook;
 mod parts;
 mod path;
 mod projects;
 mod put;
+mod raise;
 mod read;
+mod renew;
 mod requests;
 mod resolve;
 mod status;
 mod terminate;
+mod validity;
 mod writing;
 
 pub use access::UserAccess;
+pub use agenda::{RenewalAgenda, RenewalEvent, RenewalNews, RenewalRound};
 pub use apply::{Applied, ApplyOutcome};
 pub use caller::{CALLER_TEXT_MAX, Caller, Change};
 pub use clusters::{ClusterPage, KubeconfigCheck, RegisteredCluster, RegisteredClusters, Registration};
@@ -53,10 +61,12 @@ pub use error::{Error, Kind, Winner};
 pub use foreseen::Foreseen;
 pub use issued::Missing;
 pub use logical_clouds::LogicalClouds;
+pub use outlook::Ending;
 pub use parts::{PartDraft, PartName};
 pub use projects::{Project, Projects};
 pub use put::{EditOutcome, Edited};
 pub use read::{Described, Page, Summary};
+pub use renew::Renewed;
 pub use resolve::ADMIN_NAMESPACE_DEFAULT;
 pub use status::{
     AppliedStatus, CloudProgress, CloudStatus, ClusterInCloud, CredentialStatus, Issuance, ProgressStream,

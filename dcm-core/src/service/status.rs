@@ -304,13 +304,8 @@ fn credential_status(stored: &Stored, clusters: BTreeMap<ClusterId, Issuance>) -
 
 fn issuance(found: Result<Checked, Missing>) -> Issuance {
     match found {
-        Ok(Checked::Certificate { facts, .. }) => Issuance::Issued {
-            not_before: Some(facts.not_before),
-            not_after: facts.not_after,
-            is_shortened: facts.is_shortened,
-        },
-        Ok(Checked::Token { expires, .. }) => {
-            Issuance::Issued { not_before: None, not_after: expires, is_shortened: false }
+        Ok(Checked { validity, is_shortened, .. }) => {
+            Issuance::Issued { not_before: validity.not_before, not_after: validity.not_after, is_shortened }
         }
         Err(missing) => Issuance::Missing {
             message: missing.to_string(),

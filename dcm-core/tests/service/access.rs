@@ -144,7 +144,11 @@ async fn a_certificate_that_is_not_what_was_asked_for_is_not_handed_out() {
     let stranger = request_of(&made.key, "stranger");
     for (request, reason) in [(other_key, "public key"), (stranger, "subject is CN=stranger")] {
         let pem = sign(&request).into();
-        world.engine.issue(&cluster("one"), "certificate/ann/1/1", &Issued::Certificate { pem });
+        world.engine.issue(
+            &cluster("one"),
+            "certificate/ann/1/1",
+            &Issued::Certificate { pem, received: None },
+        );
         let error = access(&world, Some("ann"), Some("r1")).await.unwrap_err();
         let Error::Certificate { source, .. } = &error else { panic!("a refusal is expected: {error}") };
         assert!(source.to_string().contains(reason), "{source}");
@@ -168,7 +172,8 @@ async fn no_secret_is_in_debug_or_errors() {
     let world = World::new(true).await;
     world.instantiated().await;
     let found = access(&world, Some("bot"), None).await.unwrap();
-    let token = Issued::Token { token: Secret::new("a"), expires: "2027-01-01T00:00:00Z".parse().unwrap() };
+    let expires = "2027-01-01T00:00:00Z".parse().unwrap();
+    let token = Issued::Token { token: Secret::new("a"), expires, received: None };
     world.engine.issue(&cluster("one"), "certificate/ann/1/1", &token);
     let error = access(&world, Some("ann"), Some("r1")).await.unwrap_err();
     let ann = access(&world, Some("ann"), Some("r2")).await.unwrap();

@@ -15,5 +15,6 @@ mod looking;
 mod projects;
 mod races;
 mod refused;
+mod renewing;
 mod requests;
 mod support;

@@ -9,7 +9,7 @@ mod root;
 mod snapshot;
 
 pub(super) use cluster::ClusterDocument;
-pub(super) use credential::{CredentialDocument, Material};
+pub(super) use credential::{CredentialDocument, EarlierCredential, Material, OneCredential};
 pub(super) use id::DocumentId;
 pub(super) use part::{Contents, Part, PartKey, PartKind, join, split};
 pub(super) use project::ProjectDocument;

@@ -31,6 +31,11 @@ pub(crate) fn now() -> Timestamp {
     "2026-06-01T00:00:00Z".parse().unwrap()
 }
 
+/// So many seconds after that.
+pub(crate) fn seconds_from_now(seconds: u64) -> Timestamp {
+    now() + Duration::from_secs(seconds)
+}
+
 pub(crate) struct FixedClock(AtomicI64);
 
 impl Clock for FixedClock {
@@ -165,6 +170,11 @@ impl World {
 
     pub(crate) fn at(&self, time: &str) {
         self.clock.0.store(time.parse::<Timestamp>().unwrap().as_second(), Ordering::SeqCst);
+    }
+
+    /// Sets the clock to so many seconds after the tests' beginning.
+    pub(crate) fn at_second(&self, seconds: u64) {
+        self.clock.0.store(seconds_from_now(seconds).as_second(), Ordering::SeqCst);
     }
 
     pub(crate) async fn put(&self, draft: Value) -> Result<Edited, Error> {

@@ -59,6 +59,8 @@ pub(super) struct Saving {
     pub outcomes: usize,
     /// The namespaces whose claims it drops.
     pub given_up: BTreeSet<Arc<str>>,
+    /// The requests whose results it drops.
+    pub outdated: Vec<Arc<str>>,
 }
 
 /// What a step is about: an object, or a request through it.
@@ -159,6 +161,18 @@ impl Lane {
         self.given_up.retain(|name| !self.record.namespaces.contains(name));
     }
 
+    /// Forgets the answered requests that the bundle of a finished lane does not have, and gives them.
+    pub(super) fn forget_outdated(&mut self, bundle: Option<&Bundle>) -> Vec<Arc<str>> {
+        if !matches!(self.record.state, LaneState::Done | LaneState::Removed) {
+            return Vec::new();
+        }
+        let is_wanted = |name: &Arc<str>| requests(bundle).any(|wanted| wanted == name);
+        let issued = std::mem::take(&mut self.record.issued);
+        let (issued, outdated) = issued.into_iter().partition(is_wanted);
+        self.record.issued = issued;
+        outdated
+    }
+
     /// Gives up the namespaces that the bundle does not name.
     pub(super) fn give_up_all_but(&mut self, bundle: Option<&Bundle>) {
         let mut all = std::mem::take(&mut self.record.namespaces);
@@ -177,6 +191,14 @@ fn visit_kinds(bundle: Option<&Bundle>, visit: &mut dyn FnMut(&GroupVersionKind)
             Action::Request { request: Request::Token(_), .. } => {}
         }
     }
+}
+
+/// The names of a bundle's requests.
+fn requests(bundle: Option<&Bundle>) -> impl Iterator<Item = &Arc<str>> {
+    bundle.into_iter().flat_map(Bundle::steps).filter_map(|step| match &step.action {
+        Action::Request { name, .. } => Some(name),
+        Action::Apply { .. } => None,
+    })
 }
 
 /// The namespaces that a bundle makes.

@@ -1,9 +1,7 @@
 //! The round of a lane: look, plan, run the first wave, store what must be stored.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use dcm_core::app_context::{Action, Bundle};
 use dcm_core::hash::ContentHash;
 use dcm_core::plan::{self, Plan, Rules};
 use dcm_core::port::store::{self, Version};
@@ -11,7 +9,7 @@ use dcm_core::port::synchronizer::Removal;
 use dcm_core::status::{Cause, Intent, LaneState, Reason};
 
 use super::Machine;
-use super::lane::{LaneView, Saving};
+use super::lane::{Lane, LaneView, Saving};
 use super::shard::{Known, Link};
 use super::tidying;
 use super::timers::Alarm;
@@ -197,14 +195,12 @@ impl Machine {
         }
         let state = if wanted.is_some() { LaneState::Done } else { LaneState::Removed };
         lane.give_up_all_but(bundle.as_deref());
-        let requests = request_names(bundle.as_deref());
         let record = &mut lane.record;
         record.bundle = wanted;
         record.generation = generation;
         record.attempt = attempt;
         record.causes.clear();
         record.untidy = untidy;
-        record.issued.retain(|name| requests.contains(name));
         if wanted.is_none() {
             record.kinds.clear();
             record.uncertain_until = None;
@@ -268,12 +264,18 @@ impl Machine {
     pub(super) fn save(&mut self, id: &LaneId) {
         let fence = self.shards.get(&id.cluster).map(|shard| Self::fence(shard)).unwrap_or_default();
         let owned = self.shards.get(&id.cluster).is_some_and(|shard| self.owns(shard));
-        let Some(lane) = self.lane_mut(id).filter(|lane| owned && lane.saving.is_none() && !lane.stale)
-        else {
+        let may_save = |lane: &&mut Lane| owned && lane.saving.is_none() && !lane.stale;
+        if self.lane_mut(id).filter(may_save).is_none() {
             return;
-        };
+        }
+        let outdated = self.forget_outdated(id);
+        let Some(lane) = self.lane_mut(id) else { return };
         let given_up = std::mem::take(&mut lane.given_up);
-        lane.saving = Some(Saving { outcomes: lane.outcomes.len(), given_up: given_up.clone() });
+        lane.saving = Some(Saving {
+            outcomes: lane.outcomes.len(),
+            given_up: given_up.clone(),
+            outdated: outdated.clone(),
+        });
         lane.unsaved = false;
         lane.record.fence = fence;
         let save = SaveLane {
@@ -282,8 +284,21 @@ impl Machine {
             version: lane.version,
             outcomes: lane.outcomes.clone(),
             given_up,
+            outdated,
         };
         self.effects.push(Effect::SaveLane(Box::new(save)));
+    }
+
+    /// Forgets the answered requests of a finished lane that are not desired any more, and gives them: their results go
+    /// with the next save. Until then what was issued before stays, beside what is being asked for.
+    fn forget_outdated(&mut self, id: &LaneId) -> Vec<Arc<str>> {
+        let hash = self.lane_mut(id).and_then(|lane| lane.record.bundle);
+        let bundle = hash.and_then(|hash| self.contexts.get(&id.context)?.bundles.get(&hash)).cloned();
+        // Another bundle has taken the place of this one by now: then that one tells.
+        if hash.is_some() && bundle.is_none() {
+            return Vec::new();
+        }
+        self.lane_mut(id).map(|lane| lane.forget_outdated(bundle.as_deref())).unwrap_or_default()
     }
 
     pub(super) fn lane_saved(&mut self, id: &LaneId, saved: Result<Version, store::Error>) {
@@ -307,19 +322,10 @@ impl Machine {
                     error = &error as &dyn std::error::Error, "can't store a lane");
                 lane.unsaved = true;
                 lane.given_up = saving.given_up;
+                lane.record.issued.extend(saving.outdated);
                 lane.loading = false;
                 self.timers.set(retry, Alarm::SaveLane(id.clone()));
             }
         }
     }
-}
-
-fn request_names(bundle: Option<&Bundle>) -> BTreeSet<&Arc<str>> {
-    let steps = bundle.into_iter().flat_map(Bundle::steps);
-    steps
-        .filter_map(|step| match &step.action {
-            Action::Request { name, .. } => Some(name),
-            Action::Apply { .. } => None,
-        })
-        .collect()
 }
