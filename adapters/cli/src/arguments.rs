@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use dcm_core::name::ProjectName;
 
 use crate::commands::{
-    apply, cluster, completions, demo, get, kubeconfig, plan, resume, schema, serve, status, subject,
+    apply, cluster, completions, demo, get, kubeconfig, plan, renew, resume, schema, serve, status, subject,
     terminate,
 };
 use crate::output::Format;
@@ -72,6 +72,9 @@ pub(crate) enum Command {
     /// logical cloud, so: apply the document without this user, ask for the subject, make the request, put user and
     /// request (spec.users[].csr) into the document, and apply it again.
     Subject(subject::Arguments),
+    /// Renews credentials, without waiting for a worker to do it in time. What was applied is applied again, and no edit
+    /// since.
+    Renew(renew::Arguments),
     /// Takes a logical cloud off its clusters. Its document stays.
     Terminate(terminate::Arguments),
     /// Pauses the work on a logical cloud.

@@ -20,6 +20,7 @@ mod configuration;
 mod deployment;
 mod kubeconfigs;
 mod live_plan;
+mod renewal;
 mod serve;
 
 pub use configuration::{Configuration, SESSION_LEASE};

@@ -8,6 +8,7 @@ pub(crate) mod demo;
 pub(crate) mod get;
 pub(crate) mod kubeconfig;
 pub(crate) mod plan;
+pub(crate) mod renew;
 pub(crate) mod resume;
 pub(crate) mod schema;
 pub(crate) mod serve;
@@ -34,6 +35,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         Command::Get(arguments) => get::run(&global, &arguments).await,
         Command::Kubeconfig(arguments) => kubeconfig::run(&global, &arguments).await,
         Command::Plan(arguments) => plan::run(&global, &arguments).await,
+        Command::Renew(arguments) => renew::run(&global, &arguments).await,
         Command::Resume(arguments) => resume::run(&global, &arguments).await,
         Command::Schema(arguments) => schema::run(&global, &arguments),
         Command::Serve(arguments) => serve::run(&global, &arguments).await,
