@@ -26,6 +26,8 @@ pub mod runtime;
 #[cfg(feature = "sim")]
 pub mod sim;
 #[cfg(feature = "sim")]
+pub mod simulation;
+#[cfg(feature = "sim")]
 pub mod tap;
 
 pub use contexts::{Contexts, WorkerSession};

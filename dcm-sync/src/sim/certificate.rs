@@ -36,6 +36,11 @@ impl Server {
     /// waiting.
     pub fn set_signer(&mut self, signer: Option<Arc<dyn Signer>>) {
         self.signer = signer;
+        self.issue_waiting();
+    }
+
+    /// Sees to it that what is approved gets signed.
+    pub(super) fn issue_waiting(&mut self) {
         let waits =
             |object: &Object| condition(&object.body, "Approved").is_some() && !is_signed(&object.body);
         let waiting: Vec<Object> = self.objects().filter(waits).collect();

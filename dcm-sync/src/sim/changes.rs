@@ -29,6 +29,11 @@ pub(super) struct Changes {
 }
 
 impl Changes {
+    /// Knows nothing of what was up to a revision.
+    pub(super) fn beginning_after(revision: u64) -> Self {
+        Self { lines: VecDeque::new(), forgotten: revision }
+    }
+
     pub(super) fn add(&mut self, at: Timestamp, is_gone: bool, state: State, changes_max: usize) {
         self.lines.push_back(Change { at, is_gone, state });
         while self.lines.len() > changes_max {

@@ -15,6 +15,7 @@ use super::fault::{Fault, Faults, Link, unreachable};
 use super::request::{Operation, Reply, Request};
 use super::server::Server;
 use super::site::{Latency, Site, Trip};
+use super::snapshot::Snapshot;
 use super::watch;
 
 /// One simulated cluster. A clone is the same cluster.
@@ -55,6 +56,27 @@ impl SimCluster {
         self.site.with(|state| state.way.latency = latency);
     }
 
+    /// What is there now, to come back to.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        self.site.with(|state| state.server.snapshot())
+    }
+
+    /// The server loses what was written after the snapshot, as after a restored backup, and starts anew: watches break.
+    pub fn restore(&self, snapshot: &Snapshot) {
+        self.site.with(|state| state.restore(snapshot));
+    }
+
+    /// The server starts anew: watches break.
+    pub fn restart(&self) {
+        self.site.with(super::site::State::restart);
+    }
+
+    /// Lets happen what is due by now. Otherwise it happens when somebody looks.
+    pub fn advance(&self) {
+        self.site.with(|_| ());
+    }
+
     async fn ask(&self, call: &Call, operation: Operation) -> Result<Reply, Error> {
         let (link, trip) = self.site.depart(operation.verb());
         match link {
@@ -63,27 +85,29 @@ impl SimCluster {
             Link::Up | Link::Delay(_) | Link::Reset => {}
         }
         let request = Request { call: call.clone(), operation };
-        if trip.there > self.site.time_limit {
-            self.site.arrive_late(request, trip.there);
-            return self.time_out_after(self.site.time_limit).await;
-        }
-        self.pause(trip.there).await;
-        match self.site.link() {
-            Link::Cut => return Err(unreachable("the connection broke")),
-            Link::Hang => return self.time_out_after(self.left(&trip)).await,
-            Link::Up | Link::Delay(_) | Link::Reset => {}
-        }
         match trip.fault {
-            Fault::LostRequest => return Err(unreachable("the request was lost")),
+            Fault::LostRequest => {
+                self.pause(trip.there.min(self.site.time_limit)).await;
+                return Err(unreachable("the request was lost"));
+            }
             Fault::Refused(error) => {
-                self.pause(trip.back).await;
+                self.pause(trip.there + trip.back).await;
                 return Err(error);
             }
             Fault::Duplicated | Fault::LostReply | Fault::Failed(_) | Fault::Delayed(_) | Fault::None => {}
         }
         let times = if matches!(trip.fault, Fault::Duplicated) { 2 } else { 1 };
-        let result = self.site.arrive(&request, times);
-        self.bring_back(trip, result).await
+        let awaiting = self.site.send(request, times, trip.there);
+        if trip.there > self.site.time_limit {
+            drop(awaiting);
+            return self.time_out_after(self.site.time_limit).await;
+        }
+        self.pause(trip.there).await;
+        match awaiting.answer() {
+            Some(answer) => self.bring_back(trip, answer).await,
+            None if self.site.link() == Link::Hang => self.time_out_after(self.left(&trip)).await,
+            None => Err(unreachable("the connection broke")),
+        }
     }
 
     async fn bring_back(&self, trip: Trip, result: Result<Reply, Error>) -> Result<Reply, Error> {

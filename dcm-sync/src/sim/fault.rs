@@ -52,6 +52,8 @@ pub struct Faults {
     pub server_error: u16,
     /// A watch ends instead of telling a change.
     pub watch_broken: u16,
+    /// The longest time by which watches are late: what they tell is as old as that.
+    pub watch_lag_max: Duration,
 }
 
 /// What one request meets.
@@ -92,6 +94,7 @@ impl Faults {
         retry_after: Duration::from_secs(1),
         server_error: 0,
         watch_broken: 0,
+        watch_lag_max: Duration::ZERO,
     };
 
     /// What the next request meets.

@@ -13,7 +13,8 @@ use super::cluster::SimCluster;
 use super::seeded::Seeded;
 use super::server::{Server, Settings};
 use super::signer::Signer;
-use super::site::{Latency, Site};
+use super::site::{Latency, Plan, Site};
+use super::witness::Witness;
 
 /// Provider of the clusters that are only counted: `sim/cluster-1` and so on.
 const PROVIDER: &str = "sim";
@@ -47,6 +48,7 @@ pub struct FleetBuilder {
     time_limit: Duration,
     settings: Settings,
     signers: Signers,
+    witness: Option<Arc<dyn Witness>>,
 }
 
 impl FleetBuilder {
@@ -95,6 +97,12 @@ impl FleetBuilder {
         self
     }
 
+    /// Who sees all that arrives at the servers.
+    pub fn witness(mut self, witness: Arc<dyn Witness>) -> Self {
+        self.witness = Some(witness);
+        self
+    }
+
     /// The fleet.
     #[must_use]
     pub fn build(self) -> Fleet {
@@ -137,6 +145,7 @@ impl Fleet {
             time_limit: TIME_LIMIT,
             settings: Settings::default(),
             signers: Arc::new(default_signer),
+            witness: None,
         }
     }
 
@@ -158,7 +167,15 @@ impl Fleet {
         let server = Seeded::named(plan.seed, &name);
         let way = Seeded::named(!plan.seed, &name);
         let server = Server::new(self.settings.clone(), (plan.signers)(id), server, clock.now());
-        SimCluster::new(Site::new(clock, plan.time_limit, server, plan.latency, way))
+        SimCluster::new(Site::new(Plan {
+            id: id.clone(),
+            clock,
+            time_limit: plan.time_limit,
+            server,
+            latency: plan.latency,
+            random: way,
+            witness: plan.witness.clone(),
+        }))
     }
 }
 

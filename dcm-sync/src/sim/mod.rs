@@ -68,6 +68,7 @@ mod seeded;
 mod server;
 mod signer;
 mod site;
+mod snapshot;
 #[cfg(test)]
 pub(crate) mod test_clock;
 #[cfg(test)]
@@ -75,6 +76,7 @@ mod tests;
 mod token;
 mod validation;
 mod watch;
+mod witness;
 mod write;
 
 #[cfg(feature = "sim-pki")]
@@ -89,3 +91,5 @@ pub use seeded::Seeded;
 pub use server::{Server, Settings};
 pub use signer::{CERTIFICATE_LIFETIME_MAX, FakeSigner, Refusal, Signer, SigningRequest};
 pub use site::Latency;
+pub use snapshot::Snapshot;
+pub use witness::{Arrival, Witness};

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use dcm_core::name::ClusterId;
 use dcm_core::port::clock::Clock;
 use dcm_core::port::cluster::{Error, Selection};
 use jiff::Timestamp;
@@ -15,6 +16,8 @@ use super::object::later;
 use super::request::{Reply, Request, Verb};
 use super::seeded::Seeded;
 use super::server::Server;
+use super::snapshot::Snapshot;
+use super::witness::{Arrival, Witness};
 
 /// How far away a cluster is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -32,7 +35,7 @@ impl Latency {
         Self { min: round_trip, max: round_trip }
     }
 
-    fn one_way(self, random: &Seeded) -> Duration {
+    pub(crate) fn one_way(self, random: &Seeded) -> Duration {
         (self.min + share(self.max.saturating_sub(self.min), random)) / 2
     }
 }
@@ -59,6 +62,12 @@ impl Way {
         if let Link::Delay(delay) = self.link { delay } else { Duration::ZERO }
     }
 
+    /// When a watch tells of a change that happened at a time.
+    fn told(&self, revision: u64, at: Timestamp, travel: Duration) -> Timestamp {
+        let lag = share(self.faults.watch_lag_max, &Seeded::new(revision));
+        later(at, travel.saturating_add(lag))
+    }
+
     fn trip(&self, verb: Verb) -> Trip {
         let fault = self.faults.draw(verb, &self.random);
         let travel = self.latency.one_way(&self.random) + self.link_delay();
@@ -67,14 +76,28 @@ impl Way {
     }
 }
 
-/// All that changes of a simulated cluster.
+/// A request on its way to the server. Once it has left, it arrives, whatever becomes of its sender.
 #[derive(Debug)]
+struct InTransit {
+    request: Request,
+    /// How often it arrives.
+    times: usize,
+    /// Somebody waits for the answer, and looks when it is due.
+    is_awaited: bool,
+}
+
+/// All that changes of a simulated cluster.
 pub(super) struct State {
     pub(super) server: Server,
     pub(super) way: Way,
-    /// Requests that arrive after their callers have given up.
-    late: BTreeMap<(Timestamp, u64), Request>,
-    late_count: u64,
+    id: ClusterId,
+    witness: Option<Arc<dyn Witness>>,
+    in_transit: BTreeMap<(Timestamp, u64), InTransit>,
+    /// Answers that are not taken yet, by the number of the request.
+    answers: BTreeMap<u64, Result<Reply, Error>>,
+    sent_count: u64,
+    /// Counts the starts of the server: a watch of an earlier one breaks.
+    starts: u64,
     watchers: BTreeMap<u64, Waker>,
     watchers_count: u64,
     /// Grows when watchers have something to look at.
@@ -82,17 +105,42 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Lets happen what was due by now: late arrivals, and what the server does by itself.
+    /// Lets happen what was due by now: arrivals, and what the server does by itself.
     fn advance(&mut self, now: Timestamp) {
         let before = self.server.revision();
-        while let Some(entry) = self.late.first_entry().filter(|entry| entry.key().0 <= now) {
-            let ((at, _), request) = entry.remove_entry();
-            if let Err(error) = self.server.handle(&request, at) {
-                tracing::trace!(%error, "a late request was refused");
+        while let Some(entry) = self.in_transit.first_entry().filter(|entry| entry.key().0 <= now) {
+            let ((at, number), transit) = entry.remove_entry();
+            // What left before the link broke is lost.
+            if !matches!(self.way.link, Link::Cut | Link::Hang) {
+                self.arrive(at, number, &transit);
             }
         }
         self.server.advance(now);
         self.stir_if_changed(before);
+    }
+
+    fn arrive(&mut self, at: Timestamp, number: u64, transit: &InTransit) {
+        for time in 0..transit.times {
+            let answer = self.server.handle(&transit.request, at);
+            if let Some(witness) = &self.witness {
+                let (cluster, request) = (&self.id, &transit.request);
+                witness.handled(&Arrival { cluster, at, request, answer: &answer });
+            }
+            if time == 0 && transit.is_awaited {
+                self.answers.insert(number, answer);
+            }
+        }
+    }
+
+    /// Begins the server anew: every watch breaks.
+    pub(super) fn restart(&mut self) {
+        self.starts += 1;
+    }
+
+    /// Begins the server anew with what it had when the snapshot was taken.
+    pub(super) fn restore(&mut self, snapshot: &Snapshot) {
+        self.server.restore(snapshot);
+        self.restart();
     }
 
     fn stir_if_changed(&mut self, before: u64) {
@@ -106,9 +154,11 @@ impl State {
         std::mem::take(&mut self.watchers).into_values().for_each(Waker::wake);
     }
 
+    /// When something happens at which nobody else looks.
     fn next_due(&self) -> Option<Timestamp> {
-        let late = self.late.first_key_value().map(|((at, _), _)| *at);
-        late.into_iter().chain(self.server.next_due()).min()
+        let unattended = self.in_transit.iter().find(|(_, transit)| !transit.is_awaited);
+        let unattended = unattended.map(|((at, _), _)| *at);
+        unattended.into_iter().chain(self.server.next_due()).min()
     }
 }
 
@@ -130,17 +180,33 @@ pub(super) struct Site {
     state: Mutex<State>,
 }
 
+/// What a site is made of.
+pub(super) struct Plan {
+    pub(super) id: ClusterId,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) time_limit: Duration,
+    pub(super) server: Server,
+    pub(super) latency: Latency,
+    pub(super) random: Seeded,
+    pub(super) witness: Option<Arc<dyn Witness>>,
+}
+
 impl Site {
-    pub(super) fn new(
-        clock: Arc<dyn Clock>,
-        time_limit: Duration,
-        server: Server,
-        latency: Latency,
-        random: Seeded,
-    ) -> Self {
-        let way = Way { link: Link::Up, faults: Faults::NONE, latency, random };
-        let (late, watchers) = (BTreeMap::new(), BTreeMap::new());
-        let state = State { server, way, late, late_count: 0, watchers, watchers_count: 0, stirred: 0 };
+    pub(super) fn new(plan: Plan) -> Self {
+        let Plan { id, clock, time_limit, server, latency, random, witness } = plan;
+        let state = State {
+            server,
+            way: Way { link: Link::Up, faults: Faults::NONE, latency, random },
+            id,
+            witness,
+            in_transit: BTreeMap::new(),
+            answers: BTreeMap::new(),
+            sent_count: 0,
+            starts: 0,
+            watchers: BTreeMap::new(),
+            watchers_count: 0,
+            stirred: 0,
+        };
         Self { clock, time_limit, state: Mutex::new(state) }
     }
 
@@ -168,35 +234,20 @@ impl Site {
         self.lock().way.link
     }
 
-    /// Lets a request arrive now.
-    pub(super) fn arrive(&self, request: &Request, times: usize) -> Result<Reply, Error> {
-        let now = self.clock.now();
+    /// Sends a request. It arrives after a while, whoever waits for it then.
+    pub(super) fn send(self: &Arc<Self>, request: Request, times: usize, there: Duration) -> Awaiting {
         let mut state = self.lock();
-        state.advance(now);
-        let before = state.server.revision();
-        let result = state.server.handle(request, now);
-        for _ in 1..times {
-            if let Err(error) = state.server.handle(request, now) {
-                tracing::trace!(%error, "a duplicate was refused");
-            }
-        }
-        state.stir_if_changed(before);
-        result
+        state.sent_count += 1;
+        let key = (later(self.clock.now(), there), state.sent_count);
+        state.in_transit.insert(key, InTransit { request, times, is_awaited: true });
+        Awaiting { site: self.clone(), key }
     }
 
-    /// Lets a request arrive later, whoever waits for it.
-    pub(super) fn arrive_late(&self, request: Request, after: Duration) {
-        let mut state = self.lock();
-        state.late_count += 1;
-        let key = (later(self.clock.now(), after), state.late_count);
-        state.late.insert(key, request);
-        state.stir();
-    }
-
-    pub(super) fn add_watcher(&self) -> u64 {
+    /// A new watcher's number, and the start of the server that it belongs to.
+    pub(super) fn add_watcher(&self) -> (u64, u64) {
         let mut state = self.lock();
         state.watchers_count += 1;
-        state.watchers_count
+        (state.watchers_count, state.starts)
     }
 
     pub(super) fn drop_watcher(&self, id: u64) {
@@ -204,7 +255,7 @@ impl Site {
     }
 
     /// What a watch sees that has seen all up to a revision.
-    pub(super) fn look(&self, after: u64, selection: &Selection) -> Look {
+    pub(super) fn look(&self, start: u64, after: u64, selection: &Selection) -> Look {
         let now = self.clock.now();
         let mut state = self.lock();
         state.advance(now);
@@ -216,11 +267,16 @@ impl Site {
             Link::Hang => return later_at(None),
             Link::Up | Link::Delay(_) => {}
         }
+        if state.starts != start {
+            return Look::Broken(Some(super::fault::unreachable("the server was restarted")));
+        }
         let travel = state.way.latency.max / 2 + state.way.link_delay();
         match state.server.next_change(after, selection) {
             Err(error) => Look::Broken(Some(error)),
             Ok((revision, None)) if revision == after => later_at(state.next_due()),
-            Ok((_, Some((at, _)))) if later(at, travel) > now => later_at(Some(later(at, travel))),
+            Ok((revision, Some((at, _)))) if state.way.told(revision, at, travel) > now => {
+                later_at(Some(state.way.told(revision, at, travel)))
+            }
             Ok((_, Some(_))) if state.way.faults.breaks_watch(&state.way.random) => Look::Broken(None),
             Ok(seen) => Look::Saw(Box::new(seen)),
         }
@@ -234,5 +290,33 @@ impl Site {
         }
         state.watchers.insert(id, context.waker().clone());
         Poll::Pending
+    }
+}
+
+/// Waits for the answer to a request that was sent.
+pub(super) struct Awaiting {
+    site: Arc<Site>,
+    key: (Timestamp, u64),
+}
+
+impl Awaiting {
+    /// The answer, when the request has arrived by now; none when it never will.
+    pub(super) fn answer(self) -> Option<Result<Reply, Error>> {
+        let now = self.site.clock.now();
+        let mut state = self.site.lock();
+        state.advance(now);
+        state.answers.remove(&self.key.1)
+    }
+}
+
+impl Drop for Awaiting {
+    /// Who gave up does not look any more when the request arrives.
+    fn drop(&mut self) {
+        let mut state = self.site.lock();
+        state.answers.remove(&self.key.1);
+        if let Some(transit) = state.in_transit.get_mut(&self.key) {
+            transit.is_awaited = false;
+            state.stir();
+        }
     }
 }

@@ -18,6 +18,8 @@ use super::site::{Look, Site};
 struct Watcher {
     site: Arc<Site>,
     id: u64,
+    /// The start of the server that it belongs to.
+    start: u64,
     selection: Selection,
     revision: u64,
     listed: Option<Vec<Object>>,
@@ -32,8 +34,8 @@ impl Drop for Watcher {
 
 /// Follows what happens after a list.
 pub(super) fn watch(site: Arc<Site>, selection: Selection, listed: Vec<Object>, revision: u64) -> Watch {
-    let id = site.add_watcher();
-    let watcher = Watcher { site, id, selection, revision, listed: Some(listed), is_broken: false };
+    let (id, start) = site.add_watcher();
+    let watcher = Watcher { site, id, start, selection, revision, listed: Some(listed), is_broken: false };
     stream::unfold(watcher, |mut watcher| async move {
         let item = watcher.next().await?;
         Some((item, watcher))
@@ -50,7 +52,7 @@ impl Watcher {
             return None;
         }
         loop {
-            match self.site.look(self.revision, &self.selection) {
+            match self.site.look(self.start, self.revision, &self.selection) {
                 Look::Saw(seen) => {
                     let (revision, event) = *seen;
                     self.revision = revision;

@@ -25,8 +25,8 @@ pub(super) struct Shard {
     pub record: Option<(record::Shard, Version)>,
     /// What our write under way makes of the record.
     pub saving: Option<record::Shard>,
-    /// Our last write lost against somebody else's, whose record is not known yet.
-    pub contested: bool,
+    /// Our last write of the record failed: before there is news of it, or a while is over, another one is in vain.
+    pub write_failed: bool,
     /// It was taken from a worker that gave no sign of life: what that one sent may still take effect.
     pub inherited: bool,
     pub link: Link,
@@ -85,7 +85,7 @@ impl Shard {
         Self {
             record: None,
             saving: None,
-            contested: false,
+            write_failed: false,
             inherited: false,
             link: Link::Down,
             epoch: Epoch::default(),

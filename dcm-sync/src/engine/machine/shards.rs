@@ -48,10 +48,11 @@ impl Machine {
         }
     }
 
-    /// Another try after a while, whatever is known of the record.
+    /// Another try after a while, whatever is known of the record: to take the shard, or to give it back.
     pub(super) fn claim_again(&mut self, cluster: &ClusterId) {
-        self.shard_mut(cluster).contested = false;
+        self.shard_mut(cluster).write_failed = false;
         self.claim(cluster);
+        self.release_if_idle(cluster);
     }
 
     /// Takes a shard that is wanted and free: never owned, given back, or its owner's session ended.
@@ -62,7 +63,7 @@ impl Machine {
         let Some(shard) = self.shards.get(cluster) else { return };
         let owner = shard.record.as_ref().and_then(|(record, _)| record.owner.as_ref());
         if shard.saving.is_some()
-            || shard.contested
+            || shard.write_failed
             || owner.is_some_and(|owner| self.session.is_alive(owner))
         {
             return;
@@ -95,12 +96,12 @@ impl Machine {
                     shard.record = Some((record, version));
                 }
             }
-            // Somebody else changed the record. What it is now comes by the watch; until then another try is in vain.
-            Err(store::Error::Conflict { .. }) => {
-                shard.contested = true;
+            // Somebody else changed the record, or it could not be written, or nobody knows: what it is now comes by the
+            // watch.
+            Err(_) => {
+                shard.write_failed = true;
                 self.timers.set(self.now + self.options.retry_min, Alarm::Claim(cluster.clone()));
             }
-            Err(_) => self.timers.set(self.now + self.options.retry_min, Alarm::Claim(cluster.clone())),
         }
         self.ownership_changed(cluster, owned_before);
     }
@@ -114,7 +115,7 @@ impl Machine {
         };
         if newer {
             shard.record = record;
-            shard.contested = false;
+            shard.write_failed = false;
             self.ownership_changed(cluster, owned_before);
         }
     }
@@ -180,7 +181,8 @@ impl Machine {
     /// Gives a shard back that this worker does not need any more.
     pub(super) fn give_back(&mut self, cluster: &ClusterId) {
         let Some(shard) = self.shards.get(cluster) else { return };
-        if !self.owns(shard) || shard.saving.is_some() || self.is_tidying_up(cluster, shard) {
+        let is_writable = shard.saving.is_none() && !shard.write_failed;
+        if !self.owns(shard) || !is_writable || self.is_tidying_up(cluster, shard) {
             return;
         }
         let Some((record, _)) = &shard.record else { return };

@@ -1,0 +1,164 @@
+//! What happens in a simulation, for those who judge it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use dcm_core::app_context::Generation;
+use dcm_core::manifest::ObjectKey;
+use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::port::cluster::{Deletion, Error, Fence, Marks, Object, Precondition};
+use dcm_core::port::store::Write;
+use jiff::Timestamp;
+
+use super::executor::ProcessId;
+use super::scenario::Act;
+use super::store::StoreWitness;
+use crate::sim::{Arrival, Operation, Reply, Verb, Witness};
+
+/// A write left a process for a cluster.
+#[derive(Debug, Clone)]
+pub struct Sent {
+    /// Which process.
+    pub process: ProcessId,
+    /// When.
+    pub at: Timestamp,
+    /// To where.
+    pub cluster: ClusterId,
+    /// What.
+    pub verb: Verb,
+}
+
+/// A write was handled by a cluster's server, and not refused.
+#[derive(Debug, Clone)]
+pub struct Handled {
+    /// When.
+    pub at: Timestamp,
+    /// Where.
+    pub cluster: ClusterId,
+    /// For which app context it was sent.
+    pub context: Option<ContextId>,
+    /// In which of its generations.
+    pub generation: Generation,
+    /// Under which fence.
+    pub fence: Fence,
+    /// What it did.
+    pub deed: Deed,
+}
+
+/// What a write did.
+#[derive(Debug, Clone)]
+pub enum Deed {
+    /// An object was made.
+    Created(Written),
+    /// An object was changed: updated, approved or released.
+    Changed(Verb, Written),
+    /// An object was deleted, or is on its way out.
+    Deleted {
+        /// Which one.
+        key: ObjectKey,
+        /// The state that it was in.
+        observed: Precondition,
+        /// Whether it is gone.
+        deletion: Deletion,
+    },
+    /// A token was issued for a ServiceAccount, named with its namespace.
+    Token(String),
+}
+
+/// An object that was written.
+#[derive(Debug, Clone)]
+pub struct Written {
+    /// Which one.
+    pub key: ObjectKey,
+    /// Its UID.
+    pub uid: Arc<str>,
+    /// Its marks now.
+    pub marks: Option<Marks>,
+}
+
+impl Written {
+    fn of(object: &Object) -> Self {
+        Self { key: object.key.clone(), uid: object.uid.clone(), marks: object.marks.clone() }
+    }
+}
+
+/// Something that happened.
+#[derive(Debug, Clone)]
+pub enum Event {
+    /// A write left a process.
+    Sent(Sent),
+    /// A write took effect on a cluster.
+    Handled(Handled),
+    /// A document was written to the store.
+    Stored(Write),
+    /// A process makes call after call in no time.
+    Spun(ProcessId),
+}
+
+/// What is told of a run while it goes on.
+#[derive(Debug)]
+pub enum Told<'a> {
+    /// Something happens to the world.
+    Act(Timestamp, &'a Act),
+    /// Nothing goes wrong any more.
+    Peace(Timestamp),
+    /// Something happened.
+    Event(Timestamp, &'a Event),
+}
+
+/// Collects what happens.
+#[derive(Clone, Default)]
+pub(super) struct Events(Arc<Mutex<Vec<Event>>>);
+
+impl Events {
+    pub(super) fn sent(&self, sent: Sent) {
+        self.push(Event::Sent(sent));
+    }
+
+    pub(super) fn spun(&self, process: ProcessId) {
+        self.push(Event::Spun(process));
+    }
+
+    /// What has happened since this was asked last.
+    pub(super) fn take(&self) -> Vec<Event> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn push(&self, event: Event) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event);
+    }
+}
+
+impl StoreWitness for Events {
+    fn applied(&self, write: &Write) {
+        self.push(Event::Stored(write.clone()));
+    }
+}
+
+impl Witness for Events {
+    fn handled(&self, arrival: &Arrival<'_>) {
+        let Some(deed) = deed(&arrival.request.operation, arrival.answer) else { return };
+        let call = &arrival.request.call;
+        self.push(Event::Handled(Handled {
+            at: arrival.at,
+            cluster: arrival.cluster.clone(),
+            context: call.context.clone(),
+            generation: call.generation,
+            fence: call.fence,
+            deed,
+        }));
+    }
+}
+
+fn deed(operation: &Operation, answer: &Result<Reply, Error>) -> Option<Deed> {
+    match (operation, answer.as_ref().ok()?) {
+        (Operation::Create { .. }, Reply::Written(object)) => Some(Deed::Created(Written::of(object))),
+        (_, Reply::Written(object)) => Some(Deed::Changed(operation.verb(), Written::of(object))),
+        (Operation::Delete { key, observed, .. }, Reply::Deleted(deletion)) => {
+            Some(Deed::Deleted { key: key.clone(), observed: observed.clone(), deletion: *deletion })
+        }
+        (Operation::IssueToken(request), Reply::Issued(_)) => {
+            Some(Deed::Token(format!("{}/{}", request.namespace, request.service_account)))
+        }
+        _ => None,
+    }
+}

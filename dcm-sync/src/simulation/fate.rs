@@ -1,0 +1,151 @@
+//! What stands between a simulated process and the world: its death, and the record of what it sent.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use dcm_core::name::ClusterId;
+use dcm_core::port::clock::Clock;
+use dcm_core::port::cluster::{self, Cluster, Clusters};
+use jiff::Timestamp;
+
+use super::events::{Events, Sent};
+use super::executor::ProcessId;
+use crate::sim::Verb;
+use crate::tap::{Crossing, PortError, Tap, Tapped};
+
+/// When a process dies: at one of its next calls that change something, before it or after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Death {
+    /// How many such calls it still makes.
+    pub calls: u32,
+    /// The call happens, and the process dies before it hears of it.
+    pub is_after: bool,
+}
+
+/// More calls than any process has a reason for at one time.
+const CALLS_AT_ONCE_MAX: u32 = 20_000;
+
+/// The fate of one process.
+pub(super) struct Fate {
+    process: ProcessId,
+    is_dead: AtomicBool,
+    death: Mutex<Option<Death>>,
+    /// How many calls were made at the present time.
+    at_once: Mutex<(Timestamp, u32)>,
+    events: Events,
+    clock: Arc<dyn Clock>,
+}
+
+impl Fate {
+    pub(super) fn new(process: ProcessId, events: Events, clock: Arc<dyn Clock>) -> Arc<Self> {
+        let (is_dead, death) = (AtomicBool::new(false), Mutex::new(None));
+        let at_once = Mutex::new((clock.now(), 0));
+        Arc::new(Self { process, is_dead, death, at_once, events, clock })
+    }
+
+    /// True when its process has died, or is about to be taken away.
+    pub(super) fn is_dead(&self) -> bool {
+        self.is_dead.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn decide(&self, death: Death) {
+        *self.death.lock().unwrap_or_else(PoisonError::into_inner) = Some(death);
+    }
+
+    /// True when a process goes round in circles, in which time does not go on.
+    fn spins(&self) -> bool {
+        let now = self.clock.now();
+        let mut at_once = self.at_once.lock().unwrap_or_else(PoisonError::into_inner);
+        *at_once = if at_once.0 == now { (now, at_once.1 + 1) } else { (now, 1) };
+        at_once.1 > CALLS_AT_ONCE_MAX
+    }
+
+    /// It is not going to die.
+    pub(super) fn spare(&self) {
+        *self.death.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// The death at this call, when it is the one.
+    fn at_call(&self) -> Option<Death> {
+        let mut death = self.death.lock().unwrap_or_else(PoisonError::into_inner);
+        match death.as_mut() {
+            Some(Death { calls: 0, .. }) => death.take(),
+            Some(left) => {
+                left.calls -= 1;
+                None
+            }
+            None => None,
+        }
+    }
+
+    async fn die<T>(&self) -> T {
+        self.is_dead.store(true, Ordering::Relaxed);
+        std::future::pending().await
+    }
+}
+
+/// A port of one process: the store, or a cluster.
+pub(super) struct Gate {
+    pub(super) fate: Arc<Fate>,
+    /// None for the store.
+    pub(super) cluster: Option<ClusterId>,
+}
+
+impl Gate {
+    fn note(&self, crossing: &Crossing<'_>) {
+        let (Some(cluster), Some(verb)) = (&self.cluster, verb(crossing)) else { return };
+        let (process, at) = (self.fate.process, self.fate.clock.now());
+        self.fate.events.sent(Sent { process, at, cluster: cluster.clone(), verb });
+    }
+}
+
+fn verb(crossing: &Crossing<'_>) -> Option<Verb> {
+    Some(match crossing {
+        Crossing::Create(_) => Verb::Create,
+        Crossing::Update(_) => Verb::Update,
+        Crossing::Release(..) => Verb::Release,
+        Crossing::Delete(..) => Verb::Delete,
+        Crossing::Approve(_) => Verb::Approve,
+        Crossing::IssueToken(_) => Verb::IssueToken,
+        Crossing::Get(_) | Crossing::Commit(_) | Crossing::Read => return None,
+    })
+}
+
+impl Tap for Gate {
+    async fn pass<T: Send, E: PortError>(
+        &self,
+        crossing: Crossing<'_>,
+        call: impl Future<Output = Result<T, E>> + Send,
+    ) -> Result<T, E> {
+        let death = if crossing.changes() { self.fate.at_call() } else { None };
+        if self.fate.spins() {
+            self.fate.events.spun(self.fate.process);
+            return self.fate.die().await;
+        }
+        if self.fate.is_dead() || death.is_some_and(|death| !death.is_after) {
+            return self.fate.die().await;
+        }
+        self.note(&crossing);
+        let answer = call.await;
+        if self.fate.is_dead() || death.is_some() {
+            return self.fate.die().await;
+        }
+        answer
+    }
+}
+
+/// The clusters as one process reaches them.
+pub(super) struct OwnClusters {
+    pub(super) clusters: Arc<dyn Clusters>,
+    pub(super) fate: Arc<Fate>,
+}
+
+#[async_trait]
+impl Clusters for OwnClusters {
+    async fn connect(&self, cluster: &ClusterId) -> Result<Arc<dyn Cluster>, cluster::Error> {
+        let port = self.clusters.connect(cluster).await?;
+        let gate = Gate { fate: self.fate.clone(), cluster: Some(cluster.clone()) };
+        Ok(Arc::new(Tapped::new(port, Arc::new(gate))))
+    }
+}

@@ -1,0 +1,115 @@
+//! What is known from all that has happened so far.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use dcm_core::app_context::Generation;
+use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::port::cluster::{Fence, Origin};
+use dcm_core::port::store::{Document, Path, Write};
+use jiff::Timestamp;
+
+use super::super::events::{Deed, Event, Handled};
+use super::super::executor::ProcessId;
+use crate::record::{ActionRecord, Root, path};
+
+/// The last writes that are kept of a process, to count how many were sent in a time.
+const SENT_MAX: usize = 512;
+
+/// An object that the engine has written, by its UID.
+#[derive(Debug, Clone)]
+pub(in crate::simulation) struct Known {
+    /// The engine made it.
+    pub(in crate::simulation) is_made: bool,
+    pub(in crate::simulation) origin: Origin,
+    /// Fence and generation of the last write.
+    pub(in crate::simulation) fence: Fence,
+    pub(in crate::simulation) generation: Generation,
+}
+
+/// What is known from all that has happened so far.
+#[derive(Default)]
+pub(in crate::simulation) struct Facts {
+    /// By cluster and UID.
+    objects: BTreeMap<(ClusterId, Arc<str>), Known>,
+    /// When each process sent its last writes to each cluster.
+    sent: BTreeMap<(ProcessId, ClusterId), VecDeque<Timestamp>>,
+    /// Paths of results that are stored.
+    results: BTreeSet<Path>,
+}
+
+impl Facts {
+    pub(in crate::simulation) fn object(&self, cluster: &ClusterId, uid: &Arc<str>) -> Option<&Known> {
+        self.objects.get(&(cluster.clone(), uid.clone()))
+    }
+
+    /// When a process sent writes to a cluster, the oldest first.
+    pub(in crate::simulation) fn sent(
+        &self,
+        process: ProcessId,
+        cluster: &ClusterId,
+    ) -> impl DoubleEndedIterator<Item = Timestamp> {
+        self.sent.get(&(process, cluster.clone())).into_iter().flatten().copied()
+    }
+
+    /// True when the answer to a request is stored.
+    pub(in crate::simulation) fn has_result(
+        &self,
+        context: &ContextId,
+        cluster: &ClusterId,
+        request: &str,
+    ) -> bool {
+        self.results.contains(&path::result(context, cluster, request))
+    }
+
+    pub(super) fn take_in(&mut self, event: &Event) {
+        match event {
+            Event::Sent(sent) => {
+                let times = self.sent.entry((sent.process, sent.cluster.clone())).or_default();
+                times.push_back(sent.at);
+                if times.len() > SENT_MAX {
+                    times.pop_front();
+                }
+            }
+            Event::Handled(handled) => self.handled(handled),
+            Event::Stored(Write::Create { path, document } | Write::Update { path, document, .. }) => {
+                if path.segments().next() == Some("results") {
+                    self.results.insert(path.clone());
+                }
+                if let Some(context) = path::context_of_root(path) {
+                    self.root_changed(&context, document);
+                }
+            }
+            Event::Stored(Write::Delete { path, .. }) => drop(self.results.remove(path)),
+            Event::Spun(_) => {}
+        }
+    }
+
+    /// What is not asked for any more may be asked for again, later.
+    fn root_changed(&mut self, context: &ContextId, document: &Document) {
+        let Ok(root) = document.read::<Root>() else { return };
+        let mut named = BTreeSet::new();
+        for cluster in root.clusters() {
+            let bundle = root.wanted(cluster).and_then(|hash| root.bundles.get(&hash));
+            named.extend(bundle.into_iter().flatten().filter_map(|step| match &step.action {
+                ActionRecord::Request { name, .. } => Some(path::result(context, cluster, name)),
+                ActionRecord::Apply { .. } => None,
+            }));
+        }
+        let prefix = path::results(context);
+        self.results.retain(|path| !prefix.contains(path) || named.contains(path));
+    }
+
+    fn handled(&mut self, handled: &Handled) {
+        let (written, is_made) = match &handled.deed {
+            Deed::Created(written) => (written, true),
+            Deed::Changed(_, written) => (written, false),
+            Deed::Deleted { .. } | Deed::Token(_) => return,
+        };
+        let origin = written.marks.as_ref().map(|marks| marks.origin).unwrap_or_default();
+        let key = (handled.cluster.clone(), written.uid.clone());
+        let (fence, generation) = (handled.fence, handled.generation);
+        let known = self.objects.entry(key).or_insert(Known { is_made, origin, fence, generation });
+        (known.fence, known.generation, known.origin) = (fence, generation, origin);
+    }
+}

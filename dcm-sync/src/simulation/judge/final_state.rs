@@ -1,0 +1,137 @@
+//! What has to be in the end: all that is wanted, and nothing else.
+
+use std::collections::BTreeSet;
+
+use dcm_core::app_context::{Action, AppContext, Bundle};
+use dcm_core::hash::ContentHash;
+use dcm_core::manifest::ObjectKey;
+use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::port::cluster::Object;
+use dcm_core::port::store::{Prefix, Write};
+
+use super::super::events::Event;
+use super::super::meddling::Meddled;
+use super::super::scenario::Scenario;
+use super::super::wish::{Wish, context_id};
+use super::super::world::World;
+use crate::record::path;
+
+/// What is not as it was wanted last.
+pub(in crate::simulation) fn find_differences(
+    world: &World<'_>,
+    scenario: &Scenario,
+    meddled: &Meddled,
+) -> Vec<String> {
+    let wanted: Vec<Option<AppContext>> = scenario
+        .last_wishes
+        .iter()
+        .enumerate()
+        .map(|(index, wish)| match wish {
+            Wish::Apply(variant) => Some(variant.of(index + 1, scenario.clusters)),
+            _ => None,
+        })
+        .collect();
+    let mut differences = Vec::new();
+    for id in world.fleet().ids() {
+        differences.extend(of_cluster(world, id, &wanted, meddled));
+    }
+    differences.extend(of_store(world, &wanted));
+    differences
+}
+
+fn of_cluster(
+    world: &World<'_>,
+    cluster: &ClusterId,
+    wanted: &[Option<AppContext>],
+    meddled: &Meddled,
+) -> Vec<String> {
+    let objects = world
+        .fleet()
+        .cluster(cluster)
+        .map_or_else(Vec::new, |cluster| cluster.server(|server| server.objects().collect::<Vec<Object>>()));
+    let mut differences = Vec::new();
+    let mut expected: BTreeSet<ObjectKey> = BTreeSet::new();
+    for context in wanted.iter().flatten() {
+        let Some(bundle) = context.placements.get(cluster) else { continue };
+        for (key, hash) in manifests(bundle) {
+            let found = objects.iter().find(|object| object.key == key);
+            if !found.is_some_and(|object| is_as_wanted(object, &context.id, hash)) {
+                differences.push(format!("{key} on {cluster} is not as {} wants it: {found:?}", context.id));
+            }
+            expected.insert(key);
+        }
+    }
+    for object in &objects {
+        let Some(marks) = &object.marks else { continue };
+        // What a cluster has again that lost its last writes may belong to what nobody knows any more.
+        let is_known = wanted
+            .iter()
+            .enumerate()
+            .any(|(index, wanted)| wanted.is_some() && marks.context == context_id(index + 1));
+        let is_revived = meddled.lost(cluster).is_some() && !is_known;
+        if !expected.contains(&object.key) && !is_revived {
+            differences.push(format!("{} on {cluster} is left of {}", object.key, marks.context));
+        }
+    }
+    differences
+}
+
+fn is_as_wanted(object: &Object, context: &ContextId, hash: ContentHash) -> bool {
+    let marks = object.marks.as_ref();
+    // What was adopted is not edited back: what others say of it is theirs.
+    let is_ours = marks.is_some_and(|marks| marks.context == *context && marks.manifest == Some(hash));
+    is_ours && object.deleting.is_none()
+}
+
+fn manifests(bundle: &Bundle) -> impl Iterator<Item = (ObjectKey, ContentHash)> {
+    bundle.steps().iter().filter_map(|step| match &step.action {
+        Action::Apply { manifest, .. } => Some((manifest.key().clone(), manifest.hash())),
+        Action::Request { .. } => None,
+    })
+}
+
+fn of_store(world: &World<'_>, wanted: &[Option<AppContext>]) -> Vec<String> {
+    let documents = world.store().documents(&Prefix::everything());
+    let there: BTreeSet<&str> = documents.iter().map(|entry| entry.path.as_str()).collect();
+    let mut needed = BTreeSet::new();
+    for context in wanted.iter().flatten() {
+        needed.insert(path::root(&context.id).as_str().to_owned());
+        for (cluster, bundle) in &context.placements {
+            needed.insert(path::lane(&context.id, cluster).as_str().to_owned());
+            needed.extend(of_bundle(context, cluster, bundle));
+        }
+    }
+    let missing = needed.iter().filter(|path| !there.contains(path.as_str()));
+    let mut differences: Vec<String> = missing.map(|path| format!("{path} is not in the store")).collect();
+    let is_exact = |path: &&&str| path.starts_with("claims/") || path.starts_with("contexts/");
+    let left = there.iter().filter(is_exact).filter(|path| !needed.contains(**path));
+    differences.extend(left.map(|path| format!("{path} is left in the store")));
+    differences
+}
+
+/// The claims on a bundle's namespaces, and the results of its requests.
+fn of_bundle<'a>(
+    context: &'a AppContext,
+    cluster: &'a ClusterId,
+    bundle: &'a Bundle,
+) -> impl Iterator<Item = String> + 'a {
+    bundle.steps().iter().filter_map(move |step| match &step.action {
+        Action::Apply { manifest, .. } if manifest.kind().is_namespace() => {
+            Some(path::claim(cluster, &manifest.key().name).as_str().to_owned())
+        }
+        Action::Apply { .. } => None,
+        Action::Request { name, .. } => Some(path::result(&context.id, cluster, name).as_str().to_owned()),
+    })
+}
+
+/// True when an event is nothing that a converged fleet may not do: the signs of life of its workers.
+pub(in crate::simulation) fn is_quiet(event: &Event) -> bool {
+    match event {
+        Event::Stored(write) => {
+            let (Write::Create { path, .. } | Write::Update { path, .. } | Write::Delete { path, .. }) =
+                write;
+            path.segments().next() == Some("workers")
+        }
+        Event::Sent(_) | Event::Handled(_) | Event::Spun(_) => false,
+    }
+}

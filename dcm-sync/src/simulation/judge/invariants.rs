@@ -1,0 +1,276 @@
+//! What may never happen, each rule as a function with a name.
+
+use std::time::Duration;
+
+use dcm_core::manifest::ObjectKey;
+use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::port::cluster::{Object, Origin};
+use dcm_core::port::store::{Prefix, Write};
+use dcm_core::status::LaneState;
+
+use super::super::engine::options;
+use super::super::events::{Deed, Event, Handled, Sent, Written};
+use super::Scene;
+use crate::record::{self, Claim, Lane, path};
+
+/// A rule, and how it is looked at.
+pub struct Invariant {
+    /// What is never so, in the words of its function.
+    pub name: &'static str,
+    /// Looks whether it holds at an event; else says what happened.
+    pub holds: fn(&Scene<'_>, &Event) -> Result<(), String>,
+}
+
+/// All of them.
+pub const INVARIANTS: &[Invariant] = &[
+    Invariant { name: "only what we made is deleted", holds: only_what_we_made_is_deleted },
+    Invariant { name: "what others put into a namespace is kept", holds: contents_are_kept },
+    Invariant { name: "nothing is made without a record", holds: nothing_is_made_without_a_record },
+    Invariant { name: "no namespace is made without a claim", holds: no_namespace_is_made_without_a_claim },
+    Invariant {
+        name: "an older fence overwrites no newer one",
+        holds: an_older_fence_overwrites_no_newer_one,
+    },
+    Invariant {
+        name: "what is answered is not asked for again",
+        holds: what_is_answered_is_not_asked_for_again,
+    },
+    Invariant { name: "the write budget is kept", holds: the_write_budget_is_kept },
+    Invariant { name: "a status claims only what is", holds: a_status_claims_only_what_is },
+    Invariant { name: "nobody goes round in circles", holds: nobody_goes_round_in_circles },
+];
+
+/// How long what somebody else did may be unknown to us: the way there, and a watch that is late.
+const UNAWARE: Duration = Duration::from_secs(60);
+
+/// How long it may take from counting a namespace's contents to its deletion.
+const COUNTED: Duration = Duration::from_secs(120);
+
+fn handled(event: &Event) -> Option<&Handled> {
+    match event {
+        Event::Handled(handled) => Some(handled),
+        Event::Sent(_) | Event::Stored(_) | Event::Spun(_) => None,
+    }
+}
+
+fn created<'a>(event: &'a Event) -> Option<(&'a Handled, &'a Written)> {
+    match handled(event)? {
+        handled @ Handled { deed: Deed::Created(written), .. } => Some((handled, written)),
+        _ => None,
+    }
+}
+
+/// A deletion hits objects that the engine made, and none that it adopted.
+fn only_what_we_made_is_deleted(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
+    let Some(Handled { cluster, deed: Deed::Deleted { key, observed, .. }, .. }) = handled(event) else {
+        return Ok(());
+    };
+    match scene.facts.object(cluster, &observed.uid) {
+        Some(known) if known.is_made && known.origin == Origin::Created => Ok(()),
+        Some(_) => Err(format!("{key} on {cluster} was adopted, and was deleted")),
+        None => Err(format!("{key} on {cluster} was never ours, and was deleted")),
+    }
+}
+
+/// A namespace with contents that have been there for a while is deleted only when that was asked for.
+fn contents_are_kept(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
+    let Some(Handled { cluster, context: Some(context), deed: Deed::Deleted { key, .. }, .. }) =
+        handled(event)
+    else {
+        return Ok(());
+    };
+    if &*key.kind != "Namespace" || deletes_contents(scene, context) {
+        return Ok(());
+    }
+    let is_old = |object: &Object| {
+        let since = scene.meddled.last(cluster, &object.key);
+        since.is_some_and(|since| scene.world.now() > since + COUNTED)
+    };
+    let intruder = objects(scene, cluster).into_iter().find(|object| {
+        object.key.namespace.as_deref() == Some(&*key.name)
+            && object.key.name.starts_with("intruder")
+            && is_old(object)
+    });
+    match intruder {
+        Some(object) => Err(format!("{key} on {cluster} was deleted with {}", object.key)),
+        None => Ok(()),
+    }
+}
+
+/// True when the removal that is wanted now takes contents with it.
+fn deletes_contents(scene: &Scene<'_>, context: &ContextId) -> bool {
+    let roots = scene.world.store().documents(&Prefix::below(&path::context_folder(context)));
+    roots
+        .iter()
+        .any(|entry| record::read::<record::Root>(entry).is_ok_and(|root| root.removal.delete_contents))
+}
+
+/// Before the first object of a kind is made, the lane's record names the kind: whoever finds it knows where to look.
+fn nothing_is_made_without_a_record(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
+    let Some((handled, written)) = created(event) else { return Ok(()) };
+    let Some(context) = &handled.context else { return Ok(()) };
+    let lane = lane(scene, context, &handled.cluster);
+    let is_named = lane.is_some_and(|lane| lane.kinds.iter().any(|kind| kind.kind == written.key.kind));
+    // A request that was sent long before may come late; it is found by looking again.
+    if is_named || is_late(scene, handled) {
+        return Ok(());
+    }
+    Err(format!("{} on {} was made, and no record names its kind", written.key, handled.cluster))
+}
+
+/// True for a write of an earlier owner of the cluster, or of an earlier generation.
+fn is_late(scene: &Scene<'_>, handled: &Handled) -> bool {
+    let store = scene.world.store();
+    let shard = store
+        .documents(&path::shards())
+        .into_iter()
+        .find(|entry| entry.path == path::shard(&handled.cluster));
+    let fence = shard.and_then(|entry| record::read::<record::Shard>(&entry).ok()).map(|shard| shard.fence);
+    let root = handled.context.as_ref().and_then(|context| root(scene, context));
+    fence.is_some_and(|fence| fence > handled.fence)
+        || root.is_none_or(|root| root.generation > handled.generation)
+}
+
+fn no_namespace_is_made_without_a_claim(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
+    let Some((handled, written)) = created(event) else { return Ok(()) };
+    let Some(context) = handled.context.as_ref().filter(|_| &*written.key.kind == "Namespace") else {
+        return Ok(());
+    };
+    let claims = scene.world.store().documents(&Prefix::below(&path::claims(&handled.cluster)));
+    let claim = claims.iter().find(|entry| entry.path == path::claim(&handled.cluster, &written.key.name));
+    let holder = claim.and_then(|entry| record::read::<Claim>(entry).ok()).map(|claim| claim.context);
+    if holder.as_ref() == Some(context) || (holder.is_none() && is_late(scene, handled)) {
+        return Ok(());
+    }
+    Err(format!(
+        "{} on {} was made for {context}, and is claimed by {holder:?}",
+        written.key, handled.cluster
+    ))
+}
+
+/// A write that hits an object which a later owner of the cluster has written.
+fn an_older_fence_overwrites_no_newer_one(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
+    let Some(handled) = handled(event) else { return Ok(()) };
+    let (uid, key) = match &handled.deed {
+        Deed::Changed(_, written) => (&written.uid, &written.key),
+        Deed::Deleted { observed, key, .. } => (&observed.uid, key),
+        Deed::Created(_) | Deed::Token(_) => return Ok(()),
+    };
+    let Some(known) = scene.facts.object(&handled.cluster, uid) else { return Ok(()) };
+    if known.fence <= handled.fence {
+        return Ok(());
+    }
+    let (newer, older) = (known.fence.0, handled.fence.0);
+    Err(format!("{key} on {}: fence {older} wrote after fence {newer}", handled.cluster))
+}
+
+/// A certificate or token whose result is stored is not asked for again.
+fn what_is_answered_is_not_asked_for_again(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
+    let Some(handled) = handled(event) else { return Ok(()) };
+    let Some(context) = &handled.context else { return Ok(()) };
+    let asked = match &handled.deed {
+        Deed::Created(written) if &*written.key.kind == "CertificateSigningRequest" => &written.key.name,
+        _ => return Ok(()),
+    };
+    let Some((_, serial)) = asked.rsplit_once('-') else { return Ok(()) };
+    let request = format!("developer/{serial}");
+    let is_answered = scene.facts.has_result(context, &handled.cluster, &request);
+    if is_answered && !is_late(scene, handled) {
+        return Err(format!("{request} of {context} on {} is asked for, and was answered", handled.cluster));
+    }
+    Ok(())
+}
+
+/// No process sends more writes to a cluster than a burst and its rate.
+fn the_write_budget_is_kept(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
+    let Event::Sent(Sent { process, at, cluster, .. }) = event else { return Ok(()) };
+    let options = options();
+    let (burst, rate) = (u64::from(options.writes_burst), u64::from(options.writes_per_second));
+    let mut count = 1;
+    for sent in scene.facts.sent(*process, cluster).rev() {
+        count += 1;
+        // A clock that is fast gives a little more.
+        let seconds = u64::try_from(at.duration_since(sent).as_secs()).unwrap_or(0) + 2;
+        if count > burst + rate * seconds {
+            return Err(format!("{count} writes to {cluster} within {seconds} s"));
+        }
+    }
+    Ok(())
+}
+
+/// A process that makes call after call while time stands still would never leave the processor to others.
+fn nobody_goes_round_in_circles(_: &Scene<'_>, event: &Event) -> Result<(), String> {
+    match event {
+        Event::Spun(process) => Err(format!("process {} makes call after call in no time", process.0)),
+        Event::Sent(_) | Event::Handled(_) | Event::Stored(_) => Ok(()),
+    }
+}
+
+/// When a lane's record says that it is done, what it names is there; when it says that it is removed, nothing is.
+fn a_status_claims_only_what_is(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
+    let Event::Stored(Write::Create { path, document } | Write::Update { path, document, .. }) = event else {
+        return Ok(());
+    };
+    let mut segments = path.segments();
+    let (Some("lanes"), Some(context)) = (segments.next(), segments.next()) else { return Ok(()) };
+    let Some((cluster, context)) = path::cluster_of(path, 2).zip(ContextId::new(context).ok()) else {
+        return Ok(());
+    };
+    let Ok(lane) = document.read::<Lane>() else { return Ok(()) };
+    match lane.state {
+        LaneState::Done => everything_is_there(scene, &cluster, &lane),
+        LaneState::Removed => nothing_is_there(scene, &cluster, &context),
+        _ => Ok(()),
+    }
+}
+
+fn everything_is_there(scene: &Scene<'_>, cluster: &ClusterId, lane: &Lane) -> Result<(), String> {
+    let objects = objects(scene, cluster);
+    for (key, record) in &lane.objects {
+        if is_disturbed(scene, cluster, key) {
+            continue;
+        }
+        let found = objects.iter().find(|object| object.key == *key);
+        let is_so = found.is_some_and(|object| {
+            let marks = object.marks.as_ref();
+            Some(&object.uid) == record.uid.as_ref()
+                && marks.is_some_and(|marks| marks.manifest == record.manifest)
+        });
+        if !is_so {
+            return Err(format!("{key} on {cluster} is not as the record says that it is: {found:?}"));
+        }
+    }
+    Ok(())
+}
+
+fn nothing_is_there(scene: &Scene<'_>, cluster: &ClusterId, context: &ContextId) -> Result<(), String> {
+    let left = objects(scene, cluster).into_iter().find(|object| {
+        object.marks.as_ref().is_some_and(|marks| marks.context == *context)
+            && !is_disturbed(scene, cluster, &object.key)
+    });
+    match left {
+        Some(object) => Err(format!("{} is on {cluster}, and the record says that nothing is", object.key)),
+        None => Ok(()),
+    }
+}
+
+/// True when somebody else did something of which the engine need not know yet.
+fn is_disturbed(scene: &Scene<'_>, cluster: &ClusterId, key: &ObjectKey) -> bool {
+    scene.meddled.last(cluster, key).is_some_and(|last| scene.world.now() <= last + UNAWARE)
+}
+
+fn objects(scene: &Scene<'_>, cluster: &ClusterId) -> Vec<Object> {
+    let cluster = scene.world.fleet().cluster(cluster);
+    cluster.map_or_else(Vec::new, |cluster| cluster.server(|server| server.objects().collect()))
+}
+
+fn lane(scene: &Scene<'_>, context: &ContextId, cluster: &ClusterId) -> Option<Lane> {
+    let lanes = scene.world.store().documents(&path::lanes(context));
+    let entry = lanes.into_iter().find(|entry| entry.path == path::lane(context, cluster))?;
+    record::read(&entry).ok()
+}
+
+fn root(scene: &Scene<'_>, context: &ContextId) -> Option<record::Root> {
+    let roots = scene.world.store().documents(&Prefix::below(&path::context_folder(context)));
+    record::read(roots.first()?).ok()
+}

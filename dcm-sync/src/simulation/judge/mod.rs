@@ -1,0 +1,79 @@
+//! Judging a simulation: what may never happen, looked at after each event, and what has to be in the end.
+
+mod facts;
+mod final_state;
+mod invariants;
+
+use std::fmt;
+
+use jiff::Timestamp;
+
+use super::events::{Event, Told};
+use super::meddling::Meddled;
+use super::world::World;
+use facts::Facts;
+pub(super) use final_state::{find_differences, is_quiet};
+pub use invariants::{INVARIANTS, Invariant};
+
+/// Something that may never happen has happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// The rule.
+    pub invariant: &'static str,
+    /// When.
+    pub at: Timestamp,
+    /// What happened.
+    pub details: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at {}: {}", self.invariant, self.at, self.details)
+    }
+}
+
+/// Looks at all that happens.
+pub(super) struct Judge {
+    facts: Facts,
+    pub(super) meddled: Meddled,
+}
+
+/// What an invariant may look at.
+pub struct Scene<'a> {
+    pub(super) facts: &'a Facts,
+    pub(super) meddled: &'a Meddled,
+    pub(super) world: &'a World<'a>,
+}
+
+impl Judge {
+    pub(super) fn new() -> Self {
+        Self { facts: Facts::default(), meddled: Meddled::default() }
+    }
+
+    /// Takes in what happened since the last time. The first violation ends a simulation: what comes after it means
+    /// nothing.
+    pub(super) fn look(
+        &mut self,
+        world: &World<'_>,
+        told: &mut dyn FnMut(Told<'_>),
+    ) -> Result<(), Violation> {
+        for event in world.take_events() {
+            told(Told::Event(world.now(), &event));
+            self.hold(world, &event)?;
+            self.facts.take_in(&event);
+        }
+        Ok(())
+    }
+
+    fn hold(&self, world: &World<'_>, event: &Event) -> Result<(), Violation> {
+        let scene = Scene { facts: &self.facts, meddled: &self.meddled, world };
+        for invariant in INVARIANTS {
+            (invariant.holds)(&scene, event).map_err(|details| Violation {
+                invariant: invariant.name,
+                at: world.now(),
+                details,
+            })?;
+        }
+        Ok(())
+    }
+}

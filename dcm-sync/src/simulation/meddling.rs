@@ -1,0 +1,192 @@
+//! People on clusters who don't know of us.
+
+use std::collections::BTreeMap;
+
+use dcm_core::manifest::{GroupVersionKind, ObjectKey};
+use dcm_core::name::ClusterId;
+use dcm_core::port::cluster::{LABEL_CONTEXT, LABEL_OWNER, Object};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::scenario::Meddling;
+use super::wish::{ADOPTED, COMMON};
+use crate::sim::Server;
+
+/// Under whose name they write.
+pub const MEDDLER: &str = "kubectl-edit";
+
+/// What they hold things back with.
+const FINALIZER: &str = "example.com/hold";
+
+/// What somebody else than the engine did, and when last.
+#[derive(Debug, Default)]
+pub(super) struct Meddled {
+    /// By object.
+    objects: BTreeMap<(ClusterId, ObjectKey), Timestamp>,
+    /// To a whole cluster: it lost what it had written.
+    clusters: BTreeMap<ClusterId, Timestamp>,
+}
+
+impl Meddled {
+    /// When somebody last did something to an object, to its namespace or to its cluster.
+    pub(super) fn last(&self, cluster: &ClusterId, key: &ObjectKey) -> Option<Timestamp> {
+        let of = |key: &ObjectKey| self.objects.get(&(cluster.clone(), key.clone())).copied();
+        let namespace = key.namespace.as_deref().map(namespace_key);
+        [of(key), namespace.as_ref().and_then(of), self.clusters.get(cluster).copied()]
+            .into_iter()
+            .flatten()
+            .max()
+    }
+
+    /// When a cluster last lost what it had written.
+    pub(super) fn lost(&self, cluster: &ClusterId) -> Option<Timestamp> {
+        self.clusters.get(cluster).copied()
+    }
+
+    /// The objects of a cluster that somebody has touched.
+    pub(super) fn on<'a>(&'a self, cluster: &'a ClusterId) -> impl Iterator<Item = &'a ObjectKey> {
+        self.objects.keys().filter(move |(of, _)| of == cluster).map(|(_, key)| key)
+    }
+
+    pub(super) fn note(&mut self, cluster: &ClusterId, key: ObjectKey, at: Timestamp) {
+        self.objects.insert((cluster.clone(), key), at);
+    }
+
+    pub(super) fn note_loss(&mut self, cluster: &ClusterId, at: Timestamp) {
+        self.clusters.insert(cluster.clone(), at);
+    }
+}
+
+fn core(kind: &str) -> GroupVersionKind {
+    GroupVersionKind::new("", "v1", kind)
+}
+
+fn namespace_key(name: &str) -> ObjectKey {
+    ObjectKey::of_kind(&core("Namespace"), None, name)
+}
+
+/// Makes what is there before anybody wants anything.
+pub(super) fn furnish(server: &mut Server) {
+    let (namespace, map) = (core("Namespace"), core("ConfigMap"));
+    let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": COMMON}});
+    let made = server.create_as(MEDDLER, &namespace, &namespace_key(COMMON), &body);
+    debug_assert!(made.is_ok(), "{made:?}");
+    let key = ObjectKey::of_kind(&map, Some(COMMON), ADOPTED);
+    let body = json!({"apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": ADOPTED, "namespace": COMMON}, "data": {"theirs": "1"}});
+    let made = server.create_as(MEDDLER, &map, &key, &body);
+    debug_assert!(made.is_ok(), "{made:?}");
+}
+
+/// Does something to a server, and names the object that it was done to.
+pub(super) fn meddle(server: &mut Server, meddling: Meddling, number: u64) -> Option<ObjectKey> {
+    if meddling == Meddling::LetGo {
+        let_go(server);
+        return None;
+    }
+    let target = target(server, meddling, number)?;
+    let key = target.key.clone();
+    match meddling {
+        Meddling::Delete => drop(server.delete_as_other(&target.kind, &key).ok()?),
+        Meddling::Replace => replace(server, &target)?,
+        Meddling::Edit => edit(server, &target, &edited(&target, number))?,
+        Meddling::Unmark => {
+            edit(
+                server,
+                &target,
+                &json!({"metadata": {"labels": {LABEL_OWNER: null, LABEL_CONTEXT: null}}}),
+            )?;
+        }
+        Meddling::Intrude => return intrude(server, &key.name, number),
+        Meddling::Hold => edit(server, &target, &json!({"metadata": {"finalizers": [FINALIZER]}}))?,
+        Meddling::LetGo => {}
+    }
+    Some(key)
+}
+
+/// One of our objects; for an intrusion one of our namespaces.
+fn target(server: &Server, meddling: Meddling, number: u64) -> Option<Object> {
+    let is_meant = |object: &Object| {
+        let wants_namespace = meddling == Meddling::Intrude;
+        object.marks.is_some() && (!wants_namespace || object.kind.is_namespace())
+    };
+    let mut ours: Vec<Object> = server.objects().filter(is_meant).collect();
+    let count = u64::try_from(ours.len()).ok().filter(|count| *count > 0)?;
+    Some(ours.swap_remove(usize::try_from(number % count).ok()?))
+}
+
+fn edit(server: &mut Server, target: &Object, patch: &Value) -> Option<()> {
+    server.edit_as(MEDDLER, &target.kind, &target.key, patch).ok().map(drop)
+}
+
+/// Another state of an object, as far as its kind has one that may be changed.
+fn edited(target: &Object, number: u64) -> Value {
+    match &*target.kind.kind {
+        "Role" | "ClusterRole" => json!({"rules": []}),
+        "ResourceQuota" => json!({"spec": {"hard": {"pods": (number % 100).to_string()}}}),
+        "ConfigMap" => json!({"data": {"ours": "theirs"}}),
+        _ => json!({"metadata": {"labels": {"edited": "yes"}}}),
+    }
+}
+
+/// An object of the same name that is somebody else's.
+fn replace(server: &mut Server, target: &Object) -> Option<()> {
+    let kind = &target.kind;
+    if kind.is_namespace() {
+        return None;
+    }
+    server.delete_as_other(kind, &target.key).ok()?;
+    let mut body = (*target.body).clone();
+    body["metadata"] = json!({"name": &*target.key.name});
+    if let Some(namespace) = &target.key.namespace {
+        body["metadata"]["namespace"] = (**namespace).into();
+    }
+    if let Some(members) = body.as_object_mut() {
+        members.remove("status");
+    }
+    server.create_as(MEDDLER, kind, &target.key, &body).ok().map(drop)
+}
+
+fn intrude(server: &mut Server, namespace: &str, number: u64) -> Option<ObjectKey> {
+    let kind = core("ConfigMap");
+    let name = format!("intruder-{}", number % 3);
+    let key = ObjectKey::of_kind(&kind, Some(namespace), &name);
+    let body = json!({"apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": namespace}, "data": {"theirs": "1"}});
+    server.create_as(MEDDLER, &kind, &key, &body).ok()?;
+    Some(key)
+}
+
+fn is_held(object: &Object) -> bool {
+    object.body["metadata"]["finalizers"]
+        .as_array()
+        .is_some_and(|list| list.iter().any(|one| one == FINALIZER))
+}
+
+fn let_go(server: &mut Server) {
+    let held: Vec<Object> = server.objects().filter(is_held).collect();
+    for object in &held {
+        // It may have gone with another one.
+        let _ = edit(server, object, &json!({"metadata": {"finalizers": null}}));
+    }
+}
+
+/// Takes back what stands in our way: finalizers, objects of our names that are not ours, and what somebody else says of
+/// what we adopt.
+pub(super) fn tidy_up(server: &mut Server, names: &[ObjectKey]) {
+    let_go(server);
+    let map = core("ConfigMap");
+    // It may be gone.
+    let adopted = ObjectKey::of_kind(&map, Some(COMMON), ADOPTED);
+    let _ = server.edit_as(MEDDLER, &map, &adopted, &json!({"data": {"ours": null}}));
+    let foreign: Vec<Object> = server
+        .objects()
+        .filter(|object| {
+            object.marks.is_none() && names.contains(&object.key) && &*object.key.name != ADOPTED
+        })
+        .collect();
+    for object in &foreign {
+        // It may be held by its namespace.
+        let _ = server.delete_as_other(&object.kind, &object.key);
+    }
+}

@@ -1,0 +1,247 @@
+//! Running one scenario: trouble first, then peace, and in the end all has to be as it was wanted last.
+
+use std::time::Duration;
+
+use dcm_core::manifest::ObjectKey;
+use dcm_core::name::ClusterId;
+use futures::FutureExt as _;
+use jiff::Timestamp;
+
+use super::events::Told;
+use super::executor::ProcessId;
+use super::judge::{self, Judge, Violation};
+use super::meddling;
+use super::people;
+use super::scenario::{Act, Scenario};
+use super::time::Skew;
+use super::wish::Wish;
+use super::world::{Program, World};
+use crate::contexts::Contexts;
+use crate::sim::{Snapshot, cluster_id};
+
+/// How long it may take until all is as wanted, when nothing goes wrong any more. Ten times the longest wait between two
+/// tries that the engine has for what was refused.
+const CONVERGED_WITHIN: Duration = Duration::from_secs(6000);
+
+/// How long what is left over may take to be cleared away.
+const TIDIED_WITHIN: Duration = Duration::from_secs(600);
+
+/// How long a converged fleet is watched for what it should not do.
+const QUIET: Duration = Duration::from_secs(1200);
+
+/// More steps than any scenario takes: what goes on for longer goes round in circles.
+const STEPS_MAX: u64 = 2_000_000;
+
+/// What a run that violated nothing was like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Summary {
+    /// How often a process went on, or time did.
+    pub steps: u64,
+    /// How long it was, in simulated time.
+    pub lasted: Duration,
+}
+
+struct Run<'a> {
+    scenario: &'a Scenario,
+    world: World<'a>,
+    judge: Judge,
+    began: Timestamp,
+    steps: u64,
+    snapshots: Vec<(usize, Timestamp, Snapshot)>,
+    told: &'a mut dyn FnMut(Told<'_>),
+}
+
+/// Runs a scenario.
+///
+/// # Errors
+/// The first [`Violation`].
+pub fn run(scenario: &Scenario, program: &dyn Program) -> Result<Summary, Violation> {
+    run_telling(scenario, program, &mut |_| ())
+}
+
+/// Runs a scenario, and tells all that happens.
+///
+/// # Errors
+/// The first [`Violation`].
+pub fn run_telling(
+    scenario: &Scenario,
+    program: &dyn Program,
+    told: &mut dyn FnMut(Told<'_>),
+) -> Result<Summary, Violation> {
+    let mut run = Run::new(scenario, program, told);
+    run.trouble()?;
+    run.peace()?;
+    run.converge()?;
+    run.quiet()?;
+    let lasted = run.world.now().duration_since(run.began);
+    Ok(Summary { steps: run.steps, lasted: lasted.try_into().unwrap_or_default() })
+}
+
+impl<'a> Run<'a> {
+    fn new(scenario: &'a Scenario, program: &'a dyn Program, told: &'a mut dyn FnMut(Told<'_>)) -> Self {
+        let mut world = World::new(scenario, program);
+        for number in 1..=scenario.clusters {
+            let cluster = world.cluster(number);
+            cluster.server(meddling::furnish);
+            cluster.set_faults(scenario.faults);
+        }
+        world.store().set_faults(scenario.store_faults);
+        for skew in &scenario.workers {
+            world.start_worker(*skew);
+        }
+        let began = world.now();
+        Self { scenario, world, judge: Judge::new(), began, steps: 0, snapshots: Vec::new(), told }
+    }
+
+    fn violation(&self, invariant: &'static str, details: String) -> Violation {
+        Violation { invariant, at: self.world.now(), details }
+    }
+
+    /// Goes on until a time, or until something is so.
+    fn go_on(&mut self, until: Timestamp, is_so: impl Fn(&World<'_>) -> bool) -> Result<bool, Violation> {
+        while !is_so(&self.world) {
+            if !self.world.step(until) {
+                return Ok(false);
+            }
+            self.steps += 1;
+            if self.steps > STEPS_MAX {
+                return Err(self.violation("it comes to an end", format!("{STEPS_MAX} steps")));
+            }
+            self.judge.look(&self.world, self.told)?;
+        }
+        Ok(true)
+    }
+
+    fn go_on_until(&mut self, until: Timestamp) -> Result<(), Violation> {
+        self.go_on(until, |_| false).map(drop)
+    }
+
+    fn trouble(&mut self) -> Result<(), Violation> {
+        for (at, moment) in moments(self.scenario) {
+            self.go_on_until(self.began + at)?;
+            match moment {
+                Moment::Act(act) => self.perform(act),
+                Moment::Remember(cluster) => {
+                    let snapshot = self.world.cluster(cluster).snapshot();
+                    self.snapshots.push((cluster, self.world.now(), snapshot));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn perform(&mut self, act: Act) {
+        (self.told)(Told::Act(self.world.now(), &act));
+        match act {
+            Act::Wish { context, wish } => drop(self.wish(context, wish, false)),
+            Act::Meddle { cluster, meddling, number } => {
+                let touched =
+                    self.world.cluster(cluster).server(|server| meddling::meddle(server, meddling, number));
+                let (id, now) = (cluster_id(cluster), self.world.now());
+                touched.into_iter().for_each(|key| self.judge.meddled.note(&id, key, now));
+            }
+            Act::Link { cluster, link, lasting } => self.world.set_link(cluster, link, lasting),
+            Act::Restart { cluster } => self.world.cluster(cluster).restart(),
+            Act::Lose { cluster, last } => self.lose(cluster, last),
+            Act::StoreDown { lasting } => self.world.take_store_down(lasting),
+            Act::Kill { worker, death } => self.world.kill_worker(worker, death),
+            Act::Start { skew } => self.world.start_worker(skew),
+            Act::Stop { worker } => self.world.stop_worker(worker),
+            Act::Suspend { worker, lasting } => self.world.suspend_worker(worker, lasting),
+        }
+    }
+
+    fn wish(&mut self, context: usize, wish: Wish, insist: bool) -> ProcessId {
+        let clusters = self.scenario.clusters;
+        self.world.spawn(|store, clock| {
+            async move {
+                let contexts = Contexts::new(store);
+                if insist {
+                    people::insist(&contexts, &clock, context, clusters, wish).await;
+                } else {
+                    people::ask(&contexts, &clock, context, clusters, wish).await;
+                }
+            }
+            .boxed()
+        })
+    }
+
+    fn lose(&mut self, cluster: usize, last: Duration) {
+        let (id, now) = (cluster_id(cluster), self.world.now());
+        let remembered = self.snapshots.iter().find(|(of, at, _)| *of == cluster && *at + last >= now);
+        if let Some((_, _, snapshot)) = remembered {
+            self.world.cluster(cluster).restore(snapshot);
+            self.judge.meddled.note_loss(&id, now);
+        }
+    }
+
+    /// Nothing goes wrong any more, what stands in our way is taken back, and the last wishes are asked for.
+    fn peace(&mut self) -> Result<(), Violation> {
+        (self.told)(Told::Peace(self.world.now()));
+        self.world.heal();
+        for number in 1..=self.scenario.clusters {
+            let names = names(&self.judge, &cluster_id(number));
+            self.world.cluster(number).server(|server| meddling::tidy_up(server, &names));
+        }
+        if self.world.workers() == 0 {
+            self.world.start_worker(Skew::default());
+        }
+        let wishes = self.scenario.last_wishes.iter().enumerate();
+        let asked: Vec<ProcessId> = wishes.map(|(index, wish)| self.wish(index + 1, *wish, true)).collect();
+        let until = self.world.now() + CONVERGED_WITHIN;
+        let is_done = |world: &World<'_>| !asked.iter().any(|process| world.is_alive(*process));
+        if self.go_on(until, is_done)? {
+            return Ok(());
+        }
+        Err(self.violation("it converges", format!("{:?}", self.differences())))
+    }
+
+    fn differences(&self) -> Vec<String> {
+        judge::find_differences(&self.world, self.scenario, &self.judge.meddled)
+    }
+
+    fn converge(&mut self) -> Result<(), Violation> {
+        self.go_on_until(self.world.now() + TIDIED_WITHIN)?;
+        let differences = self.differences();
+        if differences.is_empty() {
+            return Ok(());
+        }
+        Err(self.violation("in the end all is as wanted", differences.join("; ")))
+    }
+
+    /// A converged fleet writes nothing but the signs of life of its workers.
+    fn quiet(&mut self) -> Result<(), Violation> {
+        let until = self.world.now() + QUIET;
+        while self.world.step(until) {
+            self.steps += 1;
+            if let Some(event) = self.world.take_events().into_iter().find(|event| !judge::is_quiet(event)) {
+                return Err(self.violation("a converged fleet writes nothing", format!("{event:?}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What happens at one time of a scenario.
+enum Moment {
+    Act(Act),
+    /// A cluster is remembered as it is, to come back to it.
+    Remember(usize),
+}
+
+fn moments(scenario: &Scenario) -> Vec<(Duration, Moment)> {
+    let mut moments = Vec::new();
+    for (at, act) in &scenario.acts {
+        if let Act::Lose { cluster, last } = act {
+            moments.push((at.saturating_sub(*last), Moment::Remember(*cluster)));
+        }
+        moments.push((*at, Moment::Act(*act)));
+    }
+    moments.sort_by_key(|(at, _)| *at);
+    moments
+}
+
+/// The names that somebody has touched on a cluster.
+fn names(judge: &Judge, cluster: &ClusterId) -> Vec<ObjectKey> {
+    judge.meddled.on(cluster).cloned().collect()
+}

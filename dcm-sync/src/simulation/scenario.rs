@@ -1,0 +1,331 @@
+//! What happens in one simulation, decided beforehand by its seed: a list that can be printed, and made shorter.
+
+use std::time::Duration;
+
+use crate::sim::{Faults, Latency, Link, Seeded};
+
+use super::fate::Death;
+use super::store::StoreFaults;
+use super::time::Skew;
+use super::wish::{Variant, Wish};
+
+/// Most clusters of a scenario.
+const CLUSTERS_MAX: u64 = 4;
+
+/// Most app contexts of a scenario.
+const CONTEXTS_MAX: u64 = 3;
+
+/// Most workers at the beginning.
+const WORKERS_MAX: u64 = 3;
+
+/// How long things go wrong.
+const TROUBLE: Duration = Duration::from_secs(240);
+
+/// One simulation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scenario {
+    /// The seed of all that is drawn while it runs, and what it was made from.
+    pub seed: u64,
+    /// How many clusters there are.
+    pub clusters: usize,
+    /// How many app contexts people have to do with.
+    pub contexts: usize,
+    /// How wrong the clock of each worker is that runs at the beginning.
+    pub workers: Vec<Skew>,
+    /// Whether batches are atomic in the store.
+    pub atomic_batches: bool,
+    /// How far away clusters and store are.
+    pub latency: Latency,
+    /// Chances of faults on the way to clusters.
+    pub faults: Faults,
+    /// Chances of faults on the way to the store.
+    pub store_faults: StoreFaults,
+    /// What happens when.
+    pub acts: Vec<(Duration, Act)>,
+    /// What is wanted of each app context in the end, when nothing goes wrong any more.
+    pub last_wishes: Vec<Wish>,
+}
+
+/// Something that happens to the world.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Act {
+    /// Somebody wants something of an app context.
+    Wish {
+        /// The number of the app context.
+        context: usize,
+        /// What.
+        wish: Wish,
+    },
+    /// Somebody changes something on a cluster.
+    Meddle {
+        /// The number of the cluster.
+        cluster: usize,
+        /// What.
+        meddling: Meddling,
+        /// Decides which object it hits.
+        number: u64,
+    },
+    /// A cluster is reached otherwise for a while.
+    Link {
+        /// The number of the cluster.
+        cluster: usize,
+        /// How.
+        link: Link,
+        /// How long.
+        lasting: Duration,
+    },
+    /// A cluster's API server starts anew.
+    Restart {
+        /// The number of the cluster.
+        cluster: usize,
+    },
+    /// A cluster's API server loses what it wrote in the last time.
+    Lose {
+        /// The number of the cluster.
+        cluster: usize,
+        /// How much.
+        last: Duration,
+    },
+    /// Nobody reaches the store for a while.
+    StoreDown {
+        /// How long.
+        lasting: Duration,
+    },
+    /// A worker dies.
+    Kill {
+        /// Which of those that run.
+        worker: usize,
+        /// When exactly.
+        death: Death,
+    },
+    /// A worker starts.
+    Start {
+        /// How wrong its clock is.
+        skew: Skew,
+    },
+    /// A worker is asked to stop.
+    Stop {
+        /// Which of those that run.
+        worker: usize,
+    },
+    /// A worker stands still, and goes on later.
+    Suspend {
+        /// Which of those that run.
+        worker: usize,
+        /// How long.
+        lasting: Duration,
+    },
+}
+
+/// What people do on clusters who don't know of us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meddling {
+    /// Deletes one of our objects.
+    Delete,
+    /// Deletes one of our objects and makes one of its name.
+    Replace,
+    /// Changes what one of our objects says.
+    Edit,
+    /// Takes our labels off one of our objects.
+    Unmark,
+    /// Puts something of their own into one of our namespaces.
+    Intrude,
+    /// Holds one of our objects back with a finalizer, for a while.
+    Hold,
+    /// Lets go what they hold back.
+    LetGo,
+}
+
+/// Draws a scenario. Each seed has some kinds of trouble and not others, so that each is met alone, too.
+struct Draw {
+    random: Seeded,
+}
+
+impl Scenario {
+    /// The scenario of a seed.
+    #[must_use]
+    pub fn of(seed: u64) -> Self {
+        let draw = Draw { random: Seeded::new(seed) };
+        let clusters = draw.count(1, CLUSTERS_MAX);
+        let contexts = draw.count(1, CONTEXTS_MAX);
+        let workers: Vec<Skew> = (0..draw.count(1, WORKERS_MAX)).map(|_| draw.skew()).collect();
+        let mut acts = draw.wishes(contexts);
+        acts.extend(draw.trouble(clusters));
+        acts.sort_by_key(|(at, _)| *at);
+        let last_wishes = (0..contexts).map(|_| draw.last_wish()).collect();
+        Self {
+            seed,
+            clusters,
+            contexts,
+            workers,
+            atomic_batches: draw.one_in(2),
+            latency: Latency { min: draw.millis(1, 5), max: draw.millis(5, 200) },
+            faults: draw.faults(),
+            store_faults: draw.store_faults(),
+            acts,
+            last_wishes,
+        }
+    }
+}
+
+impl Draw {
+    fn below(&self, bound: u64) -> u64 {
+        self.random.below(bound)
+    }
+
+    fn one_in(&self, number: u64) -> bool {
+        self.below(number) == 0
+    }
+
+    /// A number from `min` to `max`.
+    fn count(&self, min: u64, max: u64) -> usize {
+        usize::try_from(min + self.below(max - min + 1)).unwrap_or(usize::MAX)
+    }
+
+    fn millis(&self, min: u64, max: u64) -> Duration {
+        Duration::from_millis(min + self.below(max - min + 1))
+    }
+
+    fn seconds(&self, min: u64, max: u64) -> Duration {
+        self.millis(min * 1000, max * 1000)
+    }
+
+    fn moment(&self) -> Duration {
+        Duration::from_millis(self.below(u64::try_from(TROUBLE.as_millis()).unwrap_or(u64::MAX)))
+    }
+
+    /// A chance in a thousand: mostly none.
+    fn chance(&self, most: u64) -> u16 {
+        if self.one_in(3) { u16::try_from(self.below(most + 1)).unwrap_or(0) } else { 0 }
+    }
+
+    fn skew(&self) -> Skew {
+        if self.one_in(2) {
+            return Skew::default();
+        }
+        let signed = |value: u64, half: i64| i64::try_from(value).unwrap_or(0) - half;
+        let drift_ppm = i32::try_from(signed(self.below(20_001), 10_000)).unwrap_or(0);
+        Skew { ahead_seconds: signed(self.below(7201), 3600), drift_ppm }
+    }
+
+    fn faults(&self) -> Faults {
+        Faults {
+            lost_request: self.chance(50),
+            lost_reply: self.chance(50),
+            duplicated: self.chance(50),
+            delayed: self.chance(50),
+            delay_max: self.seconds(1, 50),
+            unauthorized: self.chance(20),
+            forbidden: self.chance(50),
+            conflict: self.chance(50),
+            too_many_requests: self.chance(50),
+            retry_after: self.seconds(1, 10),
+            server_error: self.chance(50),
+            watch_broken: self.chance(100),
+            watch_lag_max: if self.one_in(3) { self.seconds(0, 10) } else { Duration::ZERO },
+        }
+    }
+
+    fn store_faults(&self) -> StoreFaults {
+        StoreFaults {
+            lost_request: self.chance(30),
+            lost_reply: self.chance(30),
+            cut_batch: self.chance(30),
+            watch_lost: self.chance(50),
+            watch_lag_max: if self.one_in(3) { self.seconds(0, 5) } else { Duration::ZERO },
+        }
+    }
+
+    fn variant(&self) -> Variant {
+        // Few enough that one comes back now and then.
+        Variant(self.below(64))
+    }
+
+    fn wish(&self) -> Wish {
+        match self.below(10) {
+            0..=4 => Wish::Apply(self.variant()),
+            5 | 6 => Wish::Remove { delete_contents: self.one_in(2) },
+            7 => Wish::Stop,
+            8 => Wish::Resume,
+            _ => Wish::Forget,
+        }
+    }
+
+    fn last_wish(&self) -> Wish {
+        if self.one_in(2) { Wish::Apply(self.variant()) } else { Wish::Remove { delete_contents: true } }
+    }
+
+    fn wishes(&self, contexts: usize) -> Vec<(Duration, Act)> {
+        let mut acts = Vec::new();
+        for context in 1..=contexts {
+            acts.push((self.seconds(0, 5), Act::Wish { context, wish: Wish::Apply(self.variant()) }));
+            for _ in 0..self.count(0, 6) {
+                acts.push((self.moment(), Act::Wish { context, wish: self.wish() }));
+            }
+        }
+        acts
+    }
+
+    fn trouble(&self, clusters: usize) -> Vec<(Duration, Act)> {
+        let kinds: Vec<u64> = (0..5).filter(|_| self.one_in(2)).collect();
+        let Some(kinds_count) = u64::try_from(kinds.len()).ok().filter(|count| *count > 0) else {
+            return Vec::new();
+        };
+        let act = |_| {
+            let kind = kinds.get(usize::try_from(self.below(kinds_count)).unwrap_or(0));
+            (self.moment(), self.act(kind.copied().unwrap_or(0), clusters))
+        };
+        (0..self.count(1, 16)).map(act).collect()
+    }
+
+    fn act(&self, kind: u64, clusters: usize) -> Act {
+        let clusters = u64::try_from(clusters).unwrap_or(1);
+        let cluster = self.count(1, clusters);
+        let worker = self.count(0, WORKERS_MAX);
+        match kind {
+            0 => Act::Meddle { cluster, meddling: self.meddling(), number: self.random_number() },
+            1 => Act::Link { cluster, link: self.link(), lasting: self.seconds(1, 60) },
+            2 if self.one_in(2) => Act::Restart { cluster },
+            2 => Act::Lose { cluster, last: self.seconds(1, 60) },
+            3 => Act::StoreDown { lasting: self.seconds(1, 30) },
+            _ => self.act_on_worker(worker),
+        }
+    }
+
+    fn act_on_worker(&self, worker: usize) -> Act {
+        match self.below(5) {
+            0 | 1 => {
+                let calls = u32::try_from(self.below(20)).unwrap_or(0);
+                Act::Kill { worker, death: Death { calls, is_after: self.one_in(2) } }
+            }
+            2 => Act::Start { skew: self.skew() },
+            3 => Act::Stop { worker },
+            _ => Act::Suspend { worker, lasting: self.seconds(1, 60) },
+        }
+    }
+
+    fn random_number(&self) -> u64 {
+        self.below(u64::MAX)
+    }
+
+    fn meddling(&self) -> Meddling {
+        match self.below(7) {
+            0 => Meddling::Delete,
+            1 => Meddling::Replace,
+            2 => Meddling::Edit,
+            3 => Meddling::Unmark,
+            4 => Meddling::Intrude,
+            5 => Meddling::Hold,
+            _ => Meddling::LetGo,
+        }
+    }
+
+    fn link(&self) -> Link {
+        match self.below(4) {
+            0 => Link::Cut,
+            1 => Link::Hang,
+            2 => Link::Reset,
+            _ => Link::Delay(self.seconds(1, 20)),
+        }
+    }
+}

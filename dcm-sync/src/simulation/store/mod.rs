@@ -1,0 +1,277 @@
+//! A simulated store with the contract of real ones: documents that outlive processes, behind a link with latency and
+//! faults, in virtual time.
+
+mod database;
+mod watch;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use dcm_core::port::clock::Clock;
+use dcm_core::port::store::{
+    BATCH_WRITES_MAX, BatchError, Capabilities, DOCUMENT_BYTES_MAX, Entry, Error, PAGE_MAX, Page,
+    PageRequest, Path, Prefix, Store, Version, Watch, Write,
+};
+
+use crate::sim::{Latency, Seeded};
+use database::Database;
+pub use database::StoreSnapshot;
+
+/// What goes wrong between a process and the store: chances in a thousand for each call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StoreFaults {
+    /// The call never arrives.
+    pub lost_request: u16,
+    /// It happens, and the caller hears that the store is not available.
+    pub lost_reply: u16,
+    /// A batch ends in the middle, where batches are not atomic; else as `lost_request`.
+    pub cut_batch: u16,
+    /// A watch loses something, and says so, instead of telling a change.
+    pub watch_lost: u16,
+    /// The longest time by which watches are late.
+    pub watch_lag_max: Duration,
+}
+
+/// How a simulated store behaves.
+#[derive(Debug, Clone, Copy)]
+pub struct StoreSettings {
+    /// Whether a batch is applied as a whole or not at all.
+    pub atomic_batches: bool,
+    /// How far away it is.
+    pub latency: Latency,
+}
+
+/// Hears of every write that is applied, in their order.
+pub trait StoreWitness: Send + Sync + 'static {
+    /// A write was applied.
+    fn applied(&self, write: &Write);
+}
+
+/// A simulated store. A clone is the same store.
+#[derive(Clone)]
+pub struct SimStore {
+    clock: Arc<dyn Clock>,
+    settings: StoreSettings,
+    state: Arc<Mutex<State>>,
+}
+
+pub(super) struct State {
+    pub(super) database: Database,
+    pub(super) faults: StoreFaults,
+    /// Nobody reaches it.
+    pub(super) is_down: bool,
+    pub(super) random: Seeded,
+    witness: Option<Arc<dyn StoreWitness>>,
+}
+
+/// What one call meets.
+struct Trip {
+    there: Duration,
+    back: Duration,
+    fault: Fault,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    None,
+    LostRequest,
+    LostReply,
+    CutBatch,
+}
+
+/// Why a call did not come through.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error("simulated: {0}")]
+struct Broken(&'static str);
+
+fn unavailable(what: &'static str) -> Error {
+    Error::Unavailable { source: Arc::new(Broken(what)) }
+}
+
+impl SimStore {
+    /// An empty store.
+    #[must_use]
+    pub fn new(clock: Arc<dyn Clock>, settings: StoreSettings, seed: u64) -> Self {
+        let state = State {
+            database: Database::default(),
+            faults: StoreFaults::default(),
+            is_down: false,
+            random: Seeded::new(seed),
+            witness: None,
+        };
+        Self { clock, settings, state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// Who hears of the writes.
+    pub fn set_witness(&self, witness: Arc<dyn StoreWitness>) {
+        self.lock().witness = Some(witness);
+    }
+
+    /// Sets the chances of faults.
+    pub fn set_faults(&self, faults: StoreFaults) {
+        self.lock().faults = faults;
+    }
+
+    /// Takes the store away from everybody, or gives it back. Watches are lost.
+    pub fn set_down(&self, is_down: bool) {
+        let mut state = self.lock();
+        state.is_down = is_down;
+        if is_down {
+            state.database.lose_watches();
+        }
+    }
+
+    /// All documents below a prefix, as they are now.
+    #[must_use]
+    pub fn documents(&self, prefix: &Prefix) -> Vec<Entry> {
+        self.lock().database.below(prefix).collect()
+    }
+
+    /// What is there now, to come back to.
+    #[must_use]
+    pub fn snapshot(&self) -> StoreSnapshot {
+        self.lock().database.snapshot()
+    }
+
+    /// The store has again what it had: a backup was restored. Versions go on, and watches are lost.
+    pub fn restore(&self, snapshot: &StoreSnapshot) {
+        self.lock().database.restore(snapshot);
+    }
+
+    /// No code of others but the witness runs under the lock, and that one does not panic half way.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn trip(&self) -> Result<Trip, Error> {
+        let state = self.lock();
+        if state.is_down {
+            return Err(unavailable("the store is down"));
+        }
+        let (random, faults) = (&state.random, &state.faults);
+        let table = [
+            (faults.lost_request, Fault::LostRequest),
+            (faults.lost_reply, Fault::LostReply),
+            (faults.cut_batch, Fault::CutBatch),
+        ];
+        let mut number = random.below(1000);
+        let mut fault = Fault::None;
+        for (chance, kind) in table {
+            match number.checked_sub(u64::from(chance)) {
+                Some(rest) => number = rest,
+                None => {
+                    fault = kind;
+                    break;
+                }
+            }
+        }
+        let one_way = || self.settings.latency.one_way(random);
+        Ok(Trip { there: one_way(), back: one_way(), fault })
+    }
+
+    async fn pause(&self, duration: Duration) {
+        if !duration.is_zero() {
+            self.clock.sleep(duration).await;
+        }
+    }
+
+    /// Goes there, does something, and comes back.
+    async fn ask<T>(&self, act: impl FnOnce(&mut State, Fault) -> Result<T, Error>) -> Result<T, Error> {
+        let trip = self.trip()?;
+        self.pause(trip.there).await;
+        if trip.fault == Fault::LostRequest || self.lock().is_down {
+            return Err(unavailable("the request was lost"));
+        }
+        let answer = act(&mut self.lock(), trip.fault);
+        self.pause(trip.back).await;
+        if trip.fault == Fault::LostReply || self.lock().is_down {
+            return Err(unavailable("the answer was lost"));
+        }
+        answer
+    }
+
+    fn apply(&self, state: &mut State, batch: &[Write], fault: Fault) -> Result<Vec<Version>, BatchError> {
+        let atomic = self.settings.atomic_batches;
+        let limit = match fault {
+            Fault::CutBatch if atomic => Some(0),
+            Fault::CutBatch => usize::try_from(state.random.below(batch.len() as u64)).ok(),
+            Fault::None | Fault::LostRequest | Fault::LostReply => None,
+        };
+        let failed = |applied, source| BatchError { applied, source };
+        if atomic {
+            for write in batch {
+                state.database.check(write).map_err(|error| failed(0, error))?;
+            }
+        }
+        let mut versions = Vec::with_capacity(batch.len());
+        for (applied, write) in batch.iter().enumerate() {
+            if limit == Some(applied) {
+                return Err(failed(applied, unavailable("the batch was cut off")));
+            }
+            state.database.check(write).map_err(|error| failed(applied, error))?;
+            versions.push(state.database.apply(write, self.clock.now()));
+            if let Some(witness) = &state.witness {
+                witness.applied(write);
+            }
+        }
+        Ok(versions)
+    }
+}
+
+/// Checks the limits of the contract.
+fn check_batch(batch: &[Write]) -> Result<(), Error> {
+    let refuse = |reason: String| Err(Error::Invalid { reason });
+    if batch.len() > BATCH_WRITES_MAX {
+        return refuse(format!("a batch of {} writes", batch.len()));
+    }
+    let mut paths = BTreeSet::new();
+    for write in batch {
+        if !paths.insert(write.path()) {
+            return refuse(format!("two writes of {} in one batch", write.path()));
+        }
+        if let Write::Create { document, .. } | Write::Update { document, .. } = write
+            && document.as_str().len() > DOCUMENT_BYTES_MAX
+        {
+            return refuse(format!("{} is too large", write.path()));
+        }
+    }
+    Ok(())
+}
+
+#[async_trait]
+impl Store for SimStore {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            atomic_batches: self.settings.atomic_batches,
+            durable: true,
+            shared: true,
+            holds_secrets: true,
+        }
+    }
+
+    async fn get(&self, path: &Path) -> Result<Option<Entry>, Error> {
+        self.ask(|state, _| Ok(state.database.get(path))).await
+    }
+
+    async fn list(&self, prefix: &Prefix, page: &PageRequest) -> Result<Page, Error> {
+        let limit = page.limit.unwrap_or(PAGE_MAX).min(PAGE_MAX);
+        if limit == 0 {
+            return Err(Error::Invalid { reason: "a page has at least one document".into() });
+        }
+        self.ask(|state, _| Ok(state.database.page(prefix, page.after.as_ref(), limit))).await
+    }
+
+    async fn write(&self, batch: &[Write]) -> Result<Vec<Version>, BatchError> {
+        let whole = |source| BatchError { applied: 0, source };
+        check_batch(batch).map_err(whole)?;
+        self.ask(|state, fault| Ok(self.apply(state, batch, fault))).await.map_err(whole)?
+    }
+
+    async fn watch(&self, prefix: &Prefix) -> Result<Watch, Error> {
+        self.ask(|state, _| Ok(state.database.watch()))
+            .await
+            .map(|start| watch::watch(self.clone(), prefix.clone(), start))
+    }
+}

@@ -1,0 +1,183 @@
+//! What people want of app contexts in a simulation.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use dcm_core::app_context::{
+    Action, AppContext, Bundle, CertificateRequest, Existing, Request, Stage, Step, TokenRequest,
+};
+use dcm_core::manifest::Manifest;
+use dcm_core::name::{AppName, ClusterId, ContextId};
+use dcm_core::port::clock::Random as _;
+use serde_json::{Value, json};
+
+use crate::sim::{Seeded, cluster_id};
+
+/// What somebody wants of one app context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish {
+    /// It is to be there, in this variant.
+    Apply(Variant),
+    /// It is to be gone.
+    Remove {
+        /// With what others put into its namespace.
+        delete_contents: bool,
+    },
+    /// The work on it pauses.
+    Stop,
+    /// The work on it goes on.
+    Resume,
+    /// What is known of it is dropped, if it is gone.
+    Forget,
+}
+
+/// One of many desired states of an app context: a number says all of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Variant(pub u64);
+
+/// The app context of a number.
+///
+/// # Panics
+/// Never: the name follows the rule.
+#[must_use]
+pub fn context_id(number: usize) -> ContextId {
+    ContextId::new(format!("context-{number}")).unwrap_or_else(|error| unreachable!("{error}"))
+}
+
+/// The namespace of the app context of a number.
+#[must_use]
+pub fn namespace(number: usize) -> String {
+    format!("team-{number}")
+}
+
+/// The ConfigMap that is there before anybody wants it, and that some variants adopt.
+pub const ADOPTED: &str = "shared";
+
+/// The namespace in which it is.
+pub const COMMON: &str = "common";
+
+/// How many kinds of objects a variant has or has not.
+const PARTS: u64 = 6;
+
+impl Variant {
+    /// The desired state that it is of an app context, over some of so many clusters.
+    #[must_use]
+    pub fn of(self, context: usize, clusters: usize) -> AppContext {
+        let random = Seeded::new(self.0);
+        let one = self.bundle(context, &random);
+        // Some clusters get less than others.
+        let other = self.bundle(context, &random);
+        let mut placements: BTreeMap<ClusterId, Arc<Bundle>> = BTreeMap::new();
+        for number in 1..=clusters {
+            if random.below(4) > 0 || (number == clusters && placements.is_empty()) {
+                let bundle = if random.below(3) > 0 { &one } else { &other };
+                placements.insert(cluster_id(number), bundle.clone());
+            }
+        }
+        AppContext { id: context_id(context), labels: BTreeMap::new(), placements }
+    }
+
+    fn bundle(self, context: usize, random: &Seeded) -> Arc<Bundle> {
+        let name = namespace(context);
+        let parts = random.next();
+        let has = |part: u64| parts >> (part % PARTS) & 1 == 1;
+        let mut steps = vec![object(0, namespace_body(&name))];
+        if has(0) {
+            steps.push(object(1, quota(&name, random.below(3))));
+        }
+        if has(1) {
+            steps.push(object(1, role(&name, "reader", random.below(3))));
+        }
+        if has(2) {
+            steps.push(object(1, role(&name, "writer", 0)));
+        }
+        steps.push(object(1, service_account(&name)));
+        if has(3) {
+            steps.push(object(2, cluster_role(context)));
+        }
+        if has(4) && context == 1 {
+            steps.push(adopted(random.below(2)));
+        }
+        steps.push(certificate(context, random.below(2)));
+        if has(5) {
+            steps.push(token(&name, random.below(2)));
+        }
+        Arc::new(Bundle::new(steps).unwrap_or_else(|error| unreachable!("{error}")))
+    }
+}
+
+fn step(stage: u16, action: Action) -> Step {
+    let app = AppName::new("app").unwrap_or_else(|error| unreachable!("{error}"));
+    Step { app, stage: Stage(stage), action }
+}
+
+fn apply(stage: u16, body: Value, existing: Existing) -> Step {
+    let manifest = Manifest::new(body).unwrap_or_else(|error| unreachable!("{error}"));
+    step(stage, Action::Apply { manifest, existing })
+}
+
+fn object(stage: u16, body: Value) -> Step {
+    apply(stage, body, Existing::Refuse)
+}
+
+fn namespace_body(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+}
+
+fn quota(namespace: &str, form: u64) -> Value {
+    let hard = match form {
+        0 => json!({"pods": "10"}),
+        1 => json!({"pods": "10", "requests.cpu": "4"}),
+        _ => json!({"requests.cpu": "2500m"}),
+    };
+    json!({"apiVersion": "v1", "kind": "ResourceQuota",
+        "metadata": {"name": "quota", "namespace": namespace}, "spec": {"hard": hard}})
+}
+
+fn role(namespace: &str, name: &str, form: u64) -> Value {
+    let verbs = &["get", "list", "watch"][..=usize::try_from(form).unwrap_or(0)];
+    json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
+        "metadata": {"name": name, "namespace": namespace},
+        "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": verbs}]})
+}
+
+fn cluster_role(context: usize) -> Value {
+    json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+        "metadata": {"name": format!("context-{context}-nodes")},
+        "rules": [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["list"]}]})
+}
+
+fn service_account(namespace: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "ci", "namespace": namespace}})
+}
+
+/// Adds a member to what somebody else made.
+fn adopted(form: u64) -> Step {
+    let body = json!({"apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": ADOPTED, "namespace": COMMON}, "data": {"ours": form.to_string()}});
+    apply(1, body, Existing::Adopt)
+}
+
+fn certificate(context: usize, serial: u64) -> Step {
+    let text = STANDARD.encode(format!("a request of context {context}"));
+    let certificate = CertificateRequest {
+        object_name: format!("context-{context}-developer-{serial}").into(),
+        csr_pem: format!("-----BEGIN CERTIFICATE REQUEST-----\n{text}\n-----END CERTIFICATE REQUEST-----\n")
+            .into(),
+        signer: "kubernetes.io/kube-apiserver-client".into(),
+        lifetime_seconds: Some(3600),
+    };
+    let name = format!("developer/{serial}").into();
+    step(3, Action::Request { name, request: Request::Certificate(certificate) })
+}
+
+fn token(namespace: &str, serial: u64) -> Step {
+    let token = TokenRequest {
+        namespace: namespace.into(),
+        service_account: "ci".into(),
+        lifetime_seconds: Some(3600),
+    };
+    step(3, Action::Request { name: format!("ci/{serial}").into(), request: Request::Token(token) })
+}
