@@ -8,7 +8,7 @@ use dcm_core::name::ProjectName;
 
 use crate::commands::{
     apply, cluster, completions, demo, get, kubeconfig, plan, renew, resume, schema, serve, status, subject,
-    terminate,
+    terminate, user,
 };
 use crate::output::Format;
 use crate::session::Named;
@@ -75,6 +75,9 @@ pub(crate) enum Command {
     /// Renews credentials, without waiting for a worker to do it in time. What was applied is applied again, and no edit
     /// since.
     Renew(renew::Arguments),
+    /// The users of logical clouds.
+    #[command(subcommand)]
+    User(user::Command),
     /// Takes a logical cloud off its clusters. Its document stays.
     Terminate(terminate::Arguments),
     /// Pauses the work on a logical cloud.

@@ -47,7 +47,7 @@ pub(super) fn certificate_epoch(current: Option<&CredentialDocument>, since: u64
         None => Epoch(FIRST),
         Some(current) if current.since != since => next(current.id.epoch),
         Some(current) => match current.material {
-            Material::Certificate { .. } => current.id.epoch,
+            Material::Certificate { .. } | Material::Awaited => current.id.epoch,
             Material::Token | Material::Retired => next(current.id.epoch),
         },
     }
@@ -88,9 +88,10 @@ impl Wanted<'_> {
                 UserType::Certificate { own_request: Some(own) },
                 Material::Certificate { key: None, request },
             ) => own == request,
-            (UserType::Certificate { own_request: Some(_) }, Material::Certificate { .. }) => false,
+            (UserType::Certificate { own_request: Some(_) }, Material::Certificate { .. })
+            | (UserType::Certificate { .. }, Material::Awaited) => false,
             (_, Material::Retired)
-            | (UserType::Token, Material::Certificate { .. })
+            | (UserType::Token, Material::Certificate { .. } | Material::Awaited)
             | (UserType::Certificate { .. }, Material::Token) => return Some(another_identity),
         };
         let same = same_request

@@ -24,6 +24,9 @@ pub enum Missing {
         /// Why not, and when the next try is; none while nothing is known to hinder it.
         cause: Option<Cause>,
     },
+    /// The user keeps the key, and has not brought a request since the revocation.
+    #[error("the user was revoked and keeps the key: a new certificate request is needed")]
+    Awaited,
     /// What the cluster issued is not what was asked for.
     #[error("what the cluster issued is refused: {0}")]
     Refused(CertificateRefused),
@@ -91,6 +94,9 @@ impl Credentials<'_> {
         credential: OneCredential<'_>,
         cluster: &ClusterId,
     ) -> Result<Checked, Missing> {
+        if *credential.material == Material::Awaited {
+            return Err(Missing::Awaited);
+        }
         let step = step(user, credential);
         match self.results.get(cluster).and_then(|results| results.get(&step)) {
             Some(issued) => self.check(user, credential, issued),
@@ -156,7 +162,7 @@ pub(super) fn wanted<'a>(
 /// The name of the request for a credential.
 pub(super) fn step(user: &UserName, OneCredential { id, material, .. }: OneCredential<'_>) -> Arc<str> {
     match material {
-        Material::Certificate { .. } | Material::Retired => {
+        Material::Certificate { .. } | Material::Awaited | Material::Retired => {
             naming::certificate_step(user, id.epoch, id.serial)
         }
         Material::Token => naming::token_step(user, id.epoch, id.serial),

@@ -25,8 +25,20 @@ impl LogicalClouds {
         change: &Change,
     ) -> Result<CredentialDocument, Error> {
         let material = self.material(place, wanted.user, id.epoch, order)?;
+        Ok(self.credential_of(material, wanted, id, current, change))
+    }
+
+    /// The document of a credential that is made of this.
+    pub(super) fn credential_of(
+        &self,
+        material: Material,
+        wanted: &Wanted<'_>,
+        id: CredentialId,
+        current: Option<&Stored>,
+        change: &Change,
+    ) -> CredentialDocument {
         let earlier = current.map(|current| earlier(wanted, id, &current.document)).unwrap_or_default();
-        Ok(CredentialDocument {
+        CredentialDocument {
             schema: SCHEMA,
             user: wanted.user.metadata.name.clone(),
             id,
@@ -37,7 +49,7 @@ impl LogicalClouds {
             material,
             renewal_delay: u16::try_from(self.random.next() % u64::from(DELAY_STEPS)).unwrap_or_default(),
             changed: change.clone(),
-        })
+        }
     }
 
     fn material(

@@ -47,6 +47,7 @@ mod read;
 mod renew;
 mod requests;
 mod resolve;
+mod revoke;
 mod status;
 mod terminate;
 mod validity;
@@ -68,6 +69,7 @@ pub use put::{EditOutcome, Edited};
 pub use read::{Described, Page, Summary};
 pub use renew::Renewed;
 pub use resolve::ADMIN_NAMESPACE_DEFAULT;
+pub use revoke::{BoundName, Revoked};
 pub use status::{
     AppliedStatus, CloudProgress, CloudStatus, ClusterInCloud, CredentialStatus, Issuance, ProgressStream,
 };

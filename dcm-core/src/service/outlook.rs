@@ -146,13 +146,13 @@ impl<'a> Looking<'a> {
             }
             Missing::NotIssued { .. } => self.is_pending = true,
             // It stays refused, and so would another one.
-            Missing::Refused(_) => {}
+            Missing::Refused(_) | Missing::Awaited => {}
         }
     }
 
     /// True when only the user can make another one.
     fn needs_user(&self) -> bool {
-        !self.document.material.is_renewable() && self.document.material != Material::Retired
+        matches!(self.document.material, Material::Certificate { key: None, .. })
     }
 
     fn renew(&mut self, at: Timestamp) {

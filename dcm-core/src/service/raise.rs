@@ -8,7 +8,7 @@ use crate::name::UserName;
 
 use super::caller::Change;
 use super::credentials::{self, FIRST, StoredCredentials, Wanted};
-use super::documents::{CredentialDocument, CredentialId, Snapshot};
+use super::documents::{CredentialDocument, CredentialId, Material, Snapshot};
 use super::error::{Error, Kind};
 use super::freeze::Freezing;
 use super::hand_over::app_context;
@@ -94,6 +94,10 @@ impl LogicalClouds {
             };
             made.push(match next_id(&wanted, frozen_id, &current.document, raise) {
                 None => current.document.clone(),
+                // Its user keeps the key, and signs no request in another name by itself.
+                Some(id) if !is_renewable(user) => {
+                    self.credential_of(Material::Awaited, &wanted, id, Some(current), change)
+                }
                 Some(id) => self.make_credential(place, &wanted, id, Some(current), &order, change)?,
             });
         }

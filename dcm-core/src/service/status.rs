@@ -289,6 +289,7 @@ fn credential_status(stored: &Stored, clusters: BTreeMap<ClusterId, Issuance>) -
     let document = &stored.document;
     let (kind, is_own_request) = match &document.material {
         Material::Certificate { key, .. } => ("certificate", key.is_none()),
+        Material::Awaited => ("certificate", true),
         Material::Token => ("token", false),
         Material::Retired => ("retired", false),
     };
@@ -311,7 +312,7 @@ fn issuance(found: Result<Checked, Missing>) -> Issuance {
             message: missing.to_string(),
             cause: match missing {
                 Missing::NotIssued { cause } => cause,
-                Missing::Refused(_) | Missing::Expired { .. } => None,
+                Missing::Awaited | Missing::Refused(_) | Missing::Expired { .. } => None,
             },
         },
     }

@@ -17,4 +17,5 @@ mod races;
 mod refused;
 mod renewing;
 mod requests;
+mod revoking;
 mod support;

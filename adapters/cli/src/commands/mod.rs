@@ -16,6 +16,7 @@ pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod subject;
 pub(crate) mod terminate;
+pub(crate) mod user;
 
 mod documents;
 mod report;
@@ -43,5 +44,6 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         Command::Stop(cloud) => stop::run(&global, &cloud).await,
         Command::Subject(arguments) => subject::run(&global, &arguments).await,
         Command::Terminate(arguments) => terminate::run(&global, &arguments).await,
+        Command::User(command) => user::run(&global, command).await,
     }
 }

@@ -83,7 +83,7 @@ impl Material {
     pub(in crate::service) fn request(&self) -> Option<&RequestPem> {
         match self {
             Self::Certificate { request, .. } => Some(request),
-            Self::Token | Self::Retired => None,
+            Self::Token | Self::Awaited | Self::Retired => None,
         }
     }
 
@@ -92,7 +92,7 @@ impl Material {
         match self {
             Self::Certificate { key, .. } => key.is_some(),
             Self::Token => true,
-            Self::Retired => false,
+            Self::Awaited | Self::Retired => false,
         }
     }
 }
@@ -111,6 +111,8 @@ pub(in crate::service) enum Material {
     },
     /// A token; all of it comes from the cluster.
     Token,
+    /// The user keeps the key, was revoked, and has not brought the next request yet.
+    Awaited,
     /// The user is gone, and the key is forgotten.
     Retired,
 }
