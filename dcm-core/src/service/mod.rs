@@ -16,7 +16,9 @@
 //!
 //! # Credentials
 //! Keys are stored before a request made with them goes anywhere. A credential is (epoch, serial); an epoch is never
-//! used for two identities, also when a user goes and one of the same name comes.
+//! used for two identities, also when a user goes and one of the same name comes. Renewal raises the serial: both are good
+//! side by side, and a cluster's earlier one is handed out until it has issued the newer. Revocation raises the epoch: rights
+//! are bound to the next identity alone.
 
 mod access;
 mod agenda;
@@ -25,6 +27,7 @@ mod caller;
 mod clean;
 mod clusters;
 mod commit;
+mod credential_status;
 mod credentials;
 mod delete;
 mod documents;
@@ -58,6 +61,7 @@ pub use agenda::{RenewalAgenda, RenewalEvent, RenewalNews, RenewalRound};
 pub use apply::{Applied, ApplyOutcome};
 pub use caller::{CALLER_TEXT_MAX, Caller, Change};
 pub use clusters::{ClusterPage, KubeconfigCheck, RegisteredCluster, RegisteredClusters, Registration};
+pub use credential_status::{CredentialStatus, Issuance};
 pub use error::{Error, Kind, Winner};
 pub use foreseen::Foreseen;
 pub use issued::Missing;
@@ -70,6 +74,4 @@ pub use read::{Described, Page, Summary};
 pub use renew::Renewed;
 pub use resolve::ADMIN_NAMESPACE_DEFAULT;
 pub use revoke::{BoundName, Revoked};
-pub use status::{
-    AppliedStatus, CloudProgress, CloudStatus, ClusterInCloud, CredentialStatus, Issuance, ProgressStream,
-};
+pub use status::{AppliedStatus, CloudProgress, CloudStatus, ClusterInCloud, ProgressStream};

@@ -67,26 +67,26 @@ pub(super) fn of_all(
 ) -> BTreeMap<UserName, Outlook> {
     let of = |user: &UserName| {
         let document = &stored.get(user)?.document;
-        let found = cloud
-            .references()
-            .iter()
-            .map(|reference| (&reference.cluster, credentials.of(user, Some(document), &reference.cluster)));
-        Some((user.clone(), of_user(document, credentials.now, found)))
+        let found = cloud.references().iter().map(|reference| {
+            let cluster = &reference.cluster;
+            (cluster.clone(), credentials.of(user, Some(document), cluster))
+        });
+        Some((user.clone(), of_user(document, credentials.now, &found.collect())))
     };
     credentials.snapshot.credentials.keys().filter_map(of).collect()
 }
 
 /// The outlook of one user, from what each cluster issued.
-pub(super) fn of_user<'a>(
+pub(super) fn of_user(
     document: &CredentialDocument,
     now: Timestamp,
-    found: impl IntoIterator<Item = (&'a ClusterId, Result<Checked, Missing>)>,
+    found: &BTreeMap<ClusterId, Result<Checked, Missing>>,
 ) -> Outlook {
     let mut look = Looking::new(document, now);
     for (cluster, found) in found {
         match found {
-            Ok(checked) => look.issued(cluster, &checked),
-            Err(missing) => look.missing(&missing, Some(cluster)),
+            Ok(checked) => look.issued(cluster, checked),
+            Err(missing) => look.missing(missing, Some(cluster)),
         }
     }
     look.finish()
