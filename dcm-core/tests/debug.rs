@@ -104,7 +104,8 @@ fn credentials() -> Vec<(&'static str, Box<dyn Debug>)> {
     let with_key =
         Credential::Certificate { certificate: String::new(), key: Some(Secret::new(pasted_key())) };
     let with_token = Credential::Token(secret());
-    let user_access = UserAccess { access: access(&with_key), missing: BTreeMap::new() };
+    let user_access =
+        UserAccess { access: access(&with_key), holds: BTreeMap::new(), missing: BTreeMap::new() };
     let page = ClusterPage { clusters: vec![registered()], next: None };
     vec![
         ("Secret", Box::new(secret())),

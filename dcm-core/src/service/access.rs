@@ -9,6 +9,7 @@ use crate::port::synchronizer::{Error as Failure, Results};
 
 use super::documents::{ClusterDocument, CredentialDocument, Root, Snapshot, read};
 use super::error::{Error, Kind};
+use super::hold::Hold;
 use super::issued::{self, Credentials, Missing};
 use super::load::{self, Frozen};
 use super::logical_clouds::LogicalClouds;
@@ -19,6 +20,8 @@ use super::path::{self, Place};
 pub struct UserAccess {
     /// What there is: it writes kubeconfigs. A user who brought a certificate request gets them without a key.
     pub access: Access,
+    /// For how long each credential is to be used.
+    pub holds: BTreeMap<ReferenceName, Hold>,
     /// The clusters that the user has no credential for, and why.
     pub missing: BTreeMap<ReferenceName, Missing>,
 }
@@ -82,19 +85,21 @@ impl LogicalClouds {
         for (found, reference) in found.iter_mut().zip(&references).filter(|(found, _)| is_missing(found)) {
             *found = of(&credentials, reference);
         }
-        let mut missing = BTreeMap::new();
+        let (mut holds, mut missing) = (BTreeMap::new(), BTreeMap::new());
+        let delay = document.as_ref().map(|document| document.renewal_delay).unwrap_or_default();
         for (reference, found) in references.into_iter().zip(found) {
             let name = reference.metadata.name.clone();
             match found {
                 Ok(checked) => {
                     let cluster = self.where_it_is(reference).await?;
+                    holds.insert(name.clone(), Hold::of(&checked, delay, credentials.now));
                     let credential = checked.credential;
                     access.clusters.insert(name, ClusterAccess { cluster, credential });
                 }
                 Err(reason) => drop(missing.insert(name, reason)),
             }
         }
-        something(UserAccess { access, missing }, cloud)
+        something(UserAccess { access, holds, missing }, cloud)
     }
 
     /// A user's stored credential.

@@ -35,6 +35,7 @@ mod error;
 mod foreseen;
 mod freeze;
 mod hand_over;
+mod hold;
 mod issued;
 mod life;
 mod load;
@@ -64,6 +65,7 @@ pub use clusters::{ClusterPage, KubeconfigCheck, RegisteredCluster, RegisteredCl
 pub use credential_status::{CredentialStatus, Issuance};
 pub use error::{Error, Kind, Winner};
 pub use foreseen::Foreseen;
+pub use hold::Hold;
 pub use issued::Missing;
 pub use logical_clouds::LogicalClouds;
 pub use outlook::Ending;

@@ -3,6 +3,7 @@
 pub(crate) mod apply;
 pub(crate) mod cluster;
 pub(crate) mod completions;
+pub(crate) mod credential;
 pub(crate) mod delete;
 pub(crate) mod demo;
 pub(crate) mod get;
@@ -31,6 +32,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         Command::Apply(arguments) => apply::run(&global, &arguments).await,
         Command::Cluster(command) => cluster::run(&global, command).await,
         Command::Completions(arguments) => completions::run(&arguments),
+        Command::Credential(arguments) => credential::run(&global, &arguments).await,
         Command::Delete(cloud) => delete::run(&global, &cloud).await,
         Command::Demo(arguments) => demo::run(&arguments).await,
         Command::Get(arguments) => get::run(&global, &arguments).await,
