@@ -6,7 +6,7 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use common::Ran;
 use common::installation::{Installation, Worker, make, registered, until};
@@ -187,7 +187,7 @@ async fn a_client_with_the_plugin_is_never_refused_while_its_credential_is_renew
 }
 
 /// Waits until a credential is refused on a cluster, for as long as a revocation may take.
-fn refused(person: &Person<'_>, cluster: &Cluster, since: Instant) -> Ran {
+fn refused(person: &Person<'_>, cluster: &Cluster, since: tokio::time::Instant) -> Ran {
     loop {
         let ran = person.works(cluster);
         if ran.code != 0 {
@@ -210,7 +210,7 @@ async fn a_revoked_credential_loses_its_rights_on_all_clusters_within_ten_second
         };
         let before = person("before");
         installation.clusters().iter().for_each(|cluster| drop(before.works(cluster).done()));
-        let begun = Instant::now();
+        let begun = tokio::time::Instant::now();
         installation.person.run(["user", "revoke", "revoked", user, "--no-wait"]).done();
         for cluster in installation.clusters() {
             let ran = refused(&before, cluster, begun);

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use dcm_core::name::UserName;
 use dcm_core::service::{Caller, RenewalAgenda, RenewalEvent, RenewalNews};
 
 use crate::deployment::Deployment;
@@ -35,7 +36,7 @@ pub(crate) async fn keep_renewed(deployment: Deployment) {
 fn log(RenewalEvent { project, cloud, what }: &RenewalEvent) {
     match what {
         RenewalNews::Renewed(users) => {
-            let users: Vec<&str> = users.keys().map(|user| user.as_str()).collect();
+            let users: Vec<&str> = users.keys().map(UserName::as_str).collect();
             tracing::info!(%project, %cloud, users = users.join(","), "credentials renewed");
         }
         RenewalNews::Ending(user, ending) => {

@@ -60,3 +60,38 @@ pub fn exec_credential(credential: &Credential, until: Timestamp) -> Option<Secr
     let text = json!({"apiVersion": API_VERSION, "kind": "ExecCredential", "status": status}).to_string();
     Some(Secret::new(text))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    fn said(credential: &Credential) -> Option<Value> {
+        let until = "2026-01-01T00:00:00.4Z".parse().unwrap();
+        exec_credential(credential, until).map(|said| serde_json::from_str(said.expose()).unwrap())
+    }
+
+    #[test]
+    fn a_client_is_told_the_credential_and_until_when_to_use_it() {
+        let key = Some(Secret::new("key"));
+        let with_key = Credential::Certificate { certificate: "certificate".into(), key };
+        let end = "2026-01-01T00:00:00Z";
+        for (credential, status) in [
+            (
+                with_key,
+                json!({"clientCertificateData": "certificate", "clientKeyData": "key", "expirationTimestamp": end}),
+            ),
+            (Credential::Token(Secret::new("token")), json!({"token": "token", "expirationTimestamp": end})),
+        ] {
+            let expected = json!({"apiVersion": API_VERSION, "kind": "ExecCredential", "status": status});
+            assert_eq!(said(&credential), Some(expected));
+        }
+    }
+
+    #[test]
+    fn there_is_nothing_to_say_where_the_user_keeps_the_key() {
+        assert_eq!(said(&Credential::Certificate { certificate: "certificate".into(), key: None }), None);
+        let plugin = Plugin { command: "dcm".into(), arguments: Vec::new() };
+        assert_eq!(said(&Credential::Plugin(plugin)), None);
+    }
+}

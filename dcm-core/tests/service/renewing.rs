@@ -311,3 +311,29 @@ async fn a_renewal_that_was_cut_off_anywhere_is_finished_and_done_once() {
         }
     }
 }
+
+#[tokio::test]
+async fn the_status_tells_when_credentials_are_renewed_what_is_on_its_way_and_what_ends() {
+    let world = short_lived().await;
+    let ann = async || {
+        let status = world.clouds.status(&world.project, &name("shop")).await.unwrap();
+        serde_json::to_value(&status.credentials[&name("ann")]).unwrap()
+    };
+    let fresh = ann().await;
+    let renewal: jiff::Timestamp = fresh["renewal"].as_str().unwrap().parse().unwrap();
+    assert!((seconds_from_now(400)..=seconds_from_now(450)).contains(&renewal), "{fresh}");
+    assert!(fresh["ending"].is_null(), "{fresh}");
+    world.at_second(450);
+    renew(&world).await;
+    let on_its_way = ann().await;
+    assert_eq!(on_its_way["serial"], 2);
+    let one = &on_its_way["clusters"]["sim/one"];
+    assert_eq!(
+        (&one["state"], &one["serial"], &one["newer"]),
+        (&json!("issued"), &json!(1), &json!("it is not issued yet"))
+    );
+    world.at_second(590);
+    let ending =
+        json!({"at": seconds_from_now(600), "cluster": "sim/one", "clusters": 2, "needsUser": false});
+    assert_eq!(ann().await["ending"], ending);
+}
