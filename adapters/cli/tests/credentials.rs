@@ -82,11 +82,13 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// Users of both kinds, whose credentials have the shortest life that there is, and who may look at pods.
+/// Users of both kinds, whose credentials have the shortest life that there is, and one with an RSA key. All may look at
+/// pods.
 fn document(installation: &Installation<'_>, name: &str) -> Value {
     let users = json!([
         {"name": "ann", "lifetimeSeconds": 600},
         {"name": "bot", "type": "token", "lifetimeSeconds": 600},
+        {"name": "rob", "key": "rsa-2048"},
     ]);
     let look = json!({"name": "look", "apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]});
     installation.document(name, json!({"users": users, "permissions": [look]}))
@@ -202,6 +204,7 @@ async fn a_revoked_credential_loses_its_rights_on_all_clusters_within_ten_second
     let environment = Environment::shared(CLUSTERS).await.unwrap();
     let installation = Installation::new(&environment, "revoked");
     let worker = served(&installation, "revoked").await;
+    let other = Person::new(&environment, &installation, "revoked", "rob", "rob", &[]);
     for (user, reasons) in
         [("ann", &["(Forbidden)"][..]), ("bot", &["(Forbidden)", "Unauthorized", "logged in"])]
     {
@@ -220,6 +223,7 @@ async fn a_revoked_credential_loses_its_rights_on_all_clusters_within_ten_second
         let after = person("after");
         installation.clusters().iter().for_each(|cluster| drop(after.works(cluster).done()));
     }
+    installation.clusters().iter().for_each(|cluster| drop(other.works(cluster).done()));
     worker.stop();
     installation.terminate("revoked").done();
 }

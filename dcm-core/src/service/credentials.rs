@@ -96,7 +96,8 @@ impl Wanted<'_> {
         };
         let same = same_request
             && current.incarnation == self.incarnation
-            && current.lifetime_seconds == self.lifetime();
+            && current.lifetime_seconds == self.lifetime()
+            && current.key_type == self.user.key;
         let renewed = CredentialId { serial: Serial(current.id.serial.0 + 1), ..current.id };
         (!same).then_some(renewed)
     }

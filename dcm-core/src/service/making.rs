@@ -45,6 +45,7 @@ impl LogicalClouds {
             since: wanted.since,
             incarnation: wanted.incarnation,
             lifetime_seconds: wanted.lifetime(),
+            key_type: wanted.user.key,
             earlier: if material.is_renewable() { earlier } else { Vec::new() },
             material,
             renewal_delay: u16::try_from(self.random.next() % u64::from(DELAY_STEPS)).unwrap_or_default(),
@@ -71,7 +72,7 @@ impl LogicalClouds {
             }
             UserType::Certificate { own_request: None } => {
                 let failed = |source| Error::Key { user: name.clone(), source };
-                let made = self.keys.issue(&subject).map_err(failed)?;
+                let made = self.keys.issue_of(user.key, &subject).map_err(failed)?;
                 let wrong = |source| Error::KeyRequest { user: name.clone(), source: Box::new(source) };
                 pki::check_request(&made.request, &subject).map_err(wrong)?;
                 let request =

@@ -337,3 +337,23 @@ async fn the_status_tells_when_credentials_are_renewed_what_is_on_its_way_and_wh
         json!({"at": seconds_from_now(600), "cluster": "sim/one", "clusters": 2, "needsUser": false});
     assert_eq!(ann().await["ending"], ending);
 }
+
+#[tokio::test]
+async fn another_type_of_key_is_another_credential_of_the_same_person_and_stays_over_renewals() {
+    let world = short_lived().await;
+    let key_type = async || {
+        let documents = world.documents().await;
+        documents["credentials/retail/shop/0000000000000001/ann"]["keyType"].clone()
+    };
+    assert_eq!(key_type().await, "ecdsa-p256");
+    let mut with_rsa = draft();
+    with_rsa["spec"]["users"][0]["key"] = "rsa-2048".into();
+    world.put(with_rsa).await.unwrap();
+    world.apply("shop").await.unwrap();
+    assert_eq!(steps(&world, "one")[0], "certificate/ann/1/2");
+    world.clouds.renew(&world.caller, &world.project, &name("shop"), Some(&name("ann"))).await.unwrap();
+    assert_eq!((key_type().await, &*steps(&world, "one")[0]), (json!("rsa-2048"), "certificate/ann/1/3"));
+    let keys = world.keys.made.lock().unwrap();
+    let bytes: Vec<usize> = keys.iter().map(|(_, made)| made.key.expose().len()).collect();
+    assert!(bytes[0] < 300 && bytes[1] > 1600 && bytes[2] > 1600, "{bytes:?}");
+}

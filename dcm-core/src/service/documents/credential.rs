@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::logical_cloud::RequestPem;
 use crate::name::UserName;
+use crate::port::key_source::KeyType;
 use crate::secret::Secret;
 use crate::service::caller::Change;
 
@@ -23,6 +24,9 @@ pub(in crate::service) struct CredentialDocument {
     /// The lifetime that is asked for, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lifetime_seconds: Option<i32>,
+    /// The type of key that was asked for.
+    #[serde(default)]
+    pub key_type: KeyType,
     pub material: Material,
     /// By how much its renewal is put off, so that not all are renewed in one moment; see [`Validity`].
     ///

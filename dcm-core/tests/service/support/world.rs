@@ -11,7 +11,7 @@ use dcm_core::logical_cloud::MetadataDraft;
 use dcm_core::name::{ClusterId, ProjectName};
 use dcm_core::pki::SystemKeys;
 use dcm_core::port::clock::{Clock, Random};
-use dcm_core::port::key_source::{self, KeyAndRequest, KeySource};
+use dcm_core::port::key_source::{self, KeyAndRequest, KeySource, KeyType};
 use dcm_core::port::store::{Prefix, StoreExt as _};
 use dcm_core::port::synchronizer::Synchronizer;
 use dcm_core::secret::Secret;
@@ -73,8 +73,8 @@ pub(crate) struct Keys {
 }
 
 impl KeySource for Keys {
-    fn issue(&self, subject: &Subject) -> Result<KeyAndRequest, key_source::Error> {
-        let made = SystemKeys.issue(subject)?;
+    fn issue_of(&self, key: KeyType, subject: &Subject) -> Result<KeyAndRequest, key_source::Error> {
+        let made = SystemKeys.issue_of(key, subject)?;
         self.made.lock().unwrap().push((subject.clone(), made.clone()));
         Ok(made)
     }
