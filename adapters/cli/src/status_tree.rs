@@ -66,7 +66,8 @@ fn credentials(status: &CloudStatus, detail: Detail, now: Timestamp) -> Vec<Node
         if let Some(at) = credential.renewal.filter(|_| credential.ending.is_none()) {
             text.push_str(&format!(", renewed {}", when(at, now)));
         }
-        let ending = credential.ending.iter().map(|ending| Node::leaf(warning(ending, now)));
+        let ending = credential.ending.iter().map(|ending| warning(ending, now));
+        let warnings = ending.chain(outdated(credential)).map(Node::leaf);
         let each = credential.clusters.iter().filter_map(|(cluster, issuance)| match issuance {
             Issuance::Missing { message, .. } => Some(Node::leaf(format!("{cluster}: {message}"))),
             Issuance::Issued { newer: Some(newer), .. } => {
@@ -76,7 +77,7 @@ fn credentials(status: &CloudStatus, detail: Detail, now: Timestamp) -> Vec<Node
                 (detail == Detail::Each).then(|| Node::leaf(format!("{cluster}: until {not_after:.0}")))
             }
         });
-        Node::new(text, ending.chain(each).collect())
+        Node::new(text, warnings.chain(each).collect())
     };
     status.credentials.iter().map(node).collect()
 }
@@ -93,6 +94,16 @@ fn warning(ending: &Ending, now: Timestamp) -> String {
         false => "a worker renews it (dcm serve), or dcm renew",
     };
     format!("warning: {end} on {clusters} clusters, first on {first}: {help}")
+}
+
+/// That the user has a file which is not right any more.
+fn outdated(credential: &CredentialStatus) -> Option<String> {
+    let first = credential.outdated.first()?;
+    let clusters = credential.outdated.len();
+    Some(format!(
+        "warning: the kubeconfig that was given has another address or other authorities of {clusters} clusters, first {first}: \
+         fetch it again (dcm kubeconfig)"
+    ))
 }
 
 fn when(at: Timestamp, now: Timestamp) -> String {

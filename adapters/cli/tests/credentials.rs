@@ -8,6 +8,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use common::Ran;
 use common::installation::{Installation, Worker, make, registered, until};
 use dcm_core::name::ProjectName;
@@ -267,4 +269,33 @@ fn binding(namespace: &str, user: &str) -> Value {
         "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "none-that-is-there"},
         "subjects": [{"apiGroup": RBAC, "kind": "User", "name": user}],
     })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_has_a_file_with_earlier_authorities_is_told_and_gets_the_new_ones_by_fetching_it_again() {
+    let environment = Environment::shared(CLUSTERS).await.unwrap();
+    let installation = Installation::new(&environment, "authorities");
+    installation.apply(&document(&installation, "authorities")).done();
+    let person = |name: &str| Person::new(&environment, &installation, "authorities", "ann", name, &[]);
+    let outdated = |user: &str| installation.status("authorities")["credentials"][user]["outdated"].take();
+    let [one, other, ..] = installation.clusters() else { panic!("some clusters are expected") };
+    person("before").works(one).done();
+    assert!(outdated("ann").is_null());
+
+    // A rotation begins with both authorities, the old and the new one.
+    let both = STANDARD.encode(one.certificate_authority() + &other.certificate_authority());
+    let mut kubeconfig: Value = serde_saphyr::from_str(&one.admin_kubeconfig(Route::Direct)).unwrap();
+    kubeconfig["clusters"][0]["cluster"]["certificate-authority-data"] = both.clone().into();
+    let file = installation.person.write("rotated", &kubeconfig.to_string());
+    installation.person.run(["cluster", "update", &registered(one), "--kubeconfig", text(&file)]).done();
+    assert_eq!(outdated("ann"), json!([registered(one)]));
+    assert!(outdated("bot").is_null(), "nothing was given to this one");
+    let shown = installation.person.run(["status", "authorities"]).done();
+    assert!(shown.contains("fetch it again (dcm kubeconfig)"), "{shown}");
+
+    let after = person("after");
+    after.works(one).done();
+    assert!(after.config().to_string().contains(&both));
+    assert!(outdated("ann").is_null());
+    installation.terminate("authorities").done();
 }

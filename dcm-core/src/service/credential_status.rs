@@ -1,6 +1,6 @@
 //! How the credentials of a logical cloud's users are: what each cluster gave, when it ends, and what becomes of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -40,6 +40,10 @@ pub struct CredentialStatus {
     /// An end is near, or has come, and nothing newer is there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ending: Option<Ending>,
+    /// Clusters of which the user has a kubeconfig with another address or other authorities than are registered now: the
+    /// user has to fetch it again.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub outdated: BTreeSet<ClusterId>,
     /// What each cluster gave for it.
     pub clusters: BTreeMap<ClusterId, Issuance>,
 }
@@ -83,6 +87,7 @@ impl LogicalClouds {
     ) -> Result<BTreeMap<UserName, CredentialStatus>, Error> {
         let results = self.results(place).await?;
         let stored = credentials::list(&*self.documents, place).await?;
+        let outdated = self.outdated(place, cloud).await?;
         let now = self.clock.now();
         let issued = Credentials { place, snapshot, results: &results, status, now };
         let of_user = |user: &UserName| {
@@ -91,7 +96,9 @@ impl LogicalClouds {
                 let cluster = &reference.cluster;
                 (cluster.clone(), issued.of(user, Some(document), cluster))
             });
-            Some((user.clone(), of_one(document, now, &clusters.collect())))
+            let outdated = outdated.get(user).cloned().unwrap_or_default();
+            let status = of_one(document, now, &clusters.collect());
+            Some((user.clone(), CredentialStatus { outdated, ..status }))
         };
         Ok(snapshot.credentials.keys().filter_map(of_user).collect())
     }
@@ -117,6 +124,7 @@ fn of_one(
         made: document.changed.clone(),
         renewal: outlook.renewal,
         ending: outlook.ending,
+        outdated: BTreeSet::new(),
         clusters: found.iter().map(|(cluster, found)| (cluster.clone(), issuance(found))).collect(),
     }
 }

@@ -35,6 +35,7 @@ mod error;
 mod foreseen;
 mod freeze;
 mod hand_over;
+mod handing_out;
 mod hold;
 mod issued;
 mod life;

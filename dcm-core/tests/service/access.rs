@@ -10,7 +10,7 @@ use dcm_core::service::{Error, Missing, UserAccess};
 use dcm_core::status::{Cause, Reason};
 use serde_json::json;
 
-use crate::support::{World, cluster, draft, name, request_of, sign, user};
+use crate::support::{World, admin_kubeconfig, cluster, draft, name, request_of, sign, user};
 
 async fn access(world: &World, user: Option<&str>, reference: Option<&str>) -> Result<UserAccess, Error> {
     let (user, reference) = (user.map(name), reference.map(name));
@@ -210,4 +210,30 @@ fn hide(value: &mut serde_json::Value) {
         serde_json::Value::Array(items) => items.iter_mut().for_each(hide),
         _ => {}
     }
+}
+
+#[tokio::test]
+async fn the_status_tells_whose_kubeconfig_has_another_address_or_other_authorities() {
+    let world = World::new(true).await;
+    world.instantiated().await;
+    let outdated = async |user: &str| {
+        let status = world.clouds.status(&world.project, &name("shop")).await.unwrap();
+        status.credentials[&name(user)].outdated.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let give = async |user: &str, reference: Option<&str>| {
+        let given = access(&world, Some(user), reference).await.unwrap().access;
+        world.clouds.handed_out(&world.caller, &given).await.unwrap();
+    };
+    give("ann", None).await;
+    give("bot", Some("r2")).await;
+    assert_eq!((outdated("ann").await, outdated("bot").await), (vec![], vec![]));
+    let moved = admin_kubeconfig("elsewhere");
+    world.clusters.replace_kubeconfig(&world.caller, &cluster("one"), moved).await.unwrap();
+    assert_eq!((outdated("ann").await, outdated("bot").await), (vec!["sim/one".to_owned()], vec![]));
+    give("ann", Some("r1")).await;
+    assert_eq!(outdated("ann").await, Vec::<String>::new());
+    world.terminate("shop").await.unwrap();
+    world.engine.finish();
+    world.delete("shop").await.unwrap();
+    assert_eq!(world.paths(&["handed-out"]).await, Vec::<String>::new());
 }

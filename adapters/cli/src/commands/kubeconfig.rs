@@ -61,6 +61,11 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
             note_keyless(&kubeconfig, arguments.file.as_deref());
         }
     }
+    // It is given by now, whatever is remembered of it.
+    if let Err(error) = clouds.handed_out(&session.caller, &access).await {
+        let error = anyhow::Error::new(error);
+        output::note(format_args!("status will not tell when it is out of date: {error:#}"));
+    }
     Ok(Exit::Done)
 }
 
