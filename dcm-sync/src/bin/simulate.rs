@@ -13,7 +13,7 @@ fn main() -> ExitCode {
         let trace = std::env::var_os("TRACE").is_some();
         let mut told = |told: simulation::Told<'_>| {
             if trace {
-                println!("{told:?}");
+                println!("{told}");
             }
         };
         if let Err(violation) = simulation::run_telling(&Scenario::of(seed), &simulation::engine, &mut told) {

@@ -73,6 +73,11 @@ async fn read_lane(store: &dyn Store, id: &LaneId) -> Result<Option<(record::Lan
     }
 }
 
+pub(super) async fn load_session(store: Arc<dyn Store>, worker: WorkerId) -> Outcome {
+    let loaded = store.get(&path::worker(&worker)).await.map(|found| found.map(|entry| entry.version));
+    Outcome::Input(Box::new(Input::SessionLoaded(worker, loaded)))
+}
+
 pub(super) async fn save_lane(store: Arc<dyn Store>, save: Box<SaveLane>) -> Outcome {
     let saved = saving::save_lane(&*store, &save).await;
     Outcome::Input(Box::new(Input::LaneSaved(save.id, saved)))

@@ -42,6 +42,8 @@ pub(crate) enum Input {
     LaneLoaded(LaneId, Result<Option<(Lane, Version)>, store::Error>),
     LaneSaved(LaneId, Result<Version, store::Error>),
     WorkerChanged(WorkerId, Option<Version>),
+    /// A worker's session was looked up; none: it has ended.
+    SessionLoaded(WorkerId, Result<Option<Version>, store::Error>),
     ShardChanged(ClusterId, Option<(Shard, Version)>),
     SessionSaved(Result<Version, store::Error>),
     ShardSaved(ClusterId, Result<Version, store::Error>),
@@ -59,6 +61,7 @@ pub(crate) enum Input {
 pub(crate) enum Effect {
     LoadContext(ContextId),
     LoadLane(LaneId),
+    LoadSession(WorkerId),
     SaveLane(Box<SaveLane>),
     SaveSession {
         worker: WorkerId,

@@ -216,6 +216,9 @@ pub(crate) struct Lane {
     /// The root's attempt that was looked at last.
     #[serde(default)]
     pub attempt: u64,
+    /// The root's attempt in which all namespaces were there last: a later one may make again what is gone.
+    #[serde(default)]
+    pub settled: u64,
     /// Fence of the worker that wrote this.
     pub fence: Fence,
     pub since: Timestamp,
@@ -254,6 +257,7 @@ impl Lane {
             bundle: None,
             generation: Generation::default(),
             attempt: 0,
+            settled: 0,
             fence: Fence::default(),
             since: now,
             kinds: BTreeSet::new(),

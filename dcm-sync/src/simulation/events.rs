@@ -1,12 +1,13 @@
 //! What happens in a simulation, for those who judge it.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use dcm_core::app_context::Generation;
 use dcm_core::manifest::ObjectKey;
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::cluster::{Deletion, Error, Fence, Marks, Object, Precondition};
-use dcm_core::port::store::Write;
+use dcm_core::port::store::{Document, Path, Write};
 use jiff::Timestamp;
 
 use super::executor::ProcessId;
@@ -103,6 +104,54 @@ pub enum Told<'a> {
     Peace(Timestamp),
     /// Something happened.
     Event(Timestamp, &'a Event),
+}
+
+impl fmt::Display for Told<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Act(at, act) => write!(f, "{at} act {act:?}"),
+            Self::Peace(at) => write!(f, "{at} peace"),
+            Self::Event(at, event) => write!(f, "{at} {event}"),
+        }
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sent(Sent { process, cluster, verb, .. }) => {
+                write!(f, "sent by {} to {cluster}: {verb:?}", process.0)
+            }
+            Self::Handled(handled) => handled.fmt(f),
+            Self::Stored(Write::Delete { path, version }) => write!(f, "deleted {path} {}", version.0),
+            Self::Stored(Write::Create { path, document }) => stored(f, "created", path, document),
+            Self::Stored(Write::Update { path, document, .. }) => stored(f, "updated", path, document),
+            Self::Spun(process) => write!(f, "process {} goes round in circles", process.0),
+        }
+    }
+}
+
+/// What was written; not what clusters issued, which is nobody's business.
+fn stored(f: &mut fmt::Formatter<'_>, done: &str, path: &Path, document: &Document) -> fmt::Result {
+    let is_secret = path.segments().next() == Some("results");
+    let text = if is_secret { "(hidden)" } else { document.as_str() };
+    write!(f, "{done} {path} {text}")
+}
+
+impl fmt::Display for Handled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let context = self.context.as_ref().map_or("-", ContextId::as_str);
+        let (generation, fence) = (self.generation.0, self.fence.0);
+        write!(f, "handled by {} for {context} generation {generation} fence {fence}: ", self.cluster)?;
+        match &self.deed {
+            Deed::Created(written) => write!(f, "created {} {}", written.key, written.uid),
+            Deed::Changed(verb, written) => write!(f, "{verb:?} {} {}", written.key, written.uid),
+            Deed::Deleted { key, observed, deletion } => {
+                write!(f, "deleted {key} {} ({deletion:?})", observed.uid)
+            }
+            Deed::Token(account) => write!(f, "issued a token for {account}"),
+        }
+    }
 }
 
 /// Collects what happens.

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ClusterId;
+use dcm_core::plan::Records;
 use dcm_core::port::cluster::{LABEL_CONTEXT, LABEL_OWNER, Object};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::scenario::Meddling;
-use super::wish::{ADOPTED, COMMON};
+use super::wish::{ADOPTED, COMMON, NAMESPACES};
 use crate::sim::Server;
 
 /// Under whose name they write.
@@ -179,14 +180,28 @@ pub(super) fn tidy_up(server: &mut Server, names: &[ObjectKey]) {
     // It may be gone.
     let adopted = ObjectKey::of_kind(&map, Some(COMMON), ADOPTED);
     let _ = server.edit_as(MEDDLER, &map, &adopted, &json!({"data": {"ours": null}}));
-    let foreign: Vec<Object> = server
-        .objects()
-        .filter(|object| {
-            object.marks.is_none() && names.contains(&object.key) && &*object.key.name != ADOPTED
-        })
-        .collect();
+    // What was kept with its contents is given up, too.
+    let is_kept = |object: &Object| object.kind.is_namespace() && object.key.name.starts_with(NAMESPACES);
+    let is_in_the_way = |object: &Object| {
+        let is_touched = names.contains(&object.key) && &*object.key.name != ADOPTED;
+        object.marks.is_none() && (is_touched || is_kept(object))
+    };
+    let foreign: Vec<Object> = server.objects().filter(is_in_the_way).collect();
     for object in &foreign {
         // It may be held by its namespace.
+        let _ = server.delete_as_other(&object.kind, &object.key);
+    }
+}
+
+/// Deletes what carries our marks and is another object than the recorded one.
+pub(super) fn drop_revived(server: &mut Server, recorded: &Records) {
+    let is_another = |object: &Object| {
+        let uid = recorded.get(&object.key).and_then(|record| record.uid.as_ref());
+        object.marks.is_some() && uid.is_some_and(|uid| *uid != object.uid)
+    };
+    let revived: Vec<Object> = server.objects().filter(is_another).collect();
+    for object in &revived {
+        // It may go with its namespace.
         let _ = server.delete_as_other(&object.kind, &object.key);
     }
 }

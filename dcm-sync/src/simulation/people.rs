@@ -39,9 +39,7 @@ async fn ask_once(contexts: &Contexts, number: usize, clusters: usize, wish: Wis
     let id = context_id(number);
     match wish {
         Wish::Apply(variant) => contexts.apply(&variant.of(number, clusters)).await.map(drop),
-        Wish::Remove { delete_contents } => {
-            contexts.remove(&id, Removal { delete_contents, ..Removal::default() }).await.map(drop)
-        }
+        Wish::Remove { delete_contents } => contexts.remove(&id, Removal { delete_contents }).await.map(drop),
         Wish::Stop => contexts.stop(&id).await,
         Wish::Resume => contexts.resume(&id).await,
         Wish::Forget => contexts.forget(&id).await,

@@ -23,6 +23,9 @@ use crate::sim::{Snapshot, cluster_id};
 /// tries that the engine has for what was refused.
 const CONVERGED_WITHIN: Duration = Duration::from_secs(6000);
 
+/// How long what was under way may take to be told.
+const SETTLED_WITHIN: Duration = Duration::from_secs(120);
+
 /// How long what is left over may take to be cleared away.
 const TIDIED_WITHIN: Duration = Duration::from_secs(600);
 
@@ -48,6 +51,8 @@ struct Run<'a> {
     began: Timestamp,
     steps: u64,
     snapshots: Vec<(usize, Timestamp, Snapshot)>,
+    /// People whose wishes are not heard yet.
+    asking: Vec<ProcessId>,
     told: &'a mut dyn FnMut(Told<'_>),
 }
 
@@ -90,7 +95,16 @@ impl<'a> Run<'a> {
             world.start_worker(*skew);
         }
         let began = world.now();
-        Self { scenario, world, judge: Judge::new(), began, steps: 0, snapshots: Vec::new(), told }
+        Self {
+            scenario,
+            world,
+            judge: Judge::new(),
+            began,
+            steps: 0,
+            snapshots: Vec::new(),
+            asking: Vec::new(),
+            told,
+        }
     }
 
     fn violation(&self, invariant: &'static str, details: String) -> Violation {
@@ -133,7 +147,10 @@ impl<'a> Run<'a> {
     fn perform(&mut self, act: Act) {
         (self.told)(Told::Act(self.world.now(), &act));
         match act {
-            Act::Wish { context, wish } => drop(self.wish(context, wish, false)),
+            Act::Wish { context, wish } => {
+                let process = self.wish(context, wish, false);
+                self.asking.push(process);
+            }
             Act::Meddle { cluster, meddling, number } => {
                 let touched =
                     self.world.cluster(cluster).server(|server| meddling::meddle(server, meddling, number));
@@ -171,7 +188,7 @@ impl<'a> Run<'a> {
         let remembered = self.snapshots.iter().find(|(of, at, _)| *of == cluster && *at + last >= now);
         if let Some((_, _, snapshot)) = remembered {
             self.world.cluster(cluster).restore(snapshot);
-            self.judge.meddled.note_loss(&id, now);
+            self.judge.note_loss(&id, now);
         }
     }
 
@@ -179,17 +196,37 @@ impl<'a> Run<'a> {
     fn peace(&mut self) -> Result<(), Violation> {
         (self.told)(Told::Peace(self.world.now()));
         self.world.heal();
-        for number in 1..=self.scenario.clusters {
-            let names = names(&self.judge, &cluster_id(number));
-            self.world.cluster(number).server(|server| meddling::tidy_up(server, &names));
-        }
+        self.clear_the_way();
         if self.world.workers() == 0 {
             self.world.start_worker(Skew::default());
         }
+        // Who asked before is heard before.
+        let asking = std::mem::take(&mut self.asking);
+        self.wait_for(&asking)?;
+        self.go_on_until(self.world.now() + SETTLED_WITHIN)?;
+        self.clear_the_way();
         let wishes = self.scenario.last_wishes.iter().enumerate();
-        let asked: Vec<ProcessId> = wishes.map(|(index, wish)| self.wish(index + 1, *wish, true)).collect();
+        let asking: Vec<ProcessId> = wishes.map(|(index, wish)| self.wish(index + 1, *wish, true)).collect();
+        self.wait_for(&asking)
+    }
+
+    /// What people put in our way they take back. What a cluster has again that lost its last writes is no longer what
+    /// is recorded, and it is for people to say what becomes of it.
+    fn clear_the_way(&mut self) {
+        for number in 1..=self.scenario.clusters {
+            let id = cluster_id(number);
+            let names = names(&self.judge, &id);
+            let recorded = judge::recorded(&self.world, &id);
+            self.world.cluster(number).server(|server| {
+                meddling::tidy_up(server, &names);
+                meddling::drop_revived(server, &recorded);
+            });
+        }
+    }
+
+    fn wait_for(&mut self, processes: &[ProcessId]) -> Result<(), Violation> {
         let until = self.world.now() + CONVERGED_WITHIN;
-        let is_done = |world: &World<'_>| !asked.iter().any(|process| world.is_alive(*process));
+        let is_done = |world: &World<'_>| !processes.iter().any(|process| world.is_alive(*process));
         if self.go_on(until, is_done)? {
             return Ok(());
         }

@@ -46,10 +46,13 @@ pub fn context_id(number: usize) -> ContextId {
     ContextId::new(format!("context-{number}")).unwrap_or_else(|error| unreachable!("{error}"))
 }
 
+/// What the names of the app contexts' namespaces begin with.
+pub(super) const NAMESPACES: &str = "team-";
+
 /// The namespace of the app context of a number.
 #[must_use]
 pub fn namespace(number: usize) -> String {
-    format!("team-{number}")
+    format!("{NAMESPACES}{number}")
 }
 
 /// The ConfigMap that is there before anybody wants it, and that some variants adopt.

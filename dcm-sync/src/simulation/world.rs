@@ -173,7 +173,7 @@ impl<'a> World<'a> {
             stop: stopped
                 .then(|asked| async move {
                     if asked.is_err() {
-                        std::future::pending().await
+                        std::future::pending::<()>().await;
                     }
                 })
                 .boxed(),
@@ -252,7 +252,7 @@ impl<'a> World<'a> {
     fn ring(&mut self, alarm: Alarm) {
         match alarm {
             Alarm::LinkUp(cluster) => {
-                self.fleet.cluster(&cluster).into_iter().for_each(|c| c.set_link(Link::Up))
+                self.fleet.cluster(&cluster).into_iter().for_each(|cluster| cluster.set_link(Link::Up));
             }
             Alarm::StoreUp => self.store.set_down(false),
             Alarm::Resume(process) => self.executor.resume(process),

@@ -7,7 +7,7 @@ use dcm_core::app_context::{Action, Bundle, Request};
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ContextId;
 use dcm_core::plan::{Seen, Sighting, View};
-use dcm_core::port::cluster::Contents;
+use dcm_core::port::cluster::{Contents, Fence};
 use dcm_core::port::store::Version;
 use dcm_core::status::{Cause, LaneState};
 use jiff::Timestamp;
@@ -23,11 +23,17 @@ pub(super) struct Lane {
     pub version: Option<Version>,
     /// The stored record is read again before anything else: another worker may have written it.
     pub stale: bool,
+    /// The shard's fence when the record was read, if nobody owned it then: nobody has written it since while the fence is so.
+    pub read_under: Option<Fence>,
     pub loading: bool,
     /// What is on its way to the store.
     pub saving: Option<Saving>,
     /// The record has something that must be stored before the next step.
     pub unsaved: bool,
+    /// It speaks of another generation or attempt than the stored one.
+    pub renewed: bool,
+    /// It could not be stored: nothing is done before it is.
+    pub save_failed: bool,
     /// Results that are not stored yet.
     pub outcomes: Vec<Outcome>,
     /// Namespaces that are needed no more: the next save drops the claims on them.
@@ -42,6 +48,9 @@ pub(super) struct Lane {
     pub eager: bool,
     /// What was asked for by name: none when it was not there.
     pub looked: BTreeMap<ObjectKey, Option<Sighting>>,
+    /// No watch tells of what is not ours: when what stands in the way is looked at again, and how often that was done.
+    pub look_again: Option<Timestamp>,
+    pub looks: u32,
     /// What is in namespaces that are to go.
     pub contents: BTreeMap<Arc<str>, Contents>,
     /// What failed in the last wave.
@@ -76,9 +85,12 @@ impl Lane {
             record,
             version,
             stale: false,
+            read_under: None,
             loading: false,
             saving: None,
             unsaved: false,
+            renewed: false,
+            save_failed: false,
             outcomes: Vec::new(),
             given_up: BTreeSet::new(),
             calls: BTreeMap::new(),
@@ -86,6 +98,8 @@ impl Lane {
             queued: false,
             eager: false,
             looked: BTreeMap::new(),
+            look_again: None,
+            looks: 0,
             contents: BTreeMap::new(),
             errors: BTreeMap::new(),
             failures: 0,
@@ -130,11 +144,23 @@ impl Lane {
         }
     }
 
-    /// Tries again at once, whatever failed before.
+    /// Tries again at once, whatever failed before or stood in the way.
     pub(super) fn encourage(&mut self) {
         self.failures = 0;
         self.retry_at = None;
         self.errors.clear();
+        self.looked.clear();
+        self.look_again = None;
+        self.looks = 0;
+    }
+
+    /// Forgets what stood in the way, when it is time to look again.
+    pub(super) fn forget_old_looks(&mut self, now: Timestamp) {
+        if self.look_again.is_some_and(|at| at <= now) {
+            self.look_again = None;
+            self.looks = self.looks.saturating_add(1);
+            self.looked.retain(|_, found| found.is_none());
+        }
     }
 
     /// Visits the kinds whose objects must be known before this lane can be planned: what is desired, and what may
@@ -223,9 +249,9 @@ impl Shard {
         !recorded && !self.objects.contains_key(context)
     }
 
-    /// True while a lane's record is on its way to the store.
+    /// True while a lane's record is on its way to the store, or waits for another try.
     pub(super) fn is_saving_lanes(&self) -> bool {
-        self.lanes.values().any(|lane| lane.saving.is_some())
+        self.lanes.values().any(|lane| lane.saving.is_some() || lane.save_failed)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use dcm_core::hash::ContentHash;
-use dcm_core::plan::{self, Plan, Rules};
+use dcm_core::plan::{self, Plan, Recorded, Rules};
 use dcm_core::port::store::{self, Version};
 use dcm_core::port::synchronizer::Removal;
 use dcm_core::status::{Cause, Intent, LaneState, Reason};
@@ -29,6 +29,10 @@ enum Gate {
 impl Machine {
     /// Takes a lane as far as it goes without waiting.
     pub(super) fn advance(&mut self, id: &LaneId) {
+        let now = self.now;
+        if let Some(lane) = self.lane_mut(id) {
+            lane.forget_old_looks(now);
+        }
         match self.gate(id) {
             Gate::Shut => self.rest(id),
             Gate::Hindered(cause) => self.hinder(id, cause),
@@ -53,7 +57,8 @@ impl Machine {
             return Gate::Shut;
         };
         let stopped = self.stopping.is_some() && !self.tidies(&id.cluster, context, lane);
-        if lane.stale || lane.loading || lane.saving.is_some() || context.root.paused || stopped {
+        let is_unsettled = lane.stale || lane.loading || lane.saving.is_some() || lane.save_failed;
+        if is_unsettled || context.root.paused || stopped {
             return Gate::Shut;
         }
         let wanted = context.wanted(&id.cluster);
@@ -98,7 +103,7 @@ impl Machine {
             owner: &self.options.owner,
             context: &id.context,
             removal,
-            remake_namespaces: lane.record.attempt < context.root.attempt,
+            remake_namespaces: lane.record.settled < context.root.attempt,
         };
         let view = LaneView {
             objects: shard.objects.get(&id.context),
@@ -116,6 +121,7 @@ impl Machine {
         }
         if !finished {
             self.begin_work(id, wanted);
+            self.settle(id, plan);
         } else if !(wanted.is_none() && self.must_look_again(id)) {
             self.finish(id, wanted, plan.is_empty());
         }
@@ -166,6 +172,7 @@ impl Machine {
         let now = self.now;
         let Some(lane) = self.lane_mut(id) else { return };
         lane.record.bundle = wanted;
+        lane.renewed |= (lane.record.generation, lane.record.attempt) != (generation, attempt);
         lane.record.generation = generation;
         lane.record.attempt = attempt;
         if lane.record.state != state {
@@ -176,11 +183,20 @@ impl Machine {
         }
     }
 
+    /// Once its namespaces are there, what somebody deletes is not made again in the same attempt.
+    fn settle(&mut self, id: &LaneId, plan: &Plan) {
+        let waits = |step: &plan::Step| step.kind.is_namespace() && matches!(step.wave, plan::Wave::Apply(_));
+        if let Some(lane) = self.lane_mut(id).filter(|_| !plan.steps().iter().any(waits)) {
+            lane.record.settled = lane.record.attempt;
+        }
+    }
+
     fn finish(&mut self, id: &LaneId, wanted: Option<ContentHash>, tidy: bool) {
         let Some(context) = self.contexts.get(&id.context) else { return };
         let (generation, attempt) = (context.root.generation, context.root.attempt);
         let bundle = wanted.and_then(|hash| context.bundles.get(&hash)).cloned();
         let now = self.now;
+        self.take_stock(id, bundle.as_deref());
         let Some(lane) = self.lane_mut(id) else { return };
         let untidy = !tidy && lane.failures < tidying::TRIES_MAX;
         if tidy {
@@ -199,6 +215,7 @@ impl Machine {
         record.bundle = wanted;
         record.generation = generation;
         record.attempt = attempt;
+        record.settled = attempt;
         record.causes.clear();
         record.untidy = untidy;
         if wanted.is_none() {
@@ -216,6 +233,30 @@ impl Machine {
         }
     }
 
+    /// Records what is there as it is wanted: the worker that wrote it may have died before it recorded that.
+    fn take_stock(&mut self, id: &LaneId, bundle: Option<&Bundle>) {
+        let Some(shard) = self.shards.get_mut(&id.cluster) else { return };
+        let (Some(lane), Some(objects)) = (shard.lanes.get_mut(&id.context), shard.objects.get(&id.context))
+        else {
+            return;
+        };
+        for step in bundle.into_iter().flat_map(Bundle::steps) {
+            let Action::Apply { manifest, .. } = &step.action else { continue };
+            let Some((kind, sighting)) = objects.get(manifest.key()) else { continue };
+            let seen = Recorded {
+                kind: kind.clone(),
+                uid: Some(sighting.uid.clone()),
+                manifest: Some(manifest.hash()),
+                origin: sighting.marks.as_ref().map(|marks| marks.origin).unwrap_or_default(),
+                stage: step.stage,
+            };
+            if lane.record.objects.get(manifest.key()) != Some(&seen) {
+                lane.record.objects.insert(manifest.key().clone(), seen);
+                lane.unsaved = true;
+            }
+        }
+    }
+
     /// Something keeps the whole lane from being worked on: the status tells it.
     fn hinder(&mut self, id: &LaneId, cause: Cause) {
         let Some(context) = self.contexts.get(&id.context) else { return };
@@ -227,9 +268,14 @@ impl Machine {
         }
     }
 
-    /// Replaces what is in the lane's way. A change is stored and told.
+    /// Replaces what is in the lane's way. A change is stored and told; so is that it is in the way still, when the lane is
+    /// looked at anew.
     pub(super) fn set_causes(&mut self, id: &LaneId, causes: Vec<Cause>) {
-        let Some(lane) = self.lane_mut(id).filter(|lane| lane.record.causes != causes) else { return };
+        let Some(lane) = self.lane_mut(id) else { return };
+        lane.unsaved |= lane.renewed && !causes.is_empty();
+        if lane.record.causes == causes {
+            return;
+        }
         lane.record.causes.clone_from(&causes);
         lane.unsaved = true;
         for cause in causes {
@@ -277,6 +323,8 @@ impl Machine {
             outdated: outdated.clone(),
         });
         lane.unsaved = false;
+        lane.save_failed = false;
+        lane.renewed = false;
         lane.record.fence = fence;
         let save = SaveLane {
             id: id.clone(),
@@ -321,6 +369,7 @@ impl Machine {
                 tracing::warn!(context = %id.context, cluster = %id.cluster,
                     error = &error as &dyn std::error::Error, "can't store a lane");
                 lane.unsaved = true;
+                lane.save_failed = true;
                 lane.given_up = saving.given_up;
                 lane.record.issued.extend(saving.outdated);
                 lane.loading = false;

@@ -1,5 +1,6 @@
 //! App contexts and lanes as they come from the store.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dcm_core::app_context::Bundle;
@@ -26,21 +27,42 @@ impl Context {
     }
 }
 
+/// A context that is being read.
+pub(super) struct Loading {
+    /// It changed meanwhile, and is read again afterwards.
+    changed: bool,
+    /// How much had been heard of shards when it was begun.
+    news: u64,
+}
+
 impl Machine {
     pub(super) fn context_changed(&mut self, id: ContextId) {
+        let news = self.shard_news;
         match self.loading.get_mut(&id) {
-            Some(changed) => *changed = true,
+            Some(loading) => loading.changed = true,
             None => {
-                self.loading.insert(id.clone(), false);
-                self.effects.push(Effect::LoadContext(id));
+                self.loading.insert(id.clone(), Loading { changed: false, news });
+                // Before all shards are known, it could not be said whose lanes are read.
+                if self.listed {
+                    self.effects.push(Effect::LoadContext(id));
+                }
             }
         }
     }
 
+    /// Reads what was heard of before all shards were known.
+    pub(super) fn load_all(&mut self) {
+        for (id, loading) in &mut self.loading {
+            loading.news = self.shard_news;
+            self.effects.push(Effect::LoadContext(id.clone()));
+        }
+    }
+
     pub(super) fn context_loaded(&mut self, id: ContextId, loaded: Result<Option<Loaded>, LoadError>) {
-        let changed = self.loading.remove(&id).unwrap_or_default();
+        let Loading { changed, news } =
+            self.loading.remove(&id).unwrap_or(Loading { changed: false, news: self.shard_news });
         match loaded {
-            Ok(Some(loaded)) => self.adopt_context(&id, loaded),
+            Ok(Some(loaded)) => self.adopt_context(&id, loaded, news),
             Ok(None) => self.drop_context(&id),
             Err(error) => {
                 tracing::warn!(context = %id, error = &error as &dyn std::error::Error, "can't load an app context");
@@ -52,7 +74,7 @@ impl Machine {
         }
     }
 
-    fn adopt_context(&mut self, id: &ContextId, loaded: Loaded) {
+    fn adopt_context(&mut self, id: &ContextId, loaded: Loaded, news: u64) {
         let Loaded { root, version, bundles, lanes } = loaded;
         if let Some(known) = self.contexts.get(id) {
             if known.version > version {
@@ -63,22 +85,36 @@ impl Machine {
                 self.drop_context(id);
             }
         }
-        let mut clusters: Vec<ClusterId> = root.clusters().cloned().collect();
-        self.contexts.insert(id.clone(), Context { root, version, bundles });
-        for (cluster, (record, version)) in lanes {
-            clusters.push(cluster.clone());
-            let lanes = &mut self.shard_mut(&cluster).lanes;
-            lanes.entry(id.clone()).or_insert_with(|| Box::new(Lane::new(record, Some(version))));
-        }
         let now = self.now;
-        for cluster in clusters {
-            let lanes = &mut self.shard_mut(&cluster).lanes;
-            let untouched = || Box::new(Lane::new(record::Lane::untouched(now), None));
-            let lane = lanes.entry(id.clone()).or_insert_with(untouched);
-            lane.encourage();
+        let untouched = |cluster: &ClusterId| (cluster.clone(), (record::Lane::untouched(now), None));
+        let mut all: BTreeMap<_, _> = root.clusters().map(untouched).collect();
+        all.extend(lanes.into_iter().map(|(cluster, (record, version))| (cluster, (record, Some(version)))));
+        self.contexts.insert(id.clone(), Context { root, version, bundles });
+        for (cluster, (record, version)) in all {
+            let lane = LaneId { cluster: cluster.clone(), context: id.clone() };
+            self.add_lane(&lane, record, version, news);
+            self.lane_mut(&lane).into_iter().for_each(Lane::encourage);
             self.open_watches(&cluster, Some(id));
             self.claim(&cluster);
             self.ready.insert(LaneId { cluster, context: id.clone() });
+        }
+    }
+
+    /// Adds a lane that is not known yet, as it was read. One that another worker may have written since is read again
+    /// when the shard is ours.
+    fn add_lane(&mut self, id: &LaneId, record: record::Lane, version: Option<Version>, news: u64) {
+        let is_owned = self.shards.get(&id.cluster).is_some_and(|shard| self.owns(shard));
+        let shard = self.shard_mut(&id.cluster);
+        if shard.lanes.contains_key(&id.context) {
+            return;
+        }
+        let is_old = shard.news > news;
+        let mut lane = Lane::new(record, version);
+        lane.read_under = if is_old { None } else { shard.free_fence() };
+        lane.stale = is_owned && is_old;
+        shard.lanes.insert(id.context.clone(), Box::new(lane));
+        if is_owned && is_old {
+            self.reload_lane(id);
         }
     }
 

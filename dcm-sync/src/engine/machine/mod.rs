@@ -29,6 +29,7 @@ use super::event::{Event, What};
 use super::io::{Effect, Epoch, Input, LaneId, Ticket};
 use super::options::Options;
 use crate::record::Root;
+use loading::Loading;
 use session::Session;
 use shard::Shard;
 use timers::{Alarm, Timers};
@@ -49,14 +50,16 @@ pub(crate) struct Machine {
     jitter: Jitter,
     session: Session,
     contexts: BTreeMap<ContextId, Context>,
-    /// Contexts that are being read; true for one that changed meanwhile, and is read again afterwards.
-    loading: BTreeMap<ContextId, bool>,
+    /// Contexts that are being read.
+    loading: BTreeMap<ContextId, Loading>,
     shards: BTreeMap<ClusterId, Box<Shard>>,
     pending: UnderWay,
     /// Requests that count for the global limit: those that began not long ago.
     young: VecDeque<(Timestamp, Ticket)>,
     tickets: u64,
     events: u64,
+    /// Counts what was heard of shards' records.
+    shard_news: u64,
     timers: Timers,
     ready: BTreeSet<LaneId>,
     /// Lanes that clear answered requests away when no other request is under way.
@@ -86,6 +89,7 @@ impl Machine {
             young: VecDeque::new(),
             tickets: 0,
             events: 0,
+            shard_news: 0,
             timers: Timers::default(),
             ready: BTreeSet::new(),
             patient: BTreeSet::new(),
@@ -124,6 +128,7 @@ impl Machine {
             Input::LaneLoaded(id, loaded) => self.lane_loaded(&id, loaded),
             Input::LaneSaved(id, saved) => self.lane_saved(&id, saved),
             Input::WorkerChanged(worker, version) => self.worker_changed(worker, version),
+            Input::SessionLoaded(worker, loaded) => self.session_loaded(worker, &loaded),
             Input::ShardChanged(cluster, record) => self.shard_changed(&cluster, record),
             Input::SessionSaved(saved) => self.session_saved(&saved),
             Input::ShardSaved(cluster, saved) => self.shard_saved(&cluster, &saved),
@@ -139,6 +144,7 @@ impl Machine {
         match alarm {
             Alarm::Session => self.renew_session(),
             Alarm::Peer(worker) => self.check_peer(&worker),
+            Alarm::Owner(worker) => self.ask_about(&worker),
             Alarm::Claim(cluster) => self.claim_again(&cluster),
             Alarm::Connect(cluster) => self.connect(&cluster),
             Alarm::Watch(cluster, kind) => self.open_watch(&cluster, &kind),
@@ -153,6 +159,7 @@ impl Machine {
     fn begin(&mut self) {
         self.listed = true;
         self.renew_session();
+        self.load_all();
         self.claim_all();
     }
 

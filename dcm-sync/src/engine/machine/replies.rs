@@ -16,7 +16,7 @@ use crate::engine::event::What;
 use crate::engine::io::{LaneId, Reply, Request, Ticket};
 
 /// The first wait after a refusal that only somebody can mend is this many times longer than after a passing failure.
-const REFUSED_WAIT_FACTOR: u32 = 10;
+pub(super) const REFUSED_WAIT_FACTOR: u32 = 10;
 
 impl Machine {
     pub(super) fn replied(&mut self, ticket: Ticket, reply: Result<Reply, cluster::Error>) {

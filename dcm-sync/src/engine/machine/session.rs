@@ -3,8 +3,11 @@
 //! A session lives as long as its record changes. Who sees a record unchanged for the length of a lease deletes it by
 //! compare-and-swap: from then on its worker has no right to any shard, and learns so from its next renewal. Only
 //! time that one worker measured by itself counts, so clocks need not agree.
+//!
+//! A session that is not known is not one that has ended: watches may be late. Who is named as an owner and not known
+//! is looked up before anything is taken from them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use dcm_core::port::store::{self, Version};
 use jiff::Timestamp;
@@ -27,6 +30,20 @@ pub(super) struct Session {
     /// Until when our shards are ours for sure.
     valid_until: Timestamp,
     peers: BTreeMap<WorkerId, Peer>,
+    /// Workers whose sessions have ended: for ever, as nobody's name is used again.
+    ended: BTreeSet<WorkerId>,
+    /// Workers who are being looked up.
+    asked: BTreeSet<WorkerId>,
+}
+
+/// What is known of a worker.
+pub(super) enum Life {
+    /// Its session goes on, as far as is known.
+    Alive,
+    /// Its session has ended.
+    Ended,
+    /// Nothing was heard of its session.
+    Unknown,
 }
 
 struct Peer {
@@ -44,11 +61,19 @@ impl Session {
             sent: Timestamp::MIN,
             valid_until: Timestamp::MIN,
             peers: BTreeMap::new(),
+            ended: BTreeSet::new(),
+            asked: BTreeSet::new(),
         }
     }
 
-    pub(super) fn is_alive(&self, worker: &WorkerId) -> bool {
-        *worker == self.worker || self.peers.contains_key(worker)
+    pub(super) fn life_of(&self, worker: &WorkerId) -> Life {
+        if *worker == self.worker || self.peers.contains_key(worker) {
+            Life::Alive
+        } else if self.ended.contains(worker) {
+            Life::Ended
+        } else {
+            Life::Unknown
+        }
     }
 }
 
@@ -88,7 +113,10 @@ impl Machine {
             Err(store::Error::Conflict { .. }) => {
                 // Somebody saw no sign of life and ended this session.
                 let peers = std::mem::take(&mut self.session.peers);
-                let next = Session { peers, ..Session::new(self.jitter.next()) };
+                let mut ended = std::mem::take(&mut self.session.ended);
+                ended.insert(self.session.worker.clone());
+                let asked = std::mem::take(&mut self.session.asked);
+                let next = Session { peers, ended, asked, ..Session::new(self.jitter.next()) };
                 self.lose_all(next);
                 self.renew_session();
             }
@@ -111,8 +139,37 @@ impl Machine {
             }
             None => {
                 self.session.peers.remove(&worker);
+                // Whom no shard names any more nobody asks about.
+                let shards = self.shards.values().filter_map(|shard| shard.record.as_ref());
+                let owners: BTreeSet<_> = shards.filter_map(|(record, _)| record.owner.as_ref()).collect();
+                self.session.ended.retain(|ended| owners.contains(ended));
+                self.session.ended.insert(worker);
                 self.claim_all();
             }
+        }
+    }
+
+    /// Looks up the session of somebody who is named as an owner.
+    pub(super) fn ask_about(&mut self, worker: &WorkerId) {
+        if matches!(self.session.life_of(worker), Life::Unknown) && self.session.asked.insert(worker.clone())
+        {
+            self.effects.push(Effect::LoadSession(worker.clone()));
+        }
+    }
+
+    pub(super) fn session_loaded(
+        &mut self,
+        worker: WorkerId,
+        loaded: &Result<Option<Version>, store::Error>,
+    ) {
+        self.session.asked.remove(&worker);
+        // What the watch has told meanwhile is as good.
+        if !matches!(self.session.life_of(&worker), Life::Unknown) {
+            return;
+        }
+        match loaded {
+            Ok(version) => self.worker_changed(worker, *version),
+            Err(_) => self.timers.set(self.now + self.options.retry_min, Alarm::Owner(worker)),
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::{ContextId, OwnerId};
 use dcm_core::plan::Sighting;
-use dcm_core::port::cluster::{Marks, Object};
+use dcm_core::port::cluster::{Fence, Marks, Object};
 use dcm_core::port::store::Version;
 use dcm_core::status::Cause;
 use jiff::Timestamp;
@@ -23,6 +23,8 @@ pub(super) type Objects = BTreeMap<ObjectKey, (GroupVersionKind, Sighting)>;
 pub(super) struct Shard {
     /// The record as it was seen last.
     pub record: Option<(record::Shard, Version)>,
+    /// When there was news of the record last, counted over all shards.
+    pub news: u64,
     /// What our write under way makes of the record.
     pub saving: Option<record::Shard>,
     /// Our last write of the record failed: before there is news of it, or a while is over, another one is in vain.
@@ -84,6 +86,7 @@ impl Shard {
     pub(super) fn new(bucket: Bucket) -> Self {
         Self {
             record: None,
+            news: 0,
             saving: None,
             write_failed: false,
             inherited: false,
@@ -97,6 +100,14 @@ impl Shard {
             starved: VecDeque::new(),
             hold_until: None,
             lanes: BTreeMap::new(),
+        }
+    }
+
+    /// The fence of a shard that nobody owns.
+    pub(super) fn free_fence(&self) -> Option<Fence> {
+        match &self.record {
+            None => Some(Fence::default()),
+            Some((record, _)) => record.owner.is_none().then_some(record.fence),
         }
     }
 

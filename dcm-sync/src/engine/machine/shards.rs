@@ -10,7 +10,7 @@ use dcm_core::port::store::{self, Version};
 use dcm_core::status::{Cause, Reason};
 
 use super::Machine;
-use super::session::Session;
+use super::session::{Life, Session};
 use super::shard::{Known, Link, Shard, Watch};
 use super::steps::reason_of;
 use super::timers::Alarm;
@@ -61,12 +61,16 @@ impl Machine {
             return;
         }
         let Some(shard) = self.shards.get(cluster) else { return };
-        let owner = shard.record.as_ref().and_then(|(record, _)| record.owner.as_ref());
-        if shard.saving.is_some()
-            || shard.write_failed
-            || owner.is_some_and(|owner| self.session.is_alive(owner))
-        {
+        if shard.saving.is_some() || shard.write_failed {
             return;
+        }
+        let owner = shard.record.as_ref().and_then(|(record, _)| record.owner.as_ref());
+        match owner.map_or(Life::Ended, |owner| self.session.life_of(owner)) {
+            Life::Ended => {}
+            Life::Alive => return,
+            Life::Unknown => {
+                return owner.cloned().into_iter().for_each(|owner| self.ask_about(&owner));
+            }
         }
         let mut record = shard.record.as_ref().map(|(record, _)| record.clone()).unwrap_or_default();
         let inherited = owner.is_some();
@@ -94,6 +98,7 @@ impl Machine {
                 let newer = shard.record.as_ref().is_none_or(|(_, known)| *known < version);
                 if newer {
                     shard.record = Some((record, version));
+                    self.note_news(cluster);
                 }
             }
             // Somebody else changed the record, or it could not be written, or nobody knows: what it is now comes by the
@@ -116,8 +121,15 @@ impl Machine {
         if newer {
             shard.record = record;
             shard.write_failed = false;
+            self.note_news(cluster);
             self.ownership_changed(cluster, owned_before);
         }
+    }
+
+    fn note_news(&mut self, cluster: &ClusterId) {
+        self.shard_news += 1;
+        let news = self.shard_news;
+        self.shard_mut(cluster).news = news;
     }
 
     fn ownership_changed(&mut self, cluster: &ClusterId, owned_before: bool) {
@@ -148,8 +160,15 @@ impl Machine {
         if shard.inherited {
             shard.lanes.values_mut().for_each(|lane| lane.inherit(until));
         }
-        let stale = shard.lanes.iter().filter(|(_, lane)| lane.stale).map(|(context, _)| context.clone());
-        let stale: Vec<_> = stale.collect();
+        // Whoever takes a shard raises its fence by one: nobody else did since these were read.
+        let before = Self::fence(shard).0.checked_sub(1).map(Fence);
+        let mut stale = Vec::new();
+        for (context, lane) in &mut shard.lanes {
+            lane.stale |= lane.read_under != before;
+            if lane.stale {
+                stale.push(context.clone());
+            }
+        }
         for context in stale {
             self.reload_lane(&LaneId { cluster: cluster.clone(), context });
         }

@@ -10,10 +10,14 @@ use dcm_core::port::cluster::{self, Call, Marks, Origin, Stamped};
 use dcm_core::port::synchronizer::Issued;
 use dcm_core::status::{Cause, Reason};
 
+use jiff::Timestamp;
+
 use super::Machine;
 use super::lane::StepKey;
+use super::replies::REFUSED_WAIT_FACTOR;
 use super::timers::Alarm;
 use super::under_way::Pending;
+use crate::engine::backoff;
 use crate::engine::event::What;
 use crate::engine::io::{ClusterCall, Effect, LaneId, Request, Ticket};
 use crate::record::{Outcome, SCHEMA};
@@ -99,13 +103,28 @@ impl Machine {
                 }
                 Run::Changed
             }
-            Work::Await(cause) | Work::Blocked(cause) => Run::Waits(cause.clone()),
+            Work::Await(cause) => Run::Waits(cause.clone()),
+            Work::Blocked(cause) => {
+                Run::Waits(Cause { next_try: self.look_again(id, step), ..cause.clone() })
+            }
             Work::Request { name, work: RequestWork::Collect { certificate } } => {
                 self.collect(id, name, certificate, step)
             }
             Work::Request { work: RequestWork::AwaitSigner, .. } => self.await_signer(id, step),
             _ => self.send(id, step.clone()),
         }
+    }
+
+    /// When an object that stands in the way is looked at again; none when a watch tells of it.
+    fn look_again(&mut self, id: &LaneId, step: &Step) -> Option<Timestamp> {
+        let (now, random) = (self.now, self.jitter.next());
+        let (min, max) =
+            (self.options.retry_min * REFUSED_WAIT_FACTOR, self.options.retry_max * REFUSED_WAIT_FACTOR);
+        let lane = self.lane_mut(id).filter(|lane| matches!(lane.looked.get(&step.key), Some(Some(_))))?;
+        let next = now + backoff::delay(lane.looks + 1, min, max, random);
+        let at = *lane.look_again.get_or_insert(next);
+        self.timers.set(at, Alarm::Lane(id.clone()));
+        Some(at)
     }
 
     /// Drops what is recorded of an object that is gone, or not ours.

@@ -13,6 +13,7 @@ fn a_context_that_changes_while_it_is_read_is_read_once_more_afterwards() {
         let effects = machine.handle(input, now);
         effects.iter().filter(|effect| matches!(effect, Effect::LoadContext(_))).count()
     };
+    assert_eq!(reads(Input::Listed), 0);
     assert_eq!([reads(changed()), reads(changed()), reads(changed())], [1, 0, 0]);
     assert_eq!([reads(loaded()), reads(loaded())], [1, 0]);
 }

@@ -15,6 +15,8 @@ pub(super) enum Alarm {
     Session,
     /// A worker's session may have ended.
     Peer(WorkerId),
+    /// Another try to look up a worker's session.
+    Owner(WorkerId),
     /// Another try to take a shard.
     Claim(ClusterId),
     /// Another try to reach a cluster.

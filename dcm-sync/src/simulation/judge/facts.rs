@@ -21,6 +21,8 @@ const SENT_MAX: usize = 512;
 pub(in crate::simulation) struct Known {
     /// The engine made it.
     pub(in crate::simulation) is_made: bool,
+    /// When the engine first wrote it.
+    pub(in crate::simulation) since: Timestamp,
     pub(in crate::simulation) origin: Origin,
     /// Fence and generation of the last write.
     pub(in crate::simulation) fence: Fence,
@@ -60,6 +62,12 @@ impl Facts {
         request: &str,
     ) -> bool {
         self.results.contains(&path::result(context, cluster, request))
+    }
+
+    /// A cluster has lost what was written last: who wrote its objects last is not known any more.
+    pub(super) fn note_loss(&mut self, cluster: &ClusterId) {
+        let of_cluster = self.objects.iter_mut().filter(|((of, _), _)| of == cluster);
+        of_cluster.for_each(|(_, known)| known.fence = Fence::default());
     }
 
     pub(super) fn take_in(&mut self, event: &Event) {
@@ -109,7 +117,8 @@ impl Facts {
         let origin = written.marks.as_ref().map(|marks| marks.origin).unwrap_or_default();
         let key = (handled.cluster.clone(), written.uid.clone());
         let (fence, generation) = (handled.fence, handled.generation);
-        let known = self.objects.entry(key).or_insert(Known { is_made, origin, fence, generation });
+        let known = Known { is_made, since: handled.at, origin, fence, generation };
+        let known = self.objects.entry(key).or_insert(known);
         (known.fence, known.generation, known.origin) = (fence, generation, origin);
     }
 }

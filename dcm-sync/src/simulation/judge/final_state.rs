@@ -6,15 +6,16 @@ use dcm_core::app_context::{Action, AppContext, Bundle};
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::ObjectKey;
 use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::plan::Records;
 use dcm_core::port::cluster::Object;
 use dcm_core::port::store::{Prefix, Write};
 
 use super::super::events::Event;
 use super::super::meddling::Meddled;
 use super::super::scenario::Scenario;
-use super::super::wish::{Wish, context_id};
+use super::super::wish::Wish;
 use super::super::world::World;
-use crate::record::path;
+use crate::record::{self, Lane, path};
 
 /// What is not as it was wanted last.
 pub(in crate::simulation) fn find_differences(
@@ -63,12 +64,14 @@ fn of_cluster(
     }
     for object in &objects {
         let Some(marks) = &object.marks else { continue };
-        // What a cluster has again that lost its last writes may belong to what nobody knows any more.
-        let is_known = wanted
-            .iter()
-            .enumerate()
-            .any(|(index, wanted)| wanted.is_some() && marks.context == context_id(index + 1));
-        let is_revived = meddled.lost(cluster).is_some() && !is_known;
+        // What a cluster has again that lost its last writes may be of a kind, or of a context, that nobody looks for.
+        let wanted = wanted.iter().flatten().find(|wanted| wanted.id == marks.context);
+        let bundle = wanted.and_then(|wanted| wanted.placements.get(cluster));
+        let is_looked_for = bundle.is_some_and(|bundle| {
+            let is_request = &*object.kind.kind == "CertificateSigningRequest";
+            is_request || manifests(bundle).any(|(key, _)| key.kind == object.key.kind)
+        });
+        let is_revived = meddled.lost(cluster).is_some() && !is_looked_for;
         if !expected.contains(&object.key) && !is_revived {
             differences.push(format!("{} on {cluster} is left of {}", object.key, marks.context));
         }
@@ -122,6 +125,16 @@ fn of_bundle<'a>(
         Action::Apply { .. } => None,
         Action::Request { name, .. } => Some(path::result(&context.id, cluster, name).as_str().to_owned()),
     })
+}
+
+/// What the records say of a cluster's objects.
+pub(in crate::simulation) fn recorded(world: &World<'_>, cluster: &ClusterId) -> Records {
+    let documents = world.store().documents(&Prefix::everything());
+    let lanes = documents.iter().filter(|entry| {
+        entry.path.segments().next() == Some("lanes")
+            && path::cluster_of(&entry.path, 2).as_ref() == Some(cluster)
+    });
+    lanes.filter_map(|entry| record::read::<Lane>(entry).ok()).flat_map(|lane| lane.objects).collect()
 }
 
 /// True when an event is nothing that a converged fleet may not do: the signs of life of its workers.

@@ -53,7 +53,7 @@ fn handled(event: &Event) -> Option<&Handled> {
     }
 }
 
-fn created<'a>(event: &'a Event) -> Option<(&'a Handled, &'a Written)> {
+fn created(event: &Event) -> Option<(&Handled, &Written)> {
     match handled(event)? {
         handled @ Handled { deed: Deed::Created(written), .. } => Some((handled, written)),
         _ => None,
@@ -247,6 +247,7 @@ fn nothing_is_there(scene: &Scene<'_>, cluster: &ClusterId, context: &ContextId)
     let left = objects(scene, cluster).into_iter().find(|object| {
         object.marks.as_ref().is_some_and(|marks| marks.context == *context)
             && !is_disturbed(scene, cluster, &object.key)
+            && !is_revived(scene, cluster, object)
     });
     match left {
         Some(object) => Err(format!("{} is on {cluster}, and the record says that nothing is", object.key)),
@@ -257,6 +258,12 @@ fn nothing_is_there(scene: &Scene<'_>, cluster: &ClusterId, context: &ContextId)
 /// True when somebody else did something of which the engine need not know yet.
 fn is_disturbed(scene: &Scene<'_>, cluster: &ClusterId, key: &ObjectKey) -> bool {
     scene.meddled.last(cluster, key).is_some_and(|last| scene.world.now() <= last + UNAWARE)
+}
+
+/// True for what a cluster has again that lost its last writes: nobody may be looking for its kind any more.
+fn is_revived(scene: &Scene<'_>, cluster: &ClusterId, object: &Object) -> bool {
+    let known = scene.facts.object(cluster, &object.uid);
+    scene.meddled.lost(cluster).is_some_and(|lost| known.is_none_or(|known| known.since <= lost))
 }
 
 fn objects(scene: &Scene<'_>, cluster: &ClusterId) -> Vec<Object> {

@@ -6,13 +6,14 @@ mod invariants;
 
 use std::fmt;
 
+use dcm_core::name::ClusterId;
 use jiff::Timestamp;
 
 use super::events::{Event, Told};
 use super::meddling::Meddled;
 use super::world::World;
 use facts::Facts;
-pub(super) use final_state::{find_differences, is_quiet};
+pub(super) use final_state::{find_differences, is_quiet, recorded};
 pub use invariants::{INVARIANTS, Invariant};
 
 /// Something that may never happen has happened.
@@ -63,6 +64,12 @@ impl Judge {
             self.facts.take_in(&event);
         }
         Ok(())
+    }
+
+    /// A cluster has lost what was written last.
+    pub(super) fn note_loss(&mut self, cluster: &ClusterId, at: Timestamp) {
+        self.facts.note_loss(cluster);
+        self.meddled.note_loss(cluster, at);
     }
 
     fn hold(&self, world: &World<'_>, event: &Event) -> Result<(), Violation> {
