@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use dcm_core::app_context::{Action, Bundle};
 use dcm_core::hash::ContentHash;
 use dcm_core::plan::{self, Plan, Recorded, Rules};
 use dcm_core::port::store::{self, Version};
