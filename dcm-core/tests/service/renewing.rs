@@ -81,6 +81,7 @@ async fn round(world: &World, agenda: &mut RenewalAgenda) -> (Vec<String>, u64) 
 /// Rounds as they are asked for, until one tells something; and when that was.
 async fn until_told(world: &World, agenda: &mut RenewalAgenda, mut second: u64) -> (Vec<String>, u64) {
     loop {
+        assert!(second < 100_000, "nothing is told");
         world.at_second(second);
         let (told, wait) = round(world, agenda).await;
         if !told.is_empty() {
