@@ -99,12 +99,13 @@ fn registered() -> RegisteredCluster {
 /// What is kept and handed on: credentials and kubeconfigs.
 fn credentials() -> Vec<(&'static str, Box<dyn Debug>)> {
     let expires = jiff::Timestamp::UNIX_EPOCH;
-    let token = Issued::Token { token: secret(), expires };
+    let token = Issued::Token { token: secret(), expires, received: None };
     let results: Results = BTreeMap::from([(parsed("p/c"), BTreeMap::from([("t".into(), token.clone())]))]);
     let with_key =
         Credential::Certificate { certificate: String::new(), key: Some(Secret::new(pasted_key())) };
     let with_token = Credential::Token(secret());
-    let user_access = UserAccess { access: access(&with_key), missing: BTreeMap::new() };
+    let user_access =
+        UserAccess { access: access(&with_key), holds: BTreeMap::new(), missing: BTreeMap::new() };
     let page = ClusterPage { clusters: vec![registered()], next: None };
     vec![
         ("Secret", Box::new(secret())),

@@ -7,8 +7,8 @@ use clap::{Args, Parser, Subcommand};
 use dcm_core::name::ProjectName;
 
 use crate::commands::{
-    apply, cluster, completions, demo, get, kubeconfig, orphans, plan, reconcile, resume, schema, serve,
-    status, subject, terminate,
+    apply, cluster, completions, credential, demo, get, kubeconfig, orphans, plan, reconcile, renew, resume,
+    schema, serve, status, subject, terminate, user,
 };
 use crate::output::Format;
 use crate::session::Named;
@@ -66,12 +66,23 @@ pub(crate) enum Command {
     Status(status::Arguments),
     /// Gives a user's kubeconfig.
     Kubeconfig(kubeconfig::Arguments),
+    /// Gives a user's credential to a client of Kubernetes that runs this as a plugin.
+    ///
+    /// It is what kubeconfigs of `dcm kubeconfig --exec` run: an ExecCredential of client.authentication.k8s.io/v1, the newest
+    /// that the cluster has issued, until the time of its renewal.
+    Credential(credential::Arguments),
     /// Shows the subject that a user's own certificate request must have.
     ///
     /// A user who brings a request keeps the private key: it is never in our hands. The subject holds the identity of the
     /// logical cloud, so: apply the document without this user, ask for the subject, make the request, put user and
     /// request (spec.users[].csr) into the document, and apply it again.
     Subject(subject::Arguments),
+    /// Renews credentials, without waiting for a worker to do it in time. What was applied is applied again, and no edit
+    /// since.
+    Renew(renew::Arguments),
+    /// The users of logical clouds.
+    #[command(subcommand)]
+    User(user::Command),
     /// Takes a logical cloud off its clusters. Its document stays.
     Terminate(terminate::Arguments),
     /// Pauses the work on a logical cloud.

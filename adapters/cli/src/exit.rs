@@ -91,6 +91,7 @@ fn code_of_service(error: &Error) -> Option<Exit> {
         | Error::LeftOnCluster { .. }
         | Error::NamespaceTaken { .. }
         | Error::NotIssued { .. }
+        | Error::NeedsUser { .. }
         | Error::Certificate { .. } => Some(Exit::Stuck),
         _ => None,
     }

@@ -15,6 +15,7 @@ mod lane_tree;
 mod log;
 mod output;
 mod own_kubeconfig;
+mod plugin;
 mod private_file;
 mod progress;
 mod session;

@@ -1,5 +1,7 @@
 //! What most subcommands work with: the store's services, and who calls them.
 
+use std::path::PathBuf;
+
 use dcm_core::name::{LogicalCloudName, ProjectName};
 use dcm_core::render::naming::Identity;
 use dcm_core::service::{Caller, Error, Kind, RegisteredCluster};
@@ -23,14 +25,7 @@ pub(crate) struct Session {
 impl Session {
     /// Opens the store.
     pub(crate) async fn open(global: &Global) -> anyhow::Result<Self> {
-        let store = match &global.store {
-            Some(url) => url.clone(),
-            None => folders::store_url()?,
-        };
-        let key_file = match &global.key_file {
-            Some(file) => file.clone(),
-            None => folders::key_file()?,
-        };
+        let (store, key_file) = (store_of(global)?, key_file_of(global)?);
         let configuration = Configuration {
             lease: global.lease,
             // The user could run and read all that by other means.
@@ -102,6 +97,22 @@ impl Session {
                 None => return Ok(names),
             }
         }
+    }
+}
+
+/// The URL of the store that the command line means.
+pub(crate) fn store_of(global: &Global) -> anyhow::Result<String> {
+    match &global.store {
+        Some(url) => Ok(url.clone()),
+        None => folders::store_url(),
+    }
+}
+
+/// The file of keys that the command line means.
+pub(crate) fn key_file_of(global: &Global) -> anyhow::Result<PathBuf> {
+    match &global.key_file {
+        Some(file) => Ok(file.clone()),
+        None => folders::key_file(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The status of a logical cloud as a tree: cloud, cluster, object, cause.
 
-use dcm_core::service::{CloudStatus, ClusterInCloud, CredentialStatus, Issuance};
+use dcm_core::service::{CloudStatus, ClusterInCloud, CredentialStatus, Ending, Issuance};
 use jiff::Timestamp;
 
 use crate::age;
@@ -63,15 +63,51 @@ fn credentials(status: &CloudStatus, detail: Detail, now: Timestamp) -> Vec<Node
         if credential.is_own_request {
             text.push_str(", the user keeps the key");
         }
+        if let Some(at) = credential.renewal.filter(|_| credential.ending.is_none()) {
+            text.push_str(&format!(", renewed {}", when(at, now)));
+        }
+        let ending = credential.ending.iter().map(|ending| warning(ending, now));
+        let warnings = ending.chain(outdated(credential)).map(Node::leaf);
         let each = credential.clusters.iter().filter_map(|(cluster, issuance)| match issuance {
             Issuance::Missing { message, .. } => Some(Node::leaf(format!("{cluster}: {message}"))),
+            Issuance::Issued { newer: Some(newer), .. } => {
+                Some(Node::leaf(format!("{cluster}: an earlier one; of the newest: {newer}")))
+            }
             Issuance::Issued { not_after, .. } => {
                 (detail == Detail::Each).then(|| Node::leaf(format!("{cluster}: until {not_after:.0}")))
             }
         });
-        Node::new(text, each.collect())
+        Node::new(text, warnings.chain(each).collect())
     };
     status.credentials.iter().map(node).collect()
+}
+
+/// That an end is near, and who can do something about it.
+fn warning(ending: &Ending, now: Timestamp) -> String {
+    let (clusters, first) = (ending.clusters, &ending.cluster);
+    let end = match ending.at > now {
+        true => format!("ends in {}", age::between(now, ending.at)),
+        false => format!("ended {} ago", age::between(ending.at, now)),
+    };
+    let help = match ending.needs_user {
+        true => "only the user can renew it, with a new request (dcm subject)",
+        false => "a worker renews it (dcm serve), or dcm renew",
+    };
+    format!("warning: {end} on {clusters} clusters, first on {first}: {help}")
+}
+
+/// That the user has a file which is not right any more.
+fn outdated(credential: &CredentialStatus) -> Option<String> {
+    let first = credential.outdated.first()?;
+    let clusters = credential.outdated.len();
+    Some(format!(
+        "warning: the kubeconfig that was given has another address or other authorities of {clusters} clusters, first {first}: \
+         fetch it again (dcm kubeconfig)"
+    ))
+}
+
+fn when(at: Timestamp, now: Timestamp) -> String {
+    if at > now { format!("in {}", age::between(now, at)) } else { "at the next look of a worker".to_owned() }
 }
 
 /// When the first of a credential's issues ends.

@@ -5,7 +5,6 @@ mod common;
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, ChildStdout, Stdio};
-use std::time::Duration;
 
 use common::installation::SOON;
 use common::{UNREACHABLE, User, code_of, interrupt};
@@ -211,13 +210,11 @@ fn a_watched_status_ends_well_when_nobody_reads_it_any_more() {
     }
 }
 
-#[tokio::test]
-async fn a_watched_status_is_shown_again_when_it_changes_and_ends_with_an_interrupt() {
+#[test]
+fn a_watched_status_is_shown_again_when_it_changes_and_ends_with_an_interrupt() {
     let user = registered();
     user.run_with_input(&["apply", "--no-wait", "-f", "-"], DOCUMENT).done();
     let (child, mut shown, mut text) = watched(&user, &["c", "-o", "yaml"]);
-    // It looks twice meanwhile, and finds nothing new: that it says nothing then can't be awaited otherwise.
-    tokio::time::sleep(Duration::from_millis(2500)).await;
     user.run(["stop", "c"]).done();
     while !text.contains("stopped:") {
         assert_ne!(shown.read_line(&mut text).unwrap(), 0, "{text}");

@@ -14,9 +14,10 @@ use serde_json::{Value, json};
 
 use crate::discovery::Discovery;
 use crate::failure::Failure;
+use crate::list::{self, Listed};
 use crate::options::Options;
 use crate::resource::Resource;
-use crate::transport::{APPLY_PATCH, MERGE_PATCH, Request, Transport};
+use crate::transport::{APPLY_PATCH, JSON, MERGE_PATCH, Request, Transport};
 use crate::update::{Way, apply_body, choose};
 use crate::{connection, contents, issue, kubeconfig, object, release, review, server, watch};
 
@@ -94,6 +95,19 @@ impl Cluster for KubeCluster {
             Ok(object) => Ok(Some(object)),
             Err(Error::NotFound) => Ok(None),
             Err(error) => Err(error),
+        }
+    }
+
+    async fn list(
+        &self,
+        call: &Call,
+        kind: &GroupVersionKind,
+        namespace: Option<&str>,
+    ) -> Result<Vec<Object>, Error> {
+        let path = self.resource(call, kind).await?.collection(namespace);
+        match list::all(&self.transport, call, &path, "", JSON).await {
+            Ok(Listed { items, .. }) => items.into_iter().map(|body| object::read(kind, body)).collect(),
+            Err(failure) => Err(self.failed(kind, failure).await),
         }
     }
 

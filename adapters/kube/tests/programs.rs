@@ -13,6 +13,7 @@ use dcm_core::secret::Secret;
 use dcm_kube::kubeconfig::{Allowed, Commands};
 use dcm_kube::{KubeCluster, Options};
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
 const LIMIT: Duration = Duration::from_secs(20);
 
@@ -78,22 +79,16 @@ async fn a_program_that_fails_hangs_or_gives_nothing_is_told_without_what_it_sai
 #[tokio::test]
 async fn a_program_that_hangs_is_killed_when_nobody_waits_for_it_any_more() {
     let folder = tempfile::tempdir().unwrap();
-    let script = "echo $$ > $1/process; exec sleep 600";
+    let alive = folder.path().join("alive");
+    assert!(std::process::Command::new("mkfifo").arg(&alive).status().unwrap().success());
+    // Its end of the pipe is open for as long as the program lives.
+    let script = "exec 3> $1/alive; echo begun >&3; exec sleep 600";
+    let (tell, told) = oneshot::channel();
+    std::thread::spawn(move || tell.send(std::fs::read_to_string(alive)));
     let kubeconfig = scripted("http://127.0.0.1:1", script, folder.path()).to_string();
     let error = KubeCluster::connect(&Secret::new(kubeconfig), &running_only("sh")).await.err().unwrap();
     assert!(matches!(error, Error::TimedOut { .. }), "{error}");
-    let process = std::fs::read_to_string(folder.path().join("process")).unwrap();
-    let is_there = || {
-        let mut command = std::process::Command::new("sh");
-        command.args(["-c", "kill -0 $1 2>/dev/null", "sh", process.trim()]);
-        command.status().unwrap().success()
-    };
-    let killed = async {
-        while is_there() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    within(LIMIT, killed).await;
+    assert_eq!(within(LIMIT, told).await.unwrap().unwrap(), "begun\n");
 }
 
 /// Gives another token each time it runs: `token-1`, `token-2`.

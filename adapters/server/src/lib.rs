@@ -21,6 +21,7 @@ mod deployment;
 mod kubeconfigs;
 mod live_plan;
 mod orphans;
+mod renewal;
 mod serve;
 
 pub use configuration::{Configuration, SESSION_LEASE};

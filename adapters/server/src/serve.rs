@@ -8,6 +8,7 @@ use futures::future::{Either, FutureExt as _, select};
 use futures::stream::StreamExt as _;
 
 use crate::deployment::Deployment;
+use crate::renewal;
 
 /// How long a stop may take: as long as one request to a cluster may, and some time to give the clusters back.
 pub const STOP_TIMEOUT: Duration = Duration::from_secs(35);
@@ -23,7 +24,7 @@ pub enum ServeError {
     Lost(#[from] Lost),
 }
 
-/// Works on all app contexts of the store until `stop` is done; then finishes what is under way, gives the clusters
+/// Works on all app contexts of the store, and renews credentials in time, until `stop` is done; then finishes what is under way, gives the clusters
 /// back, so that others go on at once, and returns.
 ///
 /// # Errors
@@ -31,13 +32,16 @@ pub enum ServeError {
 pub async fn serve(deployment: &Deployment, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
     let engine = deployment.engine(Acquire::All);
     let log = tokio::spawn(log_events(engine.clone()));
+    let renewal = tokio::spawn(renewal::keep_renewed(deployment.clone()));
     let served = match select(pin!(engine.stopped()), pin!(stop)).await {
         Either::Left((ended, _)) => ended.map_err(ServeError::from),
         Either::Right(((), _)) => {
             tracing::info!("stopping");
+            renewal.abort();
             stop_in_time(&engine, deployment).await
         }
     };
+    renewal.abort();
     log.abort();
     served
 }

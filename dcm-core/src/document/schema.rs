@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::app_context::Existing;
 use crate::logical_cloud::limits;
 use crate::name::{API_NAME_MAX, DNS_LABEL_MAX, DNS_SUBDOMAIN_MAX};
+use crate::port::key_source::KeyType;
 
 use super::written::Written;
 use super::{API_VERSION, KIND};
@@ -188,8 +189,12 @@ fn users(rules: &mut Vec<(String, Value)>) {
         "/properties/lifetimeSeconds",
         json!({"minimum": limits::LIFETIME_SECONDS_MIN, "maximum": limits::LIFETIME_SECONDS_MAX}),
     );
+    field("/properties/key", json!({"enum": KeyType::ALL.map(KeyType::as_str)}));
     let is_token = json!({"properties": {"type": {"pattern": format!("^{token}$")}}, "required": ["type"]});
-    field("", json!({"if": is_token, "then": {"properties": {"csr": false}}}));
+    field(
+        "",
+        json!({"if": is_token, "then": {"properties": {"csr": false, "key": false}}, "not": {"required": ["csr", "key"]}}),
+    );
 }
 
 /// A pattern of a word in any case.

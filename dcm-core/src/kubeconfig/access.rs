@@ -12,6 +12,7 @@ use super::document::{
     Cluster, Config, Context, Extension, MARK_NAME, Mark, NamedCluster, NamedContext, NamedUser, Preferences,
     User,
 };
+use super::plugin::{Exec, Plugin};
 use crate::name::{LogicalCloudName, Namespace, ProjectName, ReferenceName, UserName};
 use crate::secret::Secret;
 
@@ -51,6 +52,8 @@ pub enum Credential {
     },
     /// A bearer token.
     Token(Secret),
+    /// A program that gives one of the others whenever it is needed.
+    Plugin(Plugin),
 }
 
 /// A kubeconfig, ready to be written.
@@ -128,6 +131,17 @@ impl Access {
         entries.cluster.cluster.extensions = mark(None, false);
         entries.context.context.extensions = mark(Some(&self.user), false);
         entries.user.user.extensions = mark(Some(&self.user), credential.is_keyless());
+    }
+}
+
+impl Access {
+    /// The same access, with a program for each cluster in place of the credential.
+    #[must_use]
+    pub fn by_plugins(mut self, plugin: impl Fn(&ReferenceName) -> Plugin) -> Self {
+        for (reference, access) in &mut self.clusters {
+            access.credential = Credential::Plugin(plugin(reference));
+        }
+        self
     }
 }
 
@@ -238,5 +252,6 @@ fn user_of(credential: &Credential) -> User {
             ..User::default()
         },
         Credential::Token(token) => User { token: Some(token.clone()), ..User::default() },
+        Credential::Plugin(plugin) => User { exec: Some(Exec::of(plugin)), ..User::default() },
     }
 }

@@ -4,10 +4,14 @@ use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::input::{self, Entry, Invalid, field};
+use crate::hash::ContentHash;
 use crate::secret::Secret;
+
+/// Hexadecimal digits of a digest: 64 bits, to see a change by.
+const DIGEST_DIGITS: usize = 16;
 
 /// Where a cluster is, from the current context of its administrator's kubeconfig: what users get to see of it.
 ///
@@ -60,6 +64,14 @@ impl Admin {
     #[must_use]
     pub fn tls_server_name(&self) -> Option<&str> {
         self.tls_server_name.as_deref()
+    }
+
+    /// A digest of all that users get to see of it: two have the same when they say the same.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        let Self { server, certificate_authority_data, tls_server_name, proxy_url } = self;
+        ContentHash::of(&json!([server, certificate_authority_data, tls_server_name, proxy_url]))
+            .short(DIGEST_DIGITS)
     }
 
     /// The proxy that the server is reached over.

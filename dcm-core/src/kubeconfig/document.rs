@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use super::plugin::Exec;
 use crate::secret::Secret;
 
 /// The name of the entry in `extensions` that marks what [`merge`](super::merge()) wrote into a person's file.
@@ -72,6 +73,8 @@ pub(super) struct User {
     pub(super) client_certificate_data: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "in_clear")]
     pub(super) client_key_data: Option<Secret>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) exec: Option<Exec>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) extensions: Vec<Extension>,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "in_clear")]

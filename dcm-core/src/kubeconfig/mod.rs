@@ -19,6 +19,9 @@
 //! [`Kubeconfig::keyless_users`] are the entries that wait for it.
 //! A later merge keeps a key that was added so.
 //!
+//! Instead of a credential a file may name a program that gives one whenever it is needed ([`Plugin`]). Such a file never
+//! goes stale; [`exec_credential`] is what the program says.
+//!
 //! What is read and written holds keys and tokens: texts are [`Secret`](crate::secret::Secret)s, and no error and no
 //! `Debug` shows content.
 
@@ -27,6 +30,7 @@ mod admin;
 mod document;
 mod input;
 mod merge;
+mod plugin;
 #[cfg(test)]
 mod tests;
 
@@ -35,3 +39,4 @@ pub use admin::Admin;
 pub use document::MARK_NAME;
 pub use input::{Invalid, KUBECONFIG_BYTES_MAX};
 pub use merge::{MergeError, merge};
+pub use plugin::{Plugin, exec_credential};

@@ -164,6 +164,9 @@ named_draft! {
         /// A certificate signing request (PEM) that the user made; then we never hold a private key.
         #[serde(skip_serializing_if = "Option::is_none")]
         csr: Option<String>,
+        /// The private key that is made for a certificate user: `ecdsa-p256` (default), `rsa-2048`, `rsa-3072` or `rsa-4096`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        key: Option<String>,
         /// How long a credential is to live, in seconds, 600 and up. Default: the cluster's own.
         #[serde(skip_serializing_if = "Option::is_none")]
         lifetime_seconds: Option<i64>,
@@ -173,7 +176,7 @@ named_draft! {
 impl fmt::Debug for UserDraft {
     /// The request's length alone: somebody may have pasted the private key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, description, user_data1, user_data2, kind, csr, lifetime_seconds } = self;
+        let Self { name, description, user_data1, user_data2, kind, csr, key, lifetime_seconds } = self;
         f.debug_struct("UserDraft")
             .field("name", name)
             .field("description", description)
@@ -181,6 +184,7 @@ impl fmt::Debug for UserDraft {
             .field("user_data2", user_data2)
             .field("kind", kind)
             .field("csr_bytes", &csr.as_ref().map(String::len))
+            .field("key", key)
             .field("lifetime_seconds", lifetime_seconds)
             .finish()
     }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::name::UserName;
+use crate::port::key_source::KeyType;
 use crate::refusal::{Checks, Path, Refusals};
 
 use super::check::Part;
@@ -20,6 +21,8 @@ pub struct User {
     pub metadata: Metadata<UserName>,
     /// How the user proves who it is.
     pub kind: UserType,
+    /// The type of the private key that is made for the user; the default where none is made.
+    pub key: KeyType,
     /// How long a credential is to live; none for what the cluster gives by itself.
     pub lifetime: Option<LifetimeSeconds>,
 }
@@ -71,7 +74,8 @@ impl Part for User {
         let metadata = Metadata::check(draft.metadata(), at, checks);
         let lifetime = lifetime(draft.lifetime_seconds, &at.field("lifetimeSeconds"), checks);
         let kind = kind(draft, at, checks);
-        Some(Self { metadata: metadata?, kind: kind?, lifetime: lifetime? })
+        let key = key(draft, at, checks);
+        Some(Self { metadata: metadata?, kind: kind?, key: key?, lifetime: lifetime? })
     }
 }
 
@@ -105,6 +109,23 @@ fn kind(draft: &UserDraft, at: &Path, checks: &mut Checks) -> Option<UserType> {
     }
 }
 
+fn key(draft: &UserDraft, at: &Path, checks: &mut Checks) -> Option<KeyType> {
+    let Some(text) = &draft.key else { return Some(KeyType::default()) };
+    let is_token = draft.kind.as_ref().is_some_and(|kind| kind.eq_ignore_ascii_case("token"));
+    let made = KeyType::from_name(text);
+    let rule = if is_token {
+        "a token user has no key"
+    } else if draft.csr.as_ref().is_some_and(|csr| !csr.is_empty()) {
+        "the user who brings a request has made the key"
+    } else if made.is_none() {
+        "must be ecdsa-p256, rsa-2048, rsa-3072 or rsa-4096"
+    } else {
+        return made;
+    };
+    checks.refuse(&at.field("key"), text, rule);
+    None
+}
+
 /// The outer none is a refusal, the inner one an absent lifetime.
 #[allow(clippy::option_option, reason = "absent and refused are two things")]
 fn lifetime(seconds: Option<i64>, at: &Path, checks: &mut Checks) -> Option<Option<LifetimeSeconds>> {
@@ -135,7 +156,8 @@ impl From<User> for UserDraft {
             UserType::Token => None,
         };
         let lifetime_seconds = user.lifetime.map(|lifetime| i64::from(lifetime.get()));
-        Self { kind, csr, lifetime_seconds, ..Self::with_metadata(user.metadata.into()) }
+        let key = (user.key != KeyType::default()).then(|| user.key.as_str().to_owned());
+        Self { kind, csr, key, lifetime_seconds, ..Self::with_metadata(user.metadata.into()) }
     }
 }
 
@@ -192,5 +214,21 @@ mod tests {
             let user = User::try_from(UserDraft { lifetime_seconds: Some(seconds), ..draft("token") });
             assert_eq!(user.is_ok(), good, "{seconds}");
         }
+    }
+
+    #[test]
+    fn a_type_of_key_is_for_a_key_that_is_made_here() {
+        let with = |key: &str, kind: &str| UserDraft { key: Some(key.into()), ..draft(kind) };
+        for key in KeyType::ALL {
+            let user = User::try_from(with(key.as_str(), "certificate")).unwrap();
+            assert_eq!(user.key, key);
+            let written = UserDraft::from(user).key;
+            assert_eq!(written.as_deref(), (key != KeyType::default()).then_some(key.as_str()));
+        }
+        assert!(rule_of(with("rsa-1024", "certificate")).contains("rsa-3072"));
+        assert!(rule_of(with("rsa-3072", "Token")).contains("a token user has no key"));
+        let pem = "-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----";
+        let own = UserDraft { csr: Some(pem.into()), ..with("rsa-3072", "certificate") };
+        assert!(rule_of(own).contains("has made the key"));
     }
 }

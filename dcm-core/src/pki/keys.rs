@@ -1,24 +1,41 @@
 //! Keys from the system's randomness.
 
-use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
+use std::error::Error as StdError;
+
+use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, PKCS_RSA_SHA256};
+use rsa::RsaPrivateKey;
+use rsa::pkcs8::EncodePrivateKey as _;
+use rsa::rand_core::OsRng;
 use secrecy::zeroize::Zeroize;
 
-use crate::port::key_source::{Error, KeyAndRequest, KeySource};
+use crate::port::key_source::{Error, KeyAndRequest, KeySource, KeyType};
 use crate::secret::Secret;
 use crate::subject::Subject;
 
-/// Makes ECDSA P-256 keys from the system's randomness: short, quick to make, and known to every TLS client.
+/// Makes keys from the system's randomness.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SystemKeys;
 
 impl KeySource for SystemKeys {
-    fn issue(&self, subject: &Subject) -> Result<KeyAndRequest, Error> {
-        let mut pair = KeyPair::generate().map_err(|source| Error::Key(source.into()))?;
+    fn issue_of(&self, key: KeyType, subject: &Subject) -> Result<KeyAndRequest, Error> {
+        let mut pair = pair(key).map_err(Error::Key)?;
         let request = request(subject, &pair);
         let key = Secret::new(pair.serialize_pem());
         pair.zeroize();
         Ok(KeyAndRequest { key, request: request.map_err(|source| Error::Request(source.into()))? })
     }
+}
+
+fn pair(key: KeyType) -> Result<KeyPair, Box<dyn StdError + Send + Sync>> {
+    let bits = match key {
+        KeyType::EcdsaP256 => return Ok(KeyPair::generate()?),
+        KeyType::Rsa2048 => 2048,
+        KeyType::Rsa3072 => 3072,
+        KeyType::Rsa4096 => 4096,
+    };
+    // The one provider of cryptography makes no RSA keys. It does everything else with this one.
+    let der = RsaPrivateKey::new(&mut OsRng, bits)?.to_pkcs8_der()?;
+    Ok(KeyPair::from_pkcs8_der_and_sign_algo(&der.as_bytes().into(), &PKCS_RSA_SHA256)?)
 }
 
 fn request(subject: &Subject, pair: &KeyPair) -> Result<String, rcgen::Error> {
@@ -37,6 +54,8 @@ mod tests {
     use super::*;
     use crate::pki::check_request;
     use proptest::prelude::*;
+    use x509_parser::certification_request::X509CertificationRequest;
+    use x509_parser::prelude::FromDer as _;
 
     #[test]
     fn a_key_is_pkcs8_made_anew_each_time_and_never_shown() {
@@ -48,6 +67,20 @@ mod tests {
         let key_line = one.key.expose().lines().nth(1).unwrap();
         assert!(!format!("{one:?}").contains(key_line));
         assert!(!one.request.contains(key_line));
+    }
+
+    #[test]
+    fn an_rsa_key_has_the_length_that_was_asked_for_and_signs_its_request() {
+        let subject = Subject::new("alice", Some("team")).unwrap();
+        for (key, bits) in [(KeyType::Rsa2048, 2048), (KeyType::Rsa3072, 3072)] {
+            let made = SystemKeys.issue_of(key, &subject).unwrap();
+            assert!(made.key.expose().starts_with("-----BEGIN PRIVATE KEY-----"));
+            assert_eq!(check_request(&made.request, &subject), Ok(()));
+            let (_, pem) = x509_parser::pem::parse_x509_pem(made.request.as_bytes()).unwrap();
+            let (_, request) = X509CertificationRequest::from_der(&pem.contents).unwrap();
+            let public = request.certification_request_info.subject_pki;
+            assert_eq!(public.parsed().unwrap().key_size(), bits);
+        }
     }
 
     proptest! {

@@ -455,6 +455,17 @@ pub trait Cluster: Send + Sync + 'static {
         key: &ObjectKey,
     ) -> Result<Option<Object>, Error>;
 
+    /// All objects of a kind, whosever they are: in one namespace, or in all of the cluster.
+    ///
+    /// # Errors
+    /// [`Error`].
+    async fn list(
+        &self,
+        call: &Call,
+        kind: &GroupVersionKind,
+        namespace: Option<&str>,
+    ) -> Result<Vec<Object>, Error>;
+
     /// Makes an object.
     ///
     /// # Errors

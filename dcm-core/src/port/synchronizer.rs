@@ -32,6 +32,9 @@ pub enum Issued {
     Certificate {
         /// The certificate chain, PEM.
         pem: Arc<str>,
+        /// When it was received; none for what was stored before that was kept.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        received: Option<Timestamp>,
     },
     /// A token.
     Token {
@@ -39,6 +42,9 @@ pub enum Issued {
         token: Secret,
         /// When it ends.
         expires: Timestamp,
+        /// When it was received; none for what was stored before that was kept.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        received: Option<Timestamp>,
     },
 }
 

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::kubeconfig::{Access, Admin, ClusterAccess, Credential};
+use crate::kubeconfig::{Access, Admin, ClusterAccess};
 use crate::logical_cloud::{ClusterReference, LogicalCloud, User};
 use crate::name::{LogicalCloudName, ProjectName, ReferenceName, UserName};
 use crate::port::synchronizer::{Error as Failure, Results};
 
-use super::documents::{ClusterDocument, CredentialDocument, Material, Root, read};
+use super::documents::{ClusterDocument, CredentialDocument, Root, Snapshot, read};
 use super::error::{Error, Kind};
-use super::issued::{self, Checked, Credentials, Missing};
+use super::hold::Hold;
+use super::issued::{self, Credentials, Missing};
 use super::load::{self, Frozen};
 use super::logical_clouds::LogicalClouds;
 use super::path::{self, Place};
@@ -19,6 +20,8 @@ use super::path::{self, Place};
 pub struct UserAccess {
     /// What there is: it writes kubeconfigs. A user who brought a certificate request gets them without a key.
     pub access: Access,
+    /// For how long each credential is to be used.
+    pub holds: BTreeMap<ReferenceName, Hold>,
     /// The clusters that the user has no credential for, and why.
     pub missing: BTreeMap<ReferenceName, Missing>,
 }
@@ -65,7 +68,7 @@ impl LogicalClouds {
         references: Vec<&ClusterReference>,
     ) -> Result<UserAccess, Error> {
         let document = self.credential(place, &access.user).await?;
-        let results = self.needed_results(place, document.as_ref(), &references).await?;
+        let results = self.needed_results(place, snapshot, document.as_ref(), &references).await?;
         let mut credentials =
             Credentials { place, snapshot, results: &results, status: None, now: self.clock.now() };
         let of = |credentials: &Credentials<'_>, reference: &ClusterReference| {
@@ -82,19 +85,21 @@ impl LogicalClouds {
         for (found, reference) in found.iter_mut().zip(&references).filter(|(found, _)| is_missing(found)) {
             *found = of(&credentials, reference);
         }
-        let mut missing = BTreeMap::new();
+        let (mut holds, mut missing) = (BTreeMap::new(), BTreeMap::new());
+        let delay = document.as_ref().map(|document| document.renewal_delay).unwrap_or_default();
         for (reference, found) in references.into_iter().zip(found) {
             let name = reference.metadata.name.clone();
             match found {
                 Ok(checked) => {
                     let cluster = self.where_it_is(reference).await?;
-                    let credential = credential(checked, document.as_ref());
+                    holds.insert(name.clone(), Hold::of(&checked, delay, credentials.now));
+                    let credential = checked.credential;
                     access.clusters.insert(name, ClusterAccess { cluster, credential });
                 }
                 Err(reason) => drop(missing.insert(name, reason)),
             }
         }
-        something(UserAccess { access, missing }, cloud)
+        something(UserAccess { access, holds, missing }, cloud)
     }
 
     /// A user's stored credential.
@@ -105,23 +110,28 @@ impl LogicalClouds {
         }
     }
 
-    /// What clusters issued, as far as it is needed for one credential in these clusters.
+    /// What clusters issued, as far as it is needed for one user in these clusters: of one cluster, the newest.
     async fn needed_results(
         &self,
         place: &Place,
+        snapshot: &Snapshot,
         document: Option<&CredentialDocument>,
         references: &[&ClusterReference],
     ) -> Result<Results, Error> {
         let (Some(document), [reference]) = (document, references) else { return self.results(place).await };
-        let (cluster, step) = (&reference.cluster, issued::step(document));
-        match self.synchronizer.result(&place.context_id(), cluster, &step).await {
-            Ok(issued) => {
-                let of_cluster = issued.map(|issued| (step, issued)).into_iter().collect();
-                Ok(Results::from([(cluster.clone(), of_cluster)]))
+        let cluster = &reference.cluster;
+        for credential in issued::wanted(snapshot, document) {
+            let step = issued::step(&document.user, credential);
+            match self.synchronizer.result(&place.context_id(), cluster, &step).await {
+                Ok(Some(issued)) => {
+                    return Ok(Results::from([(cluster.clone(), BTreeMap::from([(step, issued)]))]));
+                }
+                Ok(None) => {}
+                Err(Failure::NotFound { .. }) => break,
+                Err(error) => return Err(Error::Synchronizer(error)),
             }
-            Err(Failure::NotFound { .. }) => Ok(Results::new()),
-            Err(error) => Err(Error::Synchronizer(error)),
         }
+        Ok(Results::new())
     }
 
     /// What clusters issued; nothing for a context that the synchronizer does not know.
@@ -177,19 +187,6 @@ fn choose_references<'a>(
             Err(Error::NotApplied { kind: Kind::Reference, name: name.to_string() })
         }
         None => Err(Error::not_found(Kind::Reference, name)),
-    }
-}
-
-fn credential(checked: Checked, document: Option<&CredentialDocument>) -> Credential {
-    match checked {
-        Checked::Certificate { pem, .. } => {
-            let key = match document.map(|document| &document.material) {
-                Some(Material::Certificate { key, .. }) => key.clone(),
-                _ => None,
-            };
-            Credential::Certificate { certificate: pem.to_string(), key }
-        }
-        Checked::Token { token, .. } => Credential::Token(token),
     }
 }
 

@@ -11,19 +11,17 @@ use crate::app_context::{AppContext, Generation};
 use crate::logical_cloud::LogicalCloud;
 use crate::logical_cloud::life_cycle::{Allowed, Operation, Work};
 use crate::name::{LogicalCloudName, ProjectName};
-use crate::port::store::{Document, Write};
 use crate::refusal::Warning;
 use crate::status::{ContextStatus, Intent};
 
 use super::caller::{Caller, Change};
-use super::commit::{root_update, write_with_root};
-use super::credentials::{self, Ensured, StoredCredentials};
-use super::documents::{ContextOwner, DocumentId, Root, SCHEMA, Snapshot, SnapshotReference, to_value};
+use super::credentials::{self, StoredCredentials};
+use super::documents::{DocumentId, Root, SCHEMA, Snapshot};
 use super::error::{Error, Kind};
+use super::freeze::Freezing;
 use super::hand_over::app_context;
 use super::load::{self, CONTENTION_TRIES, Found, Frozen, Loaded};
 use super::logical_clouds::LogicalClouds;
-use super::path::{self, Place};
 use super::resolve::{Resolved, positions};
 use super::{clean, life, requests};
 
@@ -55,10 +53,8 @@ pub enum ApplyOutcome {
 struct Prepared {
     cloud: LogicalCloud,
     stored: StoredCredentials,
-    credentials: Ensured,
     context: AppContext,
-    incarnation: u64,
-    snapshot: Snapshot,
+    freezing: Freezing,
     /// The newest snapshot, when it froze the same.
     same: Option<DocumentId>,
     change: Change,
@@ -108,7 +104,7 @@ impl LogicalClouds {
         let (_, warnings) = LogicalCloud::new(project.clone(), place.uid, loaded.cloud.to_draft())?;
         let id = match &prepared.same {
             Some(id) => id.clone(),
-            None => self.reserve(&loaded, &prepared).await?,
+            None => self.reserve(&loaded, &prepared.freezing).await?,
         };
         let generation = self.hand_over(place, &id, &prepared.context).await?;
         let generation = self.settle(place, &id, generation).await?;
@@ -135,7 +131,7 @@ impl LogicalClouds {
     ) -> Result<Prepared, Error> {
         let Loaded { place, root, parts, .. } = loaded;
         let incarnation = root.incarnation + u64::from(newest.is_none());
-        let since = requests::users_since(parts, root)?;
+        let since = requests::users_since(parts, &root.contents)?;
         let stored = credentials::list(&*self.documents, place).await?;
         let credentials =
             self.ensure_credentials(place, &resolved.cloud, &stored, &since, incarnation, &change)?;
@@ -152,38 +148,8 @@ impl LogicalClouds {
         };
         let is_same = newest.is_some_and(|newest| newest.snapshot.wants_the_same(&snapshot));
         let same = root.newest().filter(|_| is_same).map(|newest| newest.id.clone());
-        let cloud = resolved.cloud;
-        Ok(Prepared { cloud, stored, credentials, context, incarnation, snapshot, same, change })
-    }
-
-    /// Stores credentials and the snapshot; then the root says that it is being applied.
-    async fn reserve(&self, loaded: &Loaded, prepared: &Prepared) -> Result<DocumentId, Error> {
-        let place = &loaded.place;
-        let value = to_value(&prepared.snapshot)?;
-        let id = DocumentId::of(prepared.snapshot.number, &value);
-        let mut writes = prepared.credentials.writes.clone();
-        let snapshot = place.snapshot(&id);
-        writes.push(Write::Create { path: snapshot.clone(), document: Document::from_value(&value)? });
-        if loaded.root.snapshots == 0 {
-            writes.push(owner(place)?);
-        }
-        let mut root = Root {
-            incarnation: prepared.incarnation,
-            snapshots: prepared.snapshot.number,
-            ..(*loaded.root).clone()
-        };
-        root.begin(SnapshotReference {
-            id: id.clone(),
-            edit: prepared.snapshot.edit,
-            contents: prepared.snapshot.contents.clone(),
-            made: prepared.change.clone(),
-        });
-        writes.push(root_update(place, loaded.version, &root)?);
-        // A snapshot or an owner that is there already says the same.
-        let owner = path::context_owner(&place.context_id());
-        let same = |path: &_| *path == snapshot || *path == owner;
-        write_with_root(&*self.documents, place, writes, same).await?;
-        Ok(id)
+        let freezing = Freezing { snapshot, incarnation, credentials: credentials.writes };
+        Ok(Prepared { cloud: resolved.cloud, stored, context, freezing, same, change })
     }
 
     /// Removes what this apply has replaced.
@@ -193,7 +159,8 @@ impl LogicalClouds {
         let Found::Standing(found, root, _) = load::find(store, &place.project, &place.cloud).await? else {
             return Ok(());
         };
-        let is_newest = root.newest().is_some_and(|newest| newest.contents == prepared.snapshot.contents);
+        let is_newest =
+            root.newest().is_some_and(|newest| newest.contents == prepared.freezing.snapshot.contents);
         if found == *place && is_newest {
             credentials::retire(store, place, &prepared.cloud, &prepared.stored, &prepared.change).await?;
             clean::snapshots(store, place, &root).await?;
@@ -201,14 +168,6 @@ impl LogicalClouds {
         }
         Ok(())
     }
-}
-
-/// Says whose the cloud's app context is.
-fn owner(place: &Place) -> Result<Write, Error> {
-    let path = path::context_owner(&place.context_id());
-    let Place { project, cloud, uid } = place.clone();
-    let document = Document::from_value(&ContextOwner { schema: SCHEMA, project, cloud, uid })?;
-    Ok(Write::Create { path, document })
 }
 
 /// True when the synchronizer was given just this, and still wants it.

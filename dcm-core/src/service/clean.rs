@@ -46,7 +46,7 @@ pub(super) async fn snapshots(store: &dyn Store, place: &Place, root: &Root) -> 
 
 /// Removes everything that lies below a cloud's UID, and that its app context was its own.
 pub(super) async fn everything(store: &dyn Store, place: &Place) -> Result<(), Error> {
-    for prefix in [place.credentials(), place.snapshots(), place.parts()] {
+    for prefix in [place.credentials(), place.all_handed_out(), place.snapshots(), place.parts()] {
         writing::delete_below(store, &prefix).await?;
     }
     // The context's id follows from the UID, so nobody else writes here.

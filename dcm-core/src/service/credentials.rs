@@ -6,15 +6,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::logical_cloud::{Epoch, LifetimeSeconds, LogicalCloud, RequestPem, Serial, User, UserType};
+use crate::logical_cloud::{Epoch, LifetimeSeconds, LogicalCloud, Serial, User, UserType};
 use crate::name::UserName;
-use crate::pki::{self, RequestRefused};
 use crate::port::store::{Document, Entry, Store, StoreExt, Write};
-use crate::refusal::Checks;
 use crate::render;
 
 use super::caller::Change;
-use super::documents::{CredentialDocument, CredentialId, Material, SCHEMA, read};
+use super::documents::{CredentialDocument, CredentialId, Material, Snapshot, read};
 use super::error::Error;
 use super::load::Loaded;
 use super::logical_clouds::LogicalClouds;
@@ -22,7 +20,7 @@ use super::path::Place;
 use super::{requests, writing};
 
 /// The first epoch, and the first serial of each.
-const FIRST: u32 = 1;
+pub(super) const FIRST: u32 = 1;
 
 /// A stored credential.
 pub(super) struct Stored {
@@ -49,7 +47,7 @@ pub(super) fn certificate_epoch(current: Option<&CredentialDocument>, since: u64
         None => Epoch(FIRST),
         Some(current) if current.since != since => next(current.id.epoch),
         Some(current) => match current.material {
-            Material::Certificate { .. } => current.id.epoch,
+            Material::Certificate { .. } | Material::Awaited => current.id.epoch,
             Material::Token | Material::Retired => next(current.id.epoch),
         },
     }
@@ -69,7 +67,8 @@ pub(super) struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    fn lifetime(&self) -> Option<i32> {
+    /// The lifetime to ask for, in seconds.
+    pub(super) fn lifetime(&self) -> Option<i32> {
         self.user.lifetime.map(LifetimeSeconds::get)
     }
 
@@ -89,14 +88,16 @@ impl Wanted<'_> {
                 UserType::Certificate { own_request: Some(own) },
                 Material::Certificate { key: None, request },
             ) => own == request,
-            (UserType::Certificate { own_request: Some(_) }, Material::Certificate { .. }) => false,
+            (UserType::Certificate { own_request: Some(_) }, Material::Certificate { .. })
+            | (UserType::Certificate { .. }, Material::Awaited) => false,
             (_, Material::Retired)
-            | (UserType::Token, Material::Certificate { .. })
+            | (UserType::Token, Material::Certificate { .. } | Material::Awaited)
             | (UserType::Certificate { .. }, Material::Token) => return Some(another_identity),
         };
         let same = same_request
             && current.incarnation == self.incarnation
-            && current.lifetime_seconds == self.lifetime();
+            && current.lifetime_seconds == self.lifetime()
+            && current.key_type == self.user.key;
         let renewed = CredentialId { serial: Serial(current.id.serial.0 + 1), ..current.id };
         (!same).then_some(renewed)
     }
@@ -120,12 +121,30 @@ impl Ensured {
     }
 }
 
+/// Writes a credential in the place of the stored one.
+pub(super) fn write(
+    place: &Place,
+    current: Option<&Stored>,
+    document: &CredentialDocument,
+) -> Result<Write, Error> {
+    let read = current.map(|current| &current.entry);
+    Ok(writing::put(place.credential(&document.user), read, Document::from_value(document)?))
+}
+
+/// The credentials that a snapshot names, as rendering takes them. Rights stay bound to an identity whose credential is
+/// not stored any more.
+pub(super) fn of_snapshot(snapshot: &Snapshot, stored: &StoredCredentials) -> render::Credentials {
+    let credential = |(user, id): (&UserName, &CredentialId)| {
+        let mut each = stored.get(user).into_iter().flat_map(|stored| stored.document.each());
+        let request = each.find(|one| one.id == *id).and_then(|one| one.material.request().cloned());
+        (user.clone(), render::Credential { epoch: id.epoch, serial: id.serial, request })
+    };
+    snapshot.credentials.iter().map(credential).collect()
+}
+
 /// A credential as rendering wants it.
 pub(super) fn for_rendering(document: &CredentialDocument) -> render::Credential {
-    let request = match &document.material {
-        Material::Certificate { request, .. } => Some(request.clone()),
-        Material::Token | Material::Retired => None,
-    };
+    let request = document.material.request().cloned();
     render::Credential { epoch: document.id.epoch, serial: document.id.serial, request }
 }
 
@@ -150,7 +169,7 @@ impl LogicalClouds {
     ) -> Result<BTreeMap<UserName, CredentialId>, Error> {
         let Loaded { place, root, parts, .. } = loaded;
         let stored = list(&*self.documents, place).await?;
-        let users_since = requests::users_since(parts, root)?;
+        let users_since = requests::users_since(parts, &root.contents)?;
         let incarnation = root.incarnation + u64::from(root.newest().is_none());
         let id = |user: &User| {
             let name = &user.metadata.name;
@@ -197,64 +216,14 @@ impl LogicalClouds {
             let document = match wanted.missing(current.map(|current| &current.document)) {
                 None => current.map(|current| current.document.clone()),
                 Some(id) => {
-                    let material = self.material(place, user, id.epoch, &order)?;
-                    let document = new_document(&wanted, id, material, change);
-                    let read = current.map(|current| &current.entry);
-                    let body = Document::from_value(&document)?;
-                    ensured.writes.push(writing::put(place.credential(name), read, body));
+                    let document = self.make_credential(place, &wanted, id, current, &order, change)?;
+                    ensured.writes.push(write(place, current, &document)?);
                     Some(document)
                 }
             };
             ensured.documents.extend(document.map(|document| (name.clone(), document)));
         }
         Ok(ensured)
-    }
-
-    fn material(
-        &self,
-        place: &Place,
-        user: &User,
-        epoch: Epoch,
-        order: &requests::Order,
-    ) -> Result<Material, Error> {
-        let name = &user.metadata.name;
-        let subject = place.identity().subject(name, epoch);
-        match &user.kind {
-            UserType::Token => Ok(Material::Token),
-            UserType::Certificate { own_request: Some(own) } => {
-                let mut checks = Checks::default();
-                requests::check(own, &subject, name, order, &mut checks);
-                checks.finish(Some(()))?;
-                Ok(Material::Certificate { request: own.clone(), key: None })
-            }
-            UserType::Certificate { own_request: None } => {
-                let failed = |source| Error::Key { user: name.clone(), source };
-                let made = self.keys.issue(&subject).map_err(failed)?;
-                let wrong = |source| Error::KeyRequest { user: name.clone(), source: Box::new(source) };
-                pki::check_request(&made.request, &subject).map_err(wrong)?;
-                let request =
-                    RequestPem::new(&made.request).map_err(|_| wrong(RequestRefused::NotOneBlock))?;
-                Ok(Material::Certificate { request, key: Some(made.key) })
-            }
-        }
-    }
-}
-
-fn new_document(
-    wanted: &Wanted<'_>,
-    id: CredentialId,
-    material: Material,
-    change: &Change,
-) -> CredentialDocument {
-    CredentialDocument {
-        schema: SCHEMA,
-        user: wanted.user.metadata.name.clone(),
-        id,
-        since: wanted.since,
-        incarnation: wanted.incarnation,
-        lifetime_seconds: wanted.lifetime(),
-        material,
-        changed: change.clone(),
     }
 }
 
@@ -271,6 +240,7 @@ pub(super) async fn retire(
         if cloud.user(user).is_none() && document.material != Material::Retired {
             let retired = CredentialDocument {
                 material: Material::Retired,
+                earlier: Vec::new(),
                 changed: change.clone(),
                 ..document.clone()
             };

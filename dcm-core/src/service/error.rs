@@ -130,6 +130,15 @@ pub enum Error {
         #[source]
         source: kubeconfig::Invalid,
     },
+    /// The user keeps the private key, so only the user can renew the credential.
+    #[error(
+        "{user} keeps the private key: nobody else can renew its certificate; make a new request of the same subject (dcm \
+         subject), put it into the document, and apply that"
+    )]
+    NeedsUser {
+        /// The user.
+        user: UserName,
+    },
     /// There is no key for a user.
     #[error("no key could be made for {user}")]
     Key {
@@ -205,6 +214,7 @@ impl Error {
             | Self::NamespaceTaken { .. }
             | Self::NotApplied { .. }
             | Self::UserNotNamed { .. }
+            | Self::NeedsUser { .. }
             | Self::Kubeconfig { .. }
             | Self::KeyRequest { .. }
             | Self::Render(_)

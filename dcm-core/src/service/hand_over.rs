@@ -134,8 +134,20 @@ impl LogicalClouds {
         }
     }
 
+    /// Finishes what was cut off after its snapshot was stored.
+    pub(super) async fn finish_applying(
+        &self,
+        place: &Place,
+        applying: &SnapshotReference,
+    ) -> Result<(), Error> {
+        match self.hand_over_newer(place, applying).await? {
+            Some(generation) => self.settle(place, &applying.id, generation).await.map(drop),
+            None => Ok(()),
+        }
+    }
+
     /// The root, while this very cloud is there.
-    async fn found(&self, place: &Place) -> Result<Option<(Box<Root>, Version)>, Error> {
+    pub(super) async fn found(&self, place: &Place) -> Result<Option<(Box<Root>, Version)>, Error> {
         Ok(match load::find(&*self.documents, &place.project, &place.cloud).await? {
             Found::Standing(found, root, version) if found == *place => Some((root, version)),
             _ => None,
@@ -160,13 +172,7 @@ impl LogicalClouds {
         let parts = Parts::list(store, place).await?;
         let Frozen { snapshot, cloud } = load::frozen(store, place, &parts, reference).await?;
         let stored = credentials::list(store, place).await?;
-        let rendered = stored
-            .into_values()
-            .map(|stored| stored.document)
-            .filter(|document| snapshot.credentials.get(&document.user) == Some(&document.id))
-            .map(|document| (document.user.clone(), credentials::for_rendering(&document)))
-            .collect();
-        app_context(place, &cloud, &rendered)
+        app_context(place, &cloud, &credentials::of_snapshot(&snapshot, &stored))
     }
 
     /// Writes a root; false when somebody else was quicker.

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use crate::kubeconfig::Credential;
 use crate::name::{ClusterId, UserName};
 use crate::pki::{self, CertificateFacts, CertificateRefused, Expected};
 use crate::port::synchronizer::{Issued, Results};
 use crate::render::naming;
-use crate::secret::Secret;
 use crate::status::{Cause, ContextStatus};
 
-use super::documents::{CredentialDocument, Material, Snapshot};
+use super::documents::{CredentialDocument, CredentialId, Material, OneCredential, Snapshot};
 use super::path::Place;
+use super::validity::Validity;
 
 /// Why a user has no credential for a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -23,6 +24,9 @@ pub enum Missing {
         /// Why not, and when the next try is; none while nothing is known to hinder it.
         cause: Option<Cause>,
     },
+    /// The user keeps the key, and has not brought a request since the revocation.
+    #[error("the user was revoked and keeps the key: a new certificate request is needed")]
+    Awaited,
     /// What the cluster issued is not what was asked for.
     #[error("what the cluster issued is refused: {0}")]
     Refused(CertificateRefused),
@@ -42,9 +46,16 @@ fn shown(cause: Option<&Cause>) -> String {
 }
 
 /// What a cluster issued, checked.
-pub(super) enum Checked {
-    Certificate { pem: Arc<str>, facts: CertificateFacts },
-    Token { token: Secret, expires: Timestamp },
+pub(super) struct Checked {
+    /// Which credential it is.
+    pub(super) id: CredentialId,
+    /// What the user shows to the cluster.
+    pub(super) credential: Credential,
+    pub(super) validity: Validity,
+    /// It lives shorter than what was asked for.
+    pub(super) is_shortened: bool,
+    /// Why it is not the newest credential; none when it is.
+    pub(super) newer: Option<Missing>,
 }
 
 /// What there is to know about the credentials of a cloud that is on clusters.
@@ -57,42 +68,70 @@ pub(super) struct Credentials<'a> {
 }
 
 impl Credentials<'_> {
-    /// What a cluster issued for a user's credential.
+    /// What a cluster issued for a user: the newest that is good.
     pub(super) fn of(
         &self,
         user: &UserName,
         document: Option<&CredentialDocument>,
         cluster: &ClusterId,
     ) -> Result<Checked, Missing> {
-        // Another credential than the snapshot's is one that is about to be applied.
-        let wanted = self.snapshot.credentials.get(user);
-        let document = document.filter(|document| Some(&document.id) == wanted);
-        let document = document.ok_or(Missing::NotIssued { cause: None })?;
-        let step = step(document);
+        let mut candidates = document.into_iter().flat_map(|document| wanted(self.snapshot, document));
+        let newest = candidates.next().ok_or(Missing::NotIssued { cause: None })?;
+        let missing = match self.one(user, newest, cluster) {
+            Ok(checked) => return Ok(checked),
+            Err(missing) => missing,
+        };
+        match candidates.find_map(|earlier| self.one(user, earlier, cluster).ok()) {
+            Some(earlier) => Ok(Checked { newer: Some(missing), ..earlier }),
+            None => Err(missing),
+        }
+    }
+
+    /// What a cluster issued for one credential.
+    fn one(
+        &self,
+        user: &UserName,
+        credential: OneCredential<'_>,
+        cluster: &ClusterId,
+    ) -> Result<Checked, Missing> {
+        if *credential.material == Material::Awaited {
+            return Err(Missing::Awaited);
+        }
+        let step = step(user, credential);
         match self.results.get(cluster).and_then(|results| results.get(&step)) {
-            Some(issued) => self.check(document, issued),
+            Some(issued) => self.check(user, credential, issued),
             None => Err(Missing::NotIssued { cause: self.cause(cluster, &step) }),
         }
     }
 
-    fn check(&self, document: &CredentialDocument, issued: &Issued) -> Result<Checked, Missing> {
-        match (issued, &document.material) {
-            (Issued::Certificate { pem }, Material::Certificate { request, .. }) => {
-                let subject = self.place.identity().subject(&document.user, document.id.epoch);
+    fn check(
+        &self,
+        user: &UserName,
+        OneCredential { id, lifetime_seconds, material }: OneCredential<'_>,
+        issued: &Issued,
+    ) -> Result<Checked, Missing> {
+        match (issued, material) {
+            (Issued::Certificate { pem, received }, Material::Certificate { request, key }) => {
+                let subject = self.place.identity().subject(user, id.epoch);
                 let expected = Expected {
                     request_pem: request.as_str(),
                     subject: &subject,
-                    lifetime_seconds: document.lifetime_seconds,
+                    lifetime_seconds,
                     now: self.now,
                 };
                 let facts = pki::check_certificate(pem, &expected).map_err(Missing::Refused)?;
-                Ok(Checked::Certificate { pem: pem.clone(), facts })
+                let CertificateFacts { not_before, not_after, is_shortened, .. } = facts;
+                let credential = Credential::Certificate { certificate: pem.to_string(), key: key.clone() };
+                let validity = Validity { not_before: Some(not_before), received: *received, not_after };
+                Ok(Checked { id, credential, validity, is_shortened, newer: None })
             }
             (Issued::Token { expires, .. }, Material::Token) if *expires <= self.now => {
                 Err(Missing::Expired { at: *expires })
             }
-            (Issued::Token { token, expires }, Material::Token) => {
-                Ok(Checked::Token { token: token.clone(), expires: *expires })
+            (Issued::Token { token, expires, received }, Material::Token) => {
+                let credential = Credential::Token(token.clone());
+                let validity = Validity { not_before: None, received: *received, not_after: *expires };
+                Ok(Checked { id, credential, validity, is_shortened: false, newer: None })
             }
             // The step's name says the type, so a result of another type was not made for this credential.
             (Issued::Certificate { .. } | Issued::Token { .. }, _) => Err(Missing::NotIssued { cause: None }),
@@ -108,11 +147,22 @@ impl Credentials<'_> {
     }
 }
 
+/// The credentials of a user that are good where they are issued, the newest first: the snapshot's, and earlier ones of
+/// the same identity. A later one is about to be applied.
+pub(super) fn wanted<'a>(
+    snapshot: &Snapshot,
+    document: &'a CredentialDocument,
+) -> impl Iterator<Item = OneCredential<'a>> + use<'a> {
+    let wanted = snapshot.credentials.get(&document.user).copied();
+    let is_wanted =
+        move |id: CredentialId| wanted.is_some_and(|wanted| id.epoch == wanted.epoch && id <= wanted);
+    document.each().filter(move |one| is_wanted(one.id))
+}
+
 /// The name of the request for a credential.
-pub(super) fn step(document: &CredentialDocument) -> Arc<str> {
-    let CredentialDocument { user, id, material, .. } = document;
+pub(super) fn step(user: &UserName, OneCredential { id, material, .. }: OneCredential<'_>) -> Arc<str> {
     match material {
-        Material::Certificate { .. } | Material::Retired => {
+        Material::Certificate { .. } | Material::Awaited | Material::Retired => {
             naming::certificate_step(user, id.epoch, id.serial)
         }
         Material::Token => naming::token_step(user, id.epoch, id.serial),

@@ -16,51 +16,68 @@
 //!
 //! # Credentials
 //! Keys are stored before a request made with them goes anywhere. A credential is (epoch, serial); an epoch is never
-//! used for two identities, also when a user goes and one of the same name comes.
+//! used for two identities, also when a user goes and one of the same name comes. Renewal raises the serial: both are good
+//! side by side, and a cluster's earlier one is handed out until it has issued the newer. Revocation raises the epoch: rights
+//! are bound to the next identity alone.
 
 mod access;
+mod agenda;
 mod apply;
 mod caller;
 mod clean;
 mod clusters;
 mod commit;
+mod credential_status;
 mod credentials;
 mod delete;
 mod documents;
 mod error;
 mod foreseen;
+mod freeze;
 mod hand_over;
+mod handing_out;
+mod hold;
 mod issued;
 mod life;
 mod load;
 mod logical_clouds;
+mod making;
+mod outlook;
 mod parts;
 mod path;
 mod projects;
 mod put;
+mod raise;
 mod read;
 mod reconcile;
+mod renew;
 mod requests;
 mod resolve;
+mod revoke;
 mod status;
 mod terminate;
+mod validity;
 mod writing;
 
 pub use access::UserAccess;
+pub use agenda::{RenewalAgenda, RenewalEvent, RenewalNews, RenewalRound};
 pub use apply::{Applied, ApplyOutcome};
 pub use caller::{CALLER_TEXT_MAX, Caller, Change};
 pub use clusters::{
     ClusterPage, KubeconfigCheck, RegisteredCluster, RegisteredClusters, Registration, Remains,
 };
+pub use credential_status::{CredentialStatus, Issuance};
 pub use error::{Error, Kind, Winner};
 pub use foreseen::Foreseen;
+pub use hold::Hold;
 pub use issued::Missing;
 pub use logical_clouds::LogicalClouds;
+pub use outlook::Ending;
 pub use parts::{PartDraft, PartName};
 pub use projects::{Project, Projects};
 pub use put::{EditOutcome, Edited};
 pub use read::{Described, Page, Summary};
+pub use renew::Renewed;
 pub use resolve::ADMIN_NAMESPACE_DEFAULT;
-pub use status::{
-    AppliedStatus, CloudProgress, CloudStatus, ClusterInCloud, CredentialStatus, Issuance, ProgressStream,
-};
+pub use revoke::{BoundName, Revoked};
+pub use status::{AppliedStatus, CloudProgress, CloudStatus, ClusterInCloud, ProgressStream};

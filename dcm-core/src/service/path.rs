@@ -7,6 +7,7 @@
 //! | `parts/PROJECT/CLOUD/UID/KIND/NAME/EDIT-HASH` | one part of it (user, quota, …), or the list of its parts (`contents`) |
 //! | `snapshots/PROJECT/CLOUD/UID/NUMBER-HASH` | what an apply froze |
 //! | `credentials/PROJECT/CLOUD/UID/USER` | a user's credential |
+//! | `handed-out/PROJECT/CLOUD/UID/USER` | what the kubeconfigs said of clusters that a user was given |
 //! | `context-owners/ID` | the logical cloud that an app context belongs to |
 //! | `clusters/PROVIDER/CLUSTER` | a registered cluster |
 //!
@@ -121,6 +122,14 @@ impl Place {
 
     pub(super) fn credential(&self, user: &UserName) -> Path {
         self.at("credentials", &[user.as_str()])
+    }
+
+    pub(super) fn all_handed_out(&self) -> Prefix {
+        self.below("handed-out")
+    }
+
+    pub(super) fn handed_out(&self, user: &UserName) -> Path {
+        self.at("handed-out", &[user.as_str()])
     }
 
     fn below(&self, room: &str) -> Prefix {

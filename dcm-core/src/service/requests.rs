@@ -9,7 +9,7 @@ use crate::refusal::{Checks, Path};
 use crate::subject::Subject;
 
 use super::credentials::certificate_epoch;
-use super::documents::{CredentialDocument, PartKind, Root, read};
+use super::documents::{CredentialDocument, DocumentId, PartKind, Root, read};
 use super::error::Error;
 use super::load::{self, Parts};
 use super::logical_clouds::LogicalClouds;
@@ -51,9 +51,9 @@ pub(super) fn check(
     }
 }
 
-/// In which edit each user came into the cloud.
-pub(super) fn users_since(parts: &Parts, root: &Root) -> Result<BTreeMap<UserName, u64>, Error> {
-    let users = parts.of(&root.contents)?.into_iter().filter(|(_, part)| part.kind == PartKind::User);
+/// In which edit each user of a list of parts came into the cloud.
+pub(super) fn users_since(parts: &Parts, contents: &DocumentId) -> Result<BTreeMap<UserName, u64>, Error> {
+    let users = parts.of(contents)?.into_iter().filter(|(_, part)| part.kind == PartKind::User);
     Ok(users.filter_map(|(_, part)| Some((UserName::new(&part.name).ok()?, part.since))).collect())
 }
 
@@ -76,7 +76,7 @@ impl LogicalClouds {
         user: &UserName,
     ) -> Result<Subject, Error> {
         let loaded = load::load(&*self.documents, project, cloud).await?;
-        let since = users_since(&loaded.parts, &loaded.root)?;
+        let since = users_since(&loaded.parts, &loaded.root.contents)?;
         self.subject_of(&loaded.place, &loaded.root, &since, user).await
     }
 
@@ -104,7 +104,7 @@ impl LogicalClouds {
         cloud: &LogicalCloud,
         order: &Order,
     ) -> Result<(), Error> {
-        let since = users_since(parts, root)?;
+        let since = users_since(parts, &root.contents)?;
         let mut checks = Checks::default();
         for user in cloud.users() {
             if let Some(request) = own_request(user) {

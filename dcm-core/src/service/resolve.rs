@@ -26,7 +26,7 @@ pub(super) struct Resolved {
     pub(super) namespace: Option<Namespace>,
 }
 
-type Registered = BTreeMap<ClusterId, ClusterDocument>;
+pub(super) type Registered = BTreeMap<ClusterId, ClusterDocument>;
 
 /// Where each cluster is in the draft, for the paths of refusals: a checked cloud has its references in another order.
 pub(super) type Positions = BTreeMap<ClusterId, usize>;
@@ -58,7 +58,7 @@ impl LogicalClouds {
     }
 
     /// The registered clusters among those that the cloud may mean.
-    async fn registered(&self, cloud: &LogicalCloud) -> Result<Registered, Error> {
+    pub(super) async fn registered(&self, cloud: &LogicalCloud) -> Result<Registered, Error> {
         let mut registered = Registered::new();
         if cloud.cluster_selector().is_some() || cloud.references().len() > SINGLE_READS_MAX {
             for entry in self.documents.list_all(&path::clusters()).await? {

@@ -4,26 +4,23 @@ use std::collections::BTreeMap;
 
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
-use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::app_context::Generation;
 use crate::logical_cloud::life_cycle::State;
-use crate::logical_cloud::{Epoch, LogicalCloud, LogicalCloudUid, Serial};
+use crate::logical_cloud::{LogicalCloud, LogicalCloudUid};
 use crate::name::{ClusterId, LogicalCloudName, Namespace, ProjectName, ReferenceName, UserName};
 use crate::port::synchronizer::Error as Failure;
 use crate::refusal::Warning;
-use crate::status::{Cause, ContextStatus, LaneStatus};
+use crate::status::{ContextStatus, LaneStatus};
 
 use super::caller::Change;
-use super::credentials::{self, Stored};
-use super::documents::{Material, Root};
+use super::credential_status::CredentialStatus;
+use super::documents::Root;
 use super::error::{Error, Kind};
-use super::issued::{Checked, Credentials, Missing};
 use super::life;
-use super::load::{self, Frozen};
+use super::load;
 use super::logical_clouds::LogicalClouds;
-use super::path::Place;
 
 /// How far a logical cloud is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -92,49 +89,6 @@ pub struct ClusterInCloud {
     pub lane: Option<LaneStatus>,
 }
 
-/// The credential of one user.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CredentialStatus {
-    /// The type: `certificate` or `token`.
-    #[serde(rename = "type")]
-    pub kind: &'static str,
-    /// The user's identity.
-    pub epoch: Epoch,
-    /// Which credential of it.
-    pub serial: Serial,
-    /// True when the user brought the request and keeps the key.
-    pub is_own_request: bool,
-    /// Whose call made it.
-    pub made: Change,
-    /// What each cluster gave for it.
-    pub clusters: BTreeMap<ClusterId, Issuance>,
-}
-
-/// What a cluster gave for a credential.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "state")]
-pub enum Issuance {
-    /// It can be handed out.
-    Issued {
-        /// It begins; tokens don't say.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        not_before: Option<Timestamp>,
-        /// It ends.
-        not_after: Timestamp,
-        /// It lives shorter than what was asked for.
-        is_shortened: bool,
-    },
-    /// There is nothing to hand out.
-    Missing {
-        /// Why not, in words.
-        message: String,
-        /// What hinders the cluster, when it is known.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        cause: Option<Cause>,
-    },
-}
-
 /// One event of a watch: the state, and what it was derived from.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -164,7 +118,7 @@ impl LogicalClouds {
         let place = &loaded.place;
         let context = self.synchronizer.status(&place.context_id()).await.map_err(Error::Synchronizer)?;
         let credentials = match &applied {
-            Some(applied) => self.credentials(place, applied, context.as_ref()).await?,
+            Some(applied) => self.credential_statuses(place, applied, context.as_ref()).await?,
             None => BTreeMap::new(),
         };
         let (_, warnings) = LogicalCloud::new(project.clone(), place.uid, loaded.cloud.to_draft())?;
@@ -224,27 +178,6 @@ impl LogicalClouds {
             events.take_while(|event| futures::future::ready(!matches!(event, Err(Error::NotFound { .. }))));
         Ok(until_gone.boxed())
     }
-
-    async fn credentials(
-        &self,
-        place: &Place,
-        Frozen { snapshot, cloud }: &Frozen,
-        status: Option<&ContextStatus>,
-    ) -> Result<BTreeMap<UserName, CredentialStatus>, Error> {
-        let results = self.results(place).await?;
-        let stored = credentials::list(&*self.documents, place).await?;
-        let now = self.clock.now();
-        let issued = Credentials { place, snapshot, results: &results, status, now };
-        let of_user = |user: &UserName| {
-            let document = &stored.get(user)?.document;
-            let clusters = cloud.references().iter().map(|reference| {
-                let cluster = &reference.cluster;
-                (cluster.clone(), issuance(issued.of(user, Some(document), cluster)))
-            });
-            Some((user.clone(), credential_status(&stored[user], clusters.collect())))
-        };
-        Ok(snapshot.credentials.keys().filter_map(of_user).collect())
-    }
 }
 
 /// Whether an apply would change something, as far as the documents of the cloud tell.
@@ -283,41 +216,4 @@ fn clusters(
         clusters.entry(cluster).or_default().lane = Some(lane);
     }
     clusters
-}
-
-fn credential_status(stored: &Stored, clusters: BTreeMap<ClusterId, Issuance>) -> CredentialStatus {
-    let document = &stored.document;
-    let (kind, is_own_request) = match &document.material {
-        Material::Certificate { key, .. } => ("certificate", key.is_none()),
-        Material::Token => ("token", false),
-        Material::Retired => ("retired", false),
-    };
-    CredentialStatus {
-        kind,
-        epoch: document.id.epoch,
-        serial: document.id.serial,
-        is_own_request,
-        made: document.changed.clone(),
-        clusters,
-    }
-}
-
-fn issuance(found: Result<Checked, Missing>) -> Issuance {
-    match found {
-        Ok(Checked::Certificate { facts, .. }) => Issuance::Issued {
-            not_before: Some(facts.not_before),
-            not_after: facts.not_after,
-            is_shortened: facts.is_shortened,
-        },
-        Ok(Checked::Token { expires, .. }) => {
-            Issuance::Issued { not_before: None, not_after: expires, is_shortened: false }
-        }
-        Err(missing) => Issuance::Missing {
-            message: missing.to_string(),
-            cause: match missing {
-                Missing::NotIssued { cause } => cause,
-                Missing::Refused(_) | Missing::Expired { .. } => None,
-            },
-        },
-    }
 }

@@ -348,7 +348,7 @@ fn fields() -> Vec<BadDocument> {
             spec("users: [{name: a, password: secret}]"),
             Schema,
             &[
-                "document 1, line 6, column 21: spec.users[0].password: is no field; there are csr, description, lifetimeSeconds, name, type, userData1, userData2",
+                "document 1, line 6, column 21: spec.users[0].password: is no field; there are csr, description, key, lifetimeSeconds, name, type, userData1, userData2",
             ],
         ),
         bad(
@@ -760,6 +760,22 @@ fn users() -> Vec<BadDocument> {
             Schema,
             &[
                 r#"document 1, line 6, column 21: spec.users[0].type: user name and password can't be served: Kubernetes dropped basic authentication in 1.19; use certificate or token (found "UNPW")"#,
+            ],
+        ),
+        bad(
+            "a type of key that is made nowhere",
+            spec("users: [{name: a, key: rsa-1024}]"),
+            Schema,
+            &[
+                r#"document 1, line 6, column 21: spec.users[0].key: must be ecdsa-p256, rsa-2048, rsa-3072 or rsa-4096 (found "rsa-1024")"#,
+            ],
+        ),
+        bad(
+            "a key for a token user",
+            spec("users: [{name: a, key: rsa-3072, type: token}]"),
+            Schema,
+            &[
+                r#"document 1, line 6, column 21: spec.users[0].key: a token user has no key (found "rsa-3072")"#,
             ],
         ),
         bad(

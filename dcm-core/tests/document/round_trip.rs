@@ -108,6 +108,9 @@ prop_compose! {
             let mut user = json!({"name": name, "type": if *token { "token" } else { "certificate" }});
             if let Some(lifetime) = lifetime {
                 user["lifetimeSeconds"] = (600 + u32::from(*lifetime)).into();
+                if !token && lifetime % 2 == 0 {
+                    user["key"] = "rsa-3072".into();
+                }
             }
             user
         };

@@ -10,7 +10,7 @@ use dcm_core::service::{Error, Missing, UserAccess};
 use dcm_core::status::{Cause, Reason};
 use serde_json::json;
 
-use crate::support::{World, cluster, draft, name, request_of, sign, user};
+use crate::support::{World, admin_kubeconfig, cluster, draft, name, request_of, sign, user};
 
 async fn access(world: &World, user: Option<&str>, reference: Option<&str>) -> Result<UserAccess, Error> {
     let (user, reference) = (user.map(name), reference.map(name));
@@ -144,7 +144,11 @@ async fn a_certificate_that_is_not_what_was_asked_for_is_not_handed_out() {
     let stranger = request_of(&made.key, "stranger");
     for (request, reason) in [(other_key, "public key"), (stranger, "subject is CN=stranger")] {
         let pem = sign(&request).into();
-        world.engine.issue(&cluster("one"), "certificate/ann/1/1", &Issued::Certificate { pem });
+        world.engine.issue(
+            &cluster("one"),
+            "certificate/ann/1/1",
+            &Issued::Certificate { pem, received: None },
+        );
         let error = access(&world, Some("ann"), Some("r1")).await.unwrap_err();
         let Error::Certificate { source, .. } = &error else { panic!("a refusal is expected: {error}") };
         assert!(source.to_string().contains(reason), "{source}");
@@ -168,7 +172,8 @@ async fn no_secret_is_in_debug_or_errors() {
     let world = World::new(true).await;
     world.instantiated().await;
     let found = access(&world, Some("bot"), None).await.unwrap();
-    let token = Issued::Token { token: Secret::new("a"), expires: "2027-01-01T00:00:00Z".parse().unwrap() };
+    let expires = "2027-01-01T00:00:00Z".parse().unwrap();
+    let token = Issued::Token { token: Secret::new("a"), expires, received: None };
     world.engine.issue(&cluster("one"), "certificate/ann/1/1", &token);
     let error = access(&world, Some("ann"), Some("r1")).await.unwrap_err();
     let ann = access(&world, Some("ann"), Some("r2")).await.unwrap();
@@ -205,4 +210,30 @@ fn hide(value: &mut serde_json::Value) {
         serde_json::Value::Array(items) => items.iter_mut().for_each(hide),
         _ => {}
     }
+}
+
+#[tokio::test]
+async fn the_status_tells_whose_kubeconfig_has_another_address_or_other_authorities() {
+    let world = World::new(true).await;
+    world.instantiated().await;
+    let outdated = async |user: &str| {
+        let status = world.clouds.status(&world.project, &name("shop")).await.unwrap();
+        status.credentials[&name(user)].outdated.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let give = async |user: &str, reference: Option<&str>| {
+        let given = access(&world, Some(user), reference).await.unwrap().access;
+        world.clouds.handed_out(&world.caller, &given).await.unwrap();
+    };
+    give("ann", None).await;
+    give("bot", Some("r2")).await;
+    assert_eq!((outdated("ann").await, outdated("bot").await), (vec![], vec![]));
+    let moved = admin_kubeconfig("elsewhere");
+    world.clusters.replace_kubeconfig(&world.caller, &cluster("one"), moved).await.unwrap();
+    assert_eq!((outdated("ann").await, outdated("bot").await), (vec!["sim/one".to_owned()], vec![]));
+    give("ann", Some("r1")).await;
+    assert_eq!(outdated("ann").await, Vec::<String>::new());
+    world.terminate("shop").await.unwrap();
+    world.engine.finish();
+    world.delete("shop").await.unwrap();
+    assert_eq!(world.paths(&["handed-out"]).await, Vec::<String>::new());
 }

@@ -15,5 +15,7 @@ mod looking;
 mod projects;
 mod races;
 mod refused;
+mod renewing;
 mod requests;
+mod revoking;
 mod support;

@@ -1,5 +1,7 @@
 //! Promises about `create` and `get`.
 
+use std::collections::BTreeMap;
+
 use dcm_core::manifest::GroupVersionKind;
 use dcm_core::port::cluster::{Deletion, Error, Selection};
 use futures::StreamExt as _;
@@ -91,6 +93,31 @@ pub async fn a_missing_object_is_none(subject: &Subject) {
         assert!(subject.get(&body).await.is_none());
     }
     subject.clean_up("missing").await;
+}
+
+/// A list has the objects of one kind, whoever made them, in one namespace or in all.
+pub async fn a_list_has_every_object_of_its_kind_and_namespace(subject: &Subject) {
+    let (one, other) = (subject.namespace("list-one").await, subject.namespace("list-other").await);
+    let bodies = [(&one, "ours"), (&one, "theirs"), (&other, "elsewhere")];
+    let [ours, theirs, elsewhere] =
+        bodies.map(|(namespace, name)| config_map(namespace, name, &json!({"color": "red"})));
+    subject.create(&ours).await;
+    subject.create(&elsewhere).await;
+    must(subject.other.create(&theirs).await, "a creation by somebody else");
+    let listed = async |namespace: Option<&str>| {
+        let listed = subject.cluster.list(&subject.call, &kind(&ours), namespace).await;
+        must(listed, "a list")
+            .into_iter()
+            .map(|object| (object.key.clone(), object))
+            .collect::<BTreeMap<_, _>>()
+    };
+    let (in_one, in_all) = (listed(Some(&one)).await, listed(None).await);
+    assert!(in_one.contains_key(&key(&ours)) && in_one.contains_key(&key(&theirs)), "{in_one:?}");
+    assert!(in_one.keys().all(|key| key.namespace.as_deref() == Some(&*one)), "{in_one:?}");
+    assert!([&ours, &theirs, &elsewhere].iter().all(|body| in_all.contains_key(&key(body))), "{in_all:?}");
+    assert_eq!(in_one[&key(&theirs)].body["data"]["color"], "red");
+    subject.clean_up("list-one").await;
+    subject.clean_up("list-other").await;
 }
 
 /// A kind that the cluster does not serve is `UnknownKind`, for each method that takes one.

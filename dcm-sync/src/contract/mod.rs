@@ -70,6 +70,7 @@ macro_rules! contract_tests {
             create_refuses_what_breaks_a_rule,
             an_object_made_again_has_another_uid,
             a_missing_object_is_none,
+            a_list_has_every_object_of_its_kind_and_namespace,
             a_kind_that_is_not_served_is_unknown,
             quantities_and_limits_are_written_as_kubernetes_does,
             defaults_are_filled_in_as_kubernetes_does,

@@ -18,13 +18,28 @@ pub(super) async fn save_lane(store: &dyn Store, save: &SaveLane) -> Result<Vers
         let path = path::result(&save.id.context, &save.id.cluster, &outcome.name);
         writes.push(Write::Create { path, document: Document::from_value(outcome)? });
     }
+    writes.extend(outdated(store, save).await?);
     writes.push(lane_write(save)?);
     let mut writes = InOrder::new(writes);
     while let Some(conflict) = writes.go_on(store).await? {
-        let Some(write) = replacement(save, &conflict) else { return Err(conflict.into_error()) };
-        writes.instead(&conflict, write);
+        match replacement(save, &conflict) {
+            Some(write) => writes.instead(&conflict, write),
+            // Whoever changed it deletes it, or has.
+            None if matches!(conflict.write, Write::Delete { .. }) => {}
+            None => return Err(conflict.into_error()),
+        }
     }
     Ok(writes.last_version().unwrap_or(Version(0)))
+}
+
+/// The deletions of results that are needed no more.
+async fn outdated(store: &dyn Store, save: &SaveLane) -> Result<Vec<Write>, store::Error> {
+    let mut deletions = Vec::with_capacity(save.outdated.len());
+    for name in &save.outdated {
+        let entry = store.get(&path::result(&save.id.context, &save.id.cluster, name)).await?;
+        deletions.extend(entry.map(|Entry { path, version, .. }| Write::Delete { path, version }));
+    }
+    Ok(deletions)
 }
 
 /// What is written instead of a result that is there; none for the lane's record, which somebody else wrote.

@@ -447,7 +447,7 @@ mod tests {
     #[test]
     fn what_a_cluster_issued_is_not_shown() {
         let token = Secret::new("hunter2");
-        let issued = Issued::Token { token, expires: Timestamp::UNIX_EPOCH };
+        let issued = Issued::Token { token, expires: Timestamp::UNIX_EPOCH, received: None };
         let outcome = Outcome { schema: SCHEMA, name: "token/ci".into(), issued };
         assert!(serde_json::to_string(&outcome).unwrap().contains(r#"{"$secret":"hunter2"}"#));
         assert!(!format!("{outcome:?} {outcome:#?}").contains("hunter2"));

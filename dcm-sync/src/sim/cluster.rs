@@ -177,6 +177,16 @@ impl Cluster for SimCluster {
         reply!(self.ask(call, operation), Reply::Found(object) => object)
     }
 
+    async fn list(
+        &self,
+        call: &Call,
+        kind: &GroupVersionKind,
+        namespace: Option<&str>,
+    ) -> Result<Vec<Object>, Error> {
+        let operation = Operation::List { kind: kind.clone(), namespace: namespace.map(Into::into) };
+        reply!(self.ask(call, operation), Reply::All(objects) => objects)
+    }
+
     async fn create(&self, call: &Call, object: &Stamped) -> Result<Object, Error> {
         let (kind, key) = (object.manifest.kind().clone(), object.manifest.key().clone());
         let operation = Operation::Create { kind, key, body: object.body() };

@@ -21,6 +21,7 @@ pub(super) fn needed(objects: &impl Roles, operation: &Operation) -> Vec<Access>
         Operation::Info | Operation::Review { .. } => Vec::new(),
         Operation::Uid => vec![access("get", "", "namespaces", "", (None, "kube-system"))],
         Operation::Get { kind, key } => vec![on("get", kind, key)],
+        Operation::List { kind, namespace } => vec![on_all("list", kind, namespace.as_ref())],
         Operation::Create { kind, key, body } => {
             // The name of what is not there yet is not checked.
             let create = on_all("create", kind, key.namespace.as_ref());

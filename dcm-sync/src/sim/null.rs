@@ -121,6 +121,11 @@ impl Cluster for NullCluster {
         Ok(None)
     }
 
+    async fn list(&self, _: &Call, _: &GroupVersionKind, _: Option<&str>) -> Result<Vec<Object>, Error> {
+        self.read();
+        Ok(Vec::new())
+    }
+
     async fn create(&self, _: &Call, object: &Stamped) -> Result<Object, Error> {
         let number = self.write();
         Ok(written(object, number.clone(), number))

@@ -35,6 +35,13 @@ pub enum Operation {
         /// Which one.
         key: ObjectKey,
     },
+    /// All objects of a kind.
+    List {
+        /// The kind.
+        kind: GroupVersionKind,
+        /// In which namespace; none for all.
+        namespace: Option<Arc<str>>,
+    },
     /// A new object.
     Create {
         /// Its kind.
@@ -110,6 +117,8 @@ pub enum Verb {
     Info,
     /// [`Operation::Get`].
     Get,
+    /// [`Operation::List`].
+    List,
     /// [`Operation::Create`].
     Create,
     /// [`Operation::Update`].
@@ -138,7 +147,9 @@ impl Verb {
             Self::Create | Self::Update | Self::Release | Self::Delete | Self::Approve | Self::IssueToken => {
                 true
             }
-            Self::Uid | Self::Info | Self::Get | Self::Watch | Self::Contents | Self::Review => false,
+            Self::Uid | Self::Info | Self::Get | Self::List | Self::Watch | Self::Contents | Self::Review => {
+                false
+            }
         }
     }
 }
@@ -151,6 +162,7 @@ impl Operation {
             Self::Uid => Verb::Uid,
             Self::Info => Verb::Info,
             Self::Get { .. } => Verb::Get,
+            Self::List { .. } => Verb::List,
             Self::Create { .. } => Verb::Create,
             Self::Update { .. } => Verb::Update,
             Self::Release { .. } => Verb::Release,
@@ -175,6 +187,7 @@ impl Operation {
             | Self::Approve { key, .. } => Some(key),
             Self::Uid
             | Self::Info
+            | Self::List { .. }
             | Self::Watch { .. }
             | Self::IssueToken(_)
             | Self::Contents { .. }
@@ -192,6 +205,8 @@ pub enum Reply {
     Info(ServerInfo),
     /// To [`Operation::Get`].
     Found(Option<Object>),
+    /// To [`Operation::List`].
+    All(Vec<Object>),
     /// To a write of one object: its state now.
     Written(Object),
     /// To [`Operation::Delete`].

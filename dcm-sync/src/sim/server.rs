@@ -137,6 +137,7 @@ impl Server {
                 Ok(Reply::Info(ServerInfo { version, time: Some(self.now) }))
             }
             Operation::Get { kind, key } => Ok(Reply::Found(self.object(kind, key)?)),
+            Operation::List { kind, namespace } => self.all(kind, namespace.as_deref()).map(Reply::All),
             Operation::Create { kind, key, body } => self.create(kind, key, body).map(Reply::Written),
             Operation::Update { kind, key, body, observed, force } => {
                 self.apply(kind, key, body, observed, *force).map(Reply::Written)
@@ -166,6 +167,15 @@ impl Server {
             }),
             None => Ok(()),
         }
+    }
+
+    fn all(&self, kind: &GroupVersionKind, namespace: Option<&str>) -> Result<Vec<Object>, Error> {
+        let kind = find(kind)?;
+        let is_asked_for = |state: &&State| {
+            state.kind.gvk == kind.gvk && (namespace.is_none() || state.key.namespace.as_deref() == namespace)
+        };
+        let states = self.objects.values().map(|stored| &stored.state);
+        Ok(states.filter(is_asked_for).map(State::object).collect())
     }
 
     fn list(&self, selection: &Selection) -> Result<Reply, Error> {

@@ -79,6 +79,15 @@ impl<T: Tap> Cluster for Tapped<Arc<dyn Cluster>, T> {
         self.tap.pass(Crossing::Read, self.port.get(call, kind, key)).await
     }
 
+    async fn list(
+        &self,
+        call: &Call,
+        kind: &GroupVersionKind,
+        namespace: Option<&str>,
+    ) -> Result<Vec<Object>, cluster::Error> {
+        self.tap.pass(Crossing::Read, self.port.list(call, kind, namespace)).await
+    }
+
     async fn create(&self, call: &Call, object: &Stamped) -> Result<Object, cluster::Error> {
         self.tap.pass(Crossing::Create(object), self.port.create(call, object)).await
     }

@@ -45,7 +45,7 @@ async fn a_cluster_that_is_accepted_in_place_of_another_gets_everything_anew() {
     assert_eq!(elsewhere.owned(1).len(), 5);
     let new = engine.contexts().results(&context_id()).await.unwrap();
     let pem = |issued: &Issued| match issued {
-        Issued::Certificate { pem } => pem.clone(),
+        Issued::Certificate { pem, .. } => pem.clone(),
         Issued::Token { .. } => panic!("{issued:?}"),
     };
     let of = |results: &dcm_core::port::synchronizer::Results| pem(&results[&cluster_id(1)]["developer"]);

@@ -9,9 +9,9 @@ use std::time::Duration;
 use dcm_core::app_context::{Request, Stage, Step, TokenRequest};
 use dcm_core::port::cluster::{Clusters, IssuedToken};
 use dcm_core::port::store::{BATCH_WRITES_MAX, Change, Prefix, StoreExt as _, Write};
-use dcm_core::port::synchronizer::Synchronizer as _;
+use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
 use dcm_sync::engine::{Engine, Options, What};
-use dcm_sync::sim::{Verb, cluster_id};
+use dcm_sync::sim::{Link, Verb, cluster_id};
 use dcm_sync::tap::{Crossing, PortError, Tap, Tapped};
 use futures::{StreamExt as _, future};
 use serde_json::json;
@@ -150,4 +150,31 @@ async fn more_results_than_one_batch_of_the_store_holds_are_stored() {
     let results = engine.contexts().results(&context_id()).await.unwrap();
     assert_eq!(results[&cluster_id(1)].len(), count + 2);
     assert_eq!(tokens_issued(&world), count as u64 + 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_result_of_a_request_that_is_desired_no_more_stays_until_what_takes_its_place_is_done() {
+    let world = World::new(1);
+    let engine = world.engine();
+    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "ci", "namespace": "team"}});
+    let with = |name: &str| vec![apply(0, namespace_body("team")), apply(1, account.clone()), token(name)];
+    engine.contexts().apply(&context(with("first"), [1])).await.unwrap();
+    done(&engine, &context_id()).await;
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
+    cluster.set_link(Link::Cut);
+    engine.contexts().apply(&context(with("second"), [1])).await.unwrap();
+    tokio::time::sleep(SOON).await;
+    assert_eq!(names(&engine).await, ["first"], "it is all there is");
+    cluster.set_link(Link::Up);
+    done(&engine, &context_id()).await;
+    assert_eq!(names(&engine).await, ["second"]);
+    engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
+    done(&engine, &context_id()).await;
+    assert_eq!(names(&engine).await, Vec::<String>::new());
+}
+
+/// The names of the results that are kept.
+async fn names(engine: &Engine) -> Vec<String> {
+    let results = engine.contexts().results(&context_id()).await.unwrap();
+    results.into_values().flat_map(|results| results.into_keys()).map(|name| name.to_string()).collect()
 }

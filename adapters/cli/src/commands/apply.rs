@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use dcm_core::document::Document;
 use dcm_core::logical_cloud::MetadataDraft;
-use dcm_core::name::ProjectName;
+use dcm_core::name::{LogicalCloudName, ProjectName};
 use dcm_core::render::naming::Identity;
 use dcm_core::service;
 
 use super::documents::{self, Sourced};
-use super::report;
+use super::{renew, report};
 use crate::arguments::{Global, Waiting};
 use crate::exit::Exit;
 use crate::output;
@@ -56,11 +56,23 @@ pub(crate) async fn hand_over(session: &Session, documents: Vec<Sourced>) -> any
                 return Err(anyhow::Error::new(error).context(format!("logical cloud {cloud}")));
             }
         };
+        renew_due(session, project, cloud).await;
         if applied.outcome == service::ApplyOutcome::Unchanged {
             output::note(format_args!("{cloud}: unchanged"));
         }
     }
     Ok(worked)
+}
+
+/// Renews what is due, as nobody else may do it where no worker runs. The apply is accepted, whatever comes of it.
+async fn renew_due(session: &Session, project: &ProjectName, cloud: &LogicalCloudName) {
+    match session.deployment.clouds().renew(&session.caller, project, cloud, None).await {
+        Ok(renewed) => renew::note(&renewed),
+        Err(error) => {
+            let error = anyhow::Error::new(error);
+            output::note(format_args!("{cloud}: credentials that are due could not be renewed: {error:#}"));
+        }
+    }
 }
 
 /// Says what becomes of the clouds that were accepted before another one failed.

@@ -12,6 +12,7 @@ use crate::arguments::Global;
 use crate::exit::Exit;
 use crate::output::{self, Notation};
 use crate::own_kubeconfig;
+use crate::plugin;
 use crate::private_file;
 use crate::session::{Named, Session};
 
@@ -32,6 +33,10 @@ pub(crate) struct Arguments {
     /// there is none. Default: the first file of KUBECONFIG, or the one in the home folder.
     #[arg(short, long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     merge: Option<Option<PathBuf>>,
+    /// Names this command as a credential plugin instead of holding credentials: the file never goes stale, and works where
+    /// this command and its store are.
+    #[arg(long)]
+    exec: bool,
 }
 
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
@@ -39,10 +44,11 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
     let (user, reference) = (arguments.user.as_ref(), arguments.cluster_reference.as_ref());
     let clouds = session.deployment.clouds();
     let found = clouds.kubeconfigs(&session.project, &arguments.cloud.name, user, reference).await?;
-    let UserAccess { access, missing } = found;
+    let UserAccess { access, missing, .. } = found;
     for (reference, missing) in &missing {
         output::note(format_args!("{reference}: left out: {missing}"));
     }
+    let access = if arguments.exec { plugin::by_plugins(global, access)? } else { access };
     match &arguments.merge {
         Some(file) => merge_into(file.clone(), &access)?,
         None => {
@@ -54,6 +60,11 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
             }
             note_keyless(&kubeconfig, arguments.file.as_deref());
         }
+    }
+    // It is given by now, whatever is remembered of it.
+    if let Err(error) = clouds.handed_out(&session.caller, &access).await {
+        let error = anyhow::Error::new(error);
+        output::note(format_args!("status will not tell when it is out of date: {error:#}"));
     }
     Ok(Exit::Done)
 }

@@ -3,6 +3,7 @@
 pub(crate) mod apply;
 pub(crate) mod cluster;
 pub(crate) mod completions;
+pub(crate) mod credential;
 pub(crate) mod delete;
 pub(crate) mod demo;
 pub(crate) mod get;
@@ -10,6 +11,7 @@ pub(crate) mod kubeconfig;
 pub(crate) mod orphans;
 pub(crate) mod plan;
 pub(crate) mod reconcile;
+pub(crate) mod renew;
 pub(crate) mod resume;
 pub(crate) mod schema;
 pub(crate) mod serve;
@@ -17,6 +19,7 @@ pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod subject;
 pub(crate) mod terminate;
+pub(crate) mod user;
 
 mod documents;
 mod report;
@@ -31,6 +34,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         Command::Apply(arguments) => apply::run(&global, &arguments).await,
         Command::Cluster(command) => cluster::run(&global, command).await,
         Command::Completions(arguments) => completions::run(&arguments),
+        Command::Credential(arguments) => credential::run(&global, &arguments).await,
         Command::Delete(cloud) => delete::run(&global, &cloud).await,
         Command::Demo(arguments) => demo::run(&arguments).await,
         Command::Get(arguments) => get::run(&global, &arguments).await,
@@ -38,6 +42,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         Command::Orphans(command) => orphans::run(&global, &command).await,
         Command::Plan(arguments) => plan::run(&global, &arguments).await,
         Command::Reconcile(arguments) => reconcile::run(&global, &arguments).await,
+        Command::Renew(arguments) => renew::run(&global, &arguments).await,
         Command::Resume(arguments) => resume::run(&global, &arguments).await,
         Command::Schema(arguments) => schema::run(&global, &arguments),
         Command::Serve(arguments) => serve::run(&global, &arguments).await,
@@ -45,5 +50,6 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         Command::Stop(cloud) => stop::run(&global, &cloud).await,
         Command::Subject(arguments) => subject::run(&global, &arguments).await,
         Command::Terminate(arguments) => terminate::run(&global, &arguments).await,
+        Command::User(command) => user::run(&global, command).await,
     }
 }

@@ -15,16 +15,35 @@ use crate::work::{self, End, Worked};
 
 /// Waits as the command line says, prints the clouds, and says how it ended.
 pub(crate) async fn wait(session: &Session, worked: &[Worked], waiting: &Waiting) -> anyhow::Result<Exit> {
-    if waiting.no_wait {
-        if !work::is_served(session).await? {
-            output::note("no worker serves this store: nothing will happen until one runs (dcm serve)");
-        }
-        print(session, &statuses(session, worked).await?)?;
-        return Ok(Exit::Done);
-    }
-    let end = work::bring_about(session, worked, waiting.timeout).await?;
+    let end = wait_until_end(session, worked, waiting).await?;
     let statuses = statuses(session, worked).await?;
     print(session, &statuses)?;
+    say_end(session, end, &statuses, waiting).await
+}
+
+/// Waits as the command line says; none where it is not to wait.
+pub(super) async fn wait_until_end(
+    session: &Session,
+    worked: &[Worked],
+    waiting: &Waiting,
+) -> anyhow::Result<Option<End>> {
+    if !waiting.no_wait {
+        return work::bring_about(session, worked, waiting.timeout).await.map(Some);
+    }
+    if !work::is_served(session).await? {
+        output::note("no worker serves this store: nothing will happen until one runs (dcm serve)");
+    }
+    Ok(None)
+}
+
+/// Says beside the result how the waiting ended, and what is open.
+pub(super) async fn say_end(
+    session: &Session,
+    end: Option<End>,
+    statuses: &[CloudStatus],
+    waiting: &Waiting,
+) -> anyhow::Result<Exit> {
+    let Some(end) = end else { return Ok(Exit::Done) };
     statuses.iter().for_each(|status| note_kept(session, status));
     if end != End::Done {
         statuses.iter().for_each(|status| note_open(session, status));

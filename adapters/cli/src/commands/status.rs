@@ -36,15 +36,21 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
         output::print(&shown(&session, arguments, &statuses)?)?;
         return Ok(Exit::Done);
     }
+    let on_terminal = std::io::stdout().is_terminal() && session.format.for_programs().is_none();
     tokio::select! {
         biased;
         interrupted = work::interrupted() => interrupted.map(|()| Exit::Interrupted),
-        failed = watch(&session, arguments) => failed,
+        ended = watch(&session, arguments, on_terminal, output::print_on) => ended.map(|()| Exit::Done),
     }
 }
 
-async fn watch(session: &Session, arguments: &Arguments) -> anyhow::Result<Exit> {
-    let on_terminal = std::io::stdout().is_terminal() && session.format.for_programs().is_none();
+/// Shows the statuses whenever they change, until nobody reads them any more.
+async fn watch(
+    session: &Session,
+    arguments: &Arguments,
+    on_terminal: bool,
+    mut print: impl FnMut(&str) -> anyhow::Result<Reader>,
+) -> anyhow::Result<()> {
     let mut last: Option<Vec<CloudStatus>> = None;
     loop {
         let statuses = read(session, arguments).await?;
@@ -56,8 +62,8 @@ async fn watch(session: &Session, arguments: &Arguments) -> anyhow::Result<Exit>
                 Some(Notation::Yaml) if last.is_some() => output::NEXT_DOCUMENT,
                 _ => "",
             };
-            if output::print_on(&format!("{before}{text}"))? == Reader::Gone {
-                return Ok(Exit::Done);
+            if print(&format!("{before}{text}"))? == Reader::Gone {
+                return Ok(());
             }
         }
         last = Some(statuses);
@@ -101,9 +107,41 @@ fn written<T: serde::Serialize + ?Sized>(notation: Notation, value: &T) -> anyho
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
+    use dcm_core::logical_cloud::{Draft, MetadataDraft};
+
     use super::*;
     use crate::exit::code_of;
     use crate::session::in_memory;
+
+    async fn put(session: &Session, description: &str) {
+        let named = |name: &str| MetadataDraft { name: name.to_owned(), ..MetadataDraft::default() };
+        let project = named(session.project.as_str());
+        session.deployment.projects().put(&session.caller, project).await.unwrap();
+        let metadata = MetadataDraft { description: description.to_owned(), ..named("c") };
+        let mut draft = Draft { metadata, ..Draft::default() };
+        draft.spec.namespace = Some("c".to_owned());
+        session.deployment.clouds().put(&session.caller, &session.project, draft).await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_watched_status_is_shown_when_it_changed_and_not_at_each_look() {
+        let session = in_memory().await;
+        put(&session, "as it is").await;
+        let arguments = Arguments { cloud: None, watch: true };
+        let shown = Cell::new(0);
+        let looking = watch(&session, &arguments, false, |_| {
+            shown.set(shown.get() + 1);
+            Ok(if shown.get() == 1 { Reader::There } else { Reader::Gone })
+        });
+        let mut looking = std::pin::pin!(looking);
+        let unchanged = tokio::time::timeout(LOOK_INTERVAL * 10, &mut looking).await;
+        assert!(unchanged.is_err(), "it was shown again, and nothing had changed");
+        put(&session, "as it is now").await;
+        looking.await.unwrap();
+        assert_eq!(shown.get(), 2);
+    }
 
     #[tokio::test]
     async fn a_cloud_that_is_gone_is_missed_only_where_it_was_named() {

@@ -2,6 +2,7 @@
 
 mod cluster;
 mod credential;
+mod handed_out;
 mod id;
 mod part;
 mod project;
@@ -9,7 +10,8 @@ mod root;
 mod snapshot;
 
 pub(super) use cluster::ClusterDocument;
-pub(super) use credential::{CredentialDocument, Material};
+pub(super) use credential::{CredentialDocument, EarlierCredential, Material, OneCredential};
+pub(super) use handed_out::HandedOut;
 pub(super) use id::DocumentId;
 pub(super) use part::{Contents, Part, PartKey, PartKind, join, split};
 pub(super) use project::ProjectDocument;

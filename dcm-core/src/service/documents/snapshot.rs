@@ -30,7 +30,7 @@ pub(in crate::service) struct Snapshot {
 }
 
 /// Which credential of a user one is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(in crate::service) struct CredentialId {
     pub epoch: Epoch,

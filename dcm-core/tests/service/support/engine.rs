@@ -1,6 +1,7 @@
 //! A synchronizer in memory, which does its work when it is told to.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
@@ -14,7 +15,7 @@ use dcm_core::status::{
 use futures::future::BoxFuture;
 use futures::{FutureExt as _, StreamExt as _};
 
-use super::{authority, now};
+use super::{authority, now, seconds_from_now};
 
 type Hook = Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send>;
 
@@ -34,6 +35,7 @@ struct State {
     before: BTreeMap<&'static str, Hook>,
     fails: Option<Error>,
     tombstones: BTreeMap<ClusterId, Vec<Tombstone>>,
+    life: Option<Range<u64>>,
 }
 
 /// One app context, as the engine has it.
@@ -114,23 +116,34 @@ impl Engine {
         self.state().fails = Some(error);
     }
 
+    /// From now on clusters issue for this time, counted from the tests' beginning in seconds, and at its begin.
+    pub(crate) fn issue_for(&self, life: Range<u64>) {
+        self.state().life = Some(life);
+    }
+
     /// Does all that is wanted, and signs all that is asked for.
     pub(crate) fn finish(&self) {
-        for held in self.state().contexts.values_mut().filter(|held| !held.paused) {
+        let mut state = self.state();
+        let life = state.life.clone();
+        for held in state.contexts.values_mut().filter(|held| !held.paused) {
             let clusters: Vec<ClusterId> = held.context.placements.keys().cloned().collect();
             for cluster in clusters {
-                held.finish(&cluster);
+                held.finish(&cluster, life.as_ref());
             }
             held.leaving.clear();
         }
+        drop(state);
         self.changed.send_replace(());
     }
 
     /// Does what is wanted in one cluster.
     pub(crate) fn finish_in(&self, cluster: &ClusterId) {
-        for held in self.state().contexts.values_mut() {
-            held.finish(cluster);
+        let mut state = self.state();
+        let life = state.life.clone();
+        for held in state.contexts.values_mut() {
+            held.finish(cluster, life.as_ref());
         }
+        drop(state);
         self.changed.send_replace(());
     }
 
@@ -192,21 +205,26 @@ impl Engine {
 }
 
 impl Held {
-    fn finish(&mut self, cluster: &ClusterId) {
+    fn finish(&mut self, cluster: &ClusterId, life: Option<&Range<u64>>) {
         self.done.insert(cluster.clone());
         self.causes.remove(cluster);
         if self.intent == Intent::Absent {
             return;
         }
         for (name, request) in self.requests(cluster) {
+            let received = Some(life.map_or(now(), |life| seconds_from_now(life.start)));
             let issued = match request {
                 Request::Certificate(request) => {
-                    Issued::Certificate { pem: authority::sign(&request.csr_pem).into() }
+                    let csr = &request.csr_pem;
+                    let pem =
+                        life.map_or_else(|| authority::sign(csr), |life| authority::sign_from_now(csr, life));
+                    Issued::Certificate { pem: pem.into(), received }
                 }
-                Request::Token(_) => Issued::Token {
-                    token: Secret::new(format!("token-of-{name}")),
-                    expires: "2027-01-01T00:00:00Z".parse().unwrap(),
-                },
+                Request::Token(_) => {
+                    let in_2027 = || "2027-01-01T00:00:00Z".parse().unwrap();
+                    let expires = life.map_or_else(in_2027, |life| seconds_from_now(life.end));
+                    Issued::Token { token: Secret::new(format!("token-of-{name}")), expires, received }
+                }
             };
             self.results.entry(cluster.clone()).or_default().entry(name).or_insert(issued);
         }

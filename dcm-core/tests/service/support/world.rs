@@ -11,7 +11,7 @@ use dcm_core::logical_cloud::MetadataDraft;
 use dcm_core::name::{ClusterId, ProjectName};
 use dcm_core::pki::SystemKeys;
 use dcm_core::port::clock::{Clock, Random};
-use dcm_core::port::key_source::{self, KeyAndRequest, KeySource};
+use dcm_core::port::key_source::{self, KeyAndRequest, KeySource, KeyType};
 use dcm_core::port::store::{Prefix, StoreExt as _};
 use dcm_core::port::synchronizer::Synchronizer;
 use dcm_core::secret::Secret;
@@ -29,6 +29,11 @@ use super::{Dying, Engine, authority};
 /// The time at which the tests' certificates are valid.
 pub(crate) fn now() -> Timestamp {
     "2026-06-01T00:00:00Z".parse().unwrap()
+}
+
+/// So many seconds after that.
+pub(crate) fn seconds_from_now(seconds: u64) -> Timestamp {
+    now() + Duration::from_secs(seconds)
 }
 
 pub(crate) struct FixedClock(AtomicI64);
@@ -68,8 +73,8 @@ pub(crate) struct Keys {
 }
 
 impl KeySource for Keys {
-    fn issue(&self, subject: &Subject) -> Result<KeyAndRequest, key_source::Error> {
-        let made = SystemKeys.issue(subject)?;
+    fn issue_of(&self, key: KeyType, subject: &Subject) -> Result<KeyAndRequest, key_source::Error> {
+        let made = SystemKeys.issue_of(key, subject)?;
         self.made.lock().unwrap().push((subject.clone(), made.clone()));
         Ok(made)
     }
@@ -165,6 +170,11 @@ impl World {
 
     pub(crate) fn at(&self, time: &str) {
         self.clock.0.store(time.parse::<Timestamp>().unwrap().as_second(), Ordering::SeqCst);
+    }
+
+    /// Sets the clock to so many seconds after the tests' beginning.
+    pub(crate) fn at_second(&self, seconds: u64) {
+        self.clock.0.store(seconds_from_now(seconds).as_second(), Ordering::SeqCst);
     }
 
     pub(crate) async fn put(&self, draft: Value) -> Result<Edited, Error> {

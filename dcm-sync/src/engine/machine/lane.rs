@@ -72,6 +72,8 @@ pub(super) struct Saving {
     pub outcomes: usize,
     /// The namespaces whose claims it drops.
     pub given_up: BTreeSet<Arc<str>>,
+    /// The requests whose results it drops.
+    pub outdated: Vec<Arc<str>>,
 }
 
 /// What a step is about: an object, or a request through it.
@@ -212,9 +214,7 @@ impl Lane {
     /// Everything is as this bundle wants it: what only the way there needed is dropped.
     pub(super) fn conclude(&mut self, wanted: Option<ContentHash>, bundle: Option<&Bundle>) {
         self.give_up_all_but(bundle);
-        let requests = request_names(bundle);
         self.record.bundle = wanted;
-        self.record.issued.retain(|name| requests.contains(name));
         if wanted.is_none() {
             self.record.kinds.clear();
             self.record.uncertain_until = None;
@@ -226,6 +226,18 @@ impl Lane {
         self.given_up.retain(|name| !namespaces(bundle).any(|wanted| wanted == name));
     }
 
+    /// Forgets the answered requests that the bundle of a finished lane does not have, and gives them.
+    pub(super) fn forget_outdated(&mut self, bundle: Option<&Bundle>) -> Vec<Arc<str>> {
+        if !matches!(self.record.state, LaneState::Done | LaneState::Removed) {
+            return Vec::new();
+        }
+        let is_wanted = |name: &Arc<str>| requests(bundle).any(|wanted| wanted == name);
+        let issued = std::mem::take(&mut self.record.issued);
+        let (issued, outdated) = issued.into_iter().partition(is_wanted);
+        self.record.issued = issued;
+        outdated
+    }
+
     /// Gives up the namespaces that the bundle does not name.
     fn give_up_all_but(&mut self, bundle: Option<&Bundle>) {
         let mut all = std::mem::take(&mut self.record.namespaces);
@@ -233,16 +245,6 @@ impl Lane {
         let is_wanted = |name: &Arc<str>| namespaces(bundle).any(|wanted| wanted == name);
         (self.record.namespaces, self.given_up) = all.into_iter().partition(is_wanted);
     }
-}
-
-fn request_names(bundle: Option<&Bundle>) -> BTreeSet<&Arc<str>> {
-    let steps = bundle.into_iter().flat_map(Bundle::steps);
-    steps
-        .filter_map(|step| match &step.action {
-            Action::Request { name, .. } => Some(name),
-            Action::Apply { .. } => None,
-        })
-        .collect()
 }
 
 /// Visits the kinds that a bundle makes objects of.
@@ -254,6 +256,14 @@ fn visit_kinds(bundle: Option<&Bundle>, visit: &mut dyn FnMut(&GroupVersionKind)
             Action::Request { request: Request::Token(_), .. } => {}
         }
     }
+}
+
+/// The names of a bundle's requests.
+fn requests(bundle: Option<&Bundle>) -> impl Iterator<Item = &Arc<str>> {
+    bundle.into_iter().flat_map(Bundle::steps).filter_map(|step| match &step.action {
+        Action::Request { name, .. } => Some(name),
+        Action::Apply { .. } => None,
+    })
 }
 
 /// The namespaces that a bundle makes.

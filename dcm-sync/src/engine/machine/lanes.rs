@@ -1,5 +1,7 @@
 //! The round of a lane: look, plan, run the first wave, store what must be stored.
 
+use std::sync::Arc;
+
 use dcm_core::app_context::{Action, Bundle};
 use dcm_core::hash::ContentHash;
 use dcm_core::plan::{self, Plan, Recorded, Rules};
@@ -7,7 +9,7 @@ use dcm_core::port::store::{self, Version};
 use dcm_core::status::{Cause, LaneState, Reason};
 
 use super::Machine;
-use super::lane::{LaneView, Saving};
+use super::lane::{Lane, LaneView, Saving};
 use super::shard::{Known, Link};
 use super::tidying;
 use super::timers::Alarm;
@@ -333,13 +335,19 @@ impl Machine {
         let bundle = self.contexts.get(&id.context).and_then(|context| context.bundle(&id.cluster));
         let fence = self.shards.get(&id.cluster).map(|shard| Self::fence(shard)).unwrap_or_default();
         let owned = self.shards.get(&id.cluster).is_some_and(|shard| self.owns(shard));
-        let Some(lane) = self.lane_mut(id).filter(|lane| owned && lane.saving.is_none() && !lane.stale)
-        else {
+        let may_save = |lane: &&mut Lane| owned && lane.saving.is_none() && !lane.stale;
+        if self.lane_mut(id).filter(may_save).is_none() {
             return;
-        };
+        }
+        let outdated = self.forget_outdated(id);
+        let Some(lane) = self.lane_mut(id) else { return };
         lane.keep_wanted(bundle.as_deref());
         let given_up = std::mem::take(&mut lane.given_up);
-        lane.saving = Some(Saving { outcomes: lane.outcomes.len(), given_up: given_up.clone() });
+        lane.saving = Some(Saving {
+            outcomes: lane.outcomes.len(),
+            given_up: given_up.clone(),
+            outdated: outdated.clone(),
+        });
         lane.unsaved = false;
         lane.save_failed = false;
         lane.renewed = false;
@@ -350,8 +358,21 @@ impl Machine {
             version: lane.version,
             outcomes: lane.outcomes.clone(),
             given_up,
+            outdated,
         };
         self.effects.push(Effect::SaveLane(Box::new(save)));
+    }
+
+    /// Forgets the answered requests of a finished lane that are not desired any more, and gives them: their results go
+    /// with the next save. Until then what was issued before stays, beside what is being asked for.
+    fn forget_outdated(&mut self, id: &LaneId) -> Vec<Arc<str>> {
+        let hash = self.lane_mut(id).and_then(|lane| lane.record.bundle);
+        let bundle = hash.and_then(|hash| self.contexts.get(&id.context)?.bundles.get(&hash)).cloned();
+        // Another bundle has taken the place of this one by now: then that one tells.
+        if hash.is_some() && bundle.is_none() {
+            return Vec::new();
+        }
+        self.lane_mut(id).map(|lane| lane.forget_outdated(bundle.as_deref())).unwrap_or_default()
     }
 
     pub(super) fn lane_saved(&mut self, id: &LaneId, saved: Result<Version, store::Error>) {
@@ -386,6 +407,7 @@ impl Machine {
                 lane.unsaved = true;
                 lane.save_failed = true;
                 lane.given_up = saving.given_up;
+                lane.record.issued.extend(saving.outdated);
                 lane.loading = false;
                 self.timers.set(retry, Alarm::SaveLane(id.clone()));
             }

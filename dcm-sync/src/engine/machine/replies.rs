@@ -64,7 +64,8 @@ impl Machine {
             }
             Reply::Token(IssuedToken { token, expires }) => {
                 if let Work::Request { name, .. } = &step.work {
-                    self.issued(id, name, Issued::Token { token, expires });
+                    let received = Some(self.now);
+                    self.issued(id, name, Issued::Token { token, expires, received });
                 }
             }
         }

@@ -164,7 +164,8 @@ impl Machine {
             let message = "the issued certificate is not base64 of PEM";
             return Run::Waits(cause(Reason::Invalid, message, step));
         };
-        self.issued(id, name, Issued::Certificate { pem: pem.into() });
+        let received = Some(self.now);
+        self.issued(id, name, Issued::Certificate { pem: pem.into(), received });
         Run::Collected
     }
 

@@ -84,6 +84,7 @@ fn identify(server: &Server, credential: &Credential) -> Option<Identity> {
     match credential {
         Credential::Certificate { certificate, .. } => server.identify_certificate(certificate),
         Credential::Token(token) => server.identify_token(token),
+        Credential::Plugin(_) => None,
     }
 }
 

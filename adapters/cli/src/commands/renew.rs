@@ -1,0 +1,40 @@
+//! `dcm renew`: newer credentials, without waiting for a worker to do it in time.
+
+use dcm_core::name::UserName;
+use dcm_core::service::Renewed;
+
+use super::report;
+use crate::arguments::{Global, Waiting};
+use crate::exit::Exit;
+use crate::output;
+use crate::session::{Named, Session};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    cloud: Named,
+    /// This user alone, due or not. Default: every user whose credentials are due.
+    #[arg(short, long, value_name = "NAME")]
+    user: Option<UserName>,
+    #[command(flatten)]
+    waiting: Waiting,
+}
+
+pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
+    let session = Session::open(global).await?;
+    let (cloud, user) = (&arguments.cloud.name, arguments.user.as_ref());
+    let renewed = session.deployment.clouds().renew(&session.caller, &session.project, cloud, user).await?;
+    if renewed.users.is_empty() {
+        output::note(format_args!("{cloud}: no credential is due"));
+    }
+    note(&renewed);
+    let worked = session.worked(cloud).await?;
+    report::wait(&session, &[worked], &arguments.waiting).await
+}
+
+/// Says whose credentials are renewed.
+pub(super) fn note(renewed: &Renewed) {
+    for user in renewed.users.keys() {
+        output::note(format_args!("{user}: renewed; the earlier credential is good until it ends"));
+    }
+}

@@ -1,0 +1,109 @@
+//! `dcm user revoke`: a user's credentials lose their rights.
+
+use std::collections::BTreeMap;
+
+use dcm_core::manifest::ObjectKey;
+use dcm_core::name::{ClusterId, UserName};
+use dcm_core::service::{CloudStatus, Revoked};
+use dcm_core::status::Cause;
+use serde::Serialize;
+
+use super::super::report;
+use crate::arguments::{Global, Waiting};
+use crate::exit::Exit;
+use crate::lane_tree::cause_text;
+use crate::output;
+use crate::session::{Named, Session};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    cloud: Named,
+    /// The user.
+    #[arg(value_name = "USER")]
+    user: UserName,
+    #[command(flatten)]
+    waiting: Waiting,
+}
+
+/// What became of a revocation.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Report {
+    #[serde(flatten)]
+    revoked: Revoked,
+    clusters: BTreeMap<ClusterId, OnCluster>,
+}
+
+/// What became of it on one cluster.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OnCluster {
+    /// The earlier identity has no right of ours any more.
+    is_revoked: bool,
+    /// What is in the way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<Cause>,
+    /// Bindings of other people that name an earlier identity.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    bindings: Vec<ObjectKey>,
+    /// Why it is not known whether there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bindings_unknown: Option<String>,
+}
+
+pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
+    let session = Session::open(global).await?;
+    let (cloud, user) = (&arguments.cloud.name, &arguments.user);
+    let clouds = session.deployment.clouds();
+    let revoked = clouds.revoke(&session.caller, &session.project, cloud, user).await?;
+    let worked = session.worked(cloud).await?;
+    let end = report::wait_until_end(&session, &[worked], &arguments.waiting).await?;
+    let status = clouds.status(&session.project, cloud).await?;
+    let report = report_of(&session, revoked, &status).await;
+    output::print_either(session.format, &report, || table(&session, &report))?;
+    if report.revoked.needs_request {
+        output::note(format_args!(
+            "{user} keeps the key: make a new request (dcm subject {cloud} {user}), put it into the document, and apply that"
+        ));
+    }
+    report::say_end(&session, end, &[status], &arguments.waiting).await
+}
+
+async fn report_of(session: &Session, revoked: Revoked, status: &CloudStatus) -> Report {
+    let each = revoked.clusters.iter().map(async |id| {
+        let lane = status.clusters.get(id).and_then(|cluster| cluster.lane.as_ref());
+        let is_revoked = lane.is_some_and(|lane| revoked.is_done_in(lane));
+        let cause = lane.and_then(|lane| lane.cause.clone());
+        let (bindings, bindings_unknown) = match bindings(session, &revoked, id).await {
+            Ok(bindings) => (bindings, None),
+            Err(error) => (Vec::new(), Some(format!("{error:#}"))),
+        };
+        (id.clone(), OnCluster { is_revoked, cause, bindings, bindings_unknown })
+    });
+    let clusters = futures::future::join_all(each).await.into_iter().collect();
+    Report { revoked, clusters }
+}
+
+async fn bindings(session: &Session, revoked: &Revoked, id: &ClusterId) -> anyhow::Result<Vec<ObjectKey>> {
+    let cluster = session.deployment.clusters().connect(id).await?;
+    Ok(revoked.other_bindings(&*cluster, &session.deployment.call()).await?)
+}
+
+fn table(session: &Session, report: &Report) -> String {
+    let row = |(id, on): (&ClusterId, &OnCluster)| {
+        let state = match (on.is_revoked, &on.cause) {
+            (true, _) => "revoked".to_owned(),
+            (false, None) => "pending".to_owned(),
+            (false, Some(cause)) => format!("pending: {}", cause_text(cause, session.now())),
+        };
+        let bindings = match &on.bindings_unknown {
+            Some(reason) => format!("unknown: {reason}"),
+            None => on.bindings.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+        };
+        [id.to_string(), state, bindings]
+    };
+    let earlier = report.revoked.earlier.first().map(|earlier| format!("{earlier}\n"));
+    let rows = report.clusters.iter().map(row);
+    earlier.unwrap_or_default() + &output::columns(["CLUSTER", "STATE", "BINDINGS OF OTHERS"], rows)
+}

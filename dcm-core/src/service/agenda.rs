@@ -1,0 +1,197 @@
+//! Seeing to it that credentials are renewed in time, over all logical clouds, without looking at all of them all the
+//! time.
+//!
+//! A round lists the roots. What a cloud's clusters issued is read only when its root has changed since, or when the time
+//! has come that the last look named. So a store with many clouds at rest is asked for one small document of each.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::logical_cloud::Serial;
+use crate::name::{LogicalCloudName, ProjectName, UserName};
+use crate::port::store::{Entry, StoreExt, Version};
+
+use super::caller::Caller;
+use super::documents::{Root, SnapshotReference};
+use super::error::Error;
+use super::load::{self, Found};
+use super::logical_clouds::LogicalClouds;
+use super::outlook::{Ending, Outlook};
+use super::path::{self, Place};
+
+/// Time between two rounds at most: what was applied since the last one is seen by then. The shortest life is 600 seconds,
+/// and its renewal begins after 400.
+const ROUND_MAX: SignedDuration = SignedDuration::from_secs(60);
+
+/// Time between two rounds at least, however much is due.
+const ROUND_MIN: SignedDuration = SignedDuration::from_secs(5);
+
+/// Time between two looks at one cloud at least: what is due and can't be renewed now is tried again then.
+const PAUSE: SignedDuration = SignedDuration::from_secs(30);
+
+/// After this time an apply that is under way was cut off: nobody waits longer for a synchronizer.
+const CUT_OFF: SignedDuration = SignedDuration::from_mins(2);
+
+/// What is to be looked at when. It is a memory and no record: a new one leads to one look at every cloud.
+#[derive(Debug, Default)]
+pub struct RenewalAgenda {
+    clouds: BTreeMap<(ProjectName, LogicalCloudName), Appointment>,
+}
+
+#[derive(Debug, Clone)]
+struct Appointment {
+    /// The root that was looked at.
+    version: Version,
+    /// When to look again, if it stays so.
+    look: Timestamp,
+    /// What was warned of.
+    warned: BTreeMap<UserName, Ending>,
+}
+
+/// What a round saw and did.
+#[derive(Debug)]
+pub struct RenewalRound {
+    /// What there is to tell.
+    pub events: Vec<RenewalEvent>,
+    /// When the next round is to be.
+    pub next: Timestamp,
+}
+
+/// News of the credentials of a logical cloud.
+#[derive(Debug)]
+pub struct RenewalEvent {
+    /// Its project.
+    pub project: ProjectName,
+    /// The logical cloud.
+    pub cloud: LogicalCloudName,
+    /// What happened.
+    pub what: RenewalNews,
+}
+
+/// What happened to the credentials of a logical cloud.
+#[derive(Debug)]
+pub enum RenewalNews {
+    /// Newer credentials are on the way.
+    Renewed(BTreeMap<UserName, Serial>),
+    /// The end of a user's credentials is near, and no newer ones are there.
+    Ending(UserName, Ending),
+    /// The cloud could not be looked at, or not be handed over. It is tried again.
+    Failed(Error),
+}
+
+impl LogicalClouds {
+    /// Renews what is due in all logical clouds. To be called again at the time that it gives, with the same agenda. Several
+    /// processes may do so: one of them renews, the others see that it is done.
+    ///
+    /// # Errors
+    /// Those of listing the clouds. What fails for one cloud is among the events, and holds up no other.
+    pub async fn renew_due(
+        &self,
+        caller: &Caller,
+        agenda: &mut RenewalAgenda,
+    ) -> Result<RenewalRound, Error> {
+        let mut before = std::mem::take(&mut agenda.clouds);
+        let mut events = Vec::new();
+        for entry in self.documents.list_all(&path::all_roots()).await? {
+            let Some(key) = path::of_root(&entry.path) else { continue };
+            let known = before.remove(&key).filter(|known| known.version == entry.version);
+            let appointment = match known {
+                Some(known) if known.look > self.clock.now() => known,
+                known => {
+                    let warned = known.map(|known| known.warned).unwrap_or_default();
+                    self.keep(caller, &key, &entry, warned, &mut events).await
+                }
+            };
+            agenda.clouds.insert(key, appointment);
+        }
+        let first = agenda.clouds.values().map(|appointment| appointment.look).min();
+        let now = self.clock.now();
+        let next = first.unwrap_or(Timestamp::MAX).clamp(now + ROUND_MIN, now + ROUND_MAX);
+        Ok(RenewalRound { events, next })
+    }
+
+    /// Keeps an appointment and makes the next one.
+    async fn keep(
+        &self,
+        caller: &Caller,
+        (project, cloud): &(ProjectName, LogicalCloudName),
+        entry: &Entry,
+        warned: BTreeMap<UserName, Ending>,
+        events: &mut Vec<RenewalEvent>,
+    ) -> Appointment {
+        let mut news = Vec::new();
+        let seen = match load::found(project, cloud, entry) {
+            Ok(Found::Standing(place, root, _)) => {
+                self.see_to(caller, &place, &root, &warned, &mut news).await
+            }
+            Ok(_) => Ok((Timestamp::MAX, warned)),
+            Err(error) => Err(error),
+        };
+        let again = self.clock.now() + PAUSE;
+        let (look, warned) = match seen {
+            Ok((look, warned)) => (look.max(again), warned),
+            // It was deleted after it was listed.
+            Err(Error::NotFound { .. }) => (Timestamp::MAX, BTreeMap::new()),
+            Err(error) => {
+                news.push(RenewalNews::Failed(error));
+                (again, BTreeMap::new())
+            }
+        };
+        let event = |what| RenewalEvent { project: project.clone(), cloud: cloud.clone(), what };
+        events.extend(news.into_iter().map(event));
+        Appointment { version: entry.version, look, warned }
+    }
+
+    /// Renews what is due of one cloud. Gives the time of the next look, and what was warned of.
+    async fn see_to(
+        &self,
+        caller: &Caller,
+        place: &Place,
+        root: &Root,
+        warned: &BTreeMap<UserName, Ending>,
+        news: &mut Vec<RenewalNews>,
+    ) -> Result<(Timestamp, BTreeMap<UserName, Ending>), Error> {
+        if let Some(applying) = &root.applying {
+            return Ok((self.see_to_applying(place, root, applying).await?, warned.clone()));
+        }
+        if root.applied.is_none() {
+            return Ok((Timestamp::MAX, BTreeMap::new()));
+        }
+        let Some(looked) = self.look(&place.project, &place.cloud).await? else {
+            return Ok((Timestamp::MAX, BTreeMap::new()));
+        };
+        match self.renew_looked(caller, &looked).await {
+            Ok(renewed) if renewed.users.is_empty() => {}
+            Ok(renewed) => news.push(RenewalNews::Renewed(renewed.users)),
+            // Somebody else renewed or applied it: the root is another one by now.
+            Err(error) if error.is_lost_race() => {}
+            Err(error) => news.push(RenewalNews::Failed(error)),
+        }
+        let next = looked.outlooks.values().map(Outlook::next).min().unwrap_or(Timestamp::MAX);
+        let ending = looked.outlooks.into_iter().filter_map(|(user, outlook)| Some((user, outlook.ending?)));
+        let ending: BTreeMap<UserName, Ending> = ending.collect();
+        let is_news = |(user, ending): &(&UserName, &Ending)| warned.get(*user) != Some(*ending);
+        let told = ending.iter().filter(is_news);
+        news.extend(told.map(|(user, ending)| RenewalNews::Ending(user.clone(), ending.clone())));
+        Ok((next, ending))
+    }
+
+    /// Finishes a renewal that was cut off, as nobody else would; whoever applies an edit does that anew. Gives the time of
+    /// the next look.
+    async fn see_to_applying(
+        &self,
+        place: &Place,
+        root: &Root,
+        applying: &SnapshotReference,
+    ) -> Result<Timestamp, Error> {
+        if root.applied_snapshot().is_none_or(|applied| applied.contents != applying.contents) {
+            return Ok(Timestamp::MAX);
+        }
+        let cut_off = applying.made.at + CUT_OFF;
+        if cut_off <= self.clock.now() {
+            self.finish_applying(place, applying).await?;
+        }
+        Ok(cut_off)
+    }
+}

@@ -1,0 +1,133 @@
+//! Applying once more what is on clusters, with newer credentials: the frozen snapshot, never the edited documents.
+
+use std::collections::BTreeSet;
+
+use crate::app_context::Generation;
+use crate::logical_cloud::{Epoch, Serial, User};
+use crate::name::UserName;
+
+use super::caller::Change;
+use super::credentials::{self, FIRST, StoredCredentials, Wanted};
+use super::documents::{CredentialDocument, CredentialId, Material, Snapshot};
+use super::error::{Error, Kind};
+use super::freeze::Freezing;
+use super::hand_over::app_context;
+use super::load::{Frozen, Loaded};
+use super::logical_clouds::LogicalClouds;
+use super::{clean, requests};
+
+/// In which way a credential is replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Raise {
+    /// By another one of the same identity: both are good side by side.
+    Serial,
+    /// By one of another identity: the earlier one loses its rights.
+    Epoch,
+}
+
+/// A standing cloud with what is on its clusters.
+pub(super) struct Standing {
+    pub(super) loaded: Loaded,
+    pub(super) frozen: Frozen,
+    pub(super) stored: StoredCredentials,
+}
+
+impl LogicalClouds {
+    /// Hands the frozen snapshot over with new credentials for some of its users.
+    pub(super) async fn apply_raised(
+        &self,
+        standing: &Standing,
+        users: &BTreeSet<UserName>,
+        raise: Raise,
+        change: &Change,
+    ) -> Result<(Snapshot, Generation), Error> {
+        let Standing { loaded, frozen, .. } = standing;
+        let place = &loaded.place;
+        let made = self.make_raised(standing, users, raise, change)?;
+        let mut snapshot =
+            Snapshot { number: loaded.root.snapshots + 1, made: change.clone(), ..frozen.snapshot.clone() };
+        snapshot.credentials.extend(made.iter().map(|document| (document.user.clone(), document.id)));
+        let mut rendered = credentials::of_snapshot(&snapshot, &standing.stored);
+        rendered.extend(
+            made.iter().map(|document| (document.user.clone(), credentials::for_rendering(document))),
+        );
+        let context = app_context(place, &frozen.cloud, &rendered)?;
+        let writes = made
+            .iter()
+            .map(|document| credentials::write(place, standing.stored.get(&document.user), document));
+        let freezing = Freezing {
+            snapshot,
+            incarnation: loaded.root.incarnation,
+            credentials: writes.collect::<Result<_, _>>()?,
+        };
+        let id = self.reserve(loaded, &freezing).await?;
+        let generation = self.hand_over(place, &id, &context).await?;
+        let generation = self.settle(place, &id, generation).await?;
+        // It is accepted by now. What is not cleaned up is cleaned up by a later apply.
+        if let Ok(Some((root, _))) = self.found(place).await {
+            drop(clean::snapshots(&*self.documents, place, &root).await);
+        }
+        Ok((freezing.snapshot, generation))
+    }
+
+    /// Makes the credentials; nothing is written here. One that an earlier try has stored is taken as it is.
+    fn make_raised(
+        &self,
+        Standing { loaded, frozen, stored }: &Standing,
+        users: &BTreeSet<UserName>,
+        raise: Raise,
+        change: &Change,
+    ) -> Result<Vec<CredentialDocument>, Error> {
+        let place = &loaded.place;
+        let since = requests::users_since(&loaded.parts, &frozen.snapshot.contents)?;
+        let order = requests::order(&frozen.cloud.to_draft());
+        let mut made = Vec::with_capacity(users.len());
+        for name in users {
+            let not_applied = || Error::NotApplied { kind: Kind::User, name: name.to_string() };
+            let user = frozen.cloud.user(name).ok_or_else(not_applied)?;
+            let frozen_id = *frozen.snapshot.credentials.get(name).ok_or_else(not_applied)?;
+            let current = stored.get(name).ok_or_else(not_applied)?;
+            let wanted = Wanted {
+                user,
+                since: since.get(name).copied().unwrap_or_default(),
+                incarnation: loaded.root.incarnation,
+            };
+            made.push(match next_id(&wanted, frozen_id, &current.document, raise) {
+                None => current.document.clone(),
+                // Its user keeps the key, and signs no request in another name by itself.
+                Some(id) if !is_renewable(user) => {
+                    self.credential_of(Material::Awaited, &wanted, id, Some(current), change)
+                }
+                Some(id) => self.make_credential(place, &wanted, id, Some(current), &order, change)?,
+            });
+        }
+        Ok(made)
+    }
+}
+
+/// Which credential takes the place of the frozen one; none when the stored one is it already: an earlier try was cut off
+/// before the snapshot was stored.
+fn next_id(
+    wanted: &Wanted<'_>,
+    frozen: CredentialId,
+    current: &CredentialDocument,
+    raise: Raise,
+) -> Option<CredentialId> {
+    let is_ahead = match raise {
+        Raise::Serial => current.id > frozen,
+        Raise::Epoch => current.id.epoch > frozen.epoch,
+    };
+    if is_ahead && wanted.missing(Some(current)).is_none() {
+        return None;
+    }
+    let newest = current.id.max(frozen);
+    Some(match raise {
+        Raise::Serial => CredentialId { serial: Serial(newest.serial.0 + 1), ..newest },
+        Raise::Epoch => CredentialId { epoch: Epoch(newest.epoch.0 + 1), serial: Serial(FIRST) },
+    })
+}
+
+/// True for a user whose credential we can make anew.
+pub(super) fn is_renewable(user: &User) -> bool {
+    requests::own_request(user).is_none()
+}

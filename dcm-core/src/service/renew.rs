@@ -1,0 +1,163 @@
+//! Renewing credentials.
+//!
+//! A renewal raises the serial of a user and hands the frozen snapshot over once more: each cluster issues the newer
+//! credential by itself, and until it has, what it issued before is handed out. A cluster that is not reached holds
+//! nothing up elsewhere. The name that rights are bound to stays, so the earlier credential is good until it ends.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use crate::logical_cloud::Serial;
+use crate::name::{LogicalCloudName, ProjectName, UserName};
+use crate::status::{ContextStatus, Intent};
+
+use super::caller::Caller;
+use super::credentials;
+use super::documents::Root;
+use super::error::{Error, Kind};
+use super::issued::Credentials;
+use super::load::{self, CONTENTION_TRIES, Frozen, Loaded};
+use super::logical_clouds::LogicalClouds;
+use super::outlook::{self, Outlook};
+use super::raise::{Raise, Standing, is_renewable};
+
+/// What a renewal did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Renewed {
+    /// The users who get newer credentials, with the number of the newest.
+    pub users: BTreeMap<UserName, Serial>,
+}
+
+/// What is to be done about a cloud's credentials.
+pub(super) struct Looked {
+    pub(super) standing: Standing,
+    pub(super) outlooks: BTreeMap<UserName, Outlook>,
+}
+
+impl Looked {
+    /// Whose credentials are due.
+    pub(super) fn due(&self, now: Timestamp) -> BTreeSet<UserName> {
+        self.outlooks
+            .iter()
+            .filter(|(_, outlook)| outlook.is_due(now))
+            .map(|(user, _)| user.clone())
+            .collect()
+    }
+}
+
+impl LogicalClouds {
+    /// Renews the credentials of one user, or of every user whose credentials are due: two thirds of their life are over.
+    /// Returns when the synchronizer has taken it; follow the work with [`LogicalClouds::watch`].
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::NotApplied`]; [`Error::NeedsUser`] for one user who keeps the key; errors of keys,
+    /// of the store and the synchronizer.
+    pub async fn renew(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        user: Option<&UserName>,
+    ) -> Result<Renewed, Error> {
+        for _ in 0..CONTENTION_TRIES {
+            let renewed = match user {
+                Some(user) => self.renew_user(caller, project, cloud, user).await,
+                None => match self.look(project, cloud).await? {
+                    Some(looked) => self.renew_looked(caller, &looked).await,
+                    None => Ok(Renewed { users: BTreeMap::new() }),
+                },
+            };
+            match renewed {
+                Err(error) if error.is_lost_race() => {}
+                other => return other,
+            }
+        }
+        Err(Error::contended(Kind::LogicalCloud, cloud))
+    }
+
+    async fn renew_user(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        user: &UserName,
+    ) -> Result<Renewed, Error> {
+        let standing = self.must_stand(project, cloud, user).await?;
+        if standing.frozen.cloud.user(user).is_some_and(|user| !is_renewable(user)) {
+            return Err(Error::NeedsUser { user: user.clone() });
+        }
+        self.renew_users(caller, &standing, &BTreeSet::from([user.clone()])).await
+    }
+
+    /// Renews what is due of a cloud that was looked at.
+    pub(super) async fn renew_looked(&self, caller: &Caller, looked: &Looked) -> Result<Renewed, Error> {
+        let due = looked.due(self.clock.now());
+        let Looked { standing, .. } = looked;
+        let id = standing.loaded.place.context_id();
+        let wanted = |status: &ContextStatus| status.intent == Intent::Present && !status.paused;
+        let status = match due.is_empty() {
+            true => None,
+            false => self.synchronizer.status(&id).await.map_err(Error::Synchronizer)?,
+        };
+        // What is paused or being taken off stays so.
+        if !status.as_ref().is_some_and(wanted) {
+            return Ok(Renewed { users: BTreeMap::new() });
+        }
+        self.renew_users(caller, standing, &due).await
+    }
+
+    async fn renew_users(
+        &self,
+        caller: &Caller,
+        standing: &Standing,
+        users: &BTreeSet<UserName>,
+    ) -> Result<Renewed, Error> {
+        let (snapshot, _) = self.apply_raised(standing, users, Raise::Serial, &self.change(caller)).await?;
+        let renewed = snapshot.credentials.into_iter().filter(|(user, _)| users.contains(user));
+        Ok(Renewed { users: renewed.map(|(user, id)| (user, id.serial)).collect() })
+    }
+
+    /// Looks at what is issued for a cloud; none when nothing of it is wanted on clusters.
+    pub(super) async fn look(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+    ) -> Result<Option<Looked>, Error> {
+        let Some(standing) = self.standing(project, cloud).await? else { return Ok(None) };
+        let Standing { loaded: Loaded { place, .. }, frozen: Frozen { snapshot, cloud }, stored } = &standing;
+        let results = self.results(place).await?;
+        let now = self.clock.now();
+        let issued = Credentials { place, snapshot, results: &results, status: None, now };
+        let outlooks = outlook::of_all(cloud, stored, &issued);
+        Ok(Some(Looked { standing, outlooks }))
+    }
+
+    /// A cloud with what is, or is about to be, on its clusters.
+    async fn standing(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+    ) -> Result<Option<Standing>, Error> {
+        let (loaded, newest) = load::load_with(&*self.documents, project, cloud, Root::newest).await?;
+        let Some(frozen) = newest else { return Ok(None) };
+        let stored = credentials::list(&*self.documents, &loaded.place).await?;
+        Ok(Some(Standing { loaded, frozen, stored }))
+    }
+
+    /// The same of a cloud that must be applied, with this user.
+    pub(super) async fn must_stand(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        user: &UserName,
+    ) -> Result<Standing, Error> {
+        let not_applied = || Error::NotApplied { kind: Kind::LogicalCloud, name: cloud.to_string() };
+        let standing = self.standing(project, cloud).await?.ok_or_else(not_applied)?;
+        match (standing.frozen.cloud.user(user), standing.loaded.cloud.user(user)) {
+            (Some(_), _) => Ok(standing),
+            (None, Some(_)) => Err(Error::NotApplied { kind: Kind::User, name: user.to_string() }),
+            (None, None) => Err(Error::not_found(Kind::User, user)),
+        }
+    }
+}

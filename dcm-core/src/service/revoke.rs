@@ -1,0 +1,208 @@
+//! Revoking a user: everything that was issued loses every right that we granted.
+//!
+//! Kubernetes can't take a certificate back. So rights are bound to a name that holds the user's epoch: revocation raises
+//! it, and each binding names the next identity only. What other people bound to the earlier name stays, so it is looked
+//! for and told.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::app_context::Generation;
+use crate::logical_cloud::{Epoch, User, UserType};
+use crate::manifest::{GroupVersionKind, ObjectKey};
+use crate::name::{ClusterId, LogicalCloudName, Namespace, OwnerId, ProjectName, UserName};
+use crate::port::cluster::{Call, Cluster, Error as ClusterError, Object};
+use crate::render::naming;
+use crate::status::{LaneStatus, ObjectState};
+
+use super::caller::Caller;
+use super::error::{Error, Kind};
+use super::load::CONTENTION_TRIES;
+use super::logical_clouds::LogicalClouds;
+use super::path::Place;
+use super::raise::{Raise, Standing, is_renewable};
+
+const RBAC: &str = "rbac.authorization.k8s.io";
+
+/// The kinds of objects that make up a user's rights and identity.
+const KINDS: [&str; 3] = ["RoleBinding", "ClusterRoleBinding", "ServiceAccount"];
+
+/// What a revocation did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Revoked {
+    /// Who.
+    pub user: UserName,
+    /// The identities that have no rights of ours any more, as bindings name them: the newest first, and that of the user's
+    /// type before the other.
+    pub earlier: Vec<BoundName>,
+    /// The epoch of the next identity.
+    pub epoch: Epoch,
+    /// The generation of the app context that takes the rights away.
+    pub generation: Generation,
+    /// The cloud's namespace.
+    pub namespace: Namespace,
+    /// The clusters that it concerns.
+    pub clusters: BTreeSet<ClusterId>,
+    /// True when the user has to bring a new certificate request.
+    pub needs_request: bool,
+}
+
+/// Whom a binding names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind")]
+pub enum BoundName {
+    /// The common name of certificates.
+    User {
+        /// The name.
+        name: String,
+    },
+    /// A ServiceAccount.
+    ServiceAccount {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: String,
+    },
+}
+
+impl Revoked {
+    /// True when a cluster has taken the rights away.
+    #[must_use]
+    pub fn is_done_in(&self, lane: &LaneStatus) -> bool {
+        let is_open = |state| matches!(state, ObjectState::Pending | ObjectState::Removing);
+        let mut rights = lane.objects.iter().filter(|object| KINDS.contains(&&*object.key.kind));
+        lane.observed_generation >= self.generation && rights.all(|object| !is_open(object.state))
+    }
+
+    /// Looks for bindings of other people that name the earlier identity: RoleBindings in the cloud's namespace, and
+    /// ClusterRoleBindings. It needs the right to list both.
+    ///
+    /// # Errors
+    /// Those of the cluster.
+    pub async fn other_bindings(
+        &self,
+        cluster: &dyn Cluster,
+        call: &Call,
+    ) -> Result<Vec<ObjectKey>, ClusterError> {
+        let namespaces = [("RoleBinding", Some(self.namespace.as_str())), ("ClusterRoleBinding", None)];
+        let mut found = Vec::new();
+        for (kind, namespace) in namespaces {
+            let kind = GroupVersionKind::new(RBAC, "v1", kind);
+            let bindings = cluster.list(call, &kind, namespace).await?;
+            let others = bindings.into_iter().filter(|binding| self.is_other(binding, &call.owner));
+            found.extend(others.map(|binding| binding.key));
+        }
+        Ok(found)
+    }
+
+    /// True for a binding of somebody else that names the earlier identity.
+    fn is_other(&self, binding: &Object, owner: &OwnerId) -> bool {
+        let is_ours = binding.marks.as_ref().is_some_and(|marks| marks.owner == *owner);
+        let subjects = binding.body["subjects"].as_array();
+        !is_ours
+            && subjects
+                .into_iter()
+                .flatten()
+                .any(|subject| self.earlier.iter().any(|earlier| earlier.is_named(subject)))
+    }
+}
+
+impl fmt::Display for BoundName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::User { name } => write!(f, "User {name}"),
+            Self::ServiceAccount { namespace, name } => write!(f, "ServiceAccount {namespace}/{name}"),
+        }
+    }
+}
+
+impl BoundName {
+    fn is_named(&self, subject: &serde_json::Value) -> bool {
+        match self {
+            Self::User { name } => subject["kind"] == "User" && subject["name"] == **name,
+            Self::ServiceAccount { namespace, name } => {
+                // Both spellings name the same account.
+                let as_user = format!("system:serviceaccount:{namespace}:{name}");
+                (subject["kind"] == "ServiceAccount"
+                    && subject["name"] == **name
+                    && subject["namespace"] == **namespace)
+                    || (subject["kind"] == "User" && subject["name"] == *as_user)
+            }
+        }
+    }
+}
+
+impl LogicalClouds {
+    /// Revokes all that was ever issued for a user: it loses every right that was granted here, on each cluster as soon as
+    /// that is reached. The user gets new credentials of another identity. What was applied is applied again, and no edit
+    /// since. Returns when the synchronizer has taken it; a paused cloud goes on.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::NotApplied`]; errors of keys, of the store and the synchronizer.
+    pub async fn revoke(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        user: &UserName,
+    ) -> Result<Revoked, Error> {
+        for _ in 0..CONTENTION_TRIES {
+            match self.revoke_once(caller, project, cloud, user).await {
+                Err(error) if error.is_lost_race() => {}
+                other => return other,
+            }
+        }
+        Err(Error::contended(Kind::LogicalCloud, cloud))
+    }
+
+    async fn revoke_once(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        user: &UserName,
+    ) -> Result<Revoked, Error> {
+        let standing = self.must_stand(project, cloud, user).await?;
+        let users = BTreeSet::from([user.clone()]);
+        let change = self.change(caller);
+        let (snapshot, generation) = self.apply_raised(&standing, &users, Raise::Epoch, &change).await?;
+        let id = standing.loaded.place.context_id();
+        self.synchronizer.resume(&id).await.map_err(Error::Synchronizer)?;
+        let not_applied = || Error::NotApplied { kind: Kind::User, name: user.to_string() };
+        let namespace = snapshot.namespace.clone().ok_or_else(not_applied)?;
+        let epoch = snapshot.credentials.get(user).ok_or_else(not_applied)?.epoch;
+        let Standing { frozen, loaded, .. } = &standing;
+        let document = frozen.cloud.user(user).ok_or_else(not_applied)?;
+        let earlier = earlier(&loaded.place, document, &namespace, epoch);
+        let clusters = frozen.cloud.references().iter().map(|reference| reference.cluster.clone());
+        Ok(Revoked {
+            user: user.clone(),
+            earlier,
+            epoch,
+            generation,
+            namespace,
+            clusters: clusters.collect(),
+            needs_request: !is_renewable(document),
+        })
+    }
+}
+
+/// All identities that a user had before an epoch, of either type: a user may have had both.
+fn earlier(place: &Place, user: &User, namespace: &Namespace, epoch: Epoch) -> Vec<BoundName> {
+    let name = &user.metadata.name;
+    let of_epoch = |epoch: u32| {
+        let certificate = BoundName::User { name: place.identity().common_name(name, Epoch(epoch)) };
+        let account = BoundName::ServiceAccount {
+            namespace: namespace.to_string(),
+            name: naming::service_account(name, Epoch(epoch)),
+        };
+        match user.kind {
+            UserType::Certificate { .. } => [certificate, account],
+            UserType::Token => [account, certificate],
+        }
+    };
+    (1..epoch.0).rev().flat_map(of_epoch).collect()
+}
