@@ -26,6 +26,8 @@ pub struct Sent {
     pub cluster: ClusterId,
     /// What.
     pub verb: Verb,
+    /// The certificate that is asked for with it: the app context, and the name of the request's object.
+    pub asks_for: Option<(ContextId, String)>,
 }
 
 /// A write was handled by a cluster's server, and not refused.

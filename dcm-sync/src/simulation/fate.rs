@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use dcm_core::name::ClusterId;
+use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::clock::Clock;
 use dcm_core::port::cluster::{self, Cluster, Clusters};
 use jiff::Timestamp;
@@ -96,8 +96,15 @@ impl Gate {
     fn note(&self, crossing: &Crossing<'_>) {
         let (Some(cluster), Some(verb)) = (&self.cluster, verb(crossing)) else { return };
         let (process, at) = (self.fate.process, self.fate.clock.now());
-        self.fate.events.sent(Sent { process, at, cluster: cluster.clone(), verb });
+        let (cluster, asks_for) = (cluster.clone(), asked_for(crossing));
+        self.fate.events.sent(Sent { process, at, cluster, verb, asks_for });
     }
+}
+
+fn asked_for(crossing: &Crossing<'_>) -> Option<(ContextId, String)> {
+    let Crossing::Create(object) = crossing else { return None };
+    let key = object.manifest.key();
+    (&*key.kind == "CertificateSigningRequest").then(|| (object.marks.context.clone(), key.name.to_string()))
 }
 
 fn verb(crossing: &Crossing<'_>) -> Option<Verb> {

@@ -63,7 +63,10 @@ pub(super) async fn insist(
         ask(contexts, clock, number, clusters, wish).await;
         match contexts.wait_until_done(&id).await {
             Ok(status) if status.progress == Progress::Done => break,
-            Ok(_) | Err(_) => clock.sleep(TRY_AGAIN).await,
+            // A cluster may know later changes than the store: they say whose state is true. Whether that was in the way
+            // is seen by the next look.
+            Ok(_) => drop(contexts.reconcile(&id).await),
+            Err(_) => clock.sleep(TRY_AGAIN).await,
         }
     }
     if matches!(wish, Wish::Remove { .. }) {

@@ -145,14 +145,20 @@ impl Machine {
     }
 
     /// Before the first request that may make something of a kind, the record names the kind, and the namespaces: whoever
-    /// finds the record knows where to look, and that without one nothing of ours can be on the cluster.
+    /// finds the record knows where to look, and that without one nothing of ours can be on the cluster. And before the
+    /// first request of a worker that took the cluster from another one, the record is its own: what the other one was
+    /// about to store can't come after it.
     fn must_touch(&mut self, id: &LaneId, plan: &Plan) -> bool {
         let writes = plan.runnable().any(|step| step.work.is_write());
         let bundle = self.contexts.get(&id.context).and_then(|context| context.bundle(&id.cluster));
         let bundle = bundle.as_deref();
-        let Some(lane) = self.lane_mut(id).filter(|lane| writes && lane.must_name(bundle)) else {
+        let Some(shard) = self.shards.get_mut(&id.cluster).filter(|_| writes) else { return false };
+        let (fence, is_inherited) = (Self::fence(shard), shard.inherited);
+        let Some(lane) = shard.lanes.get_mut(&id.context) else { return false };
+        let is_anothers = is_inherited && lane.record.fence != fence;
+        if !is_anothers && !lane.must_name(bundle) {
             return false;
-        };
+        }
         lane.name(bundle);
         lane.unsaved = true;
         true

@@ -164,19 +164,13 @@ fn an_older_fence_overwrites_no_newer_one(scene: &Scene<'_>, event: &Event) -> R
     Err(format!("{key} on {}: fence {older} wrote after fence {newer}", handled.cluster))
 }
 
-/// A certificate or token whose result is stored is not asked for again.
+/// A certificate whose result is stored is not asked for again.
 fn what_is_answered_is_not_asked_for_again(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
-    let Some(handled) = handled(event) else { return Ok(()) };
-    let Some(context) = &handled.context else { return Ok(()) };
-    let asked = match &handled.deed {
-        Deed::Created(written) if &*written.key.kind == "CertificateSigningRequest" => &written.key.name,
-        _ => return Ok(()),
-    };
-    let Some((_, serial)) = asked.rsplit_once('-') else { return Ok(()) };
+    let Event::Sent(Sent { cluster, asks_for: Some((context, object)), .. }) = event else { return Ok(()) };
+    let Some((_, serial)) = object.rsplit_once('-') else { return Ok(()) };
     let request = format!("developer/{serial}");
-    let is_answered = scene.facts.has_result(context, &handled.cluster, &request);
-    if is_answered && !is_late(scene, handled) {
-        return Err(format!("{request} of {context} on {} is asked for, and was answered", handled.cluster));
+    if scene.facts.has_result(context, cluster, &request) {
+        return Err(format!("{request} of {context} on {cluster} is asked for, and was answered"));
     }
     Ok(())
 }
