@@ -1,63 +1,91 @@
 //! Claims: one record per (cluster, namespace), so that two contexts can't race for it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use dcm_core::app_context::{Action, AppContext};
+use dcm_core::app_context::{Action, AppContext, Generation};
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::Manifest;
 use dcm_core::name::{ClusterId, ContextId};
-use dcm_core::port::store::{Document, Entry, Path, Prefix, StoreExt as _, Version, Write};
+use dcm_core::port::store::{Document, Entry, Path, Version, Write};
 use dcm_core::port::synchronizer::Error;
-use dcm_core::status::Intent;
 
 use super::{Contexts, deletion};
 use crate::record::{self, Claim, Lane, Root, SCHEMA, path};
 
-/// The claims that a context needs and does not hold: each namespace that it makes, in each of its clusters.
-pub(super) fn wanted(context: &AppContext, held: &BTreeSet<Path>) -> Result<Vec<Write>, Error> {
-    let document = Document::from_value(&Claim { schema: SCHEMA, context: context.id.clone() })?;
-    let claims = claimed_paths(context).into_iter().filter(|path| !held.contains(path));
-    Ok(claims.map(|path| Write::Create { path, document: document.clone() }).collect())
+/// The namespaces that are claimed, by cluster.
+pub(super) type Named = BTreeMap<ClusterId, BTreeSet<Arc<str>>>;
+
+/// The claims that a generation of a context needs and does not hold: each namespace that it makes, in each of its
+/// clusters.
+pub(super) fn wanted(
+    context: &AppContext,
+    generation: Generation,
+    held: &Named,
+) -> Result<Vec<Write>, Error> {
+    let claim = Claim { schema: SCHEMA, context: context.id.clone(), generation };
+    let document = Document::from_value(&claim)?;
+    let claims = without(named_by(context), held);
+    Ok(paths(&claims).map(|path| Write::Create { path, document: document.clone() }).collect())
 }
 
-/// The claims that a root holds while it wants its namespaces: they were written before it. `manifests` are the
-/// stored ones.
-pub(super) fn held(root: &Root, manifests: &[Entry]) -> Result<BTreeSet<Path>, Error> {
-    let mut held = BTreeSet::new();
-    if root.intent == Intent::Absent {
-        return Ok(held);
-    }
-    let named: BTreeSet<ContentHash> = root.manifests().collect();
+/// The namespaces that a root names, which it holds the claims of while it wants them: they were written before it.
+/// `manifests` are the stored ones.
+pub(super) fn named(root: &Root, manifests: &[Entry]) -> Result<Named, Error> {
+    let hashes: BTreeSet<ContentHash> = root.manifests().collect();
     let mut namespaces = BTreeMap::new();
     for entry in manifests {
-        if let Some(hash) = path::hash_of_manifest(&entry.path).filter(|hash| named.contains(hash)) {
+        if let Some(hash) = path::hash_of_manifest(&entry.path).filter(|hash| hashes.contains(hash)) {
             let manifest: Manifest = entry.document.read()?;
             if manifest.kind().is_namespace() {
                 namespaces.insert(hash, manifest.key().name.clone());
             }
         }
     }
+    let mut named = Named::new();
     for (bundle, clusters) in &root.placements {
-        let names = root.manifests_of(bundle).filter_map(|hash| namespaces.get(&hash));
-        for name in names.collect::<BTreeSet<_>>() {
-            held.extend(clusters.iter().map(|cluster| path::claim(cluster, name)));
+        let names: BTreeSet<_> = root.manifests_of(bundle).filter_map(|hash| namespaces.get(&hash)).collect();
+        for cluster in clusters.iter().filter(|_| !names.is_empty()) {
+            named.entry(cluster.clone()).or_default().extend(names.iter().copied().cloned());
         }
     }
-    Ok(held)
+    Ok(named)
 }
 
-fn claimed_paths(context: &AppContext) -> BTreeSet<Path> {
-    let mut paths = BTreeSet::new();
+/// What was claimed, and is not any more by a context.
+pub(super) fn leaving(mut before: Named, root: Option<&Root>, context: &AppContext) -> Named {
+    for (cluster, names) in root.iter().flat_map(|root| &root.leaving) {
+        before.entry(cluster.clone()).or_default().extend(names.iter().cloned());
+    }
+    without(before, &named_by(context))
+}
+
+fn without(mut named: Named, other: &Named) -> Named {
+    for (cluster, names) in &mut named {
+        if let Some(other) = other.get(cluster) {
+            names.retain(|name| !other.contains(name));
+        }
+    }
+    named.retain(|_, names| !names.is_empty());
+    named
+}
+
+fn paths(named: &Named) -> impl Iterator<Item = Path> + '_ {
+    named.iter().flat_map(|(cluster, names)| names.iter().map(|name| path::claim(cluster, name)))
+}
+
+fn named_by(context: &AppContext) -> Named {
+    let mut named = Named::new();
     for (cluster, bundle) in &context.placements {
         for step in bundle.steps() {
             if let Action::Apply { manifest, .. } = &step.action
                 && manifest.kind().is_namespace()
             {
-                paths.insert(path::claim(cluster, &manifest.key().name));
+                named.entry(cluster.clone()).or_default().insert(manifest.key().name.clone());
             }
         }
     }
-    paths
+    named
 }
 
 impl Contexts {
@@ -86,15 +114,15 @@ impl Contexts {
         context: &AppContext,
         current: Option<&Root>,
     ) -> Result<(), Error> {
-        if self.store.capabilities().atomic_batches && claimed_paths(context).len() < BATCH_SAFE {
+        let named = named_by(context);
+        if self.store.capabilities().atomic_batches && paths(&named).count() < BATCH_SAFE {
             return Ok(());
         }
         let kept: BTreeSet<&ClusterId> = current.iter().flat_map(|root| root.clusters()).collect();
         let mut deletions = Vec::new();
-        for path in claimed_paths(context) {
-            let ours_before = path::cluster_of(&path, 1).is_some_and(|cluster| kept.contains(&cluster));
-            if !ours_before {
-                deletions.extend(self.own_claim(&context.id, &path).await?);
+        for (cluster, names) in named.iter().filter(|(cluster, _)| !kept.contains(cluster)) {
+            for name in names {
+                deletions.extend(self.own_claim(&context.id, &path::claim(cluster, name)).await?);
             }
         }
         self.delete_all(deletions).await
@@ -120,34 +148,41 @@ impl Contexts {
                 deletions.extend(self.own_claim(id, &path::claim(cluster, namespace)).await?);
             }
         }
+        for path in paths(&root.leaving) {
+            if path::cluster_of(&path, 1).is_some_and(|cluster| !but.contains(&cluster)) {
+                deletions.extend(self.own_claim(id, &path).await?);
+            }
+        }
+        deletions.sort_by(|one, other| one.path().cmp(other.path()));
+        deletions.dedup_by(|one, other| one.path() == other.path());
         Ok(deletions)
     }
 
-    /// Drops the claims on clusters that are named no more and never held anything: no worker has to look there, so
-    /// none would give them back.
-    pub(super) async fn drop_claims_on_untouched(
-        &self,
-        id: &ContextId,
-        before: &Root,
-        now: &Root,
-    ) -> Result<(), Error> {
-        let named: BTreeSet<&ClusterId> = now.clusters().collect();
+    /// Drops the claims on namespaces that are wanted no more and that no worker has named: none would give them back.
+    pub(super) async fn drop_leaving(&self, id: &ContextId, root: &Root) -> Result<(), Error> {
+        if root.leaving.is_empty() {
+            return Ok(());
+        }
         let mut deletions = Vec::new();
-        for cluster in before.clusters().filter(|cluster| !named.contains(cluster)) {
-            if self.is_touched(id, cluster).await? {
-                continue;
-            }
-            for entry in self.store.list_all(&Prefix::below(&path::claims(cluster))).await? {
-                deletions.extend(self.own_claim(id, &entry.path).await?);
+        for (cluster, names) in &root.leaving {
+            let lane: Option<Lane> = match self.store.get(&path::lane(id, cluster)).await? {
+                Some(entry) => Some(record::read(&entry)?),
+                None => None,
+            };
+            let is_named = |name: &Arc<str>| lane.as_ref().is_some_and(|lane| lane.namespaces.contains(name));
+            for name in names.iter().filter(|name| !is_named(name)) {
+                let Some(entry) = self.store.get(&path::claim(cluster, name)).await? else { continue };
+                let claim: Claim = record::read(&entry)?;
+                let is_outdated = claim.context == *id && claim.generation <= root.generation;
+                deletions.extend(is_outdated.then(|| deletion(&entry)));
             }
         }
-        self.delete_all(deletions).await
-    }
-
-    async fn is_touched(&self, id: &ContextId, cluster: &ClusterId) -> Result<bool, Error> {
-        let Some(entry) = self.store.get(&path::lane(id, cluster)).await? else { return Ok(false) };
-        let lane: Lane = record::read(&entry)?;
-        Ok(!lane.kinds.is_empty())
+        self.delete_all(deletions).await?;
+        let done = |now: &mut Root| {
+            let is_same = now.generation == root.generation;
+            is_same && !std::mem::take(&mut now.leaving).is_empty()
+        };
+        self.change(id, done).await.map(drop)
     }
 
     pub(super) async fn own_claim(&self, id: &ContextId, path: &Path) -> Result<Option<Write>, Error> {

@@ -109,5 +109,6 @@ enum Deleted {
 
 /// A root that names nothing: its generations go on.
 fn emptied(root: Root) -> Root {
-    Root { forgetting: false, bundles: Default::default(), placements: Default::default(), ..root }
+    let (leaving, bundles, placements) = Default::default();
+    Root { forgetting: false, leaving, bundles, placements, ..root }
 }

@@ -161,14 +161,13 @@ impl Synchronizer for Contexts {
             let next = writing::next_root(context, current.as_ref().map(|(root, _)| root));
             if let Some((root, _)) = current.as_ref().filter(|(root, _)| root.wants_the_same(&next)) {
                 self.complete_manifests(context).await?;
+                self.drop_leaving(&context.id, root).await?;
                 return self.ask_again(&context.id, root).await;
             }
-            match self.commit(context, current.as_ref(), &next).await {
-                Ok(()) => {
-                    if let Some((root, _)) = &current {
-                        self.drop_claims_on_untouched(&context.id, root, &next).await?;
-                    }
-                    return Ok(next.generation);
+            match self.commit(context, current.as_ref(), next).await {
+                Ok(root) => {
+                    self.drop_leaving(&context.id, &root).await?;
+                    return Ok(root.generation);
                 }
                 Err(Error::Contended { .. }) => {}
                 Err(error) => return Err(error),

@@ -10,6 +10,7 @@ use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::in_order::{Conflict, InOrder};
 use dcm_core::port::store::{self, Document, Entry, Path, Store, StoreExt, Version, Write};
 use dcm_core::port::synchronizer::Error;
+use dcm_core::status::Intent;
 
 use super::{Contexts, claims};
 use crate::record::{Root, path};
@@ -26,24 +27,28 @@ pub(super) fn next_root(context: &AppContext, current: Option<&Root>) -> Root {
 }
 
 impl Contexts {
-    /// Writes claims, manifests and, last, the root.
+    /// Writes claims, manifests and, last, the root, and gives the root.
     pub(super) async fn commit(
         &self,
         context: &AppContext,
         current: Option<&(Root, Version)>,
-        next: &Root,
-    ) -> Result<(), Error> {
-        let document = root_document(next)?;
-        let (stored, held, named) = match current {
+        next: Root,
+    ) -> Result<Root, Error> {
+        let (stored, before, used) = match current {
             Some((root, _)) => {
                 let stored = self.store.list_all(&path::manifests(&context.id)).await?;
-                let held = claims::held(root, &stored)?;
-                (stored, held, root.manifests().collect())
+                let before = claims::named(root, &stored)?;
+                (stored, before, root.manifests().collect())
             }
-            None => (Vec::new(), BTreeSet::new(), BTreeSet::new()),
+            None => (Vec::new(), claims::Named::new(), BTreeSet::new()),
         };
-        let mut writes = claims::wanted(context, &held)?;
-        let unused = plan_manifests(context, &stored, &named, &mut writes)?;
+        let current_root = current.map(|(root, _)| root);
+        let is_held = current_root.is_some_and(|root| root.intent == Intent::Present);
+        let held = if is_held { before.clone() } else { claims::Named::new() };
+        let next = Root { leaving: claims::leaving(before, current_root, context), ..next };
+        let document = root_document(&next)?;
+        let mut writes = claims::wanted(context, next.generation, &held)?;
+        let unused = plan_manifests(context, &stored, &used, &mut writes)?;
         let root = path::root(&context.id);
         writes.push(match current {
             Some((_, version)) => Write::Update { path: root, version: *version, document },
@@ -52,9 +57,9 @@ impl Contexts {
         writes.extend(unused);
         let result = self.write_in_batches(context, writes).await;
         if let Err(Error::NamespaceTaken { .. }) = &result {
-            self.give_claims_back(context, current.map(|(root, _)| root)).await?;
+            self.give_claims_back(context, current_root).await?;
         }
-        result
+        result.map(|()| next)
     }
 
     /// Writes the manifests of a context that are missing: without them no worker could do anything.

@@ -1,6 +1,5 @@
 //! Storing what the machine wants stored.
 
-use dcm_core::hash::ContentHash;
 use dcm_core::port::in_order::{Conflict, InOrder};
 use dcm_core::port::store::{self, Document, Entry, Store, StoreExt, Version, Write};
 
@@ -65,21 +64,16 @@ fn lane_write(save: &SaveLane) -> Result<Write, store::Error> {
 
 /// Drops the context's claims on namespaces of this cluster that it needs no more.
 ///
-/// An apply that needs one again writes its claim anew, before the root. So the claims are read first: either the root
-/// tells of such an apply, or the claim that it wrote is another one than was read, and stays.
+/// An apply that needs one again writes its claim anew, for its own generation, before the root. So a claim of a later
+/// generation stays, and one that is written after it was read is another one than was read.
 async fn drop_claims(store: &dyn Store, save: &SaveLane) -> Result<(), store::Error> {
     let mut claims = Vec::new();
     for namespace in &save.given_up {
         if let Some(entry) = store.get(&path::claim(&save.id.cluster, namespace)).await? {
             let claim: Claim = record::read(&entry)?;
-            claims.extend((claim.context == save.id.context).then_some(entry));
+            let is_outdated = claim.context == save.id.context && claim.generation <= save.lane.generation;
+            claims.extend(is_outdated.then_some(entry));
         }
-    }
-    let root = path::root(&save.id.context);
-    let entry = if claims.is_empty() { None } else { store.get(&root).await? };
-    if !claims.is_empty() && wanted(save, entry.as_ref())? != save.lane.bundle {
-        // The context was changed meanwhile: the lane begins again with what is stored.
-        return Err(store::Error::Conflict { path: root, found: entry.map(|entry| entry.version) });
     }
     for claim in claims {
         match store.write_one(Write::Delete { path: claim.path, version: claim.version }).await {
@@ -88,11 +82,4 @@ async fn drop_claims(store: &dyn Store, save: &SaveLane) -> Result<(), store::Er
         }
     }
     Ok(())
-}
-
-/// The bundle that the cluster is to hold by now.
-fn wanted(save: &SaveLane, root: Option<&Entry>) -> Result<Option<ContentHash>, store::Error> {
-    let Some(root) = root else { return Ok(None) };
-    let root: record::Root = record::read(root)?;
-    Ok(root.wanted(&save.id.cluster))
 }

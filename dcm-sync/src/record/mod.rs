@@ -79,6 +79,10 @@ pub(crate) struct Root {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forgotten: bool,
     pub labels: Arc<BTreeMap<String, String>>,
+    /// Namespaces that were wanted before and are not any more: claims on them are dropped, by a worker when it has cleared
+    /// them, or else after this was written.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub leaving: BTreeMap<ClusterId, BTreeSet<Arc<str>>>,
     pub bundles: BTreeMap<ContentHash, Vec<StepRecord>>,
     /// By bundle, the clusters that are to hold it: a name per cluster, whatever the size of the bundle.
     pub placements: BTreeMap<ContentHash, Vec<ClusterId>>,
@@ -140,6 +144,7 @@ impl Root {
             forgetting: false,
             forgotten: false,
             labels: Arc::new(context.labels.clone()),
+            leaving: BTreeMap::new(),
             bundles,
             placements,
         }
@@ -408,6 +413,9 @@ pub(crate) struct Outcome {
 pub(crate) struct Claim {
     pub schema: Schema,
     pub context: ContextId,
+    /// The generation that asked for it: whoever clears away an earlier one leaves it.
+    #[serde(default)]
+    pub generation: Generation,
 }
 
 /// Who owns a cluster with all its lanes.

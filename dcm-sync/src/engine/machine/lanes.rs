@@ -15,7 +15,6 @@ use super::tidying;
 use super::timers::Alarm;
 use crate::engine::event::What;
 use crate::engine::io::{Effect, LaneId, SaveLane};
-use crate::record::path;
 
 /// What keeps a lane from being planned.
 enum Gate {
@@ -396,12 +395,6 @@ impl Machine {
                 if is_removed {
                     self.bury_soon(&id.context);
                 }
-            }
-            // The context was changed while the lane gave up a claim: it is planned again when that is heard of.
-            Err(store::Error::Conflict { path, .. }) if path == path::root(&id.context) => {
-                lane.unsaved = true;
-                lane.given_up = saving.given_up;
-                self.timers.set(retry, Alarm::Lane(id.clone()));
             }
             Err(store::Error::Conflict { .. }) => {
                 lane.stale = true;
