@@ -1,6 +1,7 @@
 //! What goes wrong between the engine and a simulated cluster: switches for tests that say when, and chances for
 //! tests that only give a seed.
 
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 use dcm_core::port::cluster::Error;
@@ -9,7 +10,8 @@ use super::request::Verb;
 use super::seeded::Seeded;
 
 /// How a cluster is reached.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Link {
     /// As it should be.
     #[default]
@@ -26,7 +28,8 @@ pub enum Link {
 
 /// Chances in a thousand that a request, or for [`Faults::watch_broken`] a change, meets this fault. One request meets
 /// at most one; chances beyond a thousand in all never happen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Faults {
     /// It never arrives; the caller sees [`Error::Unreachable`].
     pub lost_request: u16,

@@ -1,5 +1,6 @@
 //! One simulated cluster behind its link: the server, what is on the way to it, and who watches it.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -20,7 +21,7 @@ use super::snapshot::Snapshot;
 use super::witness::{Arrival, Witness};
 
 /// How far away a cluster is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Latency {
     /// The shortest round trip.
     pub min: Duration,

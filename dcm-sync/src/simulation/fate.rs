@@ -1,5 +1,6 @@
 //! What stands between a simulated process and the world: its death, and the record of what it sent.
 
+use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,7 +16,8 @@ use crate::sim::Verb;
 use crate::tap::{Crossing, PortError, Tap, Tapped};
 
 /// When a process dies: at one of its next calls that change something, before it or after it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Death {
     /// How many such calls it still makes.
     pub calls: u32,

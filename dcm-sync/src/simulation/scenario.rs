@@ -1,5 +1,6 @@
 //! What happens in one simulation, decided beforehand by its seed: a list that can be printed, and made shorter.
 
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 use crate::sim::{Faults, Latency, Link, Seeded};
@@ -22,7 +23,8 @@ const WORKERS_MAX: u64 = 3;
 const TROUBLE: Duration = Duration::from_secs(240);
 
 /// One simulation.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Scenario {
     /// The seed of all that is drawn while it runs, and what it was made from.
     pub seed: u64,
@@ -47,7 +49,8 @@ pub struct Scenario {
 }
 
 /// Something that happens to the world.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Act {
     /// Somebody wants something of an app context.
     Wish {
@@ -118,7 +121,8 @@ pub enum Act {
 }
 
 /// What people do on clusters who don't know of us.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Meddling {
     /// Deletes one of our objects.
     Delete,

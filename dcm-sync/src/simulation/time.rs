@@ -1,5 +1,6 @@
 //! Time that goes on only when everybody waits.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -101,7 +102,8 @@ impl Drop for Sleep {
 }
 
 /// How wrong a clock is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Skew {
     /// It is ahead by so many seconds; behind, when negative.
     pub ahead_seconds: i64,

@@ -1,5 +1,6 @@
 //! What people want of app contexts in a simulation.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -17,7 +18,8 @@ use serde_json::{Value, json};
 use crate::sim::{Seeded, cluster_id};
 
 /// What somebody wants of one app context.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Wish {
     /// It is to be there, in this variant.
     Apply(Variant),
@@ -35,7 +37,7 @@ pub enum Wish {
 }
 
 /// One of many desired states of an app context: a number says all of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Variant(pub u64);
 
 /// The app context of a number.

@@ -278,6 +278,7 @@ impl<'a> World<'a> {
         let alarm = self.alarms.first_key_value().map(|((at, _), _)| *at).filter(|at| *at <= until);
         let step = self.executor.step(alarm.unwrap_or(until));
         if step == Step::Waited {
+            self.store.advance();
             for id in self.fleet.ids() {
                 self.fleet.cluster(id).into_iter().for_each(SimCluster::advance);
             }

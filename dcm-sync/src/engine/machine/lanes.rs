@@ -163,10 +163,16 @@ impl Machine {
         true
     }
 
-    /// A removal is not over while a lost request may still make something: then the cluster is looked at once more.
+    /// A removal is not over while a request is under way, or a lost one may still make something: then the cluster is
+    /// looked at once more.
     fn must_look_again(&mut self, id: &LaneId) -> bool {
         let (now, latest) = (self.now, self.now + self.options.late_request_limit);
         let Some(lane) = self.lane_mut(id) else { return false };
+        if !lane.calls.is_empty() {
+            // Whatever becomes of it wakes the lane.
+            self.begin_work(id, None);
+            return true;
+        }
         let Some(until) = lane.record.uncertain_until.filter(|until| *until > now) else { return false };
         // Another worker may have written it, by a clock that is ahead of ours.
         let until = until.min(latest);
@@ -340,6 +346,11 @@ impl Machine {
         let bundle = self.contexts.get(&id.context).and_then(|context| context.bundle(&id.cluster));
         let fence = self.shards.get(&id.cluster).map(|shard| Self::fence(shard)).unwrap_or_default();
         let owned = self.shards.get(&id.cluster).is_some_and(|shard| self.owns(shard));
+        if owned && !self.session_is_valid() {
+            // Somebody else may have taken the cluster: nothing is written before the session is known to go on.
+            self.lane_mut(id).into_iter().for_each(|lane| lane.save_failed = true);
+            return self.timers.set(self.now + self.options.retry_min, Alarm::SaveLane(id.clone()));
+        }
         let may_save = |lane: &&mut Lane| owned && lane.saving.is_none() && !lane.stale;
         if self.lane_mut(id).filter(may_save).is_none() {
             return;

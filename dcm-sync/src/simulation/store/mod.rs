@@ -4,7 +4,8 @@
 mod database;
 mod watch;
 
-use std::collections::BTreeSet;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -15,12 +16,15 @@ use dcm_core::port::store::{
     PageRequest, Path, Prefix, Store, Version, Watch, Write,
 };
 
+use jiff::Timestamp;
+
 use crate::sim::{Latency, Seeded};
 use database::Database;
 pub use database::StoreSnapshot;
 
 /// What goes wrong between a process and the store: chances in a thousand for each call.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct StoreFaults {
     /// The call never arrives.
     pub lost_request: u16,
@@ -64,6 +68,16 @@ pub(super) struct State {
     pub(super) is_down: bool,
     pub(super) random: Seeded,
     witness: Option<Arc<dyn StoreWitness>>,
+    in_transit: BTreeMap<(Timestamp, u64), InTransit>,
+    /// Answers to writes that are not taken yet.
+    answers: BTreeMap<u64, Result<Vec<Version>, BatchError>>,
+    sent: u64,
+}
+
+/// A batch on its way. Once it has left, it arrives, whatever becomes of its sender.
+struct InTransit {
+    batch: Vec<Write>,
+    fault: Fault,
 }
 
 /// What one call meets.
@@ -100,6 +114,9 @@ impl SimStore {
             is_down: false,
             random: Seeded::new(seed),
             witness: None,
+            in_transit: BTreeMap::new(),
+            answers: BTreeMap::new(),
+            sent: 0,
         };
         Self { clock, settings, state: Arc::new(Mutex::new(state)) }
     }
@@ -177,24 +194,53 @@ impl SimStore {
         }
     }
 
-    /// Goes there, does something, and comes back.
-    async fn ask<T>(&self, act: impl FnOnce(&mut State, Fault) -> Result<T, Error>) -> Result<T, Error> {
+    /// Goes there, reads something, and comes back.
+    async fn ask<T>(&self, read: impl FnOnce(&mut State) -> T) -> Result<T, Error> {
         let trip = self.trip()?;
         self.pause(trip.there).await;
         if trip.fault == Fault::LostRequest || self.lock().is_down {
             return Err(unavailable("the request was lost"));
         }
-        let answer = act(&mut self.lock(), trip.fault);
+        self.advance();
+        let answer = read(&mut self.lock());
         self.pause(trip.back).await;
         if trip.fault == Fault::LostReply || self.lock().is_down {
             return Err(unavailable("the answer was lost"));
         }
-        answer
+        Ok(answer)
     }
 
-    fn apply(&self, state: &mut State, batch: &[Write], fault: Fault) -> Result<Vec<Version>, BatchError> {
-        let atomic = self.settings.atomic_batches;
-        let limit = match fault {
+    /// Lets arrive what is due by now. Otherwise it arrives when somebody looks.
+    pub fn advance(&self) {
+        let now = self.clock.now();
+        let mut state = self.lock();
+        while let Some(entry) = state.in_transit.first_entry().filter(|entry| entry.key().0 <= now) {
+            let ((at, number), transit) = entry.remove_entry();
+            if !state.is_down {
+                let answer = self.apply(&mut state, &transit, at);
+                state.answers.insert(number, answer);
+            }
+        }
+    }
+
+    /// Sends a batch, and says when it arrives under which number.
+    fn send(&self, batch: &[Write], trip: &Trip) -> u64 {
+        let mut state = self.lock();
+        state.sent += 1;
+        let number = state.sent;
+        let at = self.clock.now().checked_add(trip.there).unwrap_or(Timestamp::MAX);
+        state.in_transit.insert((at, number), InTransit { batch: batch.to_vec(), fault: trip.fault });
+        number
+    }
+
+    fn apply(
+        &self,
+        state: &mut State,
+        transit: &InTransit,
+        at: Timestamp,
+    ) -> Result<Vec<Version>, BatchError> {
+        let (batch, atomic) = (&transit.batch, self.settings.atomic_batches);
+        let limit = match transit.fault {
             Fault::CutBatch if atomic => Some(0),
             Fault::CutBatch => usize::try_from(state.random.below(batch.len() as u64)).ok(),
             Fault::None | Fault::LostRequest | Fault::LostReply => None,
@@ -211,7 +257,7 @@ impl SimStore {
                 return Err(failed(applied, unavailable("the batch was cut off")));
             }
             state.database.check(write).map_err(|error| failed(applied, error))?;
-            versions.push(state.database.apply(write, self.clock.now()));
+            versions.push(state.database.apply(write, at));
             if let Some(witness) = &state.witness {
                 witness.applied(write);
             }
@@ -252,7 +298,7 @@ impl Store for SimStore {
     }
 
     async fn get(&self, path: &Path) -> Result<Option<Entry>, Error> {
-        self.ask(|state, _| Ok(state.database.get(path))).await
+        self.ask(|state| state.database.get(path)).await
     }
 
     async fn list(&self, prefix: &Prefix, page: &PageRequest) -> Result<Page, Error> {
@@ -260,17 +306,30 @@ impl Store for SimStore {
         if limit == 0 {
             return Err(Error::Invalid { reason: "a page has at least one document".into() });
         }
-        self.ask(|state, _| Ok(state.database.page(prefix, page.after.as_ref(), limit))).await
+        self.ask(|state| state.database.page(prefix, page.after.as_ref(), limit)).await
     }
 
     async fn write(&self, batch: &[Write]) -> Result<Vec<Version>, BatchError> {
         let whole = |source| BatchError { applied: 0, source };
         check_batch(batch).map_err(whole)?;
-        self.ask(|state, fault| Ok(self.apply(state, batch, fault))).await.map_err(whole)?
+        let trip = self.trip().map_err(whole)?;
+        if trip.fault == Fault::LostRequest {
+            self.pause(trip.there).await;
+            return Err(whole(unavailable("the request was lost")));
+        }
+        let number = self.send(batch, &trip);
+        self.pause(trip.there).await;
+        self.advance();
+        let answer = self.lock().answers.remove(&number);
+        self.pause(trip.back).await;
+        match answer {
+            Some(answer) if trip.fault != Fault::LostReply && !self.lock().is_down => answer,
+            Some(_) | None => Err(whole(unavailable("the answer was lost"))),
+        }
     }
 
     async fn watch(&self, prefix: &Prefix) -> Result<Watch, Error> {
-        self.ask(|state, _| Ok(state.database.watch()))
+        self.ask(|state| state.database.watch())
             .await
             .map(|start| watch::watch(self.clone(), prefix.clone(), start))
     }
