@@ -266,8 +266,9 @@ impl Shell {
             return;
         }
         let (abort, registration) = AbortHandle::new_pair();
-        // A kind is watched again when its watch has ended: one handle for each is enough.
-        self.aborts.entry(cluster.clone()).or_default().insert(kind.clone(), abort);
+        // Where a kind is watched anew, the watch before it has ended, or ends with this.
+        let earlier = self.aborts.entry(cluster.clone()).or_default().insert(kind.clone(), abort);
+        earlier.iter().for_each(AbortHandle::abort);
         self.watches.push(Abortable::new(Telling::new(cluster, epoch, kind, watch), registration));
     }
 

@@ -26,6 +26,8 @@ pub(super) struct Meddled {
     objects: BTreeMap<(ClusterId, ObjectKey), Timestamp>,
     /// To a whole cluster: it lost what it had written.
     clusters: BTreeMap<ClusterId, Timestamp>,
+    /// Until when a cluster could not be reached as it should be.
+    hidden: BTreeMap<ClusterId, Timestamp>,
 }
 
 impl Meddled {
@@ -37,6 +39,17 @@ impl Meddled {
             .into_iter()
             .flatten()
             .max()
+    }
+
+    /// Since when what was done to an object could be known: not while its cluster could not be reached.
+    pub(super) fn known_since(&self, cluster: &ClusterId, key: &ObjectKey) -> Option<Timestamp> {
+        self.last(cluster, key).map(|last| last.max(self.hidden.get(cluster).copied().unwrap_or(last)))
+    }
+
+    /// A cluster can't be reached as it should be until then.
+    pub(super) fn note_hidden(&mut self, cluster: &ClusterId, until: Timestamp) {
+        let hidden = self.hidden.entry(cluster.clone()).or_insert(until);
+        *hidden = until.max(*hidden);
     }
 
     /// When a cluster last lost what it had written.

@@ -157,7 +157,10 @@ impl<'a> Run<'a> {
                 let (id, now) = (cluster_id(cluster), self.world.now());
                 touched.into_iter().for_each(|key| self.judge.meddled.note(&id, key, now));
             }
-            Act::Link { cluster, link, lasting } => self.world.set_link(cluster, link, lasting),
+            Act::Link { cluster, link, lasting } => {
+                self.world.set_link(cluster, link, lasting);
+                self.judge.meddled.note_hidden(&cluster_id(cluster), self.world.now() + lasting);
+            }
             Act::Restart { cluster } => self.world.cluster(cluster).restart(),
             Act::Lose { cluster, last } => self.lose(cluster, last),
             Act::StoreDown { lasting } => self.world.take_store_down(lasting),

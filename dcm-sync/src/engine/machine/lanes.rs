@@ -173,7 +173,15 @@ impl Machine {
             self.begin_work(id, None);
             return true;
         }
-        let Some(until) = lane.record.uncertain_until.filter(|until| *until > now) else { return false };
+        let Some(until) = lane.record.uncertain_until else { return false };
+        if until <= now {
+            // A watch may be late: what came in the last moment is in a list that is made now.
+            lane.record.uncertain_until = None;
+            let kinds: Vec<_> = lane.record.kinds.iter().cloned().collect();
+            self.begin_work(id, None);
+            self.list_anew(&id.cluster, &kinds);
+            return !kinds.is_empty();
+        }
         // Another worker may have written it, by a clock that is ahead of ours.
         let until = until.min(latest);
         lane.record.uncertain_until = Some(until);

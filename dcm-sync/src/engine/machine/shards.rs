@@ -325,6 +325,19 @@ impl Machine {
         self.effects.push(Effect::Watch(cluster.clone(), epoch, kind.clone(), call));
     }
 
+    /// Lists objects again that are watched already: a list has what a late watch has not told yet.
+    pub(super) fn list_anew(&mut self, cluster: &ClusterId, kinds: &[GroupVersionKind]) {
+        for kind in kinds {
+            let watches = self.shards.get_mut(cluster).map(|shard| &mut shard.watches);
+            let watch = watches.and_then(|watches| watches.get_mut(kind));
+            if let Some(watch) = watch.filter(|watch| matches!(watch.known, Known::Listed)) {
+                watch.known = Known::Nothing;
+                watch.is_open = false;
+                self.open_watch(cluster, kind);
+            }
+        }
+    }
+
     pub(super) fn watched(
         &mut self,
         cluster: &ClusterId,

@@ -251,7 +251,7 @@ fn nothing_is_there(scene: &Scene<'_>, cluster: &ClusterId, context: &ContextId)
 
 /// True when somebody else did something of which the engine need not know yet.
 fn is_disturbed(scene: &Scene<'_>, cluster: &ClusterId, key: &ObjectKey) -> bool {
-    scene.meddled.last(cluster, key).is_some_and(|last| scene.world.now() <= last + UNAWARE)
+    scene.meddled.known_since(cluster, key).is_some_and(|since| scene.world.now() <= since + UNAWARE)
 }
 
 /// True for what a cluster has again that lost its last writes: nobody may be looking for its kind any more.
