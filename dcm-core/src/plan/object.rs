@@ -174,7 +174,8 @@ pub(super) fn remove(rules: &Rules<'_>, key: &ObjectKey, record: &Recorded, view
         Seen::Present(sighting) => sighting,
     };
     if !is_ours(rules, Some(record), sighting) {
-        return make(Work::Forget, Why::NotOurs);
+        // What carries our marks and is another object stays recorded as such: without a record, marks are proof.
+        return if is_marked(rules, sighting) { None } else { make(Work::Forget, Why::NotOurs) };
     }
     if sighting.deleting.is_some() {
         return make(Work::Await(going(key, sighting)), Why::Going);

@@ -179,7 +179,7 @@ fn our_marks_on_another_object_than_the_recorded_one_are_foreign_and_never_delet
     let records = Records::from([(desired.key().clone(), record(&desired, Some("recorded")))]);
     let kept = decide(Some(&bundle(vec![(0, apply(&desired))])), &records, &known);
     assert!(matches!(&kept[0], (Work::Blocked(cause), Why::NotOurs) if cause.reason == Reason::Foreign));
-    assert_eq!(decide(None, &records, &known), [(Work::Forget, Why::NotOurs)]);
+    assert_eq!(decide(None, &records, &known), [], "it stays recorded that it is not ours");
 }
 
 #[test]

@@ -120,6 +120,8 @@ fn objects(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<ObjectStatus> {
                 (true, _) if is_drifted => ObjectState::Drifted,
                 (true, Origin::Created) => ObjectState::Applied,
                 (true, Origin::Adopted) => ObjectState::Adopted,
+                // What is still recorded then carries our marks, and is another object.
+                (false, _) if lane.state == LaneState::Removed => ObjectState::Kept,
                 (false, _) if root.wanted(cluster).is_none() => ObjectState::Removing,
                 (false, _) => ObjectState::Pending,
             };

@@ -24,6 +24,7 @@ mod follow;
 mod io;
 mod machine;
 mod options;
+mod safeguard;
 mod saving;
 mod shell;
 mod telling;
@@ -43,6 +44,10 @@ use crate::contexts::Contexts;
 pub use event::{Event, What};
 use machine::Machine;
 pub use options::{Acquire, Options};
+#[cfg(feature = "planted-faults")]
+pub use safeguard::Safeguard;
+#[cfg(not(feature = "planted-faults"))]
+pub(crate) use safeguard::Safeguard;
 use shell::{Ports, Shell};
 
 /// Events that wait for a subscriber at most; one that falls further behind is dropped.

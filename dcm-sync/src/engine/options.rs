@@ -57,6 +57,9 @@ pub struct Options {
     /// there already is kept so: to make objects of a kind for the first time, and to remove them, it must be listed.
     /// Default 30 s: a read for each object.
     pub read_interval: Duration,
+    /// The safeguard that is taken away, in a test.
+    #[cfg(feature = "planted-faults")]
+    pub without: Option<super::Safeguard>,
 }
 
 impl Default for Options {
@@ -79,6 +82,8 @@ impl Default for Options {
             contest_wait_min: Duration::from_secs(300),
             contest_wait_max: Duration::from_secs(6 * 3600),
             read_interval: Duration::from_secs(30),
+            #[cfg(feature = "planted-faults")]
+            without: None,
         }
     }
 }

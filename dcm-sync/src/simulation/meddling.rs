@@ -102,7 +102,15 @@ pub(super) fn meddle(server: &mut Server, meddling: Meddling, number: u64) -> Op
     let key = target.key.clone();
     match meddling {
         Meddling::Delete => drop(server.delete_as_other(&target.kind, &key).ok()?),
-        Meddling::Replace => replace(server, &target)?,
+        Meddling::Replace => replace(server, &target, json!({}))?,
+        Meddling::Copy => {
+            let metadata = &target.body["metadata"];
+            replace(
+                server,
+                &target,
+                json!({"labels": metadata["labels"], "annotations": metadata["annotations"]}),
+            )?;
+        }
         Meddling::Edit => edit(server, &target, &edited(&target, number))?,
         Meddling::Unmark => {
             edit(
@@ -143,15 +151,16 @@ fn edited(target: &Object, number: u64) -> Value {
     }
 }
 
-/// An object of the same name that is somebody else's.
-fn replace(server: &mut Server, target: &Object) -> Option<()> {
+/// An object of the same name that is somebody else's, with this metadata.
+fn replace(server: &mut Server, target: &Object, metadata: Value) -> Option<()> {
     let kind = &target.kind;
     if kind.is_namespace() {
         return None;
     }
     server.delete_as_other(kind, &target.key).ok()?;
     let mut body = (*target.body).clone();
-    body["metadata"] = json!({"name": &*target.key.name});
+    body["metadata"] = metadata;
+    body["metadata"]["name"] = (*target.key.name).into();
     if let Some(namespace) = &target.key.namespace {
         body["metadata"]["namespace"] = (**namespace).into();
     }

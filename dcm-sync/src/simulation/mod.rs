@@ -24,6 +24,8 @@ mod time;
 mod wish;
 mod world;
 
+#[cfg(feature = "planted-faults")]
+pub use engine::engine_without;
 pub use engine::{engine, options};
 pub use events::{Deed, Event, Handled, Sent, Told, Written};
 pub use executor::{Executor, ProcessId, Step};

@@ -128,6 +128,8 @@ pub enum Meddling {
     Delete,
     /// Deletes one of our objects and makes one of its name.
     Replace,
+    /// Deletes one of our objects and makes it again as it was, our labels included: from a backup of their own.
+    Copy,
     /// Changes what one of our objects says.
     Edit,
     /// Takes our labels off one of our objects.
@@ -313,13 +315,14 @@ impl Draw {
     }
 
     fn meddling(&self) -> Meddling {
-        match self.below(7) {
+        match self.below(8) {
             0 => Meddling::Delete,
             1 => Meddling::Replace,
             2 => Meddling::Edit,
             3 => Meddling::Unmark,
             4 => Meddling::Intrude,
             5 => Meddling::Hold,
+            6 => Meddling::Copy,
             _ => Meddling::LetGo,
         }
     }

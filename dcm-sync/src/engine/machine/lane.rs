@@ -299,6 +299,8 @@ pub(super) struct LaneView<'a> {
     pub objects: Option<&'a Objects>,
     pub lane: &'a Lane,
     pub issued: BTreeSet<&'a str>,
+    /// Contents of namespaces are counted.
+    pub counts: bool,
     pub now: Timestamp,
 }
 
@@ -320,7 +322,8 @@ impl View for LaneView<'_> {
     }
 
     fn contents(&self, namespace: &str) -> Option<&Contents> {
-        self.lane.contents.get(namespace)
+        static NOTHING: Contents = Contents { count: 0, sample: Vec::new() };
+        if self.counts { self.lane.contents.get(namespace) } else { Some(&NOTHING) }
     }
 
     fn is_issued(&self, request: &str) -> bool {

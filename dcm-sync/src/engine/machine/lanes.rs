@@ -1,10 +1,12 @@
 //! The round of a lane: look, plan, run the first wave, store what must be stored.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use dcm_core::app_context::{Action, Bundle};
 use dcm_core::hash::ContentHash;
-use dcm_core::plan::{self, Plan, Recorded, Rules};
+use dcm_core::plan::{self, Plan, Recorded, Records, Rules};
+use dcm_core::port::cluster::Origin;
 use dcm_core::port::store::{self, Version};
 use dcm_core::status::{Cause, LaneState, Reason};
 
@@ -13,6 +15,7 @@ use super::lane::{Lane, LaneView, Saving};
 use super::shard::{Known, Link};
 use super::tidying;
 use super::timers::Alarm;
+use crate::engine::Safeguard;
 use crate::engine::event::What;
 use crate::engine::io::{Effect, LaneId, SaveLane};
 
@@ -61,8 +64,10 @@ impl Machine {
             return Gate::Shut;
         };
         let stopped = self.stopping.is_some() && !self.tidies(&id.cluster, context, lane);
-        let is_unsettled = lane.stale || lane.loading || lane.saving.is_some() || lane.save_failed;
-        if is_unsettled || context.root.paused || stopped {
+        let is_unstored = lane.save_failed && self.options.keeps(Safeguard::StoredFirst);
+        let is_unsettled = lane.stale || lane.loading || lane.saving.is_some() || is_unstored;
+        let is_paused = context.root.paused && self.options.keeps(Safeguard::PauseKept);
+        if is_unsettled || is_paused || stopped {
             return Gate::Shut;
         }
         let wanted = context.wanted(&id.cluster);
@@ -111,14 +116,28 @@ impl Machine {
             removal: context.root.removal(),
             asked_again: lane.record.settled < context.root.attempt,
         };
+        let issued = lane.record.issued.iter().filter(|_| self.options.keeps(Safeguard::AnswerKept));
         let view = LaneView {
             objects: shard.objects.get(&id.context),
             lane,
-            issued: lane.record.issued.iter().map(|name| &**name).collect(),
+            issued: issued.map(|name| &**name).collect(),
+            counts: self.options.keeps(Safeguard::ContentsCounted),
             now: self.now,
         };
-        let plan = plan::plan(&rules, bundle.as_deref(), &lane.record.objects, &view);
+        let plan = plan::plan(&rules, bundle.as_deref(), &self.records(lane), &view);
         Some((plan, context.wanted(&id.cluster)))
+    }
+
+    /// What is recorded of a lane's objects.
+    fn records<'a>(&self, lane: &'a Lane) -> Cow<'a, Records> {
+        let mut records = Cow::Borrowed(&lane.record.objects);
+        if !self.options.keeps(Safeguard::UidProof) {
+            records.to_mut().values_mut().for_each(|record| record.uid = None);
+        }
+        if !self.options.keeps(Safeguard::AdoptedStays) {
+            records.to_mut().values_mut().for_each(|record| record.origin = Origin::Created);
+        }
+        records
     }
 
     fn follow(&mut self, id: &LaneId, plan: &Plan, wanted: Option<ContentHash>) {
@@ -149,13 +168,16 @@ impl Machine {
     /// about to store can't come after it.
     fn must_touch(&mut self, id: &LaneId, plan: &Plan) -> bool {
         let writes = plan.runnable().any(|step| step.work.is_write());
+        let (names, fences) =
+            (self.options.keeps(Safeguard::KindsNamed), self.options.keeps(Safeguard::RecordFenced));
         let bundle = self.contexts.get(&id.context).and_then(|context| context.bundle(&id.cluster));
         let bundle = bundle.as_deref();
         let Some(shard) = self.shards.get_mut(&id.cluster).filter(|_| writes) else { return false };
         let (fence, is_inherited) = (Self::fence(shard), shard.inherited);
         let Some(lane) = shard.lanes.get_mut(&id.context) else { return false };
-        let is_anothers = is_inherited && lane.record.fence != fence;
-        if !is_anothers && !lane.must_name(bundle) {
+        let is_anothers = is_inherited && lane.record.fence != fence && fences;
+        let must_touch = is_anothers || (names && lane.must_name(bundle));
+        if !must_touch {
             return false;
         }
         lane.name(bundle);
@@ -167,13 +189,15 @@ impl Machine {
     /// looked at once more.
     fn must_look_again(&mut self, id: &LaneId) -> bool {
         let (now, latest) = (self.now, self.now + self.options.late_request_limit);
+        let (pending, lost) =
+            (self.options.keeps(Safeguard::PendingAwaited), self.options.keeps(Safeguard::LostAwaited));
         let Some(lane) = self.lane_mut(id) else { return false };
-        if !lane.calls.is_empty() {
+        if pending && !lane.calls.is_empty() {
             // Whatever becomes of it wakes the lane.
             self.begin_work(id, None);
             return true;
         }
-        let Some(until) = lane.record.uncertain_until else { return false };
+        let Some(until) = lane.record.uncertain_until.filter(|_| lost) else { return false };
         if until <= now {
             // A watch may be late: what came in the last moment is in a list that is made now.
             lane.record.uncertain_until = None;
@@ -239,7 +263,9 @@ impl Machine {
         let (generation, attempt) = (context.root.generation, context.root.attempt);
         let bundle = wanted.and_then(|hash| context.bundles.get(&hash)).cloned();
         let now = self.now;
-        self.take_stock(id, bundle.as_deref());
+        if self.options.keeps(Safeguard::StockTaken) {
+            self.take_stock(id, bundle.as_deref());
+        }
         let Some(lane) = self.lane_mut(id) else { return };
         let untidy = !tidy && lane.failures < tidying::TRIES_MAX;
         if tidy {

@@ -14,6 +14,7 @@ use super::session::{Life, Session};
 use super::shard::{Known, Link, Shard, Watch};
 use super::steps::reason_of;
 use super::timers::Alarm;
+use crate::engine::Safeguard;
 use crate::engine::bucket::Bucket;
 use crate::engine::event::What;
 use crate::engine::io::{Effect, Epoch, LaneId};
@@ -65,6 +66,7 @@ impl Machine {
         match owner.map_or(Life::Ended, |owner| self.session.life_of(owner)) {
             Life::Ended => {}
             Life::Alive => return,
+            Life::Unknown if !self.options.keeps(Safeguard::OwnerLookedUp) => {}
             Life::Unknown => {
                 return owner.cloned().into_iter().for_each(|owner| self.ask_about(&owner));
             }
@@ -157,6 +159,7 @@ impl Machine {
     fn acquired(&mut self, cluster: &ClusterId) {
         self.publish(cluster, None, What::Acquired);
         let (now, until) = (self.now, self.now + self.options.late_request_limit);
+        let reads_again = self.options.keeps(Safeguard::RecordsReadAgain);
         let shard = self.shard_mut(cluster);
         shard.acquired = now;
         if shard.inherited {
@@ -166,7 +169,7 @@ impl Machine {
         let before = Self::fence(shard).0.checked_sub(1).map(Fence);
         let mut stale = Vec::new();
         for (context, lane) in &mut shard.lanes {
-            lane.stale |= lane.read_under != before;
+            lane.stale |= lane.read_under != before && reads_again;
             if lane.stale {
                 stale.push(context.clone());
             }

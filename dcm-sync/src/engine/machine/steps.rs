@@ -19,6 +19,7 @@ use super::lane::StepKey;
 use super::replies::REFUSED_WAIT_FACTOR;
 use super::timers::Alarm;
 use super::under_way::Pending;
+use crate::engine::Safeguard;
 use crate::engine::backoff;
 use crate::engine::event::What;
 use crate::engine::io::{ClusterCall, Effect, LaneId, Request, Ticket};
@@ -251,6 +252,7 @@ impl Machine {
         }
         let (now, cluster_max) = (self.now, self.options.cluster_requests_max);
         let crowded = self.young.len() >= self.options.requests_max;
+        let counts = self.options.keeps(Safeguard::Budget);
         let Some(shard) = self.shards.get_mut(cluster) else { return false };
         if let Some(until) = shard.hold_until.filter(|until| *until > now) {
             self.timers.set(until, Alarm::Cluster(cluster.clone()));
@@ -263,7 +265,7 @@ impl Machine {
             self.timers.set(now + YOUNG, Alarm::Cluster(cluster.clone()));
             return false;
         }
-        if let Err(wait) = if write { shard.bucket.take(now) } else { Ok(()) } {
+        if let Err(wait) = if write && counts { shard.bucket.take(now) } else { Ok(()) } {
             self.timers.set(now + wait, Alarm::Cluster(cluster.clone()));
             return false;
         }

@@ -38,6 +38,8 @@ pub(in crate::simulation) struct Facts {
     sent: BTreeMap<(ProcessId, ClusterId), VecDeque<Timestamp>>,
     /// Paths of results that are stored.
     results: BTreeSet<Path>,
+    /// Since when app contexts are paused.
+    paused: BTreeMap<ContextId, Timestamp>,
 }
 
 impl Facts {
@@ -70,7 +72,11 @@ impl Facts {
         of_cluster.for_each(|(_, known)| known.fence = Fence::default());
     }
 
-    pub(super) fn take_in(&mut self, event: &Event) {
+    pub(in crate::simulation) fn paused_since(&self, context: &ContextId) -> Option<Timestamp> {
+        self.paused.get(context).copied()
+    }
+
+    pub(super) fn take_in(&mut self, event: &Event, now: Timestamp) {
         match event {
             Event::Sent(sent) => {
                 let times = self.sent.entry((sent.process, sent.cluster.clone())).or_default();
@@ -85,17 +91,27 @@ impl Facts {
                     self.results.insert(path.clone());
                 }
                 if let Some(context) = path::context_of_root(path) {
-                    self.root_changed(&context, document);
+                    self.root_changed(&context, document, now);
                 }
             }
-            Event::Stored(Write::Delete { path, .. }) => drop(self.results.remove(path)),
+            Event::Stored(Write::Delete { path, .. }) => {
+                self.results.remove(path);
+                if let Some(context) = path::context_of_root(path) {
+                    self.paused.remove(&context);
+                }
+            }
             Event::Spun(_) => {}
         }
     }
 
     /// What is not asked for any more may be asked for again, later.
-    fn root_changed(&mut self, context: &ContextId, document: &Document) {
+    fn root_changed(&mut self, context: &ContextId, document: &Document, now: Timestamp) {
         let Ok(root) = document.read::<Root>() else { return };
+        if root.paused {
+            self.paused.entry(context.clone()).or_insert(now);
+        } else {
+            self.paused.remove(context);
+        }
         let mut named = BTreeSet::new();
         for cluster in root.clusters() {
             let bundle = root.wanted(cluster).and_then(|hash| root.bundles.get(&hash));

@@ -1,5 +1,6 @@
 //! What may never happen, each rule as a function with a name.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use dcm_core::manifest::ObjectKey;
@@ -35,6 +36,7 @@ pub const INVARIANTS: &[Invariant] = &[
         name: "what is answered is not asked for again",
         holds: what_is_answered_is_not_asked_for_again,
     },
+    Invariant { name: "paused work stands still", holds: paused_work_stands_still },
     Invariant { name: "the write budget is kept", holds: the_write_budget_is_kept },
     Invariant { name: "a status claims only what is", holds: a_status_claims_only_what_is },
     Invariant { name: "nobody goes round in circles", holds: nobody_goes_round_in_circles },
@@ -45,6 +47,9 @@ const UNAWARE: Duration = Duration::from_secs(60);
 
 /// How long it may take from counting a namespace's contents to its deletion.
 const COUNTED: Duration = Duration::from_secs(120);
+
+/// How long it may take until nothing more of what is paused arrives: a late watch, and a late request.
+const PAUSED: Duration = Duration::from_secs(90);
 
 fn handled(event: &Event) -> Option<&Handled> {
     match event {
@@ -62,14 +67,23 @@ fn created(event: &Event) -> Option<(&Handled, &Written)> {
 
 /// A deletion hits objects that the engine made, and none that it adopted.
 fn only_what_we_made_is_deleted(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
-    let Some(Handled { cluster, deed: Deed::Deleted { key, observed, .. }, .. }) = handled(event) else {
+    let Some(Handled { cluster, context, deed: Deed::Deleted { key, observed, .. }, .. }) = handled(event)
+    else {
         return Ok(());
     };
     match scene.facts.object(cluster, &observed.uid) {
         Some(known) if known.is_made && known.origin == Origin::Created => Ok(()),
         Some(_) => Err(format!("{key} on {cluster} was adopted, and was deleted")),
+        // Between an object's creation and its record our labels are all the proof that there is.
+        None if !is_recorded(scene, cluster, context.as_ref(), key) => Ok(()),
         None => Err(format!("{key} on {cluster} was never ours, and was deleted")),
     }
+}
+
+/// True when a lane's record has the UID of an object.
+fn is_recorded(scene: &Scene<'_>, cluster: &ClusterId, context: Option<&ContextId>, key: &ObjectKey) -> bool {
+    let lane = context.and_then(|context| lane(scene, context, cluster));
+    lane.is_some_and(|lane| lane.objects.get(key).is_some_and(|record| record.uid.is_some()))
 }
 
 /// A namespace with contents that have been there for a while is deleted only when that was asked for.
@@ -175,6 +189,18 @@ fn what_is_answered_is_not_asked_for_again(scene: &Scene<'_>, event: &Event) -> 
     Ok(())
 }
 
+/// While an app context is paused nothing of it is written, but for what was on its way.
+fn paused_work_stands_still(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
+    let Some(handled) = handled(event) else { return Ok(()) };
+    let Some(context) = &handled.context else { return Ok(()) };
+    match scene.facts.paused_since(context) {
+        Some(since) if handled.at > since + PAUSED => {
+            Err(format!("a write for {context} on {}, paused since {since}", handled.cluster))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// No process sends more writes to a cluster than a burst and its rate.
 fn the_write_budget_is_kept(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
     let Event::Sent(Sent { process, at, cluster, .. }) = event else { return Ok(()) };
@@ -212,16 +238,28 @@ fn a_status_claims_only_what_is(scene: &Scene<'_>, event: &Event) -> Result<(), 
     };
     let Ok(lane) = document.read::<Lane>() else { return Ok(()) };
     match lane.state {
-        LaneState::Done => everything_is_there(scene, &cluster, &lane),
+        LaneState::Done => everything_is_there(scene, &cluster, &context, &lane),
         LaneState::Removed => nothing_is_there(scene, &cluster, &context),
         _ => Ok(()),
     }
 }
 
-fn everything_is_there(scene: &Scene<'_>, cluster: &ClusterId, lane: &Lane) -> Result<(), String> {
+fn everything_is_there(
+    scene: &Scene<'_>,
+    cluster: &ClusterId,
+    context: &ContextId,
+    lane: &Lane,
+) -> Result<(), String> {
     let objects = objects(scene, cluster);
+    let (root, bundle) = (root(scene, context), lane.bundle);
+    let wanted: BTreeSet<_> = root
+        .iter()
+        .zip(bundle)
+        .flat_map(|(root, bundle)| root.manifests_of(&bundle).collect::<Vec<_>>())
+        .collect();
     for (key, record) in &lane.objects {
-        if is_disturbed(scene, cluster, key) {
+        let is_wanted = record.manifest.is_some_and(|hash| wanted.contains(&hash));
+        if !is_wanted || is_disturbed(scene, cluster, key) {
             continue;
         }
         let found = objects.iter().find(|object| object.key == *key);
@@ -242,6 +280,7 @@ fn nothing_is_there(scene: &Scene<'_>, cluster: &ClusterId, context: &ContextId)
         object.marks.as_ref().is_some_and(|marks| marks.context == *context)
             && !is_disturbed(scene, cluster, &object.key)
             && !is_revived(scene, cluster, object)
+            && scene.facts.object(cluster, &object.uid).is_some()
     });
     match left {
         Some(object) => Err(format!("{} is on {cluster}, and the record says that nothing is", object.key)),

@@ -61,7 +61,7 @@ impl Judge {
         for event in world.take_events() {
             told(Told::Event(world.now(), &event));
             self.hold(world, &event)?;
-            self.facts.take_in(&event);
+            self.facts.take_in(&event, world.now());
         }
         Ok(())
     }

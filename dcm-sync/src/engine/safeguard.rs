@@ -1,0 +1,53 @@
+//! What keeps the engine safe, by name: each is taken away in a test, to see that the simulation finds what happens then.
+
+/// A safeguard of the engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "planted-faults", derive(clap::ValueEnum))]
+pub enum Safeguard {
+    /// An object is ours by its recorded UID; labels alone prove nothing where one is recorded.
+    UidProof,
+    /// An object that was adopted is never deleted.
+    AdoptedStays,
+    /// What is in a namespace is counted before it is deleted.
+    ContentsCounted,
+    /// The record names the kinds before the first object is made.
+    KindsNamed,
+    /// Nothing is done while a record could not be stored.
+    StoredFirst,
+    /// After a take-over the record is written once before anything else: what the earlier owner was about to store can't
+    /// come after it.
+    RecordFenced,
+    /// After a take-over records are read again.
+    RecordsReadAgain,
+    /// What is there is recorded when a lane is done.
+    StockTaken,
+    /// Nothing is taken from an owner whose session is only unknown.
+    OwnerLookedUp,
+    /// Writes to a cluster keep to their budget.
+    Budget,
+    /// A removal waits for requests that are under way.
+    PendingAwaited,
+    /// A removal waits until a lost request can take effect no more.
+    LostAwaited,
+    /// An answered request is not asked for again.
+    AnswerKept,
+    /// Work on a paused app context stands still.
+    PauseKept,
+}
+
+#[cfg(feature = "planted-faults")]
+impl super::Options {
+    /// True when the engine has this safeguard.
+    pub(crate) fn keeps(&self, safeguard: Safeguard) -> bool {
+        self.without != Some(safeguard)
+    }
+}
+
+#[cfg(not(feature = "planted-faults"))]
+impl super::Options {
+    /// True: the engine has all of them.
+    #[allow(clippy::unused_self, reason = "tests can take them away")]
+    pub(crate) fn keeps(&self, _: Safeguard) -> bool {
+        true
+    }
+}
