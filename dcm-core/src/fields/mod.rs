@@ -6,6 +6,7 @@
 //! itself, and a member without members of its own is itself in the set.
 
 mod compare;
+mod owned;
 mod ownership;
 mod path;
 
@@ -14,6 +15,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 pub use compare::{HeldField, differing, lost};
+pub use owned::owned;
 pub use ownership::{Ownership, UNRECORDED, entries, is_ours};
 pub use path::{FieldPath, InvalidFieldPath};
 

@@ -4,6 +4,7 @@
 //! executes a plan chooses nothing. The engine plans again after each wave, so a plan never has to foresee what a
 //! cluster will answer: an empty plan means *done*.
 
+mod digest;
 mod drift;
 mod generation;
 mod object;
@@ -22,6 +23,7 @@ use crate::port::cluster::{Origin, Precondition};
 use crate::port::synchronizer::Removal;
 use crate::status::Cause;
 
+pub use digest::{Changes, Observed, Part, PlanHash};
 pub use drift::{cause as drift_cause, named as named_fields};
 use request::Answer;
 pub use request::{RequestWork, certificate_manifest};
