@@ -84,7 +84,8 @@ fn edit(cluster: &Cluster, namespace: &str, patch: &Value) {
 }
 
 #[tokio::test]
-async fn the_hash_of_a_plan_applies_and_after_a_change_of_ours_on_any_cluster_it_is_stale_and_nothing_is_written() {
+async fn the_hash_of_a_plan_applies_and_after_a_change_of_ours_on_any_cluster_it_is_stale_and_nothing_is_written()
+ {
     let environment = Environment::shared(CLUSTERS).await.unwrap();
     let installation = Installation::new(&environment, "planned");
     let first = document(&installation, "planned", 10);
@@ -124,7 +125,10 @@ async fn a_change_of_a_quotas_status_alone_does_not_make_a_plan_stale() {
     let second = document(&installation, "counted", 11);
     let planned = hash(&installation, &second);
     let version = quota(cluster, "counted", ".metadata.resourceVersion");
-    make(cluster, &json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "counted"}}));
+    make(
+        cluster,
+        &json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "counted"}}),
+    );
     until("that the quota counts one more", async || {
         (quota(cluster, "counted", ".status.used.secrets") == "1").then_some(())
     })

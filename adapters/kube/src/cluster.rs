@@ -60,6 +60,40 @@ impl KubeCluster {
         error
     }
 
+    /// Makes an object, or finds out what that would give.
+    async fn make(&self, call: &Call, object: &Stamped, run: Run) -> Result<Object, Error> {
+        let (kind, key) = (object.manifest.kind(), object.manifest.key());
+        let resource = self.resource(call, kind).await?;
+        // Also checks the name, which is not in the path here.
+        resource.object(key)?;
+        let uri = format!("{}?{}", resource.parent_of(key)?, write_options(run));
+        self.object(call, kind, Request::post(uri, object.body())).await
+    }
+
+    /// Brings an object to its desired state, or finds out what that would give.
+    async fn change(
+        &self,
+        call: &Call,
+        object: &Stamped,
+        observed: &Precondition,
+        force: bool,
+        run: Run,
+    ) -> Result<Object, Error> {
+        let kind = object.manifest.kind();
+        let path = self.resource(call, kind).await?.object(object.manifest.key())?;
+        let live = self.observed(call, kind, &path, observed).await?;
+        let manifest = object.body();
+        let uri = format!("{path}?{}", write_options(run));
+        let request = match choose(&live.body, &manifest, force)? {
+            Way::Replace(body) => Request::put(uri, body),
+            Way::Apply { force } => {
+                let body = apply_body(manifest, &observed.uid, &observed.resource_version);
+                Request::patch(format!("{uri}&force={force}"), APPLY_PATCH, body)
+            }
+        };
+        self.object(call, kind, request).await
+    }
+
     /// The object, if it is in the state that was observed.
     async fn observed(
         &self,
@@ -112,12 +146,7 @@ impl Cluster for KubeCluster {
     }
 
     async fn create(&self, call: &Call, object: &Stamped) -> Result<Object, Error> {
-        let (kind, key) = (object.manifest.kind(), object.manifest.key());
-        let resource = self.resource(call, kind).await?;
-        // Also checks the name, which is not in the path here.
-        resource.object(key)?;
-        let uri = format!("{}?{}", resource.parent_of(key)?, write_options());
-        self.object(call, kind, Request::post(uri, object.body())).await
+        self.make(call, object, Run::Real).await
     }
 
     async fn update(
@@ -127,19 +156,20 @@ impl Cluster for KubeCluster {
         observed: &Precondition,
         force: bool,
     ) -> Result<Object, Error> {
-        let kind = object.manifest.kind();
-        let path = self.resource(call, kind).await?.object(object.manifest.key())?;
-        let live = self.observed(call, kind, &path, observed).await?;
-        let manifest = object.body();
-        let uri = format!("{path}?{}", write_options());
-        let request = match choose(&live.body, &manifest, force)? {
-            Way::Replace(body) => Request::put(uri, body),
-            Way::Apply { force } => {
-                let body = apply_body(manifest, &observed.uid, &observed.resource_version);
-                Request::patch(format!("{uri}&force={force}"), APPLY_PATCH, body)
-            }
-        };
-        self.object(call, kind, request).await
+        self.change(call, object, observed, force, Run::Real).await
+    }
+
+    async fn rehearse(
+        &self,
+        call: &Call,
+        object: &Stamped,
+        observed: Option<&Precondition>,
+        force: bool,
+    ) -> Result<Object, Error> {
+        match observed {
+            Some(observed) => self.change(call, object, observed, force, Run::Dry).await,
+            None => self.make(call, object, Run::Dry).await,
+        }
     }
 
     async fn release(
@@ -151,7 +181,7 @@ impl Cluster for KubeCluster {
     ) -> Result<Object, Error> {
         let path = self.resource(call, kind).await?.object(key)?;
         let live = self.observed(call, kind, &path, observed).await?;
-        let uri = format!("{path}?{}", write_options());
+        let uri = format!("{path}?{}", write_options(Run::Real));
         let request = match &live.marks {
             Some(Marks { origin: Origin::Adopted, .. }) => Request::put(uri, release::given_back(&live.body)),
             _ => Request::patch(uri, MERGE_PATCH, release::patch(&live.body)),
@@ -207,10 +237,21 @@ impl Cluster for KubeCluster {
     }
 }
 
+/// Whether a write is made, or only answered.
+#[derive(Debug, Clone, Copy)]
+enum Run {
+    Real,
+    Dry,
+}
+
 /// Under which manager a write is made. Unknown and doubled fields are refused, or a typing error would be desired
 /// state that never holds.
-fn write_options() -> String {
-    format!("fieldManager={FIELD_MANAGER}&fieldValidation=Strict")
+fn write_options(run: Run) -> String {
+    let dry = match run {
+        Run::Real => "",
+        Run::Dry => "&dryRun=All",
+    };
+    format!("fieldManager={FIELD_MANAGER}&fieldValidation=Strict{dry}")
 }
 
 /// How a deletion went, by its answer: the object is still there when it is told with the time of its deletion.

@@ -22,6 +22,7 @@ mod kubeconfigs;
 mod live_plan;
 mod orphans;
 mod planning;
+mod rehearsal;
 mod renewal;
 mod serve;
 
@@ -30,4 +31,5 @@ pub use deployment::{Deployment, OpenError, Parts};
 pub use live_plan::{LivePlan, PlanError};
 pub use orphans::{Cleared, Orphan, OrphanError};
 pub use planning::Planned;
+pub use rehearsal::Rehearsal;
 pub use serve::{STOP_TIMEOUT, ServeError, serve};

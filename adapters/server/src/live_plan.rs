@@ -1,6 +1,6 @@
 //! What would be done to one cluster now: the engine's own planner, on what is recorded and what the cluster shows.
 //!
-//! Only reads are sent. What the engine would refuse is in the plan: objects of others, drift that is only reported, a
+//! Only reads are sent, and dry runs of what would be written. What the engine would refuse is in the plan: objects of others, drift that is only reported, a
 //! cluster that holds later changes than the store, and another cluster than the one that was there before.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +14,8 @@ use dcm_core::port::cluster::{Call, Cluster, Contents, Error, Object, Selection,
 use dcm_sync::LaneProspect;
 use futures::StreamExt as _;
 
+use crate::rehearsal::{Rehearsal, rehearse};
+
 /// Why there is no plan for a cluster.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("the cluster could not be looked at")]
@@ -26,6 +28,8 @@ pub struct LivePlan {
     pub plan: Plan,
     /// What was seen, as far as it is ours.
     pub observed: Observed,
+    /// What a dry run of each write gave that makes or updates an object.
+    pub rehearsals: BTreeMap<ObjectKey, Rehearsal>,
     /// It is another cluster than the one that was reached before: nothing is written until a person has looked.
     pub is_replaced: bool,
 }
@@ -78,7 +82,12 @@ pub(crate) async fn live_plan(
         asked_again: recorded.asked_again,
     };
     let plan = plan(&rules, looked.bundle, &recorded.objects, &looked);
-    Ok(LivePlan { plan, observed: looked.observed, is_replaced })
+    let rehearsals = match is_replaced {
+        // Nothing would be written.
+        true => BTreeMap::new(),
+        false => rehearse(cluster, call, place, &plan).await?,
+    };
+    Ok(LivePlan { plan, observed: looked.observed, rehearsals, is_replaced })
 }
 
 impl<'a> Looked<'a> {

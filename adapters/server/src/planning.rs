@@ -28,7 +28,8 @@ impl Planned {
     /// What was seen of each cluster; none of one that could not be looked at.
     #[must_use]
     pub fn observed(&self) -> BTreeMap<ClusterId, Option<Observed>> {
-        let observed = |found: &Result<LivePlan, PlanError>| found.as_ref().ok().map(|live| live.observed.clone());
+        let observed =
+            |found: &Result<LivePlan, PlanError>| found.as_ref().ok().map(|live| live.observed.clone());
         self.clusters.iter().map(|(cluster, found)| (cluster.clone(), observed(found))).collect()
     }
 

@@ -15,7 +15,7 @@ use dcm_core::port::cluster::ClusterUid;
 use dcm_core::render::naming::Identity;
 use dcm_core::render::{self, Credential};
 use dcm_core::status::Reason;
-use dcm_server::{LivePlan, Planned};
+use dcm_server::{LivePlan, Planned, Rehearsal};
 use dcm_sync::engine::Acquire;
 use dcm_sync::sim::{Link, cluster_id};
 use serde_json::{Value, json};
@@ -170,4 +170,38 @@ async fn a_cluster_that_can_not_be_reached_is_part_of_the_plan_by_its_name() {
     assert_ne!(hash(&cut), before);
     assert_eq!(hash(&planned(&world, true).await), hash(&cut));
     assert_eq!(world.owned(), 0);
+}
+
+/// What a dry run gave for the object of a kind.
+fn rehearsed<'a>(live: &'a LivePlan, kind: &str) -> &'a Rehearsal {
+    live.rehearsals.iter().find(|(key, _)| &*key.kind == kind).unwrap().1
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_write_is_rehearsed_and_what_can_not_be_is_marked_so() {
+    let world = World::new(1).await;
+    world.put(spec(&everything())).await;
+    let live = plan_on(&world, &cluster_id(1)).await;
+    assert_eq!(*rehearsed(&live, "Namespace"), Rehearsal::Changes(Vec::new()));
+    let later = Rehearsal::Unchecked("can't be checked before its namespace exists".into());
+    assert_eq!(*rehearsed(&live, "ResourceQuota"), later);
+    assert_eq!(world.owned(), 0);
+
+    let engine = world.deployment.engine(Acquire::All);
+    world.apply().await;
+    world.done().await;
+    engine.shutdown().await;
+    let mut changed = spec(&everything());
+    changed["quotas"][0]["hard"] = json!({"limits.cpu": "2000m", "pods": 3});
+    world.put(changed).await;
+    let before = world.fleet.cluster(&cluster_id(1)).unwrap().server(|server| server.revision());
+    let live = plan_on(&world, &cluster_id(1)).await;
+    let Rehearsal::Changes(changes) = rehearsed(&live, "ResourceQuota") else { panic!("{live:?}") };
+    let expected = json!([
+        {"path": r#"spec.hard["limits.cpu"]"#, "before": "1", "after": "2"},
+        {"path": "spec.hard.pods", "before": null, "after": "3"},
+    ]);
+    assert_eq!(serde_json::to_value(changes).unwrap(), expected);
+    let after = world.fleet.cluster(&cluster_id(1)).unwrap().server(|server| server.revision());
+    assert_eq!(after, before, "nothing is written");
 }

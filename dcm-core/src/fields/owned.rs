@@ -81,7 +81,8 @@ mod tests {
     fn items_of_a_list_with_keys_are_ours_one_by_one_and_other_lists_as_a_whole() {
         let ours = json!([{"manager": "dcm", "operation": "Apply",
             "fieldsV1": {"f:spec": {"f:ports": {"k:{\"port\":80}": {".": {}, "f:name": {}}}, "f:args": {}}}}]);
-        let spec = json!({"ports": [{"port": 80, "name": "a"}, {"port": 81, "name": "theirs"}], "args": [1, 2]});
+        let spec =
+            json!({"ports": [{"port": 80, "name": "a"}, {"port": 81, "name": "theirs"}], "args": [1, 2]});
         let desired = json!({"spec": {"ports": [{"port": 80, "name": "b"}], "args": [1]}});
         let found = owned(&live(&spec, &json!({}), &ours), Some(&desired));
         let port = json!({"f:port": 80, "f:name": "a"});

@@ -82,9 +82,10 @@ fn state(object: &Object, desired: Option<&Desired>) -> ContentHash {
     });
     let sighting = Sighting::of(object, desired);
     let taken: Vec<String> = sighting.fields().iter().map(ToString::to_string).collect();
-    let marks = object.marks.as_ref().map(|marks| {
-        json!([marks.owner, marks.context, marks.generation, marks.manifest, marks.origin])
-    });
+    let marks = object
+        .marks
+        .as_ref()
+        .map(|marks| json!([marks.owner, marks.context, marks.generation, marks.manifest, marks.origin]));
     ContentHash::of(&json!({
         "uid": object.uid,
         "deleting": object.deleting.is_some(),
@@ -153,7 +154,10 @@ impl PlanHash {
             return Changes { wanted: true, clusters: Vec::new() };
         }
         let changed = clusters(parts).enumerate().filter(|(index, _)| differs(place(*index)));
-        Changes { wanted: false, clusters: changed.map(|(_, (context, cluster, _))| (context, cluster)).collect() }
+        Changes {
+            wanted: false,
+            clusters: changed.map(|(_, (context, cluster, _))| (context, cluster)).collect(),
+        }
     }
 }
 

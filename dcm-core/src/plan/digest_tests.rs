@@ -115,7 +115,10 @@ fn each_change_of_what_is_ours_changes_the_hash() {
         hash(&one, Some(Observed { identity: ClusterUid("other".into()), ..seen(None) })),
         hash(&context("6", 1), Some(seen(None))),
         hash(&context("5", 0), Some(seen(None))),
-        hash(&AppContext { removal: Removal { delete_contents: true, ..Removal::default() }, ..one.clone() }, None),
+        hash(
+            &AppContext { removal: Removal { delete_contents: true, ..Removal::default() }, ..one.clone() },
+            None,
+        ),
     ];
     for (index, hash) in hashes.iter().enumerate() {
         let same: Vec<usize> = (0..hashes.len()).filter(|other| hashes[*other] == *hash).collect();
@@ -133,8 +136,10 @@ fn what_changes_by_itself_and_what_others_add_leaves_the_hash_as_it_is() {
         body["metadata"]["generation"] = 3.into();
         body["metadata"]["managedFields"][0]["time"] = "2027-01-01T00:00:00Z".into();
         let entries = body["metadata"]["managedFields"].as_array_mut().unwrap();
-        entries.push(json!({"manager": "kube-controller-manager", "operation": "Update", "subresource": "status",
-                            "fieldsV1": {"f:status": {"f:used": {}}}}));
+        entries.push(
+            json!({"manager": "kube-controller-manager", "operation": "Update", "subresource": "status",
+                            "fieldsV1": {"f:status": {"f:used": {}}}}),
+        );
     };
     assert_eq!(hash(&one, Some(seen(Some(edited(counted))))), before);
     let added = |body: &mut Value| {

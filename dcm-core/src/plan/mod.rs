@@ -143,6 +143,20 @@ pub struct Terms {
     pub left: Vec<HeldField>,
 }
 
+impl Terms {
+    /// A manifest as it is written: without the fields that are left to others. None where nothing is left that makes an
+    /// object.
+    #[must_use]
+    pub fn manifest(&self, manifest: &Manifest) -> Option<Manifest> {
+        if self.left.is_empty() {
+            return Some(manifest.clone());
+        }
+        let mut body = manifest.body().clone();
+        self.left.iter().for_each(|field| field.remove_from(&mut body));
+        Manifest::new(body).ok()
+    }
+}
+
 impl Work {
     /// True when it only waits: for the cluster, for somebody, or for the answer to a request.
     fn waits(&self) -> bool {

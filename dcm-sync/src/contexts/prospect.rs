@@ -63,7 +63,8 @@ impl Contexts {
         let mut clusters: BTreeMap<ClusterId, LaneProspect> =
             context.placements.keys().map(|cluster| (cluster.clone(), LaneProspect::default())).collect();
         let is_settled = unchanged.is_some_and(|root| {
-            let is_at = |cluster| lanes.get(cluster).is_some_and(|lane: &Lane| is_settled(root, cluster, lane));
+            let is_at =
+                |cluster| lanes.get(cluster).is_some_and(|lane: &Lane| is_settled(root, cluster, lane));
             root.clusters().all(is_at)
         });
         let attempt = if is_settled { next.attempt.saturating_sub(1) } else { next.attempt };
@@ -102,7 +103,10 @@ fn is_settled(root: &Root, cluster: &ClusterId, lane: &Lane) -> bool {
 /// the same name only when they are the same.
 fn wants_the_same(current: &Root, next: &Root) -> bool {
     let steps = |root: &Root| -> BTreeMap<ContentHash, Vec<StepRecord>> {
-        root.bundles.iter().map(|(hash, steps)| (*hash, steps.iter().map(without_request).collect())).collect()
+        root.bundles
+            .iter()
+            .map(|(hash, steps)| (*hash, steps.iter().map(without_request).collect()))
+            .collect()
     };
     let (mine, theirs) = (steps(current), steps(next));
     let wants = |root: &Root, steps: &BTreeMap<ContentHash, Vec<StepRecord>>| {

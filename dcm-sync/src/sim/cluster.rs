@@ -206,6 +206,19 @@ impl Cluster for SimCluster {
         reply!(self.ask(call, operation), Reply::Written(object) => object)
     }
 
+    async fn rehearse(
+        &self,
+        call: &Call,
+        object: &Stamped,
+        observed: Option<&Precondition>,
+        force: bool,
+    ) -> Result<Object, Error> {
+        let (kind, key) = (object.manifest.kind().clone(), object.manifest.key().clone());
+        let observed = observed.cloned();
+        let operation = Operation::Rehearse { kind, key, body: object.body(), observed, force };
+        reply!(self.ask(call, operation), Reply::Written(object) => object)
+    }
+
     async fn release(
         &self,
         call: &Call,

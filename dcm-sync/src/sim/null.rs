@@ -141,6 +141,18 @@ impl Cluster for NullCluster {
         Ok(written(object, observed.uid.clone(), self.write()))
     }
 
+    async fn rehearse(
+        &self,
+        _: &Call,
+        object: &Stamped,
+        observed: Option<&Precondition>,
+        _: bool,
+    ) -> Result<Object, Error> {
+        self.read();
+        let uid = observed.map_or_else(Arc::default, |observed| observed.uid.clone());
+        Ok(written(object, uid, Arc::default()))
+    }
+
     async fn release(
         &self,
         _: &Call,

@@ -88,6 +88,16 @@ impl<T: Tap> Cluster for Tapped<Arc<dyn Cluster>, T> {
         self.tap.pass(Crossing::Read, self.port.list(call, kind, namespace)).await
     }
 
+    async fn rehearse(
+        &self,
+        call: &Call,
+        object: &Stamped,
+        observed: Option<&Precondition>,
+        force: bool,
+    ) -> Result<Object, cluster::Error> {
+        self.tap.pass(Crossing::Read, self.port.rehearse(call, object, observed, force)).await
+    }
+
     async fn create(&self, call: &Call, object: &Stamped) -> Result<Object, cluster::Error> {
         self.tap.pass(Crossing::Create(object), self.port.create(call, object)).await
     }

@@ -82,7 +82,9 @@ async fn renew_due(session: &Session, worked: &[Worked]) {
             Ok(renewed) => renew::note(&renewed),
             Err(error) => {
                 let error = anyhow::Error::new(error);
-                output::note(format_args!("{cloud}: credentials that are due could not be renewed: {error:#}"));
+                output::note(format_args!(
+                    "{cloud}: credentials that are due could not be renewed: {error:#}"
+                ));
             }
         }
     }

@@ -3,17 +3,26 @@
 use std::collections::BTreeMap;
 
 use anstyle::{AnsiColor, Style};
+use dcm_core::fields::{FieldChange, Values};
 use dcm_core::name::{ClusterId, LogicalCloudName, ProjectName};
 use dcm_core::plan::{PlanHash, Step, Why, Work, named_fields};
 use dcm_core::status::Cause;
-use dcm_server::{LivePlan, PlanError};
+use dcm_server::{LivePlan, PlanError, Rehearsal};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::live::CloudPlan;
 use crate::output;
 
+/// Most fields that a line of the table names: programs get all of them.
+const CHANGES_NAMED_MAX: usize = 5;
+
+/// Most of a value that a line of the table shows.
+const VALUE_CHARACTERS_MAX: usize = 40;
+
 /// Why nothing is done on a cluster that is not the one that was there before.
-const REPLACED: &str = "it is another cluster than the one that was reached before; accept it with dcm cluster accept";
+const REPLACED: &str =
+    "it is another cluster than the one that was reached before; accept it with dcm cluster accept";
 
 /// A plan of all documents.
 #[derive(Debug, Serialize)]
@@ -48,6 +57,9 @@ struct ShownStep {
     action: &'static str,
     object: String,
     why: String,
+    /// What a dry run of the cluster gave.
+    #[serde(flatten)]
+    rehearsal: Option<Rehearsal>,
 }
 
 impl Shown {
@@ -55,7 +67,12 @@ impl Shown {
         let cloud = |plan: &CloudPlan| ShownCloud {
             project: plan.project.clone(),
             name: plan.name.clone(),
-            clusters: plan.planned.clusters.iter().map(|(id, found)| (id.clone(), cluster(id, found))).collect(),
+            clusters: plan
+                .planned
+                .clusters
+                .iter()
+                .map(|(id, found)| (id.clone(), cluster(id, found)))
+                .collect(),
         };
         Self { hash, clouds: plans.iter().map(cloud).collect() }
     }
@@ -65,7 +82,12 @@ fn cluster(id: &ClusterId, found: &Result<LivePlan, PlanError>) -> ShownCluster 
     match found {
         Err(error) => ShownCluster::Unknown(format!("{:#}", anyhow::Error::new(error.clone()))),
         Ok(live) if live.is_replaced => {
-            let step = ShownStep { action: "blocked", object: id.to_string(), why: REPLACED.to_owned() };
+            let step = ShownStep {
+                action: "blocked",
+                object: id.to_string(),
+                why: REPLACED.to_owned(),
+                rehearsal: None,
+            };
             ShownCluster::Steps(vec![step])
         }
         Ok(live) => ShownCluster::Steps(steps(live)),
@@ -79,12 +101,14 @@ fn steps(live: &LivePlan) -> Vec<ShownStep> {
             Work::Request { name, .. } => name.to_string(),
             _ => step.key.to_string(),
         };
-        Some(ShownStep { action, object, why: why(step) })
+        let rehearsal = live.rehearsals.get(&step.key).cloned();
+        Some(ShownStep { action, object, why: why(step), rehearsal })
     };
     let reported = |cause: &Cause| ShownStep {
         action: "report",
         object: cause.object.as_ref().map(ToString::to_string).unwrap_or_default(),
         why: cause.message.to_string(),
+        rehearsal: None,
     };
     live.plan.steps().iter().filter_map(shown).chain(live.plan.drift().iter().map(reported)).collect()
 }
@@ -140,11 +164,42 @@ fn rows(cloud: &ShownCloud) -> Vec<[String; 5]> {
                 vec![row(["nothing", "-", "everything is as desired"])]
             }
             ShownCluster::Steps(steps) => {
-                steps.iter().map(|step| row([step.action, &step.object, &step.why])).collect()
+                steps.iter().map(|step| row([step.action, &step.object, &said(step)])).collect()
             }
         }
     };
     cloud.clusters.iter().flat_map(of_cluster).collect()
+}
+
+/// Why it is done, and what a dry run gave.
+fn said(step: &ShownStep) -> String {
+    let why = &step.why;
+    match &step.rehearsal {
+        None => why.clone(),
+        Some(Rehearsal::Unchecked(reason)) => format!("{why}; {reason}"),
+        Some(Rehearsal::Refused(words)) => format!("{why}; the cluster would refuse it: {words}"),
+        Some(Rehearsal::Changes(changes)) => {
+            let named = changes.iter().take(CHANGES_NAMED_MAX).map(changed);
+            let more = changes.len().saturating_sub(CHANGES_NAMED_MAX);
+            let more = (more > 0).then(|| format!("{more} more"));
+            let all: Vec<String> = [why.clone()].into_iter().chain(named).chain(more).collect();
+            all.join("; ")
+        }
+    }
+}
+
+fn changed(change: &FieldChange) -> String {
+    let Some(Values { before, after }) = &change.values else { return format!("{} changes", change.path) };
+    format!("{} {} → {}", change.path, shortened(before), shortened(after))
+}
+
+/// A value as JSON, or its beginning; nothing is a dash.
+fn shortened(value: &Value) -> String {
+    let text = if value.is_null() { "-".to_owned() } else { value.to_string() };
+    match text.char_indices().nth(VALUE_CHARACTERS_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
 }
 
 /// Others' words may have several lines; a row has one.
