@@ -94,6 +94,8 @@ async fn the_hash_of_a_plan_applies_and_after_a_change_of_ours_on_any_cluster_it
     for cluster in installation.clusters() {
         assert_eq!(quota(cluster, "planned", ".spec.hard.pods"), "10");
     }
+    let steps = plan(&installation, &first, 0)["clouds"][0]["clusters"]["real/cluster-1"]["steps"].take();
+    assert_eq!(steps, json!([]), "everything is as desired");
     let said = refused(&installation, &first, &hash_of_first);
     assert!(said.contains("something else is wanted than was planned"), "{said}");
 
@@ -110,6 +112,35 @@ async fn the_hash_of_a_plan_applies_and_after_a_change_of_ours_on_any_cluster_it
         assert_eq!(quota(cluster, "planned", ".spec.hard.pods"), "11");
     }
     installation.terminate("planned").done();
+}
+
+#[tokio::test]
+async fn a_plan_names_the_fields_that_would_change_and_what_can_not_be_checked_yet_and_writes_nothing() {
+    let environment = Environment::shared(CLUSTERS).await.unwrap();
+    let installation = Installation::new(&environment, "rehearsed");
+    let step = |document: &Value, kind: &str| {
+        let steps =
+            plan(&installation, document, 0)["clouds"][0]["clusters"]["real/cluster-2"]["steps"].take();
+        let steps = steps.as_array().unwrap().iter();
+        let mut of_kind = steps.filter(|step| step["object"].as_str().unwrap().contains(kind));
+        of_kind.next().unwrap().clone()
+    };
+    let first = document(&installation, "rehearsed", 10);
+    let since = installation.moment();
+    assert_eq!(step(&first, "Namespace ")["changes"], json!([]));
+    let unchecked = "can't be checked before its namespace exists";
+    assert_eq!(step(&first, "ResourceQuota ")["unchecked"], unchecked);
+    assert_eq!(installation.writes(&since), vec![Vec::<String>::new(); CLUSTERS]);
+    installation.apply(&first).done();
+    let second = document(&installation, "rehearsed", 11);
+    let since = installation.moment();
+    let changed = json!([{"path": "spec.hard.pods", "before": "10", "after": "11"}]);
+    assert_eq!(step(&second, "ResourceQuota ")["changes"], changed);
+    let table = installation.person.run_with_input(&["plan", "-f", "-"], &second.to_string()).done();
+    assert!(table.contains(r#"; spec.hard.pods "10" → "11""#), "{table}");
+    assert_eq!(installation.writes(&since), vec![Vec::<String>::new(); CLUSTERS]);
+    assert_eq!(quota(&installation.clusters()[1], "rehearsed", ".spec.hard.pods"), "10");
+    installation.terminate("rehearsed").done();
 }
 
 #[tokio::test]

@@ -45,8 +45,13 @@ impl KubeCluster {
 
     /// Sends a request about an object of a kind, and takes the object that comes back.
     async fn object(&self, call: &Call, kind: &GroupVersionKind, request: Request) -> Result<Object, Error> {
+        object::read(kind, self.body(call, kind, request).await?)
+    }
+
+    /// The same as it comes: what was never stored has no state.
+    async fn body(&self, call: &Call, kind: &GroupVersionKind, request: Request) -> Result<Value, Error> {
         match self.transport.send(call, request).await {
-            Ok(answer) => object::read(kind, answer.read()?),
+            Ok(answer) => answer.read(),
             Err(failure) => Err(self.failed(kind, failure).await),
         }
     }
@@ -60,17 +65,17 @@ impl KubeCluster {
         error
     }
 
-    /// Makes an object, or finds out what that would give.
-    async fn make(&self, call: &Call, object: &Stamped, run: Run) -> Result<Object, Error> {
+    /// What makes an object.
+    async fn creation(&self, call: &Call, object: &Stamped, run: Run) -> Result<Request, Error> {
         let (kind, key) = (object.manifest.kind(), object.manifest.key());
         let resource = self.resource(call, kind).await?;
         // Also checks the name, which is not in the path here.
         resource.object(key)?;
         let uri = format!("{}?{}", resource.parent_of(key)?, write_options(run));
-        self.object(call, kind, Request::post(uri, object.body())).await
+        Ok(Request::post(uri, object.body()))
     }
 
-    /// Brings an object to its desired state, or finds out what that would give.
+    /// What brings an object to its desired state.
     async fn change(
         &self,
         call: &Call,
@@ -78,20 +83,19 @@ impl KubeCluster {
         observed: &Precondition,
         force: bool,
         run: Run,
-    ) -> Result<Object, Error> {
+    ) -> Result<Request, Error> {
         let kind = object.manifest.kind();
         let path = self.resource(call, kind).await?.object(object.manifest.key())?;
         let live = self.observed(call, kind, &path, observed).await?;
         let manifest = object.body();
         let uri = format!("{path}?{}", write_options(run));
-        let request = match choose(&live.body, &manifest, force)? {
+        Ok(match choose(&live.body, &manifest, force)? {
             Way::Replace(body) => Request::put(uri, body),
             Way::Apply { force } => {
                 let body = apply_body(manifest, &observed.uid, &observed.resource_version);
                 Request::patch(format!("{uri}&force={force}"), APPLY_PATCH, body)
             }
-        };
-        self.object(call, kind, request).await
+        })
     }
 
     /// The object, if it is in the state that was observed.
@@ -146,7 +150,8 @@ impl Cluster for KubeCluster {
     }
 
     async fn create(&self, call: &Call, object: &Stamped) -> Result<Object, Error> {
-        self.make(call, object, Run::Real).await
+        let request = self.creation(call, object, Run::Real).await?;
+        self.object(call, object.manifest.kind(), request).await
     }
 
     async fn update(
@@ -156,7 +161,8 @@ impl Cluster for KubeCluster {
         observed: &Precondition,
         force: bool,
     ) -> Result<Object, Error> {
-        self.change(call, object, observed, force, Run::Real).await
+        let request = self.change(call, object, observed, force, Run::Real).await?;
+        self.object(call, object.manifest.kind(), request).await
     }
 
     async fn rehearse(
@@ -165,11 +171,12 @@ impl Cluster for KubeCluster {
         object: &Stamped,
         observed: Option<&Precondition>,
         force: bool,
-    ) -> Result<Object, Error> {
-        match observed {
-            Some(observed) => self.change(call, object, observed, force, Run::Dry).await,
-            None => self.make(call, object, Run::Dry).await,
-        }
+    ) -> Result<Value, Error> {
+        let request = match observed {
+            Some(observed) => self.change(call, object, observed, force, Run::Dry).await?,
+            None => self.creation(call, object, Run::Dry).await?,
+        };
+        self.body(call, object.manifest.kind(), request).await
     }
 
     async fn release(

@@ -109,9 +109,9 @@ async fn one(
         None => None,
     };
     Ok(match cluster.rehearse(call, &write.object, write.observed, write.force).await {
-        Ok(after) => Rehearsal::Changes(
-            before.map(|before| changes(kind, &before.body, &after.body)).unwrap_or_default(),
-        ),
+        Ok(after) => {
+            Rehearsal::Changes(before.map(|before| changes(kind, &before.body, &after)).unwrap_or_default())
+        }
         Err(Error::UnknownKind { .. }) => unchecked(NO_DEFINITION),
         Err(Error::NotFound) if write.observed.is_none() => unchecked(NO_NAMESPACE),
         Err(Error::Forbidden { .. } | Error::NotFound)

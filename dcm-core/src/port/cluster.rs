@@ -485,8 +485,8 @@ pub trait Cluster: Send + Sync + 'static {
         force: bool,
     ) -> Result<Object, Error>;
 
-    /// What [`Cluster::create`] (where nothing was observed) or [`Cluster::update`] would answer, by a dry run of the
-    /// server: nothing is written.
+    /// What [`Cluster::create`] (where nothing was observed) or [`Cluster::update`] would leave behind, by a dry run
+    /// of the server: nothing is written.
     ///
     /// # Errors
     /// Those of the write; [`Error::Unsupported`] where there is no dry run, as by default.
@@ -496,7 +496,7 @@ pub trait Cluster: Send + Sync + 'static {
         _object: &Stamped,
         _observed: Option<&Precondition>,
         _force: bool,
-    ) -> Result<Object, Error> {
+    ) -> Result<Value, Error> {
         Err(Error::Unsupported { what: "a dry run".to_owned() })
     }
 

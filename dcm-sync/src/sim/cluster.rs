@@ -10,6 +10,7 @@ use dcm_core::port::cluster::{
     Access, Call, Cluster, ClusterUid, Contents, Deletion, Error, IssuedToken, Object, Precondition,
     Selection, ServerInfo, Stamped, Watch,
 };
+use serde_json::Value;
 
 use super::fault::{Fault, Faults, Link, unreachable};
 use super::request::{Operation, Reply, Request};
@@ -212,11 +213,11 @@ impl Cluster for SimCluster {
         object: &Stamped,
         observed: Option<&Precondition>,
         force: bool,
-    ) -> Result<Object, Error> {
+    ) -> Result<Value, Error> {
         let (kind, key) = (object.manifest.kind().clone(), object.manifest.key().clone());
         let observed = observed.cloned();
         let operation = Operation::Rehearse { kind, key, body: object.body(), observed, force };
-        reply!(self.ask(call, operation), Reply::Written(object) => object)
+        reply!(self.ask(call, operation), Reply::Rehearsed(body) => body)
     }
 
     async fn release(

@@ -16,7 +16,7 @@ use dcm_core::port::cluster::{
 };
 use dcm_core::secret::Secret;
 use futures::{StreamExt as _, stream};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::object::later;
 
@@ -145,12 +145,11 @@ impl Cluster for NullCluster {
         &self,
         _: &Call,
         object: &Stamped,
-        observed: Option<&Precondition>,
+        _: Option<&Precondition>,
         _: bool,
-    ) -> Result<Object, Error> {
+    ) -> Result<Value, Error> {
         self.read();
-        let uid = observed.map_or_else(Arc::default, |observed| observed.uid.clone());
-        Ok(written(object, uid, Arc::default()))
+        Ok(object.body())
     }
 
     async fn release(

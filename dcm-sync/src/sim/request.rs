@@ -231,6 +231,8 @@ pub enum Reply {
     All(Vec<Object>),
     /// To a write of one object: its state now.
     Written(Object),
+    /// To [`Operation::Rehearse`]: the object as it would be.
+    Rehearsed(Value),
     /// To [`Operation::Delete`].
     Deleted(Deletion),
     /// To [`Operation::Watch`].

@@ -143,7 +143,7 @@ impl Server {
                 self.apply(kind, key, body, observed, *force).map(Reply::Written)
             }
             Operation::Rehearse { kind, key, body, observed, force } => {
-                self.rehearse(kind, key, body, observed.as_ref(), *force).map(Reply::Written)
+                self.rehearse(kind, key, body, observed.as_ref(), *force).map(Reply::Rehearsed)
             }
             Operation::Release { kind, key, observed } => {
                 self.release(kind, key, observed).map(Reply::Written)

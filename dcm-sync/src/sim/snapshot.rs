@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
-use dcm_core::port::cluster::{Error, Object, Precondition};
+use dcm_core::port::cluster::{Error, Precondition};
 use serde_json::Value;
 
 use super::changes::Changes;
@@ -28,14 +28,15 @@ impl Server {
         body: &Value,
         observed: Option<&Precondition>,
         force: bool,
-    ) -> Result<Object, Error> {
+    ) -> Result<Value, Error> {
         let mut copy = Self::new(self.settings.clone(), None, Seeded::new(self.revision), self.now);
         copy.restore(&self.snapshot());
         copy.revision = self.revision;
-        match observed {
+        let written = match observed {
             Some(observed) => copy.apply(kind, key, body, observed, force),
             None => copy.create(kind, key, body),
-        }
+        };
+        written.map(|object| Value::clone(&object.body))
     }
 
     pub(super) fn snapshot(&self) -> Snapshot {

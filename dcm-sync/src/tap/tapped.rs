@@ -13,6 +13,7 @@ use dcm_core::port::cluster::{
 use dcm_core::port::store::{
     self, BatchError, Capabilities, Entry, Page, PageRequest, Path, Prefix, Store, Version, Write,
 };
+use serde_json::Value;
 
 use super::{Crossing, Tap};
 
@@ -94,7 +95,7 @@ impl<T: Tap> Cluster for Tapped<Arc<dyn Cluster>, T> {
         object: &Stamped,
         observed: Option<&Precondition>,
         force: bool,
-    ) -> Result<Object, cluster::Error> {
+    ) -> Result<Value, cluster::Error> {
         self.tap.pass(Crossing::Read, self.port.rehearse(call, object, observed, force)).await
     }
 
