@@ -8,7 +8,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 /// Bytes of a SHA-256 digest.
-const BYTES: usize = 32;
+pub(crate) const BYTES: usize = 32;
 
 /// The SHA-256 of a value's canonical JSON. Its text form is 64 lower-case hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -33,6 +33,16 @@ impl ContentHash {
     #[must_use]
     pub fn of_bytes(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
+    }
+
+    /// The digest itself.
+    pub(crate) fn bytes(&self) -> &[u8; BYTES] {
+        &self.0
+    }
+
+    /// From the bytes of a digest, or of several that were put together.
+    pub(crate) fn from_bytes(bytes: [u8; BYTES]) -> Self {
+        Self(bytes)
     }
 
     /// The first `digits` hexadecimal digits: for names and labels that must be short.

@@ -30,5 +30,5 @@ pub mod simulation;
 #[cfg(feature = "sim")]
 pub mod tap;
 
-pub use contexts::{Contexts, WorkerSession};
+pub use contexts::{Contexts, LaneProspect, Prospect, WorkerSession};
 pub use record::WorkerId;

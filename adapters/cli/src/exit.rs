@@ -24,6 +24,8 @@ pub(crate) enum Exit {
     NotFound = 6,
     /// Done, but for clusters that were given up at their deadline: they are cleared when they return.
     Abandoned = 7,
+    /// What was planned is not what would be done now; nothing was changed.
+    Stale = 8,
     /// It was interrupted; what was accepted stays accepted.
     Interrupted = 130,
 }
@@ -39,6 +41,7 @@ Exit codes:
     5  stuck: a conflict, a state that does not allow it, a missing right; somebody has to change something
     6  there is no such thing
     7  done, but for clusters that were given up at their deadline; they are cleared when they return
+    8  the plan is stale (--plan-hash): something changed since; nothing was done
   130  interrupted";
 
 impl From<Exit> for ExitCode {
@@ -131,6 +134,7 @@ mod tests {
             Exit::Stuck,
             Exit::NotFound,
             Exit::Abandoned,
+            Exit::Stale,
             Exit::Interrupted,
         ] {
             // 2 is that of the parser of arguments.

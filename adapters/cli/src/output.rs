@@ -89,6 +89,18 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     print_on(text).map(drop)
 }
 
+/// Prints a text with colours where standard output shows them: on terminals, unless `NO_COLOR` is set (also `CLICOLOR`
+/// and `CLICOLOR_FORCE` are heeded).
+///
+/// # Errors
+/// Those of [`print_on`].
+pub(crate) fn print_painted(text: &str) -> anyhow::Result<()> {
+    match anstream::AutoStream::choice(&io::stdout()) {
+        anstream::ColorChoice::Never => print(&anstream::adapter::strip_str(text).to_string()),
+        _ => print(text),
+    }
+}
+
 /// Prints a value in the form for programs, or what people read.
 pub(crate) fn print_either<T: Serialize>(
     format: Format,

@@ -219,7 +219,8 @@ fn planned(installation: &Installation<'_>, document: &Value) -> (String, String
     let arguments = ["plan", "-o", "json", "-f", "-"];
     let plan = installation.person.run_with_input(&arguments, &document.to_string()).done();
     let plan: Value = serde_json::from_str(&plan).unwrap();
-    let steps = plan[0]["clusters"][registered(&installation.clusters()[0])]["steps"].as_array().unwrap();
+    let steps =
+        plan["clouds"][0]["clusters"][registered(&installation.clusters()[0])]["steps"].as_array().unwrap();
     let step = steps.iter().find(|step| step["object"].as_str().unwrap().starts_with("ResourceQuota"));
     let text = |member: &str| step.unwrap()[member].as_str().unwrap().to_owned();
     (text("action"), text("why"))

@@ -7,7 +7,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, ChildStdout, Stdio};
 
 use common::installation::SOON;
-use common::{UNREACHABLE, User, code_of, interrupt};
+use common::{Ran, UNREACHABLE, User, code_of, interrupt};
 use tokio::net::TcpListener;
 
 const DOCUMENT: &str = "{apiVersion: dcm.internal/v1, kind: LogicalCloud, metadata: {name: c, description: first}, spec: {clusters: [{provider: p, cluster: c}]}}";
@@ -184,6 +184,22 @@ fn a_plan_says_which_clusters_could_not_be_looked_at() {
         "{ran:?}"
     );
     assert_eq!(user.run(["get"]).done().lines().count(), 1);
+}
+
+#[test]
+fn a_plan_has_colours_where_they_are_shown_and_never_in_what_programs_read() {
+    let user = registered();
+    let file = user.write("c.yaml", DOCUMENT);
+    let plan = |variables: &[(&str, &str)], form: &str| {
+        let mut command = user.command();
+        command.args(["plan", "-o", form, "-f"]).arg(&file).envs(variables.iter().copied());
+        Ran::of(command.stdin(Stdio::null()).output().unwrap()).out
+    };
+    let is_painted = |text: &str| text.contains('\u{1b}');
+    assert!(is_painted(&plan(&[("CLICOLOR_FORCE", "1")], "table")));
+    assert!(!is_painted(&plan(&[], "table")), "it is no terminal");
+    assert!(!is_painted(&plan(&[("NO_COLOR", "1"), ("TERM", "xterm")], "table")));
+    assert!(!is_painted(&plan(&[("CLICOLOR_FORCE", "1")], "json")));
 }
 
 /// `dcm status --watch` on standard output, once it has shown something.

@@ -45,8 +45,13 @@ impl KubeCluster {
 
     /// Sends a request about an object of a kind, and takes the object that comes back.
     async fn object(&self, call: &Call, kind: &GroupVersionKind, request: Request) -> Result<Object, Error> {
+        object::read(kind, self.body(call, kind, request).await?)
+    }
+
+    /// The same as it comes: what was never stored has no state.
+    async fn body(&self, call: &Call, kind: &GroupVersionKind, request: Request) -> Result<Value, Error> {
         match self.transport.send(call, request).await {
-            Ok(answer) => object::read(kind, answer.read()?),
+            Ok(answer) => answer.read(),
             Err(failure) => Err(self.failed(kind, failure).await),
         }
     }
@@ -58,6 +63,39 @@ impl KubeCluster {
             self.discovery.forget(kind).await;
         }
         error
+    }
+
+    /// What makes an object.
+    async fn creation(&self, call: &Call, object: &Stamped, run: Run) -> Result<Request, Error> {
+        let (kind, key) = (object.manifest.kind(), object.manifest.key());
+        let resource = self.resource(call, kind).await?;
+        // Also checks the name, which is not in the path here.
+        resource.object(key)?;
+        let uri = format!("{}?{}", resource.parent_of(key)?, write_options(run));
+        Ok(Request::post(uri, object.body()))
+    }
+
+    /// What brings an object to its desired state.
+    async fn change(
+        &self,
+        call: &Call,
+        object: &Stamped,
+        observed: &Precondition,
+        force: bool,
+        run: Run,
+    ) -> Result<Request, Error> {
+        let kind = object.manifest.kind();
+        let path = self.resource(call, kind).await?.object(object.manifest.key())?;
+        let live = self.observed(call, kind, &path, observed).await?;
+        let manifest = object.body();
+        let uri = format!("{path}?{}", write_options(run));
+        Ok(match choose(&live.body, &manifest, force)? {
+            Way::Replace(body) => Request::put(uri, body),
+            Way::Apply { force } => {
+                let body = apply_body(manifest, &observed.uid, &observed.resource_version);
+                Request::patch(format!("{uri}&force={force}"), APPLY_PATCH, body)
+            }
+        })
     }
 
     /// The object, if it is in the state that was observed.
@@ -112,12 +150,8 @@ impl Cluster for KubeCluster {
     }
 
     async fn create(&self, call: &Call, object: &Stamped) -> Result<Object, Error> {
-        let (kind, key) = (object.manifest.kind(), object.manifest.key());
-        let resource = self.resource(call, kind).await?;
-        // Also checks the name, which is not in the path here.
-        resource.object(key)?;
-        let uri = format!("{}?{}", resource.parent_of(key)?, write_options());
-        self.object(call, kind, Request::post(uri, object.body())).await
+        let request = self.creation(call, object, Run::Real).await?;
+        self.object(call, object.manifest.kind(), request).await
     }
 
     async fn update(
@@ -127,19 +161,22 @@ impl Cluster for KubeCluster {
         observed: &Precondition,
         force: bool,
     ) -> Result<Object, Error> {
-        let kind = object.manifest.kind();
-        let path = self.resource(call, kind).await?.object(object.manifest.key())?;
-        let live = self.observed(call, kind, &path, observed).await?;
-        let manifest = object.body();
-        let uri = format!("{path}?{}", write_options());
-        let request = match choose(&live.body, &manifest, force)? {
-            Way::Replace(body) => Request::put(uri, body),
-            Way::Apply { force } => {
-                let body = apply_body(manifest, &observed.uid, &observed.resource_version);
-                Request::patch(format!("{uri}&force={force}"), APPLY_PATCH, body)
-            }
+        let request = self.change(call, object, observed, force, Run::Real).await?;
+        self.object(call, object.manifest.kind(), request).await
+    }
+
+    async fn rehearse(
+        &self,
+        call: &Call,
+        object: &Stamped,
+        observed: Option<&Precondition>,
+        force: bool,
+    ) -> Result<Value, Error> {
+        let request = match observed {
+            Some(observed) => self.change(call, object, observed, force, Run::Dry).await?,
+            None => self.creation(call, object, Run::Dry).await?,
         };
-        self.object(call, kind, request).await
+        self.body(call, object.manifest.kind(), request).await
     }
 
     async fn release(
@@ -151,7 +188,7 @@ impl Cluster for KubeCluster {
     ) -> Result<Object, Error> {
         let path = self.resource(call, kind).await?.object(key)?;
         let live = self.observed(call, kind, &path, observed).await?;
-        let uri = format!("{path}?{}", write_options());
+        let uri = format!("{path}?{}", write_options(Run::Real));
         let request = match &live.marks {
             Some(Marks { origin: Origin::Adopted, .. }) => Request::put(uri, release::given_back(&live.body)),
             _ => Request::patch(uri, MERGE_PATCH, release::patch(&live.body)),
@@ -207,10 +244,21 @@ impl Cluster for KubeCluster {
     }
 }
 
+/// Whether a write is made, or only answered.
+#[derive(Debug, Clone, Copy)]
+enum Run {
+    Real,
+    Dry,
+}
+
 /// Under which manager a write is made. Unknown and doubled fields are refused, or a typing error would be desired
 /// state that never holds.
-fn write_options() -> String {
-    format!("fieldManager={FIELD_MANAGER}&fieldValidation=Strict")
+fn write_options(run: Run) -> String {
+    let dry = match run {
+        Run::Real => "",
+        Run::Dry => "&dryRun=All",
+    };
+    format!("fieldManager={FIELD_MANAGER}&fieldValidation=Strict{dry}")
 }
 
 /// How a deletion went, by its answer: the object is still there when it is told with the time of its deletion.

@@ -21,11 +21,15 @@ mod deployment;
 mod kubeconfigs;
 mod live_plan;
 mod orphans;
+mod planning;
+mod rehearsal;
 mod renewal;
 mod serve;
 
 pub use configuration::{Configuration, SESSION_LEASE};
 pub use deployment::{Deployment, OpenError, Parts};
-pub use live_plan::{Placed, PlanError, live_plan};
+pub use live_plan::{LivePlan, PlanError};
 pub use orphans::{Cleared, Orphan, OrphanError};
+pub use planning::Planned;
+pub use rehearsal::Rehearsal;
 pub use serve::{STOP_TIMEOUT, ServeError, serve};

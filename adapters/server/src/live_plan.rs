@@ -1,84 +1,112 @@
-//! What would be done to one cluster now: the engine's own planner on what the cluster shows.
+//! What would be done to one cluster now: the engine's own planner, on what is recorded and what the cluster shows.
 //!
-//! Only reads are sent. What the engine has recorded is not looked at: what is ours is told by our marks alone, so a
-//! namespace that somebody deleted is planned to be made, where the engine would halt and ask.
+//! Only reads are sent, and dry runs of what would be written. What the engine would refuse is in the plan: objects of others, drift that is only reported, a
+//! cluster that holds later changes than the store, and another cluster than the one that was there before.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dcm_core::app_context::{Action, Bundle};
+use dcm_core::app_context::{Action, AppContext, Bundle, Generation};
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
-use dcm_core::name::ContextId;
-use dcm_core::plan::{Desired, Plan, Records, Rules, Seen, Sighting, View, plan};
+use dcm_core::name::ClusterId;
+use dcm_core::plan::{Desired, Observed, Plan, Rules, Seen, Sighting, View, plan};
 use dcm_core::port::cluster::{Call, Cluster, Contents, Error, Object, Selection, WatchEvent};
-use dcm_core::port::synchronizer::Removal;
+use dcm_sync::LaneProspect;
 use futures::StreamExt as _;
+
+use crate::rehearsal::{Rehearsal, rehearse};
 
 /// Why there is no plan for a cluster.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("the cluster could not be looked at")]
 pub struct PlanError(#[from] Error);
 
-/// What an app context places on one cluster.
+/// What would be done to one cluster.
 #[derive(Debug, Clone)]
-pub struct Placed<'a> {
-    /// The app context.
-    pub context: &'a ContextId,
-    /// Its labels.
-    pub labels: Arc<BTreeMap<String, String>>,
-    /// What the cluster is to hold.
-    pub bundle: &'a Bundle,
+pub struct LivePlan {
+    /// What is left to do.
+    pub plan: Plan,
+    /// What was seen, as far as it is ours.
+    pub observed: Observed,
+    /// What a dry run of each write gave that makes or updates an object.
+    pub rehearsals: BTreeMap<ObjectKey, Rehearsal>,
+    /// It is another cluster than the one that was reached before: nothing is written until a person has looked.
+    pub is_replaced: bool,
 }
 
-/// What is seen of a cluster, and which requests are answered.
+/// What is wanted of one cluster, and what is recorded of it.
+pub(crate) struct Place<'a> {
+    pub(crate) context: &'a AppContext,
+    pub(crate) cluster: &'a ClusterId,
+    pub(crate) generation: Generation,
+    pub(crate) recorded: &'a LaneProspect,
+}
+
+/// What is seen of a cluster.
 struct Looked<'a> {
-    placed: &'a Placed<'a>,
+    place: &'a Place<'a>,
+    bundle: Option<&'a Bundle>,
+    labels: Arc<BTreeMap<String, String>>,
     objects: BTreeMap<ObjectKey, Option<(GroupVersionKind, Sighting)>>,
-    issued: &'a BTreeSet<Arc<str>>,
+    observed: Observed,
 }
 
-/// Plans what would be done to a cluster so that it holds what is placed on it. `kinds` are looked through for what is ours and
-/// not in the bundle, beside the bundle's own kinds; `issued` are the requests whose results are stored.
+/// Plans what would be done to a cluster so that it holds what is placed on it.
 ///
 /// # Errors
 /// [`PlanError`] when the cluster does not answer, or refuses a read.
-pub async fn live_plan(
+pub(crate) async fn live_plan(
     cluster: &dyn Cluster,
     call: &Call,
-    placed: &Placed<'_>,
-    kinds: &BTreeSet<GroupVersionKind>,
-    issued: &BTreeSet<Arc<str>>,
-) -> Result<Plan, PlanError> {
-    let mut looked = Looked { placed, objects: BTreeMap::new(), issued };
-    let wanted: Vec<_> = placed.bundle.steps().iter().filter_map(|step| manifest_of(&step.action)).collect();
+    place: &Place<'_>,
+) -> Result<LivePlan, PlanError> {
+    let identity = cluster.uid(call).await?;
+    let recorded = place.recorded;
+    let is_replaced = recorded.identity.as_ref().is_some_and(|known| *known != identity);
+    let mut looked = Looked::new(place, Observed::new(identity));
+    let wanted: Vec<_> = looked.wanted().collect();
     let own = wanted.iter().map(|(kind, _)| (*kind).clone());
-    for kind in kinds.iter().cloned().chain(own).collect::<BTreeSet<_>>() {
+    for kind in recorded.kinds.iter().cloned().chain(own).collect::<BTreeSet<_>>() {
         looked.list(cluster, call, kind).await?;
     }
-    for (kind, key) in wanted {
+    let written = recorded.objects.iter().map(|(key, record)| (&record.kind, key));
+    for (kind, key) in wanted.into_iter().chain(written) {
         looked.look(cluster, call, kind, key).await?;
     }
-    let removal = Removal::default();
     let rules = Rules {
         owner: &call.owner,
-        context: placed.context,
-        generation: None,
-        ahead: None,
-        removal,
-        asked_again: true,
+        context: &place.context.id,
+        generation: Some(place.generation),
+        ahead: recorded.ahead,
+        removal: place.context.removal,
+        asked_again: recorded.asked_again,
     };
-    Ok(plan(&rules, Some(placed.bundle), &Records::new(), &looked))
+    let plan = plan(&rules, looked.bundle, &recorded.objects, &looked);
+    let rehearsals = match is_replaced {
+        // Nothing would be written.
+        true => BTreeMap::new(),
+        false => rehearse(cluster, call, place, &plan).await?,
+    };
+    Ok(LivePlan { plan, observed: looked.observed, rehearsals, is_replaced })
 }
 
-fn manifest_of(action: &Action) -> Option<(&GroupVersionKind, &ObjectKey)> {
-    match action {
-        Action::Apply { manifest, .. } => Some((manifest.kind(), manifest.key())),
-        Action::Request { .. } => None,
+impl<'a> Looked<'a> {
+    fn new(place: &'a Place<'a>, observed: Observed) -> Self {
+        let bundle = place.context.placements.get(place.cluster).map(|bundle| &**bundle);
+        let labels = Arc::new(place.context.labels.clone());
+        Self { place, bundle, labels, objects: BTreeMap::new(), observed }
     }
-}
 
-impl Looked<'_> {
-    /// Reads the objects of a kind that carry our owner's mark. A kind that the cluster lacks has none.
+    /// The objects that are wanted.
+    fn wanted(&self) -> impl Iterator<Item = (&'a GroupVersionKind, &'a ObjectKey)> + use<'a> {
+        self.bundle.into_iter().flat_map(Bundle::steps).filter_map(|step| match &step.action {
+            Action::Apply { manifest, .. } => Some((manifest.kind(), manifest.key())),
+            Action::Request { .. } => None,
+        })
+    }
+
+    /// Reads the objects of a kind that carry our owner's mark. A kind that the cluster lacks has none; of one that may
+    /// not be listed, as by the engine, what is known is read by name.
     async fn list(
         &mut self,
         cluster: &dyn Cluster,
@@ -88,13 +116,11 @@ impl Looked<'_> {
         let selection = Selection { kind, owner: call.owner.clone() };
         let mut watch = match cluster.watch(call, &selection).await {
             Ok(watch) => watch,
-            Err(Error::UnknownKind { .. }) => return Ok(()),
+            Err(Error::UnknownKind { .. } | Error::Forbidden { .. }) => return Ok(()),
             Err(error) => return Err(error),
         };
         if let Some(WatchEvent::Listed(objects)) = watch.next().await.transpose()? {
-            for object in &objects {
-                self.objects.insert(object.key.clone(), Some(self.sighting(object)));
-            }
+            objects.iter().for_each(|object| self.take(object));
         }
         Ok(())
     }
@@ -114,18 +140,29 @@ impl Looked<'_> {
             Err(Error::UnknownKind { .. }) => None,
             other => other?,
         };
-        let found = found.as_ref().map(|object| self.sighting(object));
-        self.objects.insert(key.clone(), found);
+        match found {
+            Some(object) => self.take(&object),
+            None => {
+                self.observed.absent(kind, key);
+                self.objects.insert(key.clone(), None);
+            }
+        }
         Ok(())
     }
 
-    /// An object held against what is desired of it. Others of our owner's may be another app context's.
-    fn sighting(&self, object: &Object) -> (GroupVersionKind, Sighting) {
-        let is_others = object.marks.as_ref().is_some_and(|marks| marks.context != *self.placed.context);
-        let manifest = self.placed.bundle.manifest(&object.key).filter(|_| !is_others);
-        let labels = || self.placed.labels.clone();
-        let desired = manifest.map(|manifest| Desired { manifest: manifest.clone(), labels: labels() });
-        (object.kind.clone(), Sighting::of(object, desired.as_ref()))
+    /// Takes up an object, held against what is desired of it. Others of our owner's may be another app context's.
+    fn take(&mut self, object: &Object) {
+        let is_others = object.marks.as_ref().is_some_and(|marks| marks.context != self.place.context.id);
+        let manifest = self.bundle.and_then(|bundle| bundle.manifest(&object.key));
+        let concerns = manifest.is_some() || self.place.recorded.objects.contains_key(&object.key);
+        if is_others && !concerns {
+            return;
+        }
+        let manifest = manifest.filter(|_| !is_others).cloned();
+        let desired = manifest.map(|manifest| Desired { manifest, labels: self.labels.clone() });
+        self.observed.present(object, desired.as_ref());
+        let sighting = Sighting::of(object, desired.as_ref());
+        self.objects.insert(object.key.clone(), Some((object.kind.clone(), sighting)));
     }
 }
 
@@ -140,7 +177,7 @@ impl View for Looked<'_> {
 
     fn marked(&self) -> Vec<(&GroupVersionKind, &ObjectKey, &Sighting)> {
         let ours = |sighting: &Sighting| {
-            sighting.marks.as_ref().is_some_and(|marks| marks.context == *self.placed.context)
+            sighting.marks.as_ref().is_some_and(|marks| marks.context == self.place.context.id)
         };
         let present = self.objects.iter().filter_map(|(key, found)| {
             let (kind, sighting) = found.as_ref()?;
@@ -154,6 +191,6 @@ impl View for Looked<'_> {
     }
 
     fn is_issued(&self, request: &str) -> bool {
-        self.issued.contains(request)
+        self.place.recorded.issued.contains(request)
     }
 }

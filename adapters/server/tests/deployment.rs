@@ -3,19 +3,16 @@
 
 mod common;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use common::{World, everything, kubeconfig, spec};
 use dcm_core::name::ClusterId;
-use dcm_core::plan::Work;
 use dcm_core::port::cluster::{Cluster, Clusters, Error as ClusterError};
-use dcm_core::render::naming::Identity;
-use dcm_core::render::{self, Credential};
 use dcm_core::secret::Secret;
 use dcm_core::service::{Caller, Error, Registration};
-use dcm_server::{Configuration, Deployment, Placed, ServeError, live_plan, serve};
+use dcm_server::{Configuration, Deployment, ServeError, serve};
 use dcm_sync::engine::{Acquire, Lost};
 use dcm_sync::sim::{Link, cluster_id};
 use serde_json::json;
@@ -103,65 +100,6 @@ async fn a_served_deployment_whose_engine_breaks_off_ends_with_that_without_bein
     let served = serve(&world.deployment, std::future::pending());
     let served = tokio::time::timeout(std::time::Duration::from_secs(60), served).await.unwrap();
     assert_eq!(served, Err(ServeError::Lost(Lost)));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_live_plan_makes_then_leaves_alone_then_changes_and_removes() {
-    let world = World::new(1).await;
-    let plan = async |issued: bool, spec: serde_json::Value| {
-        world.put(spec).await;
-        let described = world.deployment.clouds().get(&world.project, &world.cloud).await.unwrap();
-        let cloud = &described.cloud;
-        let credential = |name: &str| {
-            let credential = Credential { epoch: epoch(), serial: serial(), request: None };
-            (dcm_core::name::UserName::new(name).unwrap(), credential)
-        };
-        let bundle = render::bundle(cloud, &["ann", "ci"].map(credential).into()).unwrap();
-        let issued: BTreeSet<_> = if issued { ["token/ci/1/1".into()].into() } else { BTreeSet::new() };
-        let cluster = world.deployment.clusters().connect(&cluster_id(1)).await.unwrap();
-        let identity = Identity::of(cloud);
-        let (context, labels) = (identity.context_id(), Arc::new(identity.labels()));
-        let placed = Placed { context: &context, labels, bundle: &bundle };
-        let call = world.deployment.call();
-        let plan = live_plan(&*cluster, &call, &placed, &BTreeSet::new(), &issued).await.unwrap();
-        let word = |work: &Work| match work {
-            Work::Create { .. } => "create",
-            Work::Update { .. } => "update",
-            Work::Delete { .. } => "delete",
-            Work::Request { .. } => "request",
-            _ => "other",
-        };
-        let words = plan.steps().iter().map(|step| format!("{} {}", word(&step.work), step.key.kind));
-        words.collect::<Vec<_>>()
-    };
-    let made = plan(false, spec(&everything())).await;
-    let kinds = ["Namespace", "ResourceQuota", "LimitRange", "ServiceAccount", "Role", "RoleBinding"];
-    let mut expected: Vec<String> = kinds.iter().map(|kind| format!("create {kind}")).collect();
-    expected.push("request ServiceAccount".to_owned());
-    let sorted = |mut words: Vec<String>| {
-        words.sort();
-        words
-    };
-    assert_eq!(sorted(made), sorted(expected));
-    assert_eq!(world.owned(), 0);
-
-    let engine = world.deployment.engine(Acquire::All);
-    world.apply().await;
-    world.done().await;
-    assert_eq!(plan(true, spec(&everything())).await, Vec::<String>::new());
-    let mut changed = spec(&everything());
-    changed["permissions"][0]["verbs"] = json!(["get"]);
-    changed["quotas"][0]["name"] = "renamed".into();
-    assert_eq!(plan(true, changed).await, ["create ResourceQuota", "update Role", "delete ResourceQuota"]);
-    engine.shutdown().await;
-}
-
-fn epoch() -> dcm_core::logical_cloud::Epoch {
-    dcm_core::logical_cloud::Epoch(1)
-}
-
-fn serial() -> dcm_core::logical_cloud::Serial {
-    dcm_core::logical_cloud::Serial(1)
 }
 
 #[tokio::test(start_paused = true)]

@@ -81,7 +81,7 @@ pub fn differing(kind: &GroupVersionKind, live: &Value, desired: &Value) -> Vec<
 }
 
 /// A place in the object that is there.
-struct Place<'a> {
+pub(super) struct Place<'a> {
     /// What is there.
     live: Option<&'a Value>,
     /// What we hold of it.
@@ -91,12 +91,12 @@ struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    fn of(live: &'a Value, ownership: &'a Ownership) -> Self {
+    pub(super) fn of(live: &'a Value, ownership: &'a Ownership) -> Self {
         let others = ownership.others.iter().map(|(manager, fields)| (manager.as_str(), fields)).collect();
         Self { live: Some(live), ours: Some(&ownership.ours).filter(|ours| !ours.is_empty()), others }
     }
 
-    fn below(&self, name: &str) -> Self {
+    pub(super) fn below(&self, name: &str) -> Self {
         let child = |set: &'a FieldSet| set.children.get(name);
         Self {
             live: self.live.and_then(|live| Step::parse(name)?.find(live)),
@@ -110,12 +110,12 @@ impl<'a> Place<'a> {
     }
 
     /// True for what is held as a whole, such as a list without keys, and never in parts.
-    fn is_one_value(&self) -> bool {
+    pub(super) fn is_one_value(&self) -> bool {
         self.sets().next().is_some() && self.sets().all(|set| set.children.is_empty())
     }
 
     /// The names under which the items of a list are known here; none for a list that is one value.
-    fn names_of(&self, items: &[Value]) -> Option<Vec<String>> {
+    pub(super) fn names_of(&self, items: &[Value]) -> Option<Vec<String>> {
         let names = || self.sets().flat_map(|set| set.children.keys());
         let name = |item: &Value| {
             let known = names().find(|name| match Step::parse(name) {

@@ -5,7 +5,9 @@
 //! `v:…` (the item of a list that is this value) or `i:N` (the item at this place); `.` stands for the parent
 //! itself, and a member without members of its own is itself in the set.
 
+mod changes;
 mod compare;
+mod owned;
 mod ownership;
 mod path;
 
@@ -13,7 +15,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+pub use changes::{FieldChange, Values, changes};
 pub use compare::{HeldField, differing, lost};
+pub use owned::owned;
 pub use ownership::{Ownership, UNRECORDED, entries, is_ours};
 pub use path::{FieldPath, InvalidFieldPath};
 

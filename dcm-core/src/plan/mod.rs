@@ -4,6 +4,7 @@
 //! executes a plan chooses nothing. The engine plans again after each wave, so a plan never has to foresee what a
 //! cluster will answer: an empty plan means *done*.
 
+mod digest;
 mod drift;
 mod generation;
 mod object;
@@ -22,6 +23,7 @@ use crate::port::cluster::{Origin, Precondition};
 use crate::port::synchronizer::Removal;
 use crate::status::Cause;
 
+pub use digest::{Changes, Observed, Part, PlanHash};
 pub use drift::{cause as drift_cause, named as named_fields};
 use request::Answer;
 pub use request::{RequestWork, certificate_manifest};
@@ -139,6 +141,20 @@ pub struct Terms {
     pub taken: Vec<HeldField>,
     /// Fields that are left out of the manifest, to whoever holds them.
     pub left: Vec<HeldField>,
+}
+
+impl Terms {
+    /// A manifest as it is written: without the fields that are left to others. None where nothing is left that makes an
+    /// object.
+    #[must_use]
+    pub fn manifest(&self, manifest: &Manifest) -> Option<Manifest> {
+        if self.left.is_empty() {
+            return Some(manifest.clone());
+        }
+        let mut body = manifest.body().clone();
+        self.left.iter().for_each(|field| field.remove_from(&mut body));
+        Manifest::new(body).ok()
+    }
 }
 
 impl Work {

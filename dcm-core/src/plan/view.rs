@@ -110,12 +110,15 @@ impl Desired {
     fn fields(&self, object: &Object) -> Vec<HeldField> {
         match &object.marks {
             None => fields::differing(&object.kind, &object.body, self.manifest.body()),
-            Some(marks) => {
-                let (manifest, labels) = (self.manifest.clone(), self.labels.clone());
-                let written = Stamped { manifest, marks: marks.clone(), labels };
-                fields::lost(&object.body, &written.body())
-            }
+            Some(marks) => fields::lost(&object.body, &self.stamped(marks).body()),
         }
+    }
+
+    /// As it is written with these marks.
+    #[must_use]
+    pub fn stamped(&self, marks: &Marks) -> Stamped {
+        let (manifest, labels) = (self.manifest.clone(), self.labels.clone());
+        Stamped { manifest, marks: marks.clone(), labels }
     }
 }
 

@@ -485,6 +485,21 @@ pub trait Cluster: Send + Sync + 'static {
         force: bool,
     ) -> Result<Object, Error>;
 
+    /// What [`Cluster::create`] (where nothing was observed) or [`Cluster::update`] would leave behind, by a dry run
+    /// of the server: nothing is written.
+    ///
+    /// # Errors
+    /// Those of the write; [`Error::Unsupported`] where there is no dry run, as by default.
+    async fn rehearse(
+        &self,
+        _call: &Call,
+        _object: &Stamped,
+        _observed: Option<&Precondition>,
+        _force: bool,
+    ) -> Result<Value, Error> {
+        Err(Error::Unsupported { what: "a dry run".to_owned() })
+    }
+
     /// Takes our labels, annotations and managed fields off an object and leaves the rest. Of an object whose marks
     /// say that it was adopted, all that only we said goes, too: it is left as it would be without us.
     ///

@@ -6,6 +6,7 @@
 mod claims;
 mod forgetting;
 mod identity;
+mod prospect;
 mod reconciling;
 mod status;
 mod tombstones;
@@ -13,6 +14,7 @@ mod waiting;
 mod workers;
 mod writing;
 
+pub use prospect::{LaneProspect, Prospect};
 pub use workers::WorkerSession;
 
 use std::collections::{BTreeMap, BTreeSet};

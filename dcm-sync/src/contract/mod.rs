@@ -31,6 +31,7 @@ mod cluster;
 mod creation;
 mod deletion;
 mod namespaces;
+mod rehearsal;
 mod release;
 mod subject;
 mod update;
@@ -41,6 +42,7 @@ pub use cluster::*;
 pub use creation::*;
 pub use deletion::*;
 pub use namespaces::*;
+pub use rehearsal::*;
 pub use release::*;
 pub use subject::{OTHER_MANAGER, Other, OtherError, PREFIX_MAX, Subject};
 pub use update::*;
@@ -87,6 +89,8 @@ macro_rules! contract_tests {
             update_without_force_reports_the_other_manager,
             update_with_force_takes_over,
             update_refuses_what_can_not_be_changed,
+            a_rehearsal_answers_as_the_write_would_and_changes_nothing,
+            a_rehearsal_is_refused_as_the_write_would_be,
             release_takes_our_marks_off_and_leaves_the_rest,
             release_gives_up_what_we_wrote,
             release_leaves_what_was_adopted_as_it_was,

@@ -10,6 +10,7 @@ use dcm_core::port::cluster::{
     Access, Call, Cluster, ClusterUid, Contents, Deletion, Error, IssuedToken, Object, Precondition,
     Selection, ServerInfo, Stamped, Watch,
 };
+use serde_json::Value;
 
 use super::fault::{Fault, Faults, Link, unreachable};
 use super::request::{Operation, Reply, Request};
@@ -204,6 +205,19 @@ impl Cluster for SimCluster {
         let operation =
             Operation::Update { kind, key, body: object.body(), observed: observed.clone(), force };
         reply!(self.ask(call, operation), Reply::Written(object) => object)
+    }
+
+    async fn rehearse(
+        &self,
+        call: &Call,
+        object: &Stamped,
+        observed: Option<&Precondition>,
+        force: bool,
+    ) -> Result<Value, Error> {
+        let (kind, key) = (object.manifest.kind().clone(), object.manifest.key().clone());
+        let observed = observed.cloned();
+        let operation = Operation::Rehearse { kind, key, body: object.body(), observed, force };
+        reply!(self.ask(call, operation), Reply::Rehearsed(body) => body)
     }
 
     async fn release(

@@ -22,12 +22,13 @@ pub(super) fn needed(objects: &impl Roles, operation: &Operation) -> Vec<Access>
         Operation::Uid => vec![access("get", "", "namespaces", "", (None, "kube-system"))],
         Operation::Get { kind, key } => vec![on("get", kind, key)],
         Operation::List { kind, namespace } => vec![on_all("list", kind, namespace.as_ref())],
-        Operation::Create { kind, key, body } => {
+        Operation::Create { kind, key, body }
+        | Operation::Rehearse { kind, key, body, observed: None, .. } => {
             // The name of what is not there yet is not checked.
             let create = on_all("create", kind, key.namespace.as_ref());
             [create].into_iter().chain(granting(kind, key, body)).collect()
         }
-        Operation::Update { kind, key, body, .. } => {
+        Operation::Update { kind, key, body, .. } | Operation::Rehearse { kind, key, body, .. } => {
             changing(kind, key).into_iter().chain(granting(kind, key, body)).collect()
         }
         Operation::Release { kind, key, .. } => changing(kind, key).into(),

@@ -16,7 +16,7 @@ use dcm_core::port::cluster::{
 };
 use dcm_core::secret::Secret;
 use futures::{StreamExt as _, stream};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::object::later;
 
@@ -139,6 +139,17 @@ impl Cluster for NullCluster {
         _: bool,
     ) -> Result<Object, Error> {
         Ok(written(object, observed.uid.clone(), self.write()))
+    }
+
+    async fn rehearse(
+        &self,
+        _: &Call,
+        object: &Stamped,
+        _: Option<&Precondition>,
+        _: bool,
+    ) -> Result<Value, Error> {
+        self.read();
+        Ok(object.body())
     }
 
     async fn release(

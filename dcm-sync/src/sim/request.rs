@@ -64,6 +64,19 @@ pub enum Operation {
         /// Whether fields of other managers are taken over.
         force: bool,
     },
+    /// What one of the two would leave behind; nothing is written.
+    Rehearse {
+        /// Its kind.
+        kind: GroupVersionKind,
+        /// Which one.
+        key: ObjectKey,
+        /// What would be applied, or made.
+        body: Value,
+        /// The state that it is based on; none for a new object.
+        observed: Option<Precondition>,
+        /// Whether fields of other managers would be taken over.
+        force: bool,
+    },
     /// Taking our marks and our ownership off.
     Release {
         /// Its kind.
@@ -123,6 +136,8 @@ pub enum Verb {
     Create,
     /// [`Operation::Update`].
     Update,
+    /// [`Operation::Rehearse`].
+    Rehearse,
     /// [`Operation::Release`].
     Release,
     /// [`Operation::Delete`].
@@ -147,9 +162,14 @@ impl Verb {
             Self::Create | Self::Update | Self::Release | Self::Delete | Self::Approve | Self::IssueToken => {
                 true
             }
-            Self::Uid | Self::Info | Self::Get | Self::List | Self::Watch | Self::Contents | Self::Review => {
-                false
-            }
+            Self::Uid
+            | Self::Info
+            | Self::Get
+            | Self::List
+            | Self::Rehearse
+            | Self::Watch
+            | Self::Contents
+            | Self::Review => false,
         }
     }
 }
@@ -165,6 +185,7 @@ impl Operation {
             Self::List { .. } => Verb::List,
             Self::Create { .. } => Verb::Create,
             Self::Update { .. } => Verb::Update,
+            Self::Rehearse { .. } => Verb::Rehearse,
             Self::Release { .. } => Verb::Release,
             Self::Delete { .. } => Verb::Delete,
             Self::Watch { .. } => Verb::Watch,
@@ -182,6 +203,7 @@ impl Operation {
             Self::Get { key, .. }
             | Self::Create { key, .. }
             | Self::Update { key, .. }
+            | Self::Rehearse { key, .. }
             | Self::Release { key, .. }
             | Self::Delete { key, .. }
             | Self::Approve { key, .. } => Some(key),
@@ -209,6 +231,8 @@ pub enum Reply {
     All(Vec<Object>),
     /// To a write of one object: its state now.
     Written(Object),
+    /// To [`Operation::Rehearse`]: the object as it would be.
+    Rehearsed(Value),
     /// To [`Operation::Delete`].
     Deleted(Deletion),
     /// To [`Operation::Watch`].

@@ -142,6 +142,9 @@ impl Server {
             Operation::Update { kind, key, body, observed, force } => {
                 self.apply(kind, key, body, observed, *force).map(Reply::Written)
             }
+            Operation::Rehearse { kind, key, body, observed, force } => {
+                self.rehearse(kind, key, body, observed.as_ref(), *force).map(Reply::Rehearsed)
+            }
             Operation::Release { kind, key, observed } => {
                 self.release(kind, key, observed).map(Reply::Written)
             }

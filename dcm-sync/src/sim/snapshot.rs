@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dcm_core::manifest::ObjectKey;
+use dcm_core::manifest::{GroupVersionKind, ObjectKey};
+use dcm_core::port::cluster::{Error, Precondition};
+use serde_json::Value;
 
 use super::changes::Changes;
 use super::object::{State, Stored};
 use super::schedule::Schedule;
+use super::seeded::Seeded;
 use super::server::Server;
 
 /// What was on a server at some time.
@@ -17,6 +20,25 @@ pub struct Snapshot {
 }
 
 impl Server {
+    /// What a write would leave behind: it is made on a copy that nobody else sees.
+    pub(super) fn rehearse(
+        &self,
+        kind: &GroupVersionKind,
+        key: &ObjectKey,
+        body: &Value,
+        observed: Option<&Precondition>,
+        force: bool,
+    ) -> Result<Value, Error> {
+        let mut copy = Self::new(self.settings.clone(), None, Seeded::new(self.revision), self.now);
+        copy.restore(&self.snapshot());
+        copy.revision = self.revision;
+        let written = match observed {
+            Some(observed) => copy.apply(kind, key, body, observed, force),
+            None => copy.create(kind, key, body),
+        };
+        written.map(|object| Value::clone(&object.body))
+    }
+
     pub(super) fn snapshot(&self) -> Snapshot {
         Snapshot { objects: self.objects.clone(), emptying: self.emptying.clone() }
     }

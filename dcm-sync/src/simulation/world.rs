@@ -35,7 +35,7 @@ pub struct Ports {
     pub clock: Arc<dyn Clock>,
     /// Its randomness.
     pub random: Arc<dyn Random>,
-    /// Done when the process is asked to stop.
+    /// Ready when the process is asked to stop.
     pub stop: BoxFuture<'static, ()>,
 }
 

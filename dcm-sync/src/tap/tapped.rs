@@ -13,6 +13,7 @@ use dcm_core::port::cluster::{
 use dcm_core::port::store::{
     self, BatchError, Capabilities, Entry, Page, PageRequest, Path, Prefix, Store, Version, Write,
 };
+use serde_json::Value;
 
 use super::{Crossing, Tap};
 
@@ -86,6 +87,16 @@ impl<T: Tap> Cluster for Tapped<Arc<dyn Cluster>, T> {
         namespace: Option<&str>,
     ) -> Result<Vec<Object>, cluster::Error> {
         self.tap.pass(Crossing::Read, self.port.list(call, kind, namespace)).await
+    }
+
+    async fn rehearse(
+        &self,
+        call: &Call,
+        object: &Stamped,
+        observed: Option<&Precondition>,
+        force: bool,
+    ) -> Result<Value, cluster::Error> {
+        self.tap.pass(Crossing::Read, self.port.rehearse(call, object, observed, force)).await
     }
 
     async fn create(&self, call: &Call, object: &Stamped) -> Result<Object, cluster::Error> {

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use dcm_core::document::Document;
 use dcm_core::logical_cloud::MetadataDraft;
-use dcm_core::name::{LogicalCloudName, ProjectName};
+use dcm_core::name::ProjectName;
+use dcm_core::plan::PlanHash;
 use dcm_core::render::naming::Identity;
 use dcm_core::service;
 
 use super::documents::{self, Sourced};
-use super::{renew, report};
+use super::{plan, renew, report};
 use crate::arguments::{Global, Waiting};
 use crate::exit::Exit;
 use crate::output;
@@ -22,6 +23,10 @@ pub(crate) struct Arguments {
     /// A file of documents, YAML or JSON; - for standard input. May be repeated.
     #[arg(short, long = "file", required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// Does what `dcm plan` showed with this hash, or fails with exit code 8 and changes nothing: when something else is
+    /// wanted by now, or a field that is ours is not as it was on any cluster. Credentials that are due are not renewed.
+    #[arg(long, value_name = "HASH")]
+    plan_hash: Option<PlanHash>,
     #[command(flatten)]
     waiting: Waiting,
 }
@@ -30,7 +35,14 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
     // What is refused is refused before a store is made.
     let documents = documents::read(&arguments.files, &global.project)?;
     let session = Session::open(global).await?;
+    if let Some(hash) = arguments.plan_hash {
+        plan::require(&session, &documents, hash).await?;
+    }
     let worked = hand_over(&session, documents).await?;
+    // A renewal is no part of a plan.
+    if arguments.plan_hash.is_none() {
+        renew_due(&session, &worked).await;
+    }
     report::wait(&session, &worked, &arguments.waiting).await
 }
 
@@ -56,7 +68,6 @@ pub(crate) async fn hand_over(session: &Session, documents: Vec<Sourced>) -> any
                 return Err(anyhow::Error::new(error).context(format!("logical cloud {cloud}")));
             }
         };
-        renew_due(session, project, cloud).await;
         if applied.outcome == service::ApplyOutcome::Unchanged {
             output::note(format_args!("{cloud}: unchanged"));
         }
@@ -65,12 +76,16 @@ pub(crate) async fn hand_over(session: &Session, documents: Vec<Sourced>) -> any
 }
 
 /// Renews what is due, as nobody else may do it where no worker runs. The apply is accepted, whatever comes of it.
-async fn renew_due(session: &Session, project: &ProjectName, cloud: &LogicalCloudName) {
-    match session.deployment.clouds().renew(&session.caller, project, cloud, None).await {
-        Ok(renewed) => renew::note(&renewed),
-        Err(error) => {
-            let error = anyhow::Error::new(error);
-            output::note(format_args!("{cloud}: credentials that are due could not be renewed: {error:#}"));
+async fn renew_due(session: &Session, worked: &[Worked]) {
+    for Worked { project, cloud, .. } in worked {
+        match session.deployment.clouds().renew(&session.caller, project, cloud, None).await {
+            Ok(renewed) => renew::note(&renewed),
+            Err(error) => {
+                let error = anyhow::Error::new(error);
+                output::note(format_args!(
+                    "{cloud}: credentials that are due could not be renewed: {error:#}"
+                ));
+            }
         }
     }
 }

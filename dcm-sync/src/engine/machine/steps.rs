@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use dcm_core::fields::HeldField;
 use dcm_core::manifest::Manifest;
 use dcm_core::name::ClusterId;
 use dcm_core::plan::{self, Plan, RequestWork, Step, Why, Work};
@@ -292,7 +291,8 @@ impl Machine {
             Work::Create { manifest } => Request::Create(self.stamp(id, manifest, Origin::Created)?),
             Work::Update { manifest, observed, origin, terms } => {
                 let mut object = self.stamp(id, manifest, *origin)?;
-                object.manifest = without(manifest, &terms.left)?;
+                // It is still marked as the whole one: that is what is wanted.
+                object.manifest = terms.manifest(manifest)?;
                 Request::Update { object, observed: observed.clone(), force: terms.force }
             }
             Work::Delete { observed } => Request::Delete { kind, key, observed: observed.clone() },
@@ -329,16 +329,6 @@ impl Machine {
         };
         Some(Stamped { manifest: manifest.clone(), marks, labels: root.labels.clone() })
     }
-}
-
-/// A manifest without fields that are left to others. It is still marked as the whole one: that is what is wanted.
-fn without(manifest: &Manifest, left: &[HeldField]) -> Option<Manifest> {
-    if left.is_empty() {
-        return Some(manifest.clone());
-    }
-    let mut body = manifest.body().clone();
-    left.iter().for_each(|field| field.remove_from(&mut body));
-    Manifest::new(body).ok()
 }
 
 pub(super) fn cause(reason: Reason, message: &str, step: &Step) -> Cause {

@@ -2,6 +2,7 @@
 
 mod live;
 mod offline;
+mod shown;
 
 use std::path::PathBuf;
 
@@ -11,6 +12,8 @@ use dcm_core::document::Document;
 use dcm_core::logical_cloud::{Epoch, LogicalCloud, LogicalCloudUid, RequestPem, Serial, User, UserType};
 use dcm_core::render::{self, Credential, Credentials};
 use dcm_core::service::Foreseen;
+
+pub(crate) use live::require;
 
 use super::documents::{self, Sourced};
 use crate::arguments::Global;
@@ -31,7 +34,7 @@ pub(crate) struct Arguments {
 
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let documents = documents::read(&arguments.files, &global.project)?;
-    if arguments.offline { offline::run(global, documents) } else { live::run(global, documents).await }
+    if arguments.offline { offline::run(global, &documents) } else { live::run(global, documents).await }
 }
 
 /// A document as it would be rendered.
@@ -41,11 +44,11 @@ struct Rendered {
 }
 
 /// Renders a document: with the identity and the credentials that an apply would take, or as the first of a new one.
-fn rendered(sourced: Sourced, foreseen: Option<&Foreseen>) -> anyhow::Result<Rendered> {
+fn rendered(sourced: &Sourced, foreseen: Option<&Foreseen>) -> anyhow::Result<Rendered> {
     let uid = foreseen.map_or(LogicalCloudUid::from_random(0), |foreseen| foreseen.uid);
     let title = sourced.title();
-    let Document { project, draft, .. } = sourced.document;
-    let (cloud, _) = LogicalCloud::new(project, uid, draft).with_context(|| title.clone())?;
+    let Document { project, draft, .. } = &sourced.document;
+    let (cloud, _) = LogicalCloud::new(project.clone(), uid, draft.clone()).with_context(|| title.clone())?;
     let bundle = render::bundle(&cloud, &credentials(&cloud, foreseen)?).with_context(|| title)?;
     Ok(Rendered { cloud, bundle })
 }

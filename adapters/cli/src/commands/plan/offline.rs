@@ -10,9 +10,9 @@ use crate::commands::documents::Sourced;
 use crate::exit::Exit;
 use crate::output::{self, Notation};
 
-pub(super) fn run(global: &Global, documents: Vec<Sourced>) -> anyhow::Result<Exit> {
+pub(super) fn run(global: &Global, documents: &[Sourced]) -> anyhow::Result<Exit> {
     let all: Vec<Rendered> =
-        documents.into_iter().map(|document| rendered(document, None)).collect::<anyhow::Result<_>>()?;
+        documents.iter().map(|document| rendered(document, None)).collect::<anyhow::Result<_>>()?;
     note_unknown(&all);
     match global.output.for_programs() {
         None => output::print(&table(&all))?,

@@ -1,0 +1,65 @@
+//! What would be done to all clusters of an app context, looked at at once.
+
+use std::collections::BTreeMap;
+
+use dcm_core::app_context::AppContext;
+use dcm_core::name::ClusterId;
+use dcm_core::plan::{Observed, Part};
+use dcm_core::port::synchronizer::Error;
+use futures::StreamExt as _;
+
+use crate::Deployment;
+use crate::live_plan::{LivePlan, Place, PlanError, live_plan};
+
+/// How many clusters are looked at in one moment: as many connections as a process may open anywhere (1,024 files is the
+/// lowest common limit), with room for what each of them takes.
+const LOOKS_AT_ONCE_MAX: usize = 128;
+
+/// What an apply of an app context would do, on each cluster that it concerns.
+#[derive(Debug, Clone)]
+pub struct Planned {
+    /// What is wanted.
+    pub context: AppContext,
+    /// By cluster, what would be done; or why that is not known.
+    pub clusters: BTreeMap<ClusterId, Result<LivePlan, PlanError>>,
+}
+
+impl Planned {
+    /// What was seen of each cluster; none of one that could not be looked at.
+    #[must_use]
+    pub fn observed(&self) -> BTreeMap<ClusterId, Option<Observed>> {
+        let observed =
+            |found: &Result<LivePlan, PlanError>| found.as_ref().ok().map(|live| live.observed.clone());
+        self.clusters.iter().map(|(cluster, found)| (cluster.clone(), observed(found))).collect()
+    }
+
+    /// As a part of what a plan's hash is made of.
+    #[must_use]
+    pub fn part<'a>(&'a self, observed: &'a BTreeMap<ClusterId, Option<Observed>>) -> Part<'a> {
+        Part { context: &self.context, clusters: observed }
+    }
+}
+
+impl Deployment {
+    /// Plans what an apply of this app context would do, on all clusters that are to hold it or may hold something of
+    /// it. Writes nothing, neither to the store nor to a cluster.
+    ///
+    /// # Errors
+    /// [`Error::Store`]. A cluster that can't be looked at is part of the plan.
+    pub async fn plan(&self, context: AppContext) -> Result<Planned, Error> {
+        let prospect = self.contexts().prospect(&context).await?;
+        let looks = prospect.clusters.iter().map(|(cluster, recorded)| {
+            let place = Place { context: &context, cluster, generation: prospect.generation, recorded };
+            async move { (cluster.clone(), self.look(&place).await) }
+        });
+        // Made before they are begun: one that borrows while it is made can't be sent to another thread.
+        let looks: Vec<_> = looks.collect();
+        let clusters = futures::stream::iter(looks).buffer_unordered(LOOKS_AT_ONCE_MAX).collect().await;
+        Ok(Planned { clusters, context })
+    }
+
+    async fn look(&self, place: &Place<'_>) -> Result<LivePlan, PlanError> {
+        let cluster = self.clusters().connect(place.cluster).await?;
+        live_plan(&*cluster, &self.call(), place).await
+    }
+}

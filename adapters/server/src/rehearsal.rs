@@ -1,0 +1,141 @@
+//! What the writes of a plan would change, by a dry run of the cluster: nothing is written.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dcm_core::fields::{FieldChange, changes};
+use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey};
+use dcm_core::plan::{Plan, Terms, Work};
+use dcm_core::port::cluster::{Call, Cluster, Error, Marks, Origin, Precondition, Stamped};
+use serde::Serialize;
+
+use crate::live_plan::Place;
+
+/// What a dry run of one write gave.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Rehearsal {
+    /// The cluster would accept it, and it would change these fields; none of what is new.
+    Changes(Vec<FieldChange>),
+    /// It can't be checked yet, for this reason.
+    Unchecked(String),
+    /// The cluster would refuse it, in these words.
+    Refused(String),
+}
+
+/// An object goes into a namespace that is not there yet.
+const NO_NAMESPACE: &str = "can't be checked before its namespace exists";
+/// Nobody has defined its kind yet.
+const NO_DEFINITION: &str = "can't be checked before its kind is defined";
+/// A binding names a role that is not there yet: whether it may be bound is told by what it gives.
+const NO_ROLE: &str = "can't be checked before its role exists";
+/// The cluster, or what stands for it, can't be asked what a write would do.
+const NO_DRY_RUN: &str = "can't be checked: the cluster makes no dry runs";
+/// What an API server says, without any code of its own, of a webhook that may have side effects.
+const WEBHOOK: &str = "does not support dry run";
+/// Somebody writes it in this moment.
+const CHANGED: &str = "can't be checked: it is being changed";
+
+const RBAC: &str = "rbac.authorization.k8s.io";
+
+/// A write of a plan.
+struct Write<'a> {
+    object: Stamped,
+    observed: Option<&'a Precondition>,
+    force: bool,
+}
+
+/// Rehearses each write of a plan that makes or updates an object.
+pub(crate) async fn rehearse(
+    cluster: &dyn Cluster,
+    call: &Call,
+    place: &Place<'_>,
+    plan: &Plan,
+) -> Result<BTreeMap<ObjectKey, Rehearsal>, Error> {
+    let mut rehearsals = BTreeMap::new();
+    let missing = missing(plan);
+    for step in plan.steps() {
+        let Some(write) = write(call, place, &step.key, &step.work) else { continue };
+        let rehearsal = if is_in(&step.key, &missing) {
+            unchecked(NO_NAMESPACE)
+        } else {
+            one(cluster, call, &write, &missing).await?
+        };
+        rehearsals.insert(step.key.clone(), rehearsal);
+    }
+    Ok(rehearsals)
+}
+
+/// What a plan would make.
+fn missing(plan: &Plan) -> BTreeSet<&ObjectKey> {
+    let made = |work: &Work| matches!(work, Work::Create { .. } | Work::Unrecord);
+    plan.steps().iter().filter(|step| made(&step.work)).map(|step| &step.key).collect()
+}
+
+/// True when an object's namespace is among those that would be made.
+fn is_in(key: &ObjectKey, missing: &BTreeSet<&ObjectKey>) -> bool {
+    let Some(namespace) = &key.namespace else { return false };
+    missing.iter().any(|made| made.group.is_empty() && &*made.kind == "Namespace" && made.name == *namespace)
+}
+
+fn write<'a>(call: &Call, place: &Place<'_>, key: &ObjectKey, work: &'a Work) -> Option<Write<'a>> {
+    let bundle = place.context.placements.get(place.cluster)?;
+    let (manifest, observed, origin, terms) = match work {
+        Work::Create { manifest } => (manifest, None, Origin::Created, &Terms::default()),
+        Work::Unrecord => (bundle.manifest(key)?, None, Origin::Created, &Terms::default()),
+        Work::Update { manifest, observed, origin, terms } => (manifest, Some(observed), *origin, terms),
+        _ => return None,
+    };
+    let marks = Marks {
+        owner: call.owner.clone(),
+        context: place.context.id.clone(),
+        generation: place.generation,
+        manifest: Some(manifest.hash()),
+        origin,
+    };
+    let labels = std::sync::Arc::new(place.context.labels.clone());
+    let object = Stamped { manifest: terms.manifest(manifest)?, marks, labels };
+    Some(Write { object, observed, force: terms.force })
+}
+
+async fn one(
+    cluster: &dyn Cluster,
+    call: &Call,
+    write: &Write<'_>,
+    missing: &BTreeSet<&ObjectKey>,
+) -> Result<Rehearsal, Error> {
+    let (kind, key) = (write.object.manifest.kind(), write.object.manifest.key());
+    let before = match write.observed {
+        Some(_) => cluster.get(call, kind, key).await?,
+        None => None,
+    };
+    Ok(match cluster.rehearse(call, &write.object, write.observed, write.force).await {
+        Ok(after) => {
+            Rehearsal::Changes(before.map(|before| changes(kind, &before.body, &after)).unwrap_or_default())
+        }
+        Err(Error::UnknownKind { .. }) => unchecked(NO_DEFINITION),
+        Err(Error::NotFound) if write.observed.is_none() => unchecked(NO_NAMESPACE),
+        Err(Error::Forbidden { .. } | Error::NotFound)
+            if binds_any(kind, &write.object.manifest, missing) =>
+        {
+            unchecked(NO_ROLE)
+        }
+        Err(Error::Unsupported { .. }) => unchecked(NO_DRY_RUN),
+        Err(Error::Conflict | Error::NotFound | Error::AlreadyExists) => unchecked(CHANGED),
+        Err(Error::Invalid { message }) if message.contains(WEBHOOK) => unchecked(NO_DRY_RUN),
+        Err(error) if error.is_about_cluster() => return Err(error),
+        Err(error) if error.is_retryable() => Rehearsal::Unchecked(format!("can't be checked: {error}")),
+        Err(error) => Rehearsal::Refused(error.to_string()),
+    })
+}
+
+fn unchecked(reason: &str) -> Rehearsal {
+    Rehearsal::Unchecked(reason.to_owned())
+}
+
+/// True for a binding whose role would be made.
+fn binds_any(kind: &GroupVersionKind, manifest: &Manifest, missing: &BTreeSet<&ObjectKey>) -> bool {
+    let role = &manifest.body()["roleRef"];
+    let is_role =
+        |key: &&&ObjectKey| *key.group == *RBAC && role["kind"] == *key.kind && role["name"] == *key.name;
+    *kind.group == *RBAC && missing.iter().any(|key| is_role(&key))
+}

@@ -1,0 +1,207 @@
+//! Plans on simulated clusters: what would be done, what would be refused, and when a plan's hash is another one.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{World, everything, spec};
+use dcm_core::app_context::AppContext;
+use dcm_core::logical_cloud::{Epoch, Serial};
+use dcm_core::manifest::{GroupVersionKind, ObjectKey};
+use dcm_core::name::{ClusterId, UserName};
+use dcm_core::plan::{PlanHash, Step, Work};
+use dcm_core::port::cluster::ClusterUid;
+use dcm_core::render::naming::Identity;
+use dcm_core::render::{self, Credential};
+use dcm_core::status::Reason;
+use dcm_server::{LivePlan, Planned, Rehearsal};
+use dcm_sync::engine::Acquire;
+use dcm_sync::sim::{Link, cluster_id};
+use serde_json::{Value, json};
+
+/// The cloud's document, on so many clusters.
+fn on(clusters: usize, mut spec: Value) -> Value {
+    let reference = |number: usize| json!({"provider": "sim", "cluster": format!("cluster-{number}")});
+    spec["clusters"] = (1..=clusters).map(reference).collect();
+    spec
+}
+
+/// Plans the cloud as its documents are, or on none of its clusters.
+async fn planned(world: &World, placed: bool) -> Planned {
+    let described = world.deployment.clouds().get(&world.project, &world.cloud).await.unwrap();
+    let cloud = &described.cloud;
+    let credential = |name: &str| {
+        let credential = Credential { epoch: Epoch(1), serial: Serial(1), request: None };
+        (UserName::new(name).unwrap(), credential)
+    };
+    let bundle = Arc::new(render::bundle(cloud, &["ann", "ci"].map(credential).into()).unwrap());
+    let references = cloud.references().iter().filter(|_| placed);
+    let identity = Identity::of(cloud);
+    let context = AppContext {
+        id: identity.context_id(),
+        labels: identity.labels(),
+        removal: cloud.removal(),
+        placements: references.map(|reference| (reference.cluster.clone(), bundle.clone())).collect(),
+    };
+    world.deployment.plan(context).await.unwrap()
+}
+
+async fn plan_on(world: &World, cluster: &ClusterId) -> LivePlan {
+    planned(world, true).await.clusters.remove(cluster).unwrap().unwrap()
+}
+
+fn word(step: &Step) -> String {
+    let word = match &step.work {
+        Work::Create { .. } | Work::Unrecord => "create",
+        Work::Update { .. } => "update",
+        Work::Delete { .. } => "delete",
+        Work::Count => "count",
+        Work::Request { .. } => "request",
+        Work::Blocked(cause) if cause.reason == Reason::StoreBehind => "behind",
+        Work::Blocked(cause) if cause.reason == Reason::Foreign => "foreign",
+        _ => "other",
+    };
+    format!("{word} {}", step.key.kind)
+}
+
+fn words(live: &LivePlan) -> Vec<String> {
+    live.plan.steps().iter().map(word).collect()
+}
+
+async fn words_after(world: &World, spec: Value) -> Vec<String> {
+    world.put(spec).await;
+    words(&plan_on(world, &cluster_id(1)).await)
+}
+
+fn hash(planned: &Planned) -> PlanHash {
+    let observed = planned.observed();
+    PlanHash::of(&[planned.part(&observed)])
+}
+
+/// Somebody else changes the quota on a cluster.
+fn edit(world: &World, cluster: &ClusterId, patch: &Value) {
+    world.fleet.cluster(cluster).unwrap().server(|server| {
+        let quota = server.objects().find(|one| &*one.kind.kind == "ResourceQuota").unwrap();
+        server.edit_as("person", &quota.kind, &quota.key, patch).unwrap();
+    });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_live_plan_makes_then_leaves_alone_then_changes_and_removes() {
+    let world = World::new(1).await;
+    let mut made = words_after(&world, spec(&everything())).await;
+    let kinds = ["Namespace", "ResourceQuota", "LimitRange", "ServiceAccount", "Role", "RoleBinding"];
+    let mut expected: Vec<String> = kinds.iter().map(|kind| format!("create {kind}")).collect();
+    expected.push("request ServiceAccount".to_owned());
+    made.sort();
+    expected.sort();
+    assert_eq!(made, expected);
+    assert_eq!(world.owned(), 0);
+
+    let engine = world.deployment.engine(Acquire::All);
+    world.apply().await;
+    world.done().await;
+    assert_eq!(words_after(&world, spec(&everything())).await, Vec::<String>::new());
+    let mut changed = spec(&everything());
+    changed["permissions"][0]["verbs"] = json!(["get"]);
+    changed["quotas"][0]["name"] = "renamed".into();
+    let expected = ["create ResourceQuota", "update Role", "delete ResourceQuota"];
+    assert_eq!(words_after(&world, changed).await, expected);
+    let removed = planned(&world, false).await.clusters.remove(&cluster_id(1)).unwrap().unwrap();
+    assert!(words(&removed).contains(&"count Namespace".to_owned()), "{removed:?}");
+    engine.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plan_shows_what_the_engine_would_refuse() {
+    let world = World::new(1).await;
+    world.put(spec(&everything())).await;
+    let engine = world.deployment.engine(Acquire::All);
+    world.apply().await;
+    world.done().await;
+    engine.shutdown().await;
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
+    let kind = GroupVersionKind::new("", "v1", "Namespace");
+    let key = ObjectKey::of_kind(&kind, None, "c");
+    let newer = json!({"metadata": {"annotations": {"dcm.internal/generation": "9"}}});
+    cluster.server(|server| server.edit_as("person", &kind, &key, &newer).unwrap());
+    let live = plan_on(&world, &cluster_id(1)).await;
+    assert_eq!(words(&live), ["behind Namespace"]);
+    assert!(!live.is_replaced);
+
+    let uid = ClusterUid("another".into());
+    world.deployment.contexts().accept_cluster(&cluster_id(1), &uid).await.unwrap();
+    let live = plan_on(&world, &cluster_id(1)).await;
+    assert!(live.is_replaced && *live.observed.identity() != uid, "{live:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_hash_changes_with_a_field_of_ours_on_any_cluster_and_with_nothing_else() {
+    let world = World::new(3).await;
+    world.put(on(3, spec(&everything()))).await;
+    let engine = world.deployment.engine(Acquire::All);
+    world.apply().await;
+    world.done().await;
+    engine.shutdown().await;
+    let before = hash(&planned(&world, true).await);
+    assert_eq!(hash(&planned(&world, true).await), before);
+    edit(&world, &cluster_id(2), &json!({"status": {"used": {"limits.cpu": "1"}}}));
+    edit(&world, &cluster_id(3), &json!({"metadata": {"annotations": {"theirs": "a"}}}));
+    assert_eq!(hash(&planned(&world, true).await), before);
+    edit(&world, &cluster_id(2), &json!({"spec": {"hard": {"limits.cpu": "9"}}}));
+    let now = planned(&world, true).await;
+    let observed = now.observed();
+    let parts = [now.part(&observed)];
+    let changes = hash(&now).changes_since(&before, &parts);
+    let clusters: Vec<_> = changes.clusters.iter().map(|(_, cluster)| (*cluster).clone()).collect();
+    assert_eq!((changes.wanted, clusters), (false, vec![cluster_id(2)]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_can_not_be_reached_is_part_of_the_plan_by_its_name() {
+    let world = World::new(3).await;
+    world.put(on(3, spec(&everything()))).await;
+    let before = hash(&planned(&world, true).await);
+    world.fleet.cluster(&cluster_id(2)).unwrap().set_link(Link::Cut);
+    let cut = planned(&world, true).await;
+    let is_known: Vec<bool> = cut.clusters.values().map(Result::is_ok).collect();
+    assert_eq!((is_known, cut.clusters.len()), (vec![true, false, true], 3));
+    assert_ne!(hash(&cut), before);
+    assert_eq!(hash(&planned(&world, true).await), hash(&cut));
+    assert_eq!(world.owned(), 0);
+}
+
+/// What a dry run gave for the object of a kind.
+fn rehearsed<'a>(live: &'a LivePlan, kind: &str) -> &'a Rehearsal {
+    live.rehearsals.iter().find(|(key, _)| &*key.kind == kind).unwrap().1
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_write_is_rehearsed_and_what_can_not_be_is_marked_so() {
+    let world = World::new(1).await;
+    world.put(spec(&everything())).await;
+    let live = plan_on(&world, &cluster_id(1)).await;
+    assert_eq!(*rehearsed(&live, "Namespace"), Rehearsal::Changes(Vec::new()));
+    let later = Rehearsal::Unchecked("can't be checked before its namespace exists".into());
+    assert_eq!(*rehearsed(&live, "ResourceQuota"), later);
+    assert_eq!(world.owned(), 0);
+
+    let engine = world.deployment.engine(Acquire::All);
+    world.apply().await;
+    world.done().await;
+    engine.shutdown().await;
+    let mut changed = spec(&everything());
+    changed["quotas"][0]["hard"] = json!({"limits.cpu": "2000m", "pods": 3});
+    world.put(changed).await;
+    let before = world.fleet.cluster(&cluster_id(1)).unwrap().server(|server| server.revision());
+    let live = plan_on(&world, &cluster_id(1)).await;
+    let Rehearsal::Changes(changes) = rehearsed(&live, "ResourceQuota") else { panic!("{live:?}") };
+    let expected = json!([
+        {"path": r#"spec.hard["limits.cpu"]"#, "before": "1", "after": "2"},
+        {"path": "spec.hard.pods", "before": null, "after": "3"},
+    ]);
+    assert_eq!(serde_json::to_value(changes).unwrap(), expected);
+    let after = world.fleet.cluster(&cluster_id(1)).unwrap().server(|server| server.revision());
+    assert_eq!(after, before, "nothing is written");
+}

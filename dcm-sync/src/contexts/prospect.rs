@@ -1,0 +1,131 @@
+//! What the engine would go by when an app context is applied: for plans, which ask before anything is written.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use dcm_core::app_context::{AppContext, Generation, Request};
+use dcm_core::hash::ContentHash;
+use dcm_core::manifest::GroupVersionKind;
+use dcm_core::name::ClusterId;
+use dcm_core::plan::Records;
+use dcm_core::port::cluster::ClusterUid;
+use dcm_core::port::store::StoreExt as _;
+use dcm_core::port::synchronizer::Error;
+use dcm_core::status::Intent;
+
+use super::{Contexts, writing};
+use crate::record::{self, ActionRecord, Lane, Root, StepRecord, path};
+
+/// What the engine would go by when an app context is applied now.
+#[derive(Debug, Clone)]
+pub struct Prospect {
+    /// The generation that would be worked on.
+    pub generation: Generation,
+    /// Each cluster that is to hold it, or may hold something of it.
+    pub clusters: BTreeMap<ClusterId, LaneProspect>,
+}
+
+/// What is recorded of one cluster.
+#[derive(Debug, Clone, Default)]
+pub struct LaneProspect {
+    /// The objects that were written for this app context.
+    pub objects: Records,
+    /// The kinds of which some may have been made.
+    pub kinds: BTreeSet<GroupVersionKind>,
+    /// The requests that are answered.
+    pub issued: BTreeSet<Arc<str>>,
+    /// A generation that the cluster was found to hold, and the store does not know of.
+    pub ahead: Option<Generation>,
+    /// Whether what somebody else deleted would be made anew, also where that is done only when asked.
+    pub asked_again: bool,
+    /// What the cluster said that it is when a worker first reached it.
+    pub identity: Option<ClusterUid>,
+}
+
+impl Contexts {
+    /// What the engine would go by if this app context were applied now. Writes nothing.
+    ///
+    /// The requests in it may be without what is asked for: a credential is told by its name.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn prospect(&self, context: &AppContext) -> Result<Prospect, Error> {
+        let current = self.root(&context.id).await?.map(|(root, _)| root);
+        let next = writing::next_root(context, current.as_ref());
+        let unchanged = current.as_ref().filter(|root| wants_the_same(root, &next));
+        let mut lanes = BTreeMap::new();
+        for entry in self.store.list_all(&path::lanes(&context.id)).await? {
+            let Some(cluster) = path::cluster_of(&entry.path, 2) else { continue };
+            let mut lane: Lane = record::read(&entry)?;
+            lane.overrule(current.as_ref().unwrap_or(&next));
+            lanes.insert(cluster, lane);
+        }
+        let mut clusters: BTreeMap<ClusterId, LaneProspect> =
+            context.placements.keys().map(|cluster| (cluster.clone(), LaneProspect::default())).collect();
+        let is_settled = unchanged.is_some_and(|root| {
+            let is_at =
+                |cluster| lanes.get(cluster).is_some_and(|lane: &Lane| is_settled(root, cluster, lane));
+            root.clusters().all(is_at)
+        });
+        let attempt = if is_settled { next.attempt.saturating_sub(1) } else { next.attempt };
+        for (cluster, lane) in lanes {
+            if context.placements.contains_key(&cluster) || !lane.is_at(None) {
+                clusters.insert(cluster, LaneProspect::of(lane, attempt));
+            }
+        }
+        for (cluster, found) in &mut clusters {
+            found.identity = self.cluster_uid(cluster).await?;
+        }
+        Ok(Prospect { generation: unchanged.map_or(next.generation, |root| root.generation), clusters })
+    }
+}
+
+impl LaneProspect {
+    fn of(lane: Lane, attempt: u64) -> Self {
+        Self {
+            asked_again: lane.settled < attempt,
+            objects: lane.objects,
+            kinds: lane.kinds,
+            issued: lane.issued.into_iter().collect(),
+            ahead: lane.ahead,
+            identity: None,
+        }
+    }
+}
+
+/// True where an apply of what is wanted already asks for no other try.
+fn is_settled(root: &Root, cluster: &ClusterId, lane: &Lane) -> bool {
+    let wanted = root.wanted(cluster);
+    lane.is_at(wanted) && (wanted.is_none() || lane.causes.is_empty())
+}
+
+/// True when both want the same of the same clusters, whatever the requests for certificates are made of: those have
+/// the same name only when they are the same.
+fn wants_the_same(current: &Root, next: &Root) -> bool {
+    let steps = |root: &Root| -> BTreeMap<ContentHash, Vec<StepRecord>> {
+        root.bundles
+            .iter()
+            .map(|(hash, steps)| (*hash, steps.iter().map(without_request).collect()))
+            .collect()
+    };
+    let (mine, theirs) = (steps(current), steps(next));
+    let wants = |root: &Root, steps: &BTreeMap<ContentHash, Vec<StepRecord>>| {
+        let of = |(hash, clusters): (&ContentHash, &Vec<ClusterId>)| {
+            let steps = steps.get(hash).cloned().unwrap_or_default();
+            clusters.iter().map(move |cluster| (cluster.clone(), steps.clone())).collect::<Vec<_>>()
+        };
+        root.placements.iter().flat_map(of).collect::<BTreeMap<_, _>>()
+    };
+    current.intent == Intent::Present
+        && current.removal_policy == next.removal_policy
+        && current.labels == next.labels
+        && wants(current, &mine) == wants(next, &theirs)
+}
+
+fn without_request(step: &StepRecord) -> StepRecord {
+    let mut step = step.clone();
+    if let ActionRecord::Request { request: Request::Certificate(certificate), .. } = &mut step.action {
+        certificate.csr_pem = "".into();
+    }
+    step
+}
