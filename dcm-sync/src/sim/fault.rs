@@ -148,7 +148,7 @@ impl Faults {
 }
 
 /// A part of a duration, in whole microseconds.
-pub(super) fn share(duration: Duration, random: &Seeded) -> Duration {
+pub(crate) fn share(duration: Duration, random: &Seeded) -> Duration {
     let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
     Duration::from_micros(random.below(micros.saturating_add(1)))
 }

@@ -81,6 +81,7 @@ mod write;
 #[cfg(feature = "sim-pki")]
 pub use authority::Authority;
 pub use cluster::SimCluster;
+pub(crate) use fault::share;
 pub use fault::{Faults, Link};
 pub use fleet::{Fleet, FleetBuilder, cluster_id};
 pub use null::{NullCluster, NullFleet};

@@ -9,7 +9,7 @@ use crate::engine::{Engine, Options};
 /// Settings of simulated engines: budgets so small that they are met.
 #[must_use]
 pub fn options() -> Options {
-    Options { writes_per_second: 10, writes_burst: 20, ..Options::default() }
+    Options { writes_per_second: 4, writes_burst: 8, ..Options::default() }
 }
 
 /// Runs an engine until it is asked to stop.

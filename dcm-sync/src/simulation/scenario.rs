@@ -237,6 +237,8 @@ impl Draw {
             lost_request: self.chance(30),
             lost_reply: self.chance(30),
             cut_batch: self.chance(30),
+            delayed: self.chance(20),
+            delay_max: self.seconds(1, 20),
             watch_lost: self.chance(50),
             watch_lag_max: if self.one_in(3) { self.seconds(0, 5) } else { Duration::ZERO },
         }

@@ -178,7 +178,7 @@ async fn names(engine: &Engine) -> Vec<String> {
     let results = engine.contexts().results(&context_id()).await.unwrap();
     results
         .into_values()
-        .flat_map(std::collections::BTreeMap::into_keys)
+        .flat_map(BTreeMap::into_keys)
         .map(|name| name.to_string())
         .collect()
 }

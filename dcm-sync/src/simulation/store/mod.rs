@@ -18,7 +18,7 @@ use dcm_core::port::store::{
 
 use jiff::Timestamp;
 
-use crate::sim::{Latency, Seeded};
+use crate::sim::{Latency, Seeded, share};
 use database::Database;
 pub use database::StoreSnapshot;
 
@@ -32,6 +32,10 @@ pub struct StoreFaults {
     pub lost_reply: u16,
     /// A batch ends in the middle, where batches are not atomic; else as `lost_request`.
     pub cut_batch: u16,
+    /// It arrives later by up to [`StoreFaults::delay_max`], even when the caller has died by then.
+    pub delayed: u16,
+    /// The longest delay.
+    pub delay_max: Duration,
     /// A watch loses something, and says so, instead of telling a change.
     pub watch_lost: u16,
     /// The longest time by which watches are late.
@@ -93,6 +97,7 @@ enum Fault {
     LostRequest,
     LostReply,
     CutBatch,
+    Delayed,
 }
 
 /// Why a call did not come through.
@@ -172,6 +177,7 @@ impl SimStore {
             (faults.lost_request, Fault::LostRequest),
             (faults.lost_reply, Fault::LostReply),
             (faults.cut_batch, Fault::CutBatch),
+            (faults.delayed, Fault::Delayed),
         ];
         let mut number = random.below(1000);
         let mut fault = Fault::None;
@@ -185,7 +191,8 @@ impl SimStore {
             }
         }
         let one_way = || self.settings.latency.one_way(random);
-        Ok(Trip { there: one_way(), back: one_way(), fault })
+        let late = if fault == Fault::Delayed { share(faults.delay_max, random) } else { Duration::ZERO };
+        Ok(Trip { there: one_way() + late, back: one_way(), fault })
     }
 
     async fn pause(&self, duration: Duration) {
@@ -243,7 +250,7 @@ impl SimStore {
         let limit = match transit.fault {
             Fault::CutBatch if atomic => Some(0),
             Fault::CutBatch => usize::try_from(state.random.below(batch.len() as u64)).ok(),
-            Fault::None | Fault::LostRequest | Fault::LostReply => None,
+            Fault::None | Fault::LostRequest | Fault::LostReply | Fault::Delayed => None,
         };
         let failed = |applied, source| BatchError { applied, source };
         if atomic {
