@@ -16,6 +16,7 @@
 //! # }
 //! ```
 
+mod audit;
 mod configuration;
 mod deployment;
 mod kubeconfigs;
@@ -24,6 +25,7 @@ mod orphans;
 mod renewal;
 mod serve;
 
+pub use audit::AUDIT_DAYS;
 pub use configuration::{Configuration, SESSION_LEASE};
 pub use deployment::{Deployment, OpenError, Parts};
 pub use live_plan::{Placed, PlanError, live_plan};

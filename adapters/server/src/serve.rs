@@ -8,7 +8,7 @@ use futures::future::{Either, FutureExt as _, select};
 use futures::stream::StreamExt as _;
 
 use crate::deployment::Deployment;
-use crate::renewal;
+use crate::{audit, renewal};
 
 /// How long a stop may take: as long as one request to a cluster may, and some time to give the clusters back.
 pub const STOP_TIMEOUT: Duration = Duration::from_secs(35);
@@ -33,6 +33,7 @@ pub async fn serve(deployment: &Deployment, stop: impl Future<Output = ()>) -> R
     let engine = deployment.engine(Acquire::All);
     let log = tokio::spawn(log_events(engine.clone()));
     let renewal = tokio::spawn(renewal::keep_renewed(deployment.clone()));
+    let bounded = tokio::spawn(audit::keep_bounded(deployment.clone()));
     let served = match select(pin!(engine.stopped()), pin!(stop)).await {
         Either::Left((ended, _)) => ended.map_err(ServeError::from),
         Either::Right(((), _)) => {
@@ -42,6 +43,7 @@ pub async fn serve(deployment: &Deployment, stop: impl Future<Output = ()>) -> R
         }
     };
     renewal.abort();
+    bounded.abort();
     log.abort();
     served
 }

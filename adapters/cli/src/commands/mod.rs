@@ -1,6 +1,7 @@
 //! The subcommands, one file each.
 
 pub(crate) mod apply;
+pub(crate) mod audit;
 pub(crate) mod cluster;
 pub(crate) mod completions;
 pub(crate) mod credential;
@@ -32,6 +33,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let Arguments { global, command } = arguments;
     match command {
         Command::Apply(arguments) => apply::run(&global, &arguments).await,
+        Command::Audit(arguments) => audit::run(&global, &arguments).await,
         Command::Cluster(command) => cluster::run(&global, command).await,
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Credential(arguments) => credential::run(&global, &arguments).await,

@@ -1,5 +1,6 @@
 //! `dcm serve`: a worker that keeps everything in the store in sync.
 
+use dcm_server::AUDIT_DAYS;
 use futures::channel::oneshot;
 
 use crate::arguments::Global;
@@ -9,10 +10,15 @@ use crate::session::Session;
 use crate::work;
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {}
+pub(crate) struct Arguments {
+    /// How many days entries of the audit log are kept; older ones are deleted.
+    #[arg(long, default_value_t = AUDIT_DAYS, value_parser = clap::value_parser!(u16).range(1..), value_name = "DAYS")]
+    audit_days: u16,
+}
 
-pub(crate) async fn run(global: &Global, _: &Arguments) -> anyhow::Result<Exit> {
+pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
+    let deployment = session.deployment.keeping_audit(arguments.audit_days);
     let (stop, stopped) = oneshot::channel();
     let stopped = async {
         // Also when whoever says it is gone.
@@ -22,7 +28,7 @@ pub(crate) async fn run(global: &Global, _: &Arguments) -> anyhow::Result<Exit> 
     output::note("serving; interrupt to stop");
     tokio::select! {
         biased;
-        served = dcm_server::serve(&session.deployment, stopped) => served?,
+        served = dcm_server::serve(&deployment, stopped) => served?,
         interrupted = interrupted => return interrupted.map(|()| Exit::Interrupted),
     }
     Ok(Exit::Done)
