@@ -12,7 +12,7 @@ use crate::commands::{
 };
 use crate::output::Format;
 use crate::session::Named;
-use crate::{duration, exit};
+use crate::{duration, exit, log};
 
 /// Logical clouds on Kubernetes clusters: from one document to working credentials, and back to nothing.
 #[derive(Debug, Parser)]
@@ -61,6 +61,9 @@ pub(crate) struct Global {
     /// Logs what happens; may be repeated for more.
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
+    /// Form of the log.
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "FORM")]
+    pub(crate) log_format: log::Form,
 }
 
 /// What is to be done.

@@ -37,7 +37,9 @@ impl Session {
         let deployment = Deployment::open(&configuration).await?;
         let session = Self::over(deployment, global.project.clone(), global.output);
         let request_id = global.request_id.clone().unwrap_or_else(|| format!("{:016x}", OsRandom.next()));
+        let span = tracing::Span::current();
         let caller = session.caller.because(&global.why).with_request_id(request_id);
+        span.record("caller", caller.who()).record("request_id", caller.request_id());
         Ok(Self { caller, ..session })
     }
 

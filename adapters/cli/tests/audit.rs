@@ -69,3 +69,20 @@ fn entries_are_chosen_by_cloud_and_time() {
     assert_eq!(table.lines().count(), 5, "{table}");
     assert!(table.lines().any(|line| line.contains("apply") && line.contains("default/shop")), "{table}");
 }
+
+#[test]
+fn the_log_as_json_shows_the_span_of_the_request_and_no_secret() {
+    let user = User::new();
+    let kubeconfig = user.write("kubeconfig", UNREACHABLE);
+    let add = ["cluster", "add", "p/c", "--unchecked", "--kubeconfig", kubeconfig.to_str().unwrap()];
+    let ran = user.run(add.iter().chain(&["-vvv", "--log-format", "json", "--request-id", "req-9"]));
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let lines: Vec<Value> = ran.err.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let asked = lines.iter().find(|line| line["fields"]["message"] == "asked").unwrap();
+    let request = &asked["spans"][0];
+    assert_eq!(
+        (&request["name"], &request["caller"], &request["request_id"]),
+        (&"request".into(), &"ann".into(), &"req-9".into())
+    );
+    assert!(!ran.err.contains("hunter2"));
+}

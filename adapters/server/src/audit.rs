@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use async_trait::async_trait;
 use dcm_core::audit::StoredAudit;
 use dcm_core::name::ClusterId;
-use dcm_core::port::audit::{About, Action, AuditLog as _, Decision, Ending, Outcome, TEXT_MAX};
+use dcm_core::port::audit::{About, Action, AuditLog, Decision, Ending, EntryId, Outcome, TEXT_MAX};
 use dcm_core::port::cluster::ClusterUid;
 use dcm_core::port::store;
 use dcm_core::port::synchronizer;
 use dcm_core::service::Caller;
+use tracing::field::display;
 
 use crate::deployment::Deployment;
 
@@ -41,15 +43,50 @@ impl Deployment {
         decision: Decision,
         call: impl Future<Output = Result<T, E>>,
     ) -> Result<T, E> {
-        let entry = self.audit().begin(&decision).await?;
+        let log = Logged(self.audit().clone());
+        let entry = log.begin(&decision).await?;
         let done = call.await;
         let outcome = match &done {
             Ok(_) => Outcome::Accepted { generation: None },
             Err(error) => Outcome::Failed { message: error.to_string().chars().take(TEXT_MAX).collect() },
         };
         // The decision is made by now. An entry without an end says that nobody knows.
-        drop(self.audit().end(&entry, &Ending { at: self.clock().now(), outcome }).await);
+        drop(log.end(&entry, &Ending { at: self.clock().now(), outcome }).await);
         done
+    }
+}
+
+/// Tells the log of each decision what the audit log is told: with the ids that lead from the span of a request to the spans
+/// of lanes, which are app context and generation.
+pub(crate) struct Logged(pub(crate) StoredAudit);
+
+#[async_trait]
+impl AuditLog for Logged {
+    async fn begin(&self, decision: &Decision) -> Result<EntryId, store::Error> {
+        let entry = self.0.begin(decision).await?;
+        let Decision { who, request_id, action, about, context, .. } = decision;
+        let cloud = about.cloud.as_ref().map(display);
+        let context = context.as_ref().map(display);
+        tracing::info!(entry = %entry.path(), who, request_id, ?action, cloud, context, "asked");
+        Ok(entry)
+    }
+
+    async fn end(&self, entry: &EntryId, ending: &Ending) -> Result<(), store::Error> {
+        let entry_path = entry.path();
+        match &ending.outcome {
+            Outcome::Accepted { generation } => {
+                let generation = generation.map(|generation| generation.0);
+                tracing::info!(entry = %entry_path, generation, "accepted");
+            }
+            Outcome::Unchanged => tracing::info!(entry = %entry_path, "unchanged"),
+            Outcome::Refused { message: why } => tracing::info!(entry = %entry_path, why, "refused"),
+            Outcome::Failed { message: why } => tracing::warn!(entry = %entry_path, why, "failed"),
+        }
+        let ended = self.0.end(entry, ending).await;
+        if let Err(error) = &ended {
+            tracing::warn!(entry = %entry_path, %error, "the audit log could not be told of the end of this entry");
+        }
+        ended
     }
 }
 

@@ -18,7 +18,7 @@ use dcm_sync::Contexts;
 use dcm_sync::engine::{Acquire, Engine, Options};
 use dcm_sync::runtime::{OsRandom, TokioClock};
 
-use crate::audit::AUDIT_DAYS;
+use crate::audit::{AUDIT_DAYS, Logged};
 use crate::configuration::Configuration;
 use crate::kubeconfigs::{Registered, check_for};
 
@@ -104,7 +104,7 @@ impl Deployment {
         let synchronizer = Arc::new(contexts.clone());
         let keys = Arc::new(SystemKeys);
         let audit = StoredAudit::new(store.clone(), random.clone());
-        let log: Arc<dyn AuditLog> = Arc::new(audit.clone());
+        let log: Arc<dyn AuditLog> = Arc::new(Logged(audit.clone()));
         let registered =
             RegisteredClusters::new(store.clone(), synchronizer.clone(), clock.clone(), check.clone());
         let clouds = LogicalClouds::new(store.clone(), synchronizer, keys, clock.clone(), random.clone());
