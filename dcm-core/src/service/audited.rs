@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use futures::future::{BoxFuture, FutureExt as _};
 use jiff::Timestamp;
 
 use crate::app_context::Generation;
@@ -37,7 +38,7 @@ impl Caller {
 pub(super) type Audit = Option<Arc<dyn AuditLog>>;
 
 /// What a call gives, as the audit log says it.
-pub(super) trait Told {
+pub(super) trait Told: Send + Sync {
     fn outcome(&self) -> Outcome;
 }
 
@@ -49,8 +50,7 @@ pub(super) async fn kept<T: Told>(
     call: impl Future<Output = Result<T, Error>> + Send,
 ) -> Result<T, Error> {
     let entry = log.begin(&decision).await.map_err(Error::Audit)?;
-    // On the heap: a call with all that it calls is large.
-    let done = Box::pin(call).await;
+    let done = call.await;
     let outcome = match &done {
         Ok(told) => told.outcome(),
         Err(error) => of_error(error),
@@ -70,7 +70,7 @@ pub(super) async fn kept_in<T: Told>(
 ) -> Result<T, Error> {
     match log {
         Some(log) => kept(&**log, clock, caller.decision(clock.now(), action, about), call).await,
-        None => Box::pin(call).await,
+        None => call.await,
     }
 }
 
@@ -96,23 +96,28 @@ impl LogicalClouds {
     }
 
     /// Keeps what is decided about a logical cloud.
-    pub(super) async fn audited<T: Told>(
-        &self,
-        caller: &Caller,
+    pub(super) fn audited<'a, T: Told + 'a>(
+        &'a self,
+        caller: &'a Caller,
         action: Action,
         about: About,
-        call: impl Future<Output = Result<T, Error>> + Send,
-    ) -> Result<T, Error> {
-        let Some(log) = &self.audit else { return Box::pin(call).await };
+        call: impl Future<Output = Result<T, Error>> + Send + 'a,
+    ) -> BoxFuture<'a, Result<T, Error>> {
+        // On the heap: a call with all that it calls is large.
+        let call = call.boxed();
+        let Some(log) = &self.audit else { return call };
         let mut decision = caller.decision(self.clock.now(), action, about);
-        if let (Some(project), Some(cloud)) = (&decision.about.project, &decision.about.cloud) {
-            decision.context = match load::find(&*self.documents, project, cloud).await {
-                Ok(Found::Standing(place, ..)) => Some(place.context_id()),
-                // What is wrong with the store the call itself says.
-                Ok(_) | Err(_) => None,
-            };
-        }
-        kept(&**log, &*self.clock, decision, call).await
+        let kept = async move {
+            if let (Some(project), Some(cloud)) = (&decision.about.project, &decision.about.cloud) {
+                decision.context = match load::find(&*self.documents, project, cloud).await {
+                    Ok(Found::Standing(place, ..)) => Some(place.context_id()),
+                    // What is wrong with the store the call itself says.
+                    Ok(_) | Err(_) => None,
+                };
+            }
+            kept(&**log, &*self.clock, decision, call).await
+        };
+        kept.boxed()
     }
 }
 

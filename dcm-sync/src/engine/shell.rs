@@ -41,7 +41,7 @@ pub(crate) struct Ports {
 pub(super) enum Outcome {
     Input(Box<Input>),
     /// A cluster was asked, and what became of that.
-    Answered(Answered, Box<Outcome>),
+    Answered(Answered, Box<Self>),
     Connected(ClusterId, Epoch, Result<(Arc<dyn Cluster>, ClusterUid), cluster::Error>),
     Watching(ClusterId, Epoch, GroupVersionKind, Result<Watch, cluster::Error>),
     Nothing,

@@ -1,7 +1,7 @@
 //! `dcm audit`: who decided what, when and why.
 
 use dcm_core::audit::Recorded;
-use dcm_core::name::LogicalCloudName;
+use dcm_core::name::{LogicalCloudName, UserName};
 use dcm_core::port::audit::{Action, Decision, Outcome};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, civil};
@@ -90,7 +90,7 @@ fn about(Decision { about, .. }: &Decision) -> String {
     let project = about.project.as_ref().map(ToString::to_string);
     let cloud = about.cloud.as_ref().map(|cloud| format!("/{cloud}"));
     let cluster = about.cluster.as_ref().map(ToString::to_string);
-    let users: Vec<&str> = about.users.iter().map(|user| user.as_str()).collect();
+    let users: Vec<&str> = about.users.iter().map(UserName::as_str).collect();
     let name: String = project.into_iter().chain(cloud).chain(cluster).collect();
     let rest = [users.join(","), about.detail.clone()];
     [name].into_iter().chain(rest.into_iter().filter(|part| !part.is_empty())).collect::<Vec<_>>().join(" ")
