@@ -10,15 +10,17 @@
 //! | Desired objects, and app contexts made of them | [`manifest`], [`app_context`] |
 //! | Fields of objects and who holds them; what an API server fills in | [`fields`], [`defaults`] |
 //! | What is left to do to one cluster, and how far it is | [`plan`], [`status`] |
-//! | Storage, clusters, time, keys, the synchronizer: traits with written contracts | [`port`] |
+//! | Storage, clusters, time, keys, the synchronizer, the audit log: traits with written contracts | [`port`] |
+//! | The audit log as documents of a store | [`audit`] |
 //! | Logical clouds, their documents, and how they are rendered (feature `logical-cloud`) | `logical_cloud`, `document`, `render` |
 //! | Keys, requests and checks of certificates (feature `pki`) | `pki` |
 //! | Kubeconfigs, rights that a cluster must grant, the use cases (feature `logical-cloud`) | `kubeconfig`, `preflight`, `service` |
 //!
-//! Without default features only the first five rows remain: what the sync engine needs, with no model of logical clouds
+//! Without default features only the first six rows remain: what the sync engine needs, with no model of logical clouds
 //! and no cryptography but a digest.
 
 pub mod app_context;
+pub mod audit;
 pub mod defaults;
 #[cfg(feature = "logical-cloud")]
 pub mod document;

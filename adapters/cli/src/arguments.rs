@@ -7,12 +7,12 @@ use clap::{Args, Parser, Subcommand};
 use dcm_core::name::ProjectName;
 
 use crate::commands::{
-    apply, cluster, completions, credential, demo, get, kubeconfig, orphans, plan, reconcile, renew, resume,
-    schema, serve, status, subject, terminate, user,
+    apply, audit, cluster, completions, credential, demo, get, kubeconfig, orphans, plan, reconcile, renew,
+    resume, schema, serve, status, subject, terminate, user,
 };
 use crate::output::Format;
 use crate::session::Named;
-use crate::{duration, exit};
+use crate::{duration, exit, log};
 
 /// Logical clouds on Kubernetes clusters: from one document to working credentials, and back to nothing.
 #[derive(Debug, Parser)]
@@ -45,9 +45,25 @@ pub(crate) struct Global {
     /// How long a worker's clusters stay its own without a sign of life; the same for all workers of a store.
     #[arg(long, global = true, default_value = "10s", value_parser = duration::parse, value_name = "DURATION")]
     pub(crate) lease: Duration,
+    /// Why this is done; the audit log keeps it.
+    #[arg(
+        long,
+        global = true,
+        env = "DCM_WHY",
+        default_value = "",
+        hide_default_value = true,
+        value_name = "TEXT"
+    )]
+    pub(crate) why: String,
+    /// What the request is called in the audit log and in logs, to find it in other systems'. Default: a random number.
+    #[arg(long, global = true, env = "DCM_REQUEST_ID", value_name = "TEXT")]
+    pub(crate) request_id: Option<String>,
     /// Logs what happens; may be repeated for more.
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
+    /// Form of the log.
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "FORM")]
+    pub(crate) log_format: log::Form,
 }
 
 /// What is to be done.
@@ -95,6 +111,12 @@ pub(crate) enum Command {
     /// Objects that clusters hold of ours, and the store does not know of.
     #[command(subcommand)]
     Orphans(orphans::Command),
+    /// Shows who decided what, when and why: the audit log.
+    ///
+    /// What has no result was cut off, or is under way: it may have been done, in part or whole. What was then done to clusters is
+    /// in the audit logs of their API servers: app context and generation, which are shown here with -o json, are in the
+    /// User-Agent there.
+    Audit(audit::Arguments),
     /// Deletes a logical cloud that is on no cluster.
     Delete(Named),
     /// Works until it is ended: keeps everything in the store in sync.

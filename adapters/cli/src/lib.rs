@@ -36,7 +36,7 @@ const END_TIMEOUT: Duration = Duration::from_secs(1);
 #[must_use]
 pub fn main() -> ExitCode {
     let arguments = arguments::Arguments::parse();
-    log::begin(arguments.global.verbose);
+    log::begin(arguments.global.verbose, arguments.global.log_format);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return failed(&anyhow::Error::new(error).context("no runtime could be started")),

@@ -5,8 +5,18 @@
 
 use tracing_subscriber::EnvFilter;
 
+/// The form of the log.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Form {
+    /// Lines for people.
+    #[default]
+    Text,
+    /// One JSON object a line, with the spans that it is in: request, lane, call.
+    Json,
+}
+
 /// Begins to log: errors, or more for each `-v`.
-pub(crate) fn begin(verbose: u8) {
+pub(crate) fn begin(verbose: u8, form: Form) {
     let filter = match verbose {
         0 => "error".to_owned(),
         1 => ours("info"),
@@ -17,7 +27,10 @@ pub(crate) fn begin(verbose: u8) {
     let log =
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
     // There is one already only where the command runs inside a test.
-    let _ = log.try_init();
+    let _ = match form {
+        Form::Text => log.try_init(),
+        Form::Json => log.json().try_init(),
+    };
 }
 
 fn ours(level: &str) -> String {

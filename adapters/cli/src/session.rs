@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use dcm_core::name::{LogicalCloudName, ProjectName};
+use dcm_core::port::clock::Random as _;
 use dcm_core::render::naming::Identity;
 use dcm_core::service::{Caller, Error, Kind, RegisteredCluster};
 use dcm_kube::kubeconfig::Allowed;
 use dcm_server::{Configuration, Deployment};
+use dcm_sync::runtime::OsRandom;
 use jiff::Timestamp;
 
 use crate::arguments::Global;
@@ -33,7 +35,12 @@ impl Session {
             ..Configuration::new(store, key_file)
         };
         let deployment = Deployment::open(&configuration).await?;
-        Ok(Self::over(deployment, global.project.clone(), global.output))
+        let session = Self::over(deployment, global.project.clone(), global.output);
+        let request_id = global.request_id.clone().unwrap_or_else(|| format!("{:016x}", OsRandom.next()));
+        let span = tracing::Span::current();
+        let caller = session.caller.because(&global.why).with_request_id(request_id);
+        span.record("caller", caller.who()).record("request_id", caller.request_id());
+        Ok(Self { caller, ..session })
     }
 
     /// A session over given services.

@@ -7,6 +7,8 @@ use dcm_core::name::OwnerId;
 use dcm_kube::kubeconfig::Allowed;
 use dcm_sync::engine::Options;
 
+use crate::audit::AUDIT_DAYS;
+
 /// How long the session of a worker lives without a sign of life, unless the configuration says otherwise. All workers
 /// of one store should agree on it.
 pub const SESSION_LEASE: Duration = Duration::from_secs(10);
@@ -23,6 +25,8 @@ pub struct Configuration {
     pub owner: OwnerId,
     /// How long a worker's session lives without a sign of life. Default [`SESSION_LEASE`].
     pub lease: Duration,
+    /// How many days entries of the audit log are kept, while a worker runs. Default [`AUDIT_DAYS`].
+    pub audit_days: u16,
     /// What registered kubeconfigs may do beyond holding credentials. Default: nothing.
     pub kubeconfigs: Allowed,
 }
@@ -36,6 +40,7 @@ impl Configuration {
             key_file: key_file.into(),
             owner: Options::default().owner,
             lease: SESSION_LEASE,
+            audit_days: AUDIT_DAYS,
             kubeconfigs: Allowed::default(),
         }
     }

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use dcm_core::app_context::Generation;
+use dcm_core::audit::StoredAudit;
 use dcm_core::pki::SystemKeys;
+use dcm_core::port::audit::AuditLog;
 use dcm_core::port::clock::{Clock, Random};
 use dcm_core::port::cluster::{Call, Clusters, Fence};
 use dcm_core::port::store::Store;
@@ -16,6 +18,7 @@ use dcm_sync::Contexts;
 use dcm_sync::engine::{Acquire, Engine, Options};
 use dcm_sync::runtime::{OsRandom, TokioClock};
 
+use crate::audit::{AUDIT_DAYS, Logged};
 use crate::configuration::Configuration;
 use crate::kubeconfigs::{Registered, check_for};
 
@@ -79,6 +82,8 @@ pub struct Deployment {
     registered: RegisteredClusters,
     projects: Projects,
     contexts: Contexts,
+    audit: StoredAudit,
+    audit_days: u16,
 }
 
 impl Deployment {
@@ -87,7 +92,8 @@ impl Deployment {
     /// # Errors
     /// [`OpenError`].
     pub async fn open(configuration: &Configuration) -> Result<Self, OpenError> {
-        Ok(Self::over(Parts::open(configuration).await?))
+        let deployment = Self::over(Parts::open(configuration).await?);
+        Ok(deployment.keeping_audit(configuration.audit_days))
     }
 
     /// Wires everything over given parts.
@@ -97,13 +103,18 @@ impl Deployment {
         let contexts = Contexts::new(store.clone());
         let synchronizer = Arc::new(contexts.clone());
         let keys = Arc::new(SystemKeys);
+        let audit = StoredAudit::new(store.clone(), random.clone());
+        let log: Arc<dyn AuditLog> = Arc::new(Logged(audit.clone()));
         let registered =
             RegisteredClusters::new(store.clone(), synchronizer.clone(), clock.clone(), check.clone());
+        let clouds = LogicalClouds::new(store.clone(), synchronizer, keys, clock.clone(), random.clone());
         Self {
-            clouds: LogicalClouds::new(store.clone(), synchronizer, keys, clock.clone(), random.clone()),
-            registered,
-            projects: Projects::new(store.clone(), clock.clone()),
+            clouds: clouds.audited_by(log.clone()),
+            registered: registered.audited_by(log.clone()),
+            projects: Projects::new(store.clone(), clock.clone()).audited_by(log),
             contexts,
+            audit,
+            audit_days: AUDIT_DAYS,
             parts: Arc::new(parts),
         }
     }
@@ -124,6 +135,23 @@ impl Deployment {
     #[must_use]
     pub fn projects(&self) -> &Projects {
         &self.projects
+    }
+
+    /// The same deployment, whose worker keeps entries of the audit log for so many days.
+    #[must_use]
+    pub fn keeping_audit(self, days: u16) -> Self {
+        Self { audit_days: days, ..self }
+    }
+
+    /// How many days entries of the audit log are kept.
+    pub(crate) fn audit_days(&self) -> u16 {
+        self.audit_days
+    }
+
+    /// The audit log.
+    #[must_use]
+    pub fn audit(&self) -> &StoredAudit {
+        &self.audit
     }
 
     /// The app contexts of the store.

@@ -16,20 +16,24 @@
 //! # }
 //! ```
 
+mod audit;
 mod configuration;
 mod deployment;
 mod kubeconfigs;
 mod live_plan;
+mod metrics;
 mod orphans;
 mod planning;
 mod rehearsal;
 mod renewal;
 mod serve;
 
+pub use audit::AUDIT_DAYS;
 pub use configuration::{Configuration, SESSION_LEASE};
 pub use deployment::{Deployment, OpenError, Parts};
 pub use live_plan::{LivePlan, PlanError};
+pub use metrics::{MetricsError, MetricsListener};
 pub use orphans::{Cleared, Orphan, OrphanError};
 pub use planning::Planned;
 pub use rehearsal::Rehearsal;
-pub use serve::{STOP_TIMEOUT, ServeError, serve};
+pub use serve::{STOP_TIMEOUT, ServeError, serve, serve_with_metrics};

@@ -6,8 +6,11 @@ use std::collections::BTreeMap;
 use dcm_core::app_context::Generation;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::port::audit::{About, Action, Decision};
 use dcm_core::port::cluster::{self, Cluster, Object, Origin, Selection, WatchEvent};
+use dcm_core::port::store;
 use dcm_core::port::synchronizer::{self, Disposal};
+use dcm_core::service::Caller;
 use futures::StreamExt as _;
 use serde::Serialize;
 
@@ -47,6 +50,12 @@ pub enum OrphanError {
     /// The store failed.
     #[error("the store could not be asked")]
     Store(#[from] synchronizer::Error),
+}
+
+impl From<store::Error> for OrphanError {
+    fn from(error: store::Error) -> Self {
+        Self::Store(error.into())
+    }
 }
 
 /// An object of an app context that the store does not know.
@@ -92,6 +101,23 @@ impl Deployment {
     /// # Errors
     /// [`OrphanError`].
     pub async fn clear_orphans(
+        &self,
+        caller: &Caller,
+        cluster: &ClusterId,
+        context: &ContextId,
+        disposal: Disposal,
+    ) -> Result<Vec<Orphan>, OrphanError> {
+        let detail = match disposal {
+            Disposal::Delete => "delete",
+            Disposal::Keep => "release",
+        };
+        let about = About { cluster: Some(cluster.clone()), detail: detail.to_owned(), ..About::default() };
+        let asked = caller.decision(self.clock().now(), Action::ClearOrphans, about);
+        let decision = Decision { context: Some(context.clone()), ..asked };
+        self.kept(decision, self.clear_all(cluster, context, disposal)).await
+    }
+
+    async fn clear_all(
         &self,
         cluster: &ClusterId,
         context: &ContextId,

@@ -5,19 +5,25 @@ use std::time::Duration;
 use dcm_core::name::UserName;
 use dcm_core::service::{Caller, RenewalAgenda, RenewalEvent, RenewalNews};
 
+use tracing::Instrument as _;
+
 use crate::deployment::Deployment;
+use crate::metrics::Ends;
 
 /// How long to wait after clouds could not be listed.
 const RETRY_WAIT: Duration = Duration::from_secs(10);
 
 /// Renews what is due, again and again. Never ends by itself; ending it anywhere is safe.
-pub(crate) async fn keep_renewed(deployment: Deployment) {
+pub(crate) async fn keep_renewed(deployment: Deployment, ends: Ends) {
     let caller = Caller::new("dcm serve").because("renewal");
+    let request = tracing::info_span!("request", caller = caller.who());
     let mut agenda = RenewalAgenda::default();
     loop {
-        let wait = match deployment.clouds().renew_due(&caller, &mut agenda).await {
+        let wait = match deployment.clouds().renew_due(&caller, &mut agenda).instrument(request.clone()).await
+        {
             Ok(round) => {
                 round.events.iter().for_each(log);
+                ends.set(agenda.ends(), deployment.clock().now());
                 let wait = round.next.duration_since(deployment.clock().now());
                 Duration::try_from(wait).unwrap_or_default()
             }

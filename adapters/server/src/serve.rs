@@ -4,11 +4,12 @@ use std::pin::pin;
 use std::time::Duration;
 
 use dcm_sync::engine::{Acquire, Engine, Event, Lost, What};
-use futures::future::{Either, FutureExt as _, select};
+use futures::future::{Either, FutureExt as _, OptionFuture, select};
 use futures::stream::StreamExt as _;
 
 use crate::deployment::Deployment;
-use crate::renewal;
+use crate::metrics::{self, Ends, MetricsListener, Source};
+use crate::{audit, renewal};
 
 /// How long a stop may take: as long as one request to a cluster may, and some time to give the clusters back.
 pub const STOP_TIMEOUT: Duration = Duration::from_secs(35);
@@ -30,9 +31,26 @@ pub enum ServeError {
 /// # Errors
 /// [`ServeError`]; a lost engine is told at once, without waiting for `stop`.
 pub async fn serve(deployment: &Deployment, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
+    serve_with_metrics(deployment, None, stop).await
+}
+
+/// The same, with figures of its work at an address.
+///
+/// # Errors
+/// As above.
+pub async fn serve_with_metrics(
+    deployment: &Deployment,
+    listener: Option<MetricsListener>,
+    stop: impl Future<Output = ()>,
+) -> Result<(), ServeError> {
     let engine = deployment.engine(Acquire::All);
     let log = tokio::spawn(log_events(engine.clone()));
-    let renewal = tokio::spawn(renewal::keep_renewed(deployment.clone()));
+    let ends = Ends::default();
+    let renewal = tokio::spawn(renewal::keep_renewed(deployment.clone(), ends.clone()));
+    let bounded = tokio::spawn(audit::keep_bounded(deployment.clone()));
+    let source = Source { engine: engine.clone(), ends };
+    let answering = listener.map(|listener| metrics::answer(deployment.clone(), listener, source));
+    let metrics = tokio::spawn(OptionFuture::from(answering));
     let served = match select(pin!(engine.stopped()), pin!(stop)).await {
         Either::Left((ended, _)) => ended.map_err(ServeError::from),
         Either::Right(((), _)) => {
@@ -42,6 +60,8 @@ pub async fn serve(deployment: &Deployment, stop: impl Future<Output = ()>) -> R
         }
     };
     renewal.abort();
+    bounded.abort();
+    metrics.abort();
     log.abort();
     served
 }

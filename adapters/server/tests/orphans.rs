@@ -57,8 +57,12 @@ async fn orphans_are_removed_when_somebody_says_so() {
     let (world, empty) = lost().await;
     let context = context(&empty).await;
     let others = ContextId::new("another").unwrap();
-    assert_eq!(empty.clear_orphans(&cluster_id(1), &others, Disposal::Delete).await.unwrap(), []);
-    let cleared = empty.clear_orphans(&cluster_id(1), &context, Disposal::Delete).await.unwrap();
+    assert_eq!(
+        empty.clear_orphans(&world.caller, &cluster_id(1), &others, Disposal::Delete).await.unwrap(),
+        []
+    );
+    let cleared =
+        empty.clear_orphans(&world.caller, &cluster_id(1), &context, Disposal::Delete).await.unwrap();
     assert!(cleared.iter().all(|orphan| orphan.cleared == Some(Cleared::Deleted)), "{cleared:#?}");
     // A namespace takes its time.
     tokio::time::sleep(common::SOON).await;
@@ -70,7 +74,7 @@ async fn orphans_are_removed_when_somebody_says_so() {
 async fn orphans_that_are_released_stay_without_our_marks() {
     let (world, empty) = lost().await;
     let (count, context) = (world.owned(), context(&empty).await);
-    let cleared = empty.clear_orphans(&cluster_id(1), &context, Disposal::Keep).await.unwrap();
+    let cleared = empty.clear_orphans(&world.caller, &cluster_id(1), &context, Disposal::Keep).await.unwrap();
     assert_eq!(cleared.len(), count);
     assert!(cleared.iter().all(|orphan| orphan.cleared == Some(Cleared::Released)), "{cleared:#?}");
     assert_eq!((world.owned(), empty.orphans(&cluster_id(1)).await.unwrap()), (0, Vec::new()));

@@ -47,6 +47,30 @@ struct Appointment {
     look: Timestamp,
     /// What was warned of.
     warned: BTreeMap<UserName, Ending>,
+    /// When the credentials of each user end.
+    ends: Vec<Timestamp>,
+}
+
+/// What a look at one cloud gave.
+struct Seen {
+    /// When to look again.
+    look: Timestamp,
+    warned: BTreeMap<UserName, Ending>,
+    ends: Vec<Timestamp>,
+}
+
+impl Seen {
+    fn nothing(look: Timestamp) -> Self {
+        Self { look, warned: BTreeMap::new(), ends: Vec::new() }
+    }
+}
+
+impl RenewalAgenda {
+    /// When the credentials of each user end, as they were when their cloud was looked at last: of each user the first that
+    /// ends, over all clusters. In the past where one has ended and no newer one is there.
+    pub fn ends(&self) -> impl Iterator<Item = Timestamp> {
+        self.clouds.values().flat_map(|appointment| &appointment.ends).copied()
+    }
 }
 
 /// What a round saw and did.
@@ -125,25 +149,25 @@ impl LogicalClouds {
             Ok(Found::Standing(place, root, _)) => {
                 self.see_to(caller, &place, &root, &warned, &mut news).await
             }
-            Ok(_) => Ok((Timestamp::MAX, warned)),
+            Ok(_) => Ok(Seen { warned, ..Seen::nothing(Timestamp::MAX) }),
             Err(error) => Err(error),
         };
         let again = self.clock.now() + PAUSE;
-        let (look, warned) = match seen {
-            Ok((look, warned)) => (look.max(again), warned),
+        let Seen { look, warned, ends } = match seen {
+            Ok(seen) => Seen { look: seen.look.max(again), ..seen },
             // It was deleted after it was listed.
-            Err(Error::NotFound { .. }) => (Timestamp::MAX, BTreeMap::new()),
+            Err(Error::NotFound { .. }) => Seen::nothing(Timestamp::MAX),
             Err(error) => {
                 news.push(RenewalNews::Failed(error));
-                (again, BTreeMap::new())
+                Seen::nothing(again)
             }
         };
         let event = |what| RenewalEvent { project: project.clone(), cloud: cloud.clone(), what };
         events.extend(news.into_iter().map(event));
-        Appointment { version: entry.version, look, warned }
+        Appointment { version: entry.version, look, warned, ends }
     }
 
-    /// Renews what is due of one cloud. Gives the time of the next look, and what was warned of.
+    /// Renews what is due of one cloud.
     async fn see_to(
         &self,
         caller: &Caller,
@@ -151,15 +175,16 @@ impl LogicalClouds {
         root: &Root,
         warned: &BTreeMap<UserName, Ending>,
         news: &mut Vec<RenewalNews>,
-    ) -> Result<(Timestamp, BTreeMap<UserName, Ending>), Error> {
+    ) -> Result<Seen, Error> {
         if let Some(applying) = &root.applying {
-            return Ok((self.see_to_applying(place, root, applying).await?, warned.clone()));
+            let look = self.see_to_applying(place, root, applying).await?;
+            return Ok(Seen { warned: warned.clone(), ..Seen::nothing(look) });
         }
         if root.applied.is_none() {
-            return Ok((Timestamp::MAX, BTreeMap::new()));
+            return Ok(Seen::nothing(Timestamp::MAX));
         }
         let Some(looked) = self.look(&place.project, &place.cloud).await? else {
-            return Ok((Timestamp::MAX, BTreeMap::new()));
+            return Ok(Seen::nothing(Timestamp::MAX));
         };
         match self.renew_looked(caller, &looked).await {
             Ok(renewed) if renewed.users.is_empty() => {}
@@ -169,12 +194,13 @@ impl LogicalClouds {
             Err(error) => news.push(RenewalNews::Failed(error)),
         }
         let next = looked.outlooks.values().map(Outlook::next).min().unwrap_or(Timestamp::MAX);
+        let ends = looked.outlooks.values().filter_map(|outlook| outlook.first_end).collect();
         let ending = looked.outlooks.into_iter().filter_map(|(user, outlook)| Some((user, outlook.ending?)));
         let ending: BTreeMap<UserName, Ending> = ending.collect();
         let is_news = |(user, ending): &(&UserName, &Ending)| warned.get(*user) != Some(*ending);
         let told = ending.iter().filter(is_news);
         news.extend(told.map(|(user, ending)| RenewalNews::Ending(user.clone(), ending.clone())));
-        Ok((next, ending))
+        Ok(Seen { look: next, warned: ending, ends })
     }
 
     /// Finishes a renewal that was cut off, as nobody else would; whoever applies an edit does that anew. Gives the time of

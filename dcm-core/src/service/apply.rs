@@ -11,9 +11,11 @@ use crate::app_context::{AppContext, Generation};
 use crate::logical_cloud::LogicalCloud;
 use crate::logical_cloud::life_cycle::{Allowed, Operation, Work};
 use crate::name::{LogicalCloudName, ProjectName};
+use crate::port::audit::Action;
 use crate::refusal::Warning;
 use crate::status::{ContextStatus, Intent};
 
+use super::audited::about;
 use super::caller::{Caller, Change};
 use super::credentials::{self, StoredCredentials};
 use super::documents::{DocumentId, Root, SCHEMA, Snapshot};
@@ -70,6 +72,16 @@ impl LogicalClouds {
     /// namespace, and certificate requests with a wrong subject; [`Error::NamespaceTaken`]; errors of keys, of
     /// rendering, of the store and the synchronizer.
     pub async fn apply(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+    ) -> Result<Applied, Error> {
+        let applying = self.apply_tries(caller, project, cloud);
+        self.audited(caller, Action::Apply, about(project, cloud), applying).await
+    }
+
+    async fn apply_tries(
         &self,
         caller: &Caller,
         project: &ProjectName,

@@ -39,6 +39,18 @@ impl Caller {
         &self.who
     }
 
+    /// The reason; empty when none was given.
+    #[must_use]
+    pub fn why(&self) -> &str {
+        &self.why
+    }
+
+    /// What the caller calls this request; empty when nothing was given.
+    #[must_use]
+    pub fn request_id(&self) -> &str {
+        &self.request_id
+    }
+
     /// A change that this caller makes at a time.
     pub(super) fn change(&self, at: Timestamp) -> Change {
         let Self { who, why, request_id } = self.clone();

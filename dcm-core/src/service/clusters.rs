@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::kubeconfig::Admin;
 use crate::logical_cloud::{LogicalCloud, check_labels};
 use crate::name::{ClusterId, Namespace};
+use crate::port::audit::{About, Action, AuditLog};
 use crate::port::clock::Clock;
 use crate::port::store::{Document, PageRequest, Store, StoreExt, Version, Write};
 use crate::port::synchronizer::{Synchronizer, Tombstone};
@@ -13,6 +14,7 @@ use crate::refusal::{Checks, Path, Refusals};
 use crate::secret::Secret;
 use crate::status::LaneState;
 
+use super::audited::{Audit, Told, kept_in};
 use super::caller::{Caller, Change};
 use super::documents::{ClusterDocument, Root, SCHEMA, read};
 use super::error::{Error, Kind};
@@ -31,6 +33,7 @@ pub struct RegisteredClusters {
     synchronizer: Arc<dyn Synchronizer>,
     clock: Arc<dyn Clock>,
     check: KubeconfigCheck,
+    audit: Audit,
 }
 
 /// A cluster to register.
@@ -87,7 +90,25 @@ impl RegisteredClusters {
         clock: Arc<dyn Clock>,
         check: KubeconfigCheck,
     ) -> Self {
-        Self { documents, synchronizer, clock, check }
+        Self { documents, synchronizer, clock, check, audit: None }
+    }
+
+    /// The same services, whose decisions are kept.
+    #[must_use]
+    pub fn audited_by(self, log: Arc<dyn AuditLog>) -> Self {
+        Self { audit: Some(log), ..self }
+    }
+
+    async fn audited<T: Told>(
+        &self,
+        caller: &Caller,
+        action: (Action, &str),
+        cluster: &ClusterId,
+        call: impl Future<Output = Result<T, Error>> + Send,
+    ) -> Result<T, Error> {
+        let (action, detail) = (action.0, action.1.to_owned());
+        let about = About { cluster: Some(cluster.clone()), detail, ..About::default() };
+        kept_in(&self.audit, &*self.clock, caller, (action, about), call).await
     }
 
     /// Registers a cluster. Registering the same again changes nothing.
@@ -95,6 +116,12 @@ impl RegisteredClusters {
     /// # Errors
     /// [`Error::AlreadyThere`] when it is registered otherwise; [`Error::Refused`]; [`Error::Store`].
     pub async fn add(&self, caller: &Caller, registration: Registration) -> Result<EditOutcome, Error> {
+        let id = registration.id.clone();
+        let adding = self.add_tries(caller, registration);
+        self.audited(caller, (Action::RegisterCluster, ""), &id, adding).await
+    }
+
+    async fn add_tries(&self, caller: &Caller, registration: Registration) -> Result<EditOutcome, Error> {
         self.check(&registration)?;
         let id = registration.id.clone();
         for _ in 0..CONTENTION_TRIES {
@@ -148,7 +175,9 @@ impl RegisteredClusters {
         id: &ClusterId,
         kubeconfig: Secret,
     ) -> Result<EditOutcome, Error> {
-        self.change(caller, id, |old| Registration { kubeconfig: kubeconfig.clone(), ..old }).await
+        let change = |old| Registration { kubeconfig: kubeconfig.clone(), ..old };
+        let changing = self.change(caller, id, change);
+        self.audited(caller, (Action::UpdateCluster, "kubeconfig"), id, changing).await
     }
 
     /// Replaces a cluster's labels. Logical clouds look at them when they are applied.
@@ -161,7 +190,8 @@ impl RegisteredClusters {
         id: &ClusterId,
         labels: BTreeMap<String, String>,
     ) -> Result<EditOutcome, Error> {
-        self.change(caller, id, |old| Registration { labels: labels.clone(), ..old }).await
+        let changing = self.change(caller, id, |old| Registration { labels: labels.clone(), ..old });
+        self.audited(caller, (Action::UpdateCluster, "labels"), id, changing).await
     }
 
     /// Replaces the namespace that admin clouds use there, from their next apply on.
@@ -174,7 +204,9 @@ impl RegisteredClusters {
         id: &ClusterId,
         namespace: Option<Namespace>,
     ) -> Result<EditOutcome, Error> {
-        self.change(caller, id, |old| Registration { namespace: namespace.clone(), ..old }).await
+        let change = |old| Registration { namespace: namespace.clone(), ..old };
+        let changing = self.change(caller, id, change);
+        self.audited(caller, (Action::UpdateCluster, "namespace"), id, changing).await
     }
 
     async fn change(
@@ -211,7 +243,20 @@ impl RegisteredClusters {
     /// # Errors
     /// [`Error::NotFound`]; [`Error::ClusterInUse`]; [`Error::LeftOnCluster`]; [`Error::Contended`]; errors of the store
     /// and the synchronizer.
-    pub async fn remove(&self, id: &ClusterId, remains: Remains) -> Result<Vec<Tombstone>, Error> {
+    pub async fn remove(
+        &self,
+        caller: &Caller,
+        id: &ClusterId,
+        remains: Remains,
+    ) -> Result<Vec<Tombstone>, Error> {
+        let detail = match remains {
+            Remains::Refuse => "",
+            Remains::LeaveBehind => "leave behind what is left there",
+        };
+        self.audited(caller, (Action::RemoveCluster, detail), id, self.remove_once(id, remains)).await
+    }
+
+    async fn remove_once(&self, id: &ClusterId, remains: Remains) -> Result<Vec<Tombstone>, Error> {
         let (_, version) = self.stored(id).await?.ok_or_else(|| Error::not_found(Kind::Cluster, id))?;
         let clouds = self.users_of(id).await?;
         if !clouds.is_empty() {

@@ -4,8 +4,10 @@
 
 use crate::logical_cloud::life_cycle::Operation;
 use crate::name::{LogicalCloudName, ProjectName};
+use crate::port::audit::Action;
 use crate::port::store::{self, Document, Store, StoreExt, Version, Write};
 
+use super::audited::about;
 use super::caller::{Caller, Change};
 use super::documents::{Root, RootDocument, SCHEMA};
 use super::error::{Error, Kind};
@@ -21,6 +23,16 @@ impl LogicalClouds {
     /// [`Error::NotFound`]; [`Error::WrongState`] while it is on clusters: terminate it first; errors of the store and
     /// the synchronizer.
     pub async fn delete(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+    ) -> Result<(), Error> {
+        let deleting = self.delete_tries(caller, project, cloud);
+        self.audited(caller, Action::Delete, about(project, cloud), deleting).await
+    }
+
+    async fn delete_tries(
         &self,
         caller: &Caller,
         project: &ProjectName,

@@ -187,6 +187,9 @@ pub enum Error {
     /// The synchronizer refused or failed.
     #[error("the synchronizer failed")]
     Synchronizer(#[source] synchronizer::Error),
+    /// The audit log could not be written, so nothing was changed.
+    #[error("the audit log could not be written, and nothing was changed")]
+    Audit(#[source] store::Error),
     /// The store failed.
     #[error("the store of documents failed")]
     Store(#[from] store::Error),
@@ -198,7 +201,7 @@ impl Error {
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::Contended { .. } | Self::NotIssued { .. } => true,
-            Self::Store(source) => source.is_retryable(),
+            Self::Store(source) | Self::Audit(source) => source.is_retryable(),
             Self::Synchronizer(source) => source.is_retryable(),
             Self::Key { source, .. } => source.is_retryable(),
             Self::Certificate { source, .. } => source.is_retryable(),

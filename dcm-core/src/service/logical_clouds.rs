@@ -7,6 +7,7 @@ use crate::port::key_source::KeySource;
 use crate::port::store::Store;
 use crate::port::synchronizer::Synchronizer;
 
+use super::audited::Audit;
 use super::caller::{Caller, Change};
 
 /// The use cases of logical clouds. Cheap to clone.
@@ -19,10 +20,12 @@ pub struct LogicalClouds {
     pub(super) keys: Arc<dyn KeySource>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) random: Arc<dyn Random>,
+    pub(super) audit: Audit,
 }
 
 impl LogicalClouds {
     /// Logical clouds over a store of documents, which holds secrets. The synchronizer's own store may be the same one.
+    /// Decisions are kept where [`LogicalClouds::audited_by`] says.
     #[must_use]
     pub fn new(
         documents: Arc<dyn Store>,
@@ -31,7 +34,7 @@ impl LogicalClouds {
         clock: Arc<dyn Clock>,
         random: Arc<dyn Random>,
     ) -> Self {
-        Self { documents, synchronizer, keys, clock, random }
+        Self { documents, synchronizer, keys, clock, random, audit: None }
     }
 
     /// A change that a caller makes now.

@@ -12,6 +12,7 @@
 //! - Every call may be repeated. After a crash in the middle of one, repeating it gives what it would have given, and
 //!   nothing that the cut-off call wrote is left over.
 //! - What is refused changes nothing, and says all that is wrong at once, with the paths of fields.
+//! - Every decision is kept in the audit log that the services are given, before it has an effect and after it.
 //! - Secrets are only in declared fields of documents (`Secret`), never in errors, states or `Debug`.
 //!
 //! # Credentials
@@ -23,6 +24,7 @@
 mod access;
 mod agenda;
 mod apply;
+mod audited;
 mod caller;
 mod clean;
 mod clusters;

@@ -44,6 +44,8 @@ pub(super) struct Outlook {
     pub(super) renewal: Option<Timestamp>,
     /// What is to be warned of now.
     pub(super) ending: Option<Ending>,
+    /// When the first of what is handed out ends, or ended; none when nothing is.
+    pub(super) first_end: Option<Timestamp>,
     /// When the next look is worth it, the renewal aside.
     look: Timestamp,
 }
@@ -98,6 +100,7 @@ struct Looking<'a> {
     now: Timestamp,
     renewal: Option<Timestamp>,
     ending: Option<Ending>,
+    first_end: Option<Timestamp>,
     next: Timestamp,
     is_pending: bool,
     shortest: Option<SignedDuration>,
@@ -111,6 +114,7 @@ impl<'a> Looking<'a> {
             now,
             renewal: None,
             ending: None,
+            first_end: None,
             next: Timestamp::MAX,
             is_pending: false,
             shortest: asked,
@@ -119,6 +123,7 @@ impl<'a> Looking<'a> {
 
     fn issued(&mut self, cluster: &ClusterId, checked: &Checked) {
         let validity = checked.validity;
+        self.ends(validity.not_after);
         self.shortest = self.shortest.into_iter().chain(validity.length()).min();
         match &checked.newer {
             Some(newer) => self.missing(newer, None),
@@ -141,6 +146,7 @@ impl<'a> Looking<'a> {
             Missing::Expired { at } | Missing::Refused(CertificateRefused::Expired { not_after: at, .. }) => {
                 self.renew(Timestamp::MIN);
                 if let Some(cluster) = cluster {
+                    self.ends(*at);
                     self.warn(cluster, *at);
                 }
             }
@@ -163,6 +169,10 @@ impl<'a> Looking<'a> {
         }
     }
 
+    fn ends(&mut self, at: Timestamp) {
+        self.first_end = Some(self.first_end.map_or(at, |first| first.min(at)));
+    }
+
     fn warn(&mut self, cluster: &ClusterId, at: Timestamp) {
         let needs_user = self.needs_user();
         let ending = self.ending.get_or_insert_with(|| Ending {
@@ -182,6 +192,6 @@ impl<'a> Looking<'a> {
         let soon = self.shortest.map_or(LOOK_MAX, |life| (life / LOOK_PART).clamp(LOOK_MIN, LOOK_MAX));
         let again = self.now.saturating_add(soon).unwrap_or(Timestamp::MAX);
         let look = if self.is_pending { self.next.min(again) } else { self.next };
-        Outlook { renewal: self.renewal, ending: self.ending, look }
+        Outlook { renewal: self.renewal, ending: self.ending, first_end: self.first_end, look }
     }
 }

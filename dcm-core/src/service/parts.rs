@@ -8,8 +8,10 @@ use crate::logical_cloud::{
 use crate::name::{
     KeyValuesName, LogicalCloudName, PermissionName, ProjectName, QuotaName, ReferenceName, UserName,
 };
+use crate::port::audit::{About, Action, TEXT_MAX};
 use crate::refusal::{Refusal, Refusals};
 
+use super::audited::about;
 use super::caller::Caller;
 use super::error::{Error, Kind};
 use super::logical_clouds::LogicalClouds;
@@ -98,6 +100,18 @@ impl PartDraft {
         }
     }
 
+    /// What it is and its name, as it was written: it may be none.
+    fn title(&self) -> String {
+        let (kind, name) = match self {
+            Self::User(part) => (Kind::User, &part.name),
+            Self::Permission(part) => (Kind::Permission, &part.name),
+            Self::Quota(part) => (Kind::Quota, &part.name),
+            Self::Reference(part) => (Kind::Reference, &part.name),
+            Self::KeyValues(part) => (Kind::KeyValues, &part.name),
+        };
+        format!("{kind} {name}").chars().take(TEXT_MAX).collect()
+    }
+
     /// Where a part is that was put at the beginning.
     fn path(&self) -> &'static str {
         match self {
@@ -134,10 +148,13 @@ impl LogicalClouds {
             was_there.store(part.clone().put_into(&mut draft), Ordering::Relaxed);
             Ok(draft)
         };
-        let mut edited = self.edit(caller, project, cloud, &next).await.map_err(|error| match error {
-            Error::Refused(refusals) => relative(refusals, part.path()).into(),
-            other => other,
-        })?;
+        let about = About { detail: part.title(), ..about(project, cloud) };
+        let putting = self.edit(caller, project, cloud, &next);
+        let mut edited =
+            self.audited(caller, Action::Put, about, putting).await.map_err(|error| match error {
+                Error::Refused(refusals) => relative(refusals, part.path()).into(),
+                other => other,
+            })?;
         if !was_there.load(Ordering::Relaxed) {
             edited.outcome = EditOutcome::Created;
         }
@@ -164,7 +181,9 @@ impl LogicalClouds {
                 Err(Error::not_found(part.kind(), part.as_str()))
             }
         };
-        self.edit(caller, project, cloud, &next).await
+        let detail = format!("without {} {}", part.kind(), part.as_str());
+        let about = About { detail, ..about(project, cloud) };
+        self.audited(caller, Action::Put, about, self.edit(caller, project, cloud, &next)).await
     }
 }
 

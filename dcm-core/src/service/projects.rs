@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use crate::logical_cloud::{Metadata, MetadataDraft};
 use crate::name::ProjectName;
+use crate::port::audit::{About, Action, AuditLog};
 use crate::port::clock::Clock;
 use crate::port::store::{Document, PageRequest, Store, StoreExt, Version, Write};
 
+use super::audited::{Audit, Told, kept_in};
 use super::caller::{Caller, Change};
 use super::documents::{ProjectDocument, SCHEMA, read};
 use super::error::{Error, Kind};
@@ -19,6 +21,7 @@ use super::{delete, path};
 pub struct Projects {
     documents: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
+    audit: Audit,
 }
 
 /// A project.
@@ -36,7 +39,24 @@ impl Projects {
     /// Projects in a store of documents: the one of the logical clouds.
     #[must_use]
     pub fn new(documents: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
-        Self { documents, clock }
+        Self { documents, clock, audit: None }
+    }
+
+    /// The same services, whose decisions are kept.
+    #[must_use]
+    pub fn audited_by(self, log: Arc<dyn AuditLog>) -> Self {
+        Self { audit: Some(log), ..self }
+    }
+
+    async fn audited<T: Told>(
+        &self,
+        caller: &Caller,
+        action: Action,
+        project: &ProjectName,
+        call: impl Future<Output = Result<T, Error>> + Send,
+    ) -> Result<T, Error> {
+        let about = About { project: Some(project.clone()), ..About::default() };
+        kept_in(&self.audit, &*self.clock, caller, (action, about), call).await
     }
 
     /// Makes a project.
@@ -45,6 +65,11 @@ impl Projects {
     /// [`Error::AlreadyThere`], also when it is the same; [`Error::Refused`]; [`Error::Store`].
     pub async fn create(&self, caller: &Caller, draft: MetadataDraft) -> Result<Project, Error> {
         let metadata: Metadata<ProjectName> = draft.try_into()?;
+        let name = metadata.name.clone();
+        self.audited(caller, Action::PutProject, &name, self.create_once(caller, metadata)).await
+    }
+
+    async fn create_once(&self, caller: &Caller, metadata: Metadata<ProjectName>) -> Result<Project, Error> {
         let name = metadata.name.clone();
         let created = caller.change(self.clock.now());
         let changed = created.clone();
@@ -65,6 +90,15 @@ impl Projects {
     /// [`Error::Refused`]; [`Error::Contended`]; [`Error::Store`].
     pub async fn put(&self, caller: &Caller, draft: MetadataDraft) -> Result<(Project, EditOutcome), Error> {
         let metadata: Metadata<ProjectName> = draft.try_into()?;
+        let name = metadata.name.clone();
+        self.audited(caller, Action::PutProject, &name, self.put_tries(caller, metadata)).await
+    }
+
+    async fn put_tries(
+        &self,
+        caller: &Caller,
+        metadata: Metadata<ProjectName>,
+    ) -> Result<(Project, EditOutcome), Error> {
         let name = metadata.name.clone();
         for _ in 0..CONTENTION_TRIES {
             let stored = self.stored(&name).await?;
@@ -118,6 +152,10 @@ impl Projects {
     /// # Errors
     /// [`Error::NotFound`]; [`Error::NotEmpty`]; [`Error::Contended`]; [`Error::Store`].
     pub async fn delete(&self, caller: &Caller, name: &ProjectName) -> Result<(), Error> {
+        self.audited(caller, Action::DeleteProject, name, self.delete_tries(caller, name)).await
+    }
+
+    async fn delete_tries(&self, caller: &Caller, name: &ProjectName) -> Result<(), Error> {
         for _ in 0..CONTENTION_TRIES {
             match self.delete_once(caller, name).await {
                 Err(error) if error.is_lost_race() => {}

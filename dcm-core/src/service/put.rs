@@ -3,9 +3,11 @@
 use crate::logical_cloud::life_cycle::{self, LifeCycle, Operation};
 use crate::logical_cloud::{Draft, LogicalCloud, LogicalCloudUid};
 use crate::name::{InvalidName, LogicalCloudName, ProjectName};
+use crate::port::audit::Action;
 use crate::port::store::{Document, StoreExt, Version, Write};
 use crate::refusal::{Checks, Warning};
 
+use super::audited::about;
 use super::caller::Caller;
 use super::commit::{self, Plan};
 use super::documents::{RootDocument, SCHEMA};
@@ -59,7 +61,9 @@ impl LogicalClouds {
             Ok(name) => name,
             Err(error) => return Err(refused_name(project, draft, error)),
         };
-        self.edit(caller, project, &name, &|_: Option<&LogicalCloud>| Ok(draft.clone())).await
+        let next = |_: Option<&LogicalCloud>| Ok(draft.clone());
+        let putting = self.edit(caller, project, &name, &next);
+        self.audited(caller, Action::Put, about(project, &name), putting).await
     }
 
     /// Checks a draft as [`LogicalClouds::put`] and then [`LogicalClouds::apply`] would, and writes nothing. Unless

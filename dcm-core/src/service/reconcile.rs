@@ -2,7 +2,9 @@
 
 use crate::app_context::Generation;
 use crate::name::{LogicalCloudName, ProjectName};
+use crate::port::audit::Action;
 
+use super::audited::about;
 use super::caller::Caller;
 use super::error::Error;
 use super::load;
@@ -19,7 +21,16 @@ impl LogicalClouds {
     /// synchronizer.
     pub async fn reconcile(
         &self,
-        _caller: &Caller,
+        caller: &Caller,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+    ) -> Result<Generation, Error> {
+        let reconciling = self.reconcile_once(project, cloud);
+        self.audited(caller, Action::Reconcile, about(project, cloud), reconciling).await
+    }
+
+    async fn reconcile_once(
+        &self,
         project: &ProjectName,
         cloud: &LogicalCloudName,
     ) -> Result<Generation, Error> {

@@ -8,10 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
+use crate::app_context::Generation;
 use crate::logical_cloud::Serial;
 use crate::name::{LogicalCloudName, ProjectName, UserName};
+use crate::port::audit::Action;
 use crate::status::{ContextStatus, Intent};
 
+use super::audited::about_users;
 use super::caller::Caller;
 use super::credentials;
 use super::documents::Root;
@@ -23,10 +26,12 @@ use super::outlook::{self, Outlook};
 use super::raise::{Raise, Standing, is_renewable};
 
 /// What a renewal did.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Renewed {
     /// The users who get newer credentials, with the number of the newest.
     pub users: BTreeMap<UserName, Serial>,
+    /// The generation of the app context that brings them; none where nobody's were due.
+    pub generation: Option<Generation>,
 }
 
 /// What is to be done about a cloud's credentials.
@@ -60,12 +65,30 @@ impl LogicalClouds {
         cloud: &LogicalCloudName,
         user: Option<&UserName>,
     ) -> Result<Renewed, Error> {
+        let renewing = self.renew_tries(caller, project, cloud, user);
+        match user {
+            Some(user) => {
+                let about = about_users(project, cloud, &BTreeSet::from([user.clone()]));
+                self.audited(caller, Action::Renew, about, renewing).await
+            }
+            // It is kept once it is known whose are due: mostly nobody's.
+            None => renewing.await,
+        }
+    }
+
+    async fn renew_tries(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        user: Option<&UserName>,
+    ) -> Result<Renewed, Error> {
         for _ in 0..CONTENTION_TRIES {
             let renewed = match user {
                 Some(user) => self.renew_user(caller, project, cloud, user).await,
                 None => match self.look(project, cloud).await? {
                     Some(looked) => self.renew_looked(caller, &looked).await,
-                    None => Ok(Renewed { users: BTreeMap::new() }),
+                    None => Ok(Renewed::default()),
                 },
             };
             match renewed {
@@ -102,9 +125,11 @@ impl LogicalClouds {
         };
         // What is paused or being taken off stays so.
         if !status.as_ref().is_some_and(wanted) {
-            return Ok(Renewed { users: BTreeMap::new() });
+            return Ok(Renewed::default());
         }
-        self.renew_users(caller, standing, &due).await
+        let place = &standing.loaded.place;
+        let about = about_users(&place.project, &place.cloud, &due);
+        self.audited(caller, Action::Renew, about, self.renew_users(caller, standing, &due)).await
     }
 
     async fn renew_users(
@@ -113,9 +138,11 @@ impl LogicalClouds {
         standing: &Standing,
         users: &BTreeSet<UserName>,
     ) -> Result<Renewed, Error> {
-        let (snapshot, _) = self.apply_raised(standing, users, Raise::Serial, &self.change(caller)).await?;
+        let (snapshot, generation) =
+            self.apply_raised(standing, users, Raise::Serial, &self.change(caller)).await?;
         let renewed = snapshot.credentials.into_iter().filter(|(user, _)| users.contains(user));
-        Ok(Renewed { users: renewed.map(|(user, id)| (user, id.serial)).collect() })
+        let users = renewed.map(|(user, id)| (user, id.serial)).collect();
+        Ok(Renewed { users, generation: Some(generation) })
     }
 
     /// Looks at what is issued for a cloud; none when nothing of it is wanted on clusters.

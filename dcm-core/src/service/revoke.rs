@@ -13,10 +13,12 @@ use crate::app_context::Generation;
 use crate::logical_cloud::{Epoch, User, UserType};
 use crate::manifest::{GroupVersionKind, ObjectKey};
 use crate::name::{ClusterId, LogicalCloudName, Namespace, OwnerId, ProjectName, UserName};
+use crate::port::audit::Action;
 use crate::port::cluster::{Call, Cluster, Error as ClusterError, Object};
 use crate::render::naming;
 use crate::status::{LaneStatus, ObjectState};
 
+use super::audited::about_users;
 use super::caller::Caller;
 use super::error::{Error, Kind};
 use super::load::CONTENTION_TRIES;
@@ -143,6 +145,18 @@ impl LogicalClouds {
     /// # Errors
     /// [`Error::NotFound`]; [`Error::NotApplied`]; errors of keys, of the store and the synchronizer.
     pub async fn revoke(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        user: &UserName,
+    ) -> Result<Revoked, Error> {
+        let about = about_users(project, cloud, &BTreeSet::from([user.clone()]));
+        let revoking = self.revoke_tries(caller, project, cloud, user);
+        self.audited(caller, Action::Revoke, about, revoking).await
+    }
+
+    async fn revoke_tries(
         &self,
         caller: &Caller,
         project: &ProjectName,

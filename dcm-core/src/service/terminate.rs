@@ -1,9 +1,12 @@
 //! Taking a logical cloud off its clusters, pausing the work on it, and going on.
 
+use crate::app_context::Generation;
 use crate::logical_cloud::life_cycle::{Allowed, Operation};
 use crate::name::{LogicalCloudName, ProjectName};
+use crate::port::audit::{About, Action};
 use crate::port::synchronizer::{Error as Failure, Removal};
 
+use super::audited::about;
 use super::caller::Caller;
 use super::documents::Root;
 use super::error::Error;
@@ -32,6 +35,20 @@ impl LogicalClouds {
         cloud: &LogicalCloudName,
         removal: Removal,
     ) -> Result<(), Error> {
+        let detail = serde_json::to_string(&removal).unwrap_or_default();
+        let about = About { detail, ..about(project, cloud) };
+        let terminating = self.terminate_once(caller, project, cloud, removal);
+        self.audited(caller, Action::Terminate, about, terminating).await.map(drop)
+    }
+
+    /// Gives the generation that takes it off; none when the synchronizer never had it.
+    async fn terminate_once(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        removal: Removal,
+    ) -> Result<Option<Generation>, Error> {
         let operable = self.operable(project, cloud, Operation::Terminate).await?;
         let (place, id) = (&operable.place, operable.place.context_id());
         let change = self.change(caller);
@@ -51,9 +68,14 @@ impl LogicalClouds {
         })
         .await?;
         match self.synchronizer.remove(&id, removal).await {
-            Ok(_) if operable.paused => self.synchronizer.resume(&id).await.map_err(Error::Synchronizer),
+            Ok(generation) => {
+                if operable.paused {
+                    self.synchronizer.resume(&id).await.map_err(Error::Synchronizer)?;
+                }
+                Ok(Some(generation))
+            }
             // An apply that was cut off before the synchronizer took it.
-            Ok(_) | Err(Failure::NotFound { .. }) => Ok(()),
+            Err(Failure::NotFound { .. }) => Ok(None),
             Err(error) => Err(Error::Synchronizer(error)),
         }
     }
@@ -63,6 +85,16 @@ impl LogicalClouds {
     /// # Errors
     /// [`Error::NotFound`]; [`Error::WrongState`] when nothing is under way; errors of the store and the synchronizer.
     pub async fn stop(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+    ) -> Result<(), Error> {
+        let stopping = self.stop_once(caller, project, cloud);
+        self.audited(caller, Action::Stop, about(project, cloud), stopping).await
+    }
+
+    async fn stop_once(
         &self,
         caller: &Caller,
         project: &ProjectName,
@@ -90,10 +122,15 @@ impl LogicalClouds {
     /// synchronizer.
     pub async fn resume(
         &self,
-        _caller: &Caller,
+        caller: &Caller,
         project: &ProjectName,
         cloud: &LogicalCloudName,
     ) -> Result<(), Error> {
+        let resuming = self.resume_once(project, cloud);
+        self.audited(caller, Action::Resume, about(project, cloud), resuming).await
+    }
+
+    async fn resume_once(&self, project: &ProjectName, cloud: &LogicalCloudName) -> Result<(), Error> {
         let operable = self.operable(project, cloud, Operation::Resume).await?;
         let place = &operable.place;
         if operable.allowed != Allowed::AlreadySo {

@@ -28,9 +28,9 @@ async fn a_cluster_is_registered_once_read_listed_and_removed() {
     let page = world.clusters.list(page.next.as_ref(), Some(1)).await.unwrap();
     assert_eq!((page.clusters[0].registration.id.clone(), page.next), (cluster("two"), None));
 
-    world.clusters.remove(&cluster("one"), Remains::Refuse).await.unwrap();
+    world.clusters.remove(&world.caller, &cluster("one"), Remains::Refuse).await.unwrap();
     assert!(matches!(
-        world.clusters.remove(&cluster("one"), Remains::Refuse).await,
+        world.clusters.remove(&world.caller, &cluster("one"), Remains::Refuse).await,
         Err(Error::NotFound { .. })
     ));
     assert!(matches!(world.clusters.get(&cluster("one")).await, Err(Error::NotFound { .. })));
@@ -91,7 +91,7 @@ async fn a_cluster_is_not_removed_while_clouds_refer_to_it_in_documents_or_on_cl
     other["metadata"]["name"] = "second".into();
     other["spec"]["namespace"] = "second".into();
     world.put(other).await.unwrap();
-    let error = world.clusters.remove(&cluster("two"), Remains::Refuse).await.unwrap_err();
+    let error = world.clusters.remove(&world.caller, &cluster("two"), Remains::Refuse).await.unwrap_err();
     let text = "cluster sim/two is used by retail/second, retail/shop; take it out of them, apply them and wait until it is cleared";
     assert_eq!(error.to_string(), text);
     world.delete("second").await.unwrap();
@@ -99,13 +99,13 @@ async fn a_cluster_is_not_removed_while_clouds_refer_to_it_in_documents_or_on_cl
     let mut fewer = draft();
     fewer["spec"]["clusters"].as_array_mut().unwrap().remove(1);
     world.put(fewer).await.unwrap();
-    let error = world.clusters.remove(&cluster("two"), Remains::Refuse).await.unwrap_err();
+    let error = world.clusters.remove(&world.caller, &cluster("two"), Remains::Refuse).await.unwrap_err();
     assert!(error.to_string().contains("used by retail/shop;"), "still applied: {error}");
     world.apply("shop").await.unwrap();
-    let error = world.clusters.remove(&cluster("two"), Remains::Refuse).await.unwrap_err();
+    let error = world.clusters.remove(&world.caller, &cluster("two"), Remains::Refuse).await.unwrap_err();
     assert!(error.to_string().contains("used by retail/shop;"), "still being cleared: {error}");
     world.engine.finish();
-    world.clusters.remove(&cluster("two"), Remains::Refuse).await.unwrap();
+    world.clusters.remove(&world.caller, &cluster("two"), Remains::Refuse).await.unwrap();
 }
 
 #[tokio::test]
@@ -117,14 +117,14 @@ async fn a_cluster_that_a_selector_selected_is_in_use() {
     world.put(selecting).await.unwrap();
     world.apply("shop").await.unwrap();
     assert!(matches!(
-        world.clusters.remove(&cluster("three"), Remains::Refuse).await,
+        world.clusters.remove(&world.caller, &cluster("three"), Remains::Refuse).await,
         Err(Error::ClusterInUse { .. })
     ));
-    world.clusters.remove(&cluster("one"), Remains::Refuse).await.unwrap();
+    world.clusters.remove(&world.caller, &cluster("one"), Remains::Refuse).await.unwrap();
     world.terminate("shop").await.unwrap();
-    let error = world.clusters.remove(&cluster("three"), Remains::Refuse).await.unwrap_err();
+    let error = world.clusters.remove(&world.caller, &cluster("three"), Remains::Refuse).await.unwrap_err();
     assert!(matches!(error, Error::ClusterInUse { .. }), "what is there could not be cleared without it");
     world.engine.finish();
-    world.clusters.remove(&cluster("three"), Remains::Refuse).await.unwrap();
+    world.clusters.remove(&world.caller, &cluster("three"), Remains::Refuse).await.unwrap();
     world.delete("shop").await.unwrap();
 }

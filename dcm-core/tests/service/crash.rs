@@ -126,9 +126,10 @@ async fn call(world: &World, call: Call) -> Result<(), Error> {
             world.clusters.replace_labels(caller, &cluster("one"), labels).await.map(drop)
         }
         Call::Delete => gone(world.delete("shop").await, world),
-        Call::RemoveCluster => {
-            gone(world.clusters.remove(&cluster("two"), Default::default()).await.map(drop), world)
-        }
+        Call::RemoveCluster => gone(
+            world.clusters.remove(&world.caller, &cluster("two"), Default::default()).await.map(drop),
+            world,
+        ),
         Call::DeleteProject => gone(world.projects.delete(caller, project).await, world),
         Call::Finish | Call::Compare => Ok(()),
     }

@@ -135,15 +135,15 @@ async fn a_cloud_whose_cluster_was_given_up_is_terminated_and_its_cluster_not_re
     world.engine.abandon(&cluster("two"));
     assert_eq!(world.state("shop").await, "terminated");
     world.delete("shop").await.unwrap();
-    let refused = world.clusters.remove(&cluster("two"), Remains::Refuse).await.unwrap_err();
+    let refused = world.clusters.remove(&world.caller, &cluster("two"), Remains::Refuse).await.unwrap_err();
     assert!(
         refused.to_string().contains("left on cluster sim/two, which is cleared when it returns"),
         "{refused}"
     );
-    let left = world.clusters.remove(&cluster("two"), Remains::LeaveBehind).await.unwrap();
+    let left = world.clusters.remove(&world.caller, &cluster("two"), Remains::LeaveBehind).await.unwrap();
     assert_eq!(left.len(), 1);
     assert!(matches!(world.clusters.get(&cluster("two")).await, Err(Error::NotFound { .. })));
-    world.clusters.remove(&cluster("one"), Remains::Refuse).await.unwrap();
+    world.clusters.remove(&world.caller, &cluster("one"), Remains::Refuse).await.unwrap();
 }
 
 #[tokio::test]

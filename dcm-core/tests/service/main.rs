@@ -5,6 +5,7 @@
 
 mod access;
 mod applying;
+mod auditing;
 mod clusters;
 mod crash;
 mod editing;

@@ -11,6 +11,7 @@ use dcm_core::port::store::{self, Document, Path, Store, StoreExt, Version, Writ
 use futures::future::{Either, select};
 
 use super::io::{ClusterCall, Input, LaneId, Reply, Request, SaveLane};
+use super::observed::Asked;
 use super::saving;
 use super::shell::Outcome;
 use crate::record::{self, WorkerId, path};
@@ -30,9 +31,11 @@ pub(super) async fn within<T>(
 
 /// Sends one request to a cluster.
 pub(super) async fn call(client: Arc<dyn Cluster>, clock: Arc<dyn Clock>, asked: ClusterCall) -> Outcome {
-    let ClusterCall { ticket, call, request, limit, .. } = asked;
-    let answer = within(&*clock, limit, send(&*client, &call, &request)).await;
-    Outcome::Input(Box::new(Input::Replied(ticket, answer)))
+    let ClusterCall { ticket, cluster, call, request, limit, .. } = asked;
+    let asked = Asked::of(&cluster, &call, &request);
+    let sent = within(&*clock, limit, send(&*client, &call, &request));
+    let (answered, answer) = asked.send(clock.clone(), sent).await;
+    Outcome::Answered(answered, Box::new(Outcome::Input(Box::new(Input::Replied(ticket, answer)))))
 }
 
 async fn send(

@@ -23,6 +23,8 @@ mod event;
 mod follow;
 mod io;
 mod machine;
+pub mod metrics;
+mod observed;
 mod options;
 mod safeguard;
 mod saving;
@@ -43,6 +45,7 @@ use futures::stream::Stream;
 use crate::contexts::Contexts;
 pub use event::{Event, What};
 use machine::Machine;
+use metrics::Metrics;
 pub use options::{Acquire, Options};
 #[cfg(feature = "planted-faults")]
 pub use safeguard::Safeguard;
@@ -56,6 +59,7 @@ const EVENTS_WAITING_MAX: usize = 4096;
 /// What a handle asks of its engine.
 pub(crate) enum Command {
     Subscribe(mpsc::Sender<Event>),
+    Metrics(oneshot::Sender<Metrics>),
     Stop,
 }
 
@@ -87,6 +91,14 @@ impl Engine {
         // With the engine stopped, the sender is dropped here, and the stream has ended.
         let _ = self.commands.unbounded_send(Command::Subscribe(sender));
         receiver
+    }
+
+    /// What the engine tells of itself now; none when it has ended. Asking costs one look at each lane that it holds.
+    pub async fn metrics(&self) -> Option<Metrics> {
+        let (sender, receiver) = oneshot::channel();
+        // With the engine stopped, the sender is dropped here.
+        let _ = self.commands.unbounded_send(Command::Metrics(sender));
+        receiver.await.ok()
     }
 
     /// Finishes what is under way, gives everything back, and waits until that is done. Answered requests that are still

@@ -22,6 +22,8 @@ use super::event::Event;
 use super::follow::{Followed, follow};
 use super::io::{Effect, Epoch, Input};
 use super::machine::Machine;
+use super::metrics::{Counters, Verb};
+use super::observed::{Answered, Asked};
 use super::options::Options;
 use super::telling::{Telling, Told};
 use crate::contexts;
@@ -38,6 +40,8 @@ pub(crate) struct Ports {
 /// What a finished task leaves.
 pub(super) enum Outcome {
     Input(Box<Input>),
+    /// A cluster was asked, and what became of that.
+    Answered(Answered, Box<Self>),
     Connected(ClusterId, Epoch, Result<(Arc<dyn Cluster>, ClusterUid), cluster::Error>),
     Watching(ClusterId, Epoch, GroupVersionKind, Result<Watch, cluster::Error>),
     Nothing,
@@ -85,6 +89,7 @@ pub(crate) struct Shell {
     clients: BTreeMap<ClusterId, (Epoch, Arc<dyn Cluster>)>,
     timer: Option<(Timestamp, BoxFuture<'static, ()>)>,
     stopped: bool,
+    counters: Counters,
 }
 
 impl Shell {
@@ -120,6 +125,7 @@ impl Shell {
             clients: BTreeMap::new(),
             timer: None,
             stopped: false,
+            counters: Counters::default(),
         }
     }
 
@@ -179,6 +185,11 @@ impl Shell {
     fn command(&mut self, command: Option<Command>) {
         match command {
             Some(Command::Subscribe(subscriber)) => self.subscribers.push(subscriber),
+            Some(Command::Metrics(asker)) => {
+                let gauges = self.machine.gauges(self.ports.clock.now());
+                // Whoever asked may have gone.
+                let _ = asker.send(self.counters.complete(gauges));
+            }
             Some(Command::Stop) => self.tell(Input::Stop),
             // Every handle is gone: nobody can ask for anything any more.
             None => {
@@ -236,6 +247,10 @@ impl Shell {
     fn finished(&mut self, outcome: Outcome) {
         match outcome {
             Outcome::Input(input) => self.tell(*input),
+            Outcome::Answered(Answered { cluster, verb, code, took }, outcome) => {
+                self.counters.answered(&cluster, verb, code, took);
+                self.finished(*outcome);
+            }
             Outcome::Connected(cluster, epoch, connected) => self.connected(cluster, epoch, connected),
             Outcome::Watching(cluster, epoch, kind, Ok(watch)) => self.watching(cluster, epoch, kind, watch),
             Outcome::Watching(cluster, epoch, kind, Err(error)) => {
@@ -335,8 +350,10 @@ impl Shell {
                 let uid = client.uid(&call).await?;
                 Ok((client, uid))
             };
-            let connected = calls::within(&*clock, limit, connecting).await;
-            Outcome::Connected(cluster, epoch, connected)
+            let asked = Asked::new(&cluster, &call, Verb::Connect);
+            let connecting = calls::within(&*clock, limit, connecting);
+            let (answered, connected) = asked.send(clock.clone(), connecting).await;
+            Outcome::Answered(answered, Box::new(Outcome::Connected(cluster, epoch, connected)))
         }
         .boxed()
     }
@@ -352,11 +369,14 @@ impl Shell {
         let (clock, limit) = (self.ports.clock.clone(), self.options.request_limit);
         let selection = Selection { kind: kind.clone(), owner: self.options.owner.clone() };
         async move {
-            let watch = match client {
-                Ok(client) => calls::within(&*clock, limit, client.watch(&call, &selection)).await,
-                Err(error) => Err(error),
+            let client = match client {
+                Ok(client) => client,
+                Err(error) => return Outcome::Watching(cluster, epoch, kind, Err(error)),
             };
-            Outcome::Watching(cluster, epoch, kind, watch)
+            let asked = Asked::new(&cluster, &call, Verb::Watch).about_kind(&kind);
+            let watching = calls::within(&*clock, limit, client.watch(&call, &selection));
+            let (answered, watch) = asked.send(clock.clone(), watching).await;
+            Outcome::Answered(answered, Box::new(Outcome::Watching(cluster, epoch, kind, watch)))
         }
         .boxed()
     }
@@ -379,6 +399,7 @@ impl Shell {
 
     /// Tells all subscribers. One that does not keep up is dropped: its stream ends, and it can subscribe again.
     fn publish(&mut self, event: &Event) {
+        self.counters.happened(&event.what);
         self.subscribers.retain_mut(|subscriber| subscriber.try_send(event.clone()).is_ok());
     }
 }

@@ -12,6 +12,7 @@ mod late_connections;
 mod lifecycle;
 mod mishaps;
 mod mortal;
+mod observing;
 mod ownership;
 mod restored;
 mod results;

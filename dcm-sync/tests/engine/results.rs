@@ -176,9 +176,5 @@ async fn the_result_of_a_request_that_is_desired_no_more_stays_until_what_takes_
 /// The names of the results that are kept.
 async fn names(engine: &Engine) -> Vec<String> {
     let results = engine.contexts().results(&context_id()).await.unwrap();
-    results
-        .into_values()
-        .flat_map(BTreeMap::into_keys)
-        .map(|name| name.to_string())
-        .collect()
+    results.into_values().flat_map(BTreeMap::into_keys).map(|name| name.to_string()).collect()
 }

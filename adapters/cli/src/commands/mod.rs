@@ -1,6 +1,7 @@
 //! The subcommands, one file each.
 
 pub(crate) mod apply;
+pub(crate) mod audit;
 pub(crate) mod cluster;
 pub(crate) mod completions;
 pub(crate) mod credential;
@@ -24,14 +25,23 @@ pub(crate) mod user;
 mod documents;
 mod report;
 
+use tracing::Instrument as _;
+use tracing::field::Empty;
+
 use crate::arguments::{Arguments, Command};
 use crate::exit::Exit;
 
-/// Runs a subcommand.
+/// Runs a subcommand, in the span of its request. Who asks is told where the store is opened.
 pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<Exit> {
+    let request = tracing::info_span!("request", caller = Empty, request_id = Empty);
+    Box::pin(dispatch(arguments)).instrument(request).await
+}
+
+async fn dispatch(arguments: Arguments) -> anyhow::Result<Exit> {
     let Arguments { global, command } = arguments;
     match command {
         Command::Apply(arguments) => apply::run(&global, &arguments).await,
+        Command::Audit(arguments) => audit::run(&global, &arguments).await,
         Command::Cluster(command) => cluster::run(&global, command).await,
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Credential(arguments) => credential::run(&global, &arguments).await,

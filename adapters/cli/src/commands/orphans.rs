@@ -67,7 +67,7 @@ async fn list(session: &Session, only: Option<&ClusterId>) -> anyhow::Result<Orp
 }
 
 async fn clear(session: &Session, of: &Of, disposal: Disposal) -> anyhow::Result<Orphans> {
-    let cleared = session.deployment.clear_orphans(&of.cluster, &of.context, disposal).await;
+    let cleared = session.deployment.clear_orphans(&session.caller, &of.cluster, &of.context, disposal).await;
     Ok(Orphans::from([(of.cluster.clone(), cleared.with_context(|| of.cluster.to_string())?)]))
 }
 

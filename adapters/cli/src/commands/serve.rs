@@ -1,5 +1,8 @@
 //! `dcm serve`: a worker that keeps everything in the store in sync.
 
+use std::net::SocketAddr;
+
+use dcm_server::{AUDIT_DAYS, MetricsListener};
 use futures::channel::oneshot;
 
 use crate::arguments::Global;
@@ -9,10 +12,26 @@ use crate::session::Session;
 use crate::work;
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {}
+pub(crate) struct Arguments {
+    /// How many days entries of the audit log are kept; older ones are deleted.
+    #[arg(long, default_value_t = AUDIT_DAYS, value_parser = clap::value_parser!(u16).range(1..), value_name = "DAYS")]
+    audit_days: u16,
+    /// Gives metrics for Prometheus at http://ADDRESS/metrics. Only a loopback address, as there is neither TLS nor a check
+    /// of who asks; port 0 is any that is free.
+    #[arg(long, value_name = "ADDRESS")]
+    metrics_listen: Option<SocketAddr>,
+}
 
-pub(crate) async fn run(global: &Global, _: &Arguments) -> anyhow::Result<Exit> {
+pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
+    let deployment = session.deployment.keeping_audit(arguments.audit_days);
+    let listener = match arguments.metrics_listen {
+        Some(address) => Some(MetricsListener::bind(address).await?),
+        None => None,
+    };
+    if let Some(listener) = &listener {
+        output::note(format_args!("metrics at http://{}/metrics", listener.address()));
+    }
     let (stop, stopped) = oneshot::channel();
     let stopped = async {
         // Also when whoever says it is gone.
@@ -22,7 +41,7 @@ pub(crate) async fn run(global: &Global, _: &Arguments) -> anyhow::Result<Exit> 
     output::note("serving; interrupt to stop");
     tokio::select! {
         biased;
-        served = dcm_server::serve(&session.deployment, stopped) => served?,
+        served = dcm_server::serve_with_metrics(&deployment, listener, stopped) => served?,
         interrupted = interrupted => return interrupted.map(|()| Exit::Interrupted),
     }
     Ok(Exit::Done)

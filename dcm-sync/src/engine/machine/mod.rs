@@ -6,6 +6,7 @@
 mod abandoning;
 mod behind;
 mod contests;
+mod gauges;
 mod identity;
 mod lane;
 mod lanes;

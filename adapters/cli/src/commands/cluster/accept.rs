@@ -25,7 +25,7 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
     let found = reached.uid(&deployment.call()).await.with_context(|| id.to_string())?;
     match known {
         Some(known) if known != found => {
-            deployment.contexts().accept_cluster(id, &found).await?;
+            deployment.accept_cluster(&session.caller, id, &found).await?;
             let (ClusterUid(known), ClusterUid(found)) = (known, found);
             output::note(format_args!("{id}: stands for {found} from now on, and no more for {known}"));
         }

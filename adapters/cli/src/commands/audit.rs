@@ -1,0 +1,124 @@
+//! `dcm audit`: who decided what, when and why.
+
+use dcm_core::audit::Recorded;
+use dcm_core::name::{LogicalCloudName, UserName};
+use dcm_core::port::audit::{Action, Decision, Outcome};
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp, civil};
+
+use crate::arguments::Global;
+use crate::exit::Exit;
+use crate::output;
+use crate::session::Session;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Only what is about this logical cloud of the project.
+    #[arg(long, value_name = "LOGICAL_CLOUD")]
+    cloud: Option<LogicalCloudName>,
+    /// Only from then on: a time such as 2026-03-01T08:00:00Z, a day, or how long ago, such as 24h.
+    #[arg(long, value_parser = Since::parse, value_name = "TIME")]
+    since: Option<Since>,
+}
+
+/// From when on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Since {
+    Time(Timestamp),
+    Ago(SignedDuration),
+}
+
+impl Since {
+    fn parse(text: &str) -> Result<Self, String> {
+        if let Ok(time) = text.parse() {
+            return Ok(Self::Time(time));
+        }
+        if let Some(day) = text.parse::<civil::Date>().ok().and_then(|day| day.to_zoned(TimeZone::UTC).ok()) {
+            return Ok(Self::Time(day.timestamp()));
+        }
+        let ago = text.parse().ok().filter(|ago: &SignedDuration| ago.is_positive());
+        ago.map(Self::Ago).ok_or_else(|| "must be a time, a day such as 2026-03-01, or 24h".to_owned())
+    }
+
+    fn time(self, now: Timestamp) -> Timestamp {
+        match self {
+            Self::Time(time) => time,
+            Self::Ago(ago) => now.checked_sub(ago).unwrap_or(Timestamp::MIN),
+        }
+    }
+}
+
+pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
+    let session = Session::open(global).await?;
+    let since = arguments.since.map(|since| since.time(session.now()));
+    let is_wanted = |asked: &Decision| match &arguments.cloud {
+        Some(cloud) => {
+            asked.about.cloud.as_ref() == Some(cloud)
+                && asked.about.project.as_ref() == Some(&session.project)
+        }
+        None => true,
+    };
+    let entries = session.deployment.audit().read(since, is_wanted).await?;
+    output::print_either(session.format, &entries, || table(&entries))?;
+    Ok(Exit::Done)
+}
+
+fn table(entries: &[Recorded]) -> String {
+    let rows = entries.iter().map(|Recorded { asked, ended }| {
+        let result =
+            ended.as_ref().map_or("unknown: cut off, or under way".to_owned(), |ended| said(&ended.outcome));
+        let why = if asked.why.is_empty() { "-" } else { &*asked.why };
+        [
+            asked.at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            asked.who.clone(),
+            action(asked.action),
+            about(asked),
+            result,
+            why.to_owned(),
+        ]
+    });
+    output::columns(["TIME", "WHO", "WHAT", "ABOUT", "RESULT", "WHY"], rows)
+}
+
+/// The name of an action, as programs see it.
+fn action(action: Action) -> String {
+    let name = serde_json::to_value(action).unwrap_or_default();
+    name.as_str().unwrap_or_default().to_owned()
+}
+
+fn about(Decision { about, .. }: &Decision) -> String {
+    let project = about.project.as_ref().map(ToString::to_string);
+    let cloud = about.cloud.as_ref().map(|cloud| format!("/{cloud}"));
+    let cluster = about.cluster.as_ref().map(ToString::to_string);
+    let users: Vec<&str> = about.users.iter().map(UserName::as_str).collect();
+    let name: String = project.into_iter().chain(cloud).chain(cluster).collect();
+    let rest = [users.join(","), about.detail.clone()];
+    [name].into_iter().chain(rest.into_iter().filter(|part| !part.is_empty())).collect::<Vec<_>>().join(" ")
+}
+
+fn said(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Accepted { generation: Some(generation) } => format!("accepted, generation {generation}"),
+        Outcome::Accepted { generation: None } => "accepted".to_owned(),
+        Outcome::Unchanged => "unchanged".to_owned(),
+        Outcome::Refused { message } => format!("refused: {message}"),
+        Outcome::Failed { message } => format!("failed: {message}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_beginning_is_a_time_a_day_or_how_long_ago() {
+        let now: Timestamp = "2026-03-02T00:00:00Z".parse().unwrap();
+        for text in ["2026-03-01T00:00:00Z", "2026-03-01", "24h"] {
+            let since = Since::parse(text).unwrap().time(now);
+            assert_eq!(since.to_string(), "2026-03-01T00:00:00Z", "{text}");
+        }
+        for text in ["", "-1h", "yesterday", "0s"] {
+            assert!(Since::parse(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Figures of a worker for Prometheus, over HTTP on a loopback address.
+//!
+//! There is neither TLS nor a check of who asks, so other addresses are refused: whoever collects from elsewhere puts a proxy
+//! before it that has both.
+
+mod text;
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use dcm_sync::engine::Engine;
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use jiff::Timestamp;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+
+use crate::deployment::Deployment;
+pub(crate) use text::DaysLeft;
+
+/// Connections at once; a further one waits.
+const CONNECTIONS_MAX: usize = 16;
+
+/// How long a connection may take for one request.
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long to wait when no connection can be taken, such as for want of files.
+const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
+
+/// Why figures can't be given at an address.
+#[derive(Debug, thiserror::Error)]
+pub enum MetricsError {
+    /// It could be reached from other machines.
+    #[error("{address} is no loopback address: metrics are given without TLS and to anybody who asks")]
+    NotLoopback {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// It can't be listened on.
+    #[error("{address} can't be listened on")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What happened.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+/// An address at which figures are asked for.
+#[derive(Debug)]
+pub struct MetricsListener {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl MetricsListener {
+    /// Listens on an address; port 0 is any that is free.
+    ///
+    /// # Errors
+    /// [`MetricsError`].
+    pub async fn bind(address: SocketAddr) -> Result<Self, MetricsError> {
+        if !address.ip().is_loopback() {
+            return Err(MetricsError::NotLoopback { address });
+        }
+        let failed = |source| MetricsError::Listen { address, source };
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        Ok(Self { listener, address })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+/// How many credentials end when, as the last round of renewal saw it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ends(Arc<Mutex<DaysLeft>>);
+
+impl Ends {
+    pub(crate) fn set(&self, ends: impl Iterator<Item = Timestamp>, now: Timestamp) {
+        let counted = DaysLeft::count(ends, now);
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = counted;
+    }
+
+    fn get(&self) -> DaysLeft {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// What is told from.
+#[derive(Clone)]
+pub(crate) struct Source {
+    pub(crate) engine: Engine,
+    pub(crate) ends: Ends,
+}
+
+/// Answers at an address, until it is dropped.
+pub(crate) async fn answer(deployment: Deployment, listener: MetricsListener, source: Source) {
+    let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    loop {
+        let Ok(permit) = permits.clone().acquire_owned().await else { return };
+        match listener.listener.accept().await {
+            Ok((stream, _)) => {
+                let (source, timeout) = (source.clone(), deployment.clock().sleep(CONNECTION_TIMEOUT));
+                tokio::spawn(async move {
+                    futures::future::select(Box::pin(connection(stream, source)), timeout).await;
+                    drop(permit);
+                });
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a connection for metrics could not be taken");
+                deployment.clock().sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+/// One request: connections are not kept, so that none holds a place.
+async fn connection(stream: TcpStream, source: Source) {
+    let service = service_fn(move |request| {
+        let source = source.clone();
+        async move { Ok::<_, Infallible>(respond(&request, &source).await) }
+    });
+    let served = http1::Builder::new()
+        .keep_alive(false)
+        .timer(TokioTimer::new())
+        .serve_connection(TokioIo::new(stream), service);
+    if let Err(error) = served.await {
+        tracing::debug!(error = &error as &dyn std::error::Error, "a connection for metrics broke off");
+    }
+}
+
+async fn respond(request: &Request<Incoming>, source: &Source) -> Response<Full<Bytes>> {
+    let short = |status: StatusCode| {
+        let mut response = Response::new(Full::from(format!("{status}\n")));
+        *response.status_mut() = status;
+        response
+    };
+    if request.uri().path() != "/metrics" {
+        return short(StatusCode::NOT_FOUND);
+    }
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        let mut response = short(StatusCode::METHOD_NOT_ALLOWED);
+        response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        return response;
+    }
+    let Some(metrics) = source.engine.metrics().await else { return short(StatusCode::SERVICE_UNAVAILABLE) };
+    match text::render(metrics, source.ends.get()) {
+        Ok(text) => {
+            let mut response = Response::new(Full::from(text));
+            response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(text::CONTENT_TYPE));
+            response
+        }
+        Err(error) => {
+            tracing::warn!(error = &error as &dyn std::error::Error, "metrics can't be written");
+            short(StatusCode::INTERNAL_SERVER_ERROR)
+        }
+    }
+}

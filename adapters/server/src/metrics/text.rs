@@ -1,0 +1,208 @@
+//! Figures as text, in the form of OpenMetrics, which Prometheus reads.
+//!
+//! | Metric | Labels | Series at most |
+//! |---|---|---|
+//! | `dcm_lanes` | `state` | 6 |
+//! | `dcm_lanes_drifted`, `dcm_lanes_queued`, `dcm_oldest_waiting_lane_age_seconds` | | 1 |
+//! | `dcm_clusters` | `state`: held, connected | 2 |
+//! | `dcm_api_requests_under_way` | | 1 |
+//! | `dcm_api_requests_total` | `cluster`, `verb`, `code` | 10 verbs × 18 codes a cluster; some 10 are usual |
+//! | `dcm_api_request_duration_seconds` | `verb` | 10 verbs |
+//! | `dcm_events_total` | `what` | 13 |
+//! | `dcm_credentials` | `days_left` | 6 |
+//!
+//! Each worker tells of what it holds: the sum over all workers is the whole. But for credentials: each worker looks at all of
+//! them. Abandoned tombstones are `dcm_lanes{state="abandoned"}`.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use dcm_sync::engine::metrics::{DURATION_BOUNDS, Durations, Metrics};
+use jiff::{SignedDuration, Timestamp};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet, text};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::Registry;
+
+/// What the text is.
+pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// The states of lanes, all of which are always told: a sum over nothing is no zero.
+const STATES: [&str; 6] = ["pending", "working", "done", "removing", "abandoned", "removed"];
+
+/// The ranges of what is left of credentials, by the days below which they are.
+const RANGES: [(&str, i64); 6] = [
+    ("ended", 0),
+    ("under 1", 1),
+    ("1 to 6", 7),
+    ("7 to 29", 30),
+    ("30 to 89", 90),
+    ("90 or more", i64::MAX),
+];
+
+const DAY: i64 = 24 * 3600;
+
+/// How many credentials are in each of the ranges.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct DaysLeft([u64; RANGES.len()]);
+
+impl DaysLeft {
+    /// Counts ends by what is left until then.
+    pub(super) fn count(ends: impl Iterator<Item = Timestamp>, now: Timestamp) -> Self {
+        let mut counts = Self::default();
+        for end in ends {
+            let left: SignedDuration = end.duration_since(now);
+            let is_below = |(_, days): &(&str, i64)| left.as_secs() < days.saturating_mul(DAY);
+            counts.0[RANGES.iter().position(is_below).unwrap_or(RANGES.len() - 1)] += 1;
+        }
+        counts
+    }
+}
+
+/// Writes everything.
+pub(super) fn render(metrics: Metrics, credentials: DaysLeft) -> Result<String, fmt::Error> {
+    let mut registry = Registry::with_prefix("dcm");
+    registry.register_collector(Box::new(Arc::new(Told { metrics, credentials })));
+    let mut text = String::new();
+    text::encode(&mut text, &registry)?;
+    Ok(text)
+}
+
+#[derive(Debug)]
+struct Told {
+    metrics: Metrics,
+    credentials: DaysLeft,
+}
+
+impl Collector for Told {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        self.lanes(&mut encoder)?;
+        self.clusters(&mut encoder)?;
+        self.requests(&mut encoder)?;
+        let events = self.metrics.events.iter().map(|(what, count)| ([("what", *what)], *count));
+        let help = "What the engine did and saw, by what happened";
+        counters(encoder.encode_descriptor("events", help, None, MetricType::Counter)?, events)?;
+        let ranges = RANGES.iter().zip(self.credentials.0);
+        let help = "Users' credentials by the days until the first of each user's ends, on any cluster";
+        let ranges = ranges.map(|((range, _), count)| ([("days_left", *range)], count));
+        gauges(encoder.encode_descriptor("credentials", help, None, MetricType::Gauge)?, ranges)
+    }
+}
+
+impl Told {
+    fn lanes(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let metrics = &self.metrics;
+        let count = |state| metrics.lanes.get(state).copied().unwrap_or_default();
+        let states = STATES.into_iter().map(|state| ([("state", state)], count(state)));
+        let help = "Lanes (one app context in one cluster) by state";
+        gauges(encoder.encode_descriptor("lanes", help, None, MetricType::Gauge)?, states)?;
+        let age = metrics.oldest_waiting.unwrap_or_default().as_secs();
+        for (name, help, value) in [
+            ("lanes_drifted", "Lanes with objects that somebody else changed", metrics.lanes_drifted),
+            ("lanes_queued", "Lanes that wait for requests of their cluster's budget", metrics.lanes_queued),
+            (
+                "oldest_waiting_lane_age_seconds",
+                "For how long the oldest unfinished lane is in its state",
+                age,
+            ),
+        ] {
+            encoder.encode_descriptor(name, help, None, MetricType::Gauge)?.encode_gauge(&value)?;
+        }
+        Ok(())
+    }
+
+    fn clusters(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let Metrics { clusters_held, clusters_connected, requests_under_way, .. } = &self.metrics;
+        let help = "Clusters of this worker: held, and of these connected";
+        let states = [("held", *clusters_held), ("connected", *clusters_connected)];
+        let states = states.into_iter().map(|(state, count)| ([("state", state)], count));
+        gauges(encoder.encode_descriptor("clusters", help, None, MetricType::Gauge)?, states)?;
+        let help = "Requests to clusters that are not answered yet";
+        let under_way = encoder.encode_descriptor("api_requests_under_way", help, None, MetricType::Gauge);
+        under_way?.encode_gauge(requests_under_way)
+    }
+
+    fn requests(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let help = "Requests to clusters";
+        let mut requests = encoder.encode_descriptor("api_requests", help, None, MetricType::Counter)?;
+        for (cluster, counts) in &self.metrics.requests {
+            let cluster = cluster.to_string();
+            for ((verb, code), count) in counts {
+                let code = code.to_string();
+                let labels = [("cluster", &*cluster), ("verb", verb.as_str()), ("code", &*code)];
+                requests.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(count, None)?;
+            }
+        }
+        let (name, help) = ("api_request_duration_seconds", "How long requests to clusters took");
+        let mut durations = encoder.encode_descriptor(name, help, None, MetricType::Histogram)?;
+        for (verb, took) in &self.metrics.durations {
+            let count = took.counts.iter().sum();
+            let (sum, buckets) = (took.sum.as_secs_f64(), buckets(took));
+            let labels = [("verb", verb.as_str())];
+            let mut family = durations.encode_family(&labels)?;
+            family.encode_histogram::<NoLabelSet>(sum, count, &buckets, None)?;
+        }
+        Ok(())
+    }
+}
+
+/// The ranges with their upper bounds in seconds.
+fn buckets(took: &Durations) -> Vec<(f64, u64)> {
+    let seconds = DURATION_BOUNDS.iter().map(|bound| Duration::from_millis(*bound).as_secs_f64());
+    seconds.chain([f64::INFINITY]).zip(took.counts).collect()
+}
+
+fn gauges<'a>(
+    mut encoder: MetricEncoder<'_>,
+    values: impl Iterator<Item = ([(&'a str, &'a str); 1], u64)>,
+) -> fmt::Result {
+    for (labels, value) in values {
+        encoder.encode_family(&labels)?.encode_gauge(&value)?;
+    }
+    Ok(())
+}
+
+fn counters<'a>(
+    mut encoder: MetricEncoder<'_>,
+    values: impl Iterator<Item = ([(&'a str, &'a str); 1], u64)>,
+) -> fmt::Result {
+    for (labels, value) in values {
+        encoder.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&value, None)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_are_counted_by_whole_days_until_they_end() {
+        let now: Timestamp = "2026-06-01T00:00:00Z".parse().unwrap();
+        let hours = [-1, 0, 23, 24, 7 * 24 - 1, 7 * 24, 30 * 24, 90 * 24, 9000];
+        let ends = hours.map(|hours| now + SignedDuration::from_hours(hours));
+        assert_eq!(DaysLeft::count(ends.into_iter(), now).0, [1, 2, 2, 1, 1, 2]);
+    }
+
+    #[test]
+    fn durations_add_up_to_the_last_range_and_what_is_nothing_is_told_as_zero() {
+        let mut metrics = Metrics::default();
+        let mut took = Durations { sum: Duration::from_millis(1500), ..Durations::default() };
+        took.counts[0] = 2;
+        took.counts[DURATION_BOUNDS.len()] = 1;
+        metrics.durations.insert(dcm_sync::engine::metrics::Verb::Get, took);
+        let text = render(metrics, DaysLeft::default()).unwrap();
+        for line in [
+            "dcm_api_request_duration_seconds_sum{verb=\"get\"} 1.5",
+            "dcm_api_request_duration_seconds_count{verb=\"get\"} 3",
+            "dcm_api_request_duration_seconds_bucket{le=\"0.005\",verb=\"get\"} 2",
+            "dcm_api_request_duration_seconds_bucket{le=\"+Inf\",verb=\"get\"} 3",
+            "dcm_lanes{state=\"abandoned\"} 0",
+            "dcm_credentials{days_left=\"ended\"} 0",
+            "# EOF",
+        ] {
+            assert!(text.lines().any(|one| one == line), "{line}: {text}");
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Keeping the use cases in the audit log.
+//!
+//! Each is kept once, whatever it tries again by itself. What is read is not kept, nor what only looks whether something is
+//! to be done: renewal is, once credentials are due.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use futures::future::{BoxFuture, FutureExt as _};
+use jiff::Timestamp;
+
+use crate::app_context::Generation;
+use crate::name::{LogicalCloudName, ProjectName, UserName};
+use crate::port::audit::{About, Action, AuditLog, Decision, Ending, Outcome, TEXT_MAX};
+use crate::port::clock::Clock;
+use crate::port::synchronizer::{self, Tombstone};
+
+use super::apply::{Applied, ApplyOutcome};
+use super::caller::Caller;
+use super::error::Error;
+use super::load::{self, Found};
+use super::logical_clouds::LogicalClouds;
+use super::projects::Project;
+use super::put::{EditOutcome, Edited};
+use super::renew::Renewed;
+use super::revoke::Revoked;
+
+impl Caller {
+    /// What this caller asks for, for the audit log.
+    #[must_use]
+    pub fn decision(&self, at: Timestamp, action: Action, about: About) -> Decision {
+        let (who, why) = (self.who().to_owned(), self.why().to_owned());
+        Decision { at, who, why, request_id: self.request_id().to_owned(), action, about, context: None }
+    }
+}
+
+/// Where decisions are kept; none: nowhere.
+pub(super) type Audit = Option<Arc<dyn AuditLog>>;
+
+/// What a call gives, as the audit log says it.
+pub(super) trait Told: Send + Sync {
+    fn outcome(&self) -> Outcome;
+}
+
+/// Makes a decision between the two halves of its entry.
+pub(super) async fn kept<T: Told>(
+    log: &dyn AuditLog,
+    clock: &dyn Clock,
+    decision: Decision,
+    call: impl Future<Output = Result<T, Error>> + Send,
+) -> Result<T, Error> {
+    let entry = log.begin(&decision).await.map_err(Error::Audit)?;
+    let done = call.await;
+    let outcome = match &done {
+        Ok(told) => told.outcome(),
+        Err(error) => of_error(error),
+    };
+    // The decision is made by now, or refused. An entry without an end says that nobody knows.
+    drop(log.end(&entry, &Ending { at: clock.now(), outcome }).await);
+    done
+}
+
+/// The same where there may be no log.
+pub(super) async fn kept_in<T: Told>(
+    log: &Audit,
+    clock: &dyn Clock,
+    caller: &Caller,
+    (action, about): (Action, About),
+    call: impl Future<Output = Result<T, Error>> + Send,
+) -> Result<T, Error> {
+    match log {
+        Some(log) => kept(&**log, clock, caller.decision(clock.now(), action, about), call).await,
+        None => call.await,
+    }
+}
+
+/// What a decision about a logical cloud is about.
+pub(super) fn about(project: &ProjectName, cloud: &LogicalCloudName) -> About {
+    About { project: Some(project.clone()), cloud: Some(cloud.clone()), ..About::default() }
+}
+
+/// The same about some of its users.
+pub(super) fn about_users(
+    project: &ProjectName,
+    cloud: &LogicalCloudName,
+    users: &BTreeSet<UserName>,
+) -> About {
+    About { users: users.clone(), ..about(project, cloud) }
+}
+
+impl LogicalClouds {
+    /// The same services, whose decisions are kept.
+    #[must_use]
+    pub fn audited_by(self, log: Arc<dyn AuditLog>) -> Self {
+        Self { audit: Some(log), ..self }
+    }
+
+    /// Keeps what is decided about a logical cloud.
+    pub(super) fn audited<'a, T: Told + 'a>(
+        &'a self,
+        caller: &'a Caller,
+        action: Action,
+        about: About,
+        call: impl Future<Output = Result<T, Error>> + Send + 'a,
+    ) -> BoxFuture<'a, Result<T, Error>> {
+        // On the heap: a call with all that it calls is large.
+        let call = call.boxed();
+        let Some(log) = &self.audit else { return call };
+        let mut decision = caller.decision(self.clock.now(), action, about);
+        let kept = async move {
+            if let (Some(project), Some(cloud)) = (&decision.about.project, &decision.about.cloud) {
+                decision.context = match load::find(&*self.documents, project, cloud).await {
+                    Ok(Found::Standing(place, ..)) => Some(place.context_id()),
+                    // What is wrong with the store the call itself says.
+                    Ok(_) | Err(_) => None,
+                };
+            }
+            kept(&**log, &*self.clock, decision, call).await
+        };
+        kept.boxed()
+    }
+}
+
+/// Says what an error means for the decision.
+fn of_error(error: &Error) -> Outcome {
+    let message = match error {
+        Error::Synchronizer(source) => format!("{error}: {source}"),
+        Error::Store(source) => format!("{error}: {source}"),
+        _ => error.to_string(),
+    };
+    let message = message.chars().take(TEXT_MAX).collect();
+    if is_failure(error) { Outcome::Failed { message } } else { Outcome::Refused { message } }
+}
+
+/// True when no rule was against it.
+fn is_failure(error: &Error) -> bool {
+    use synchronizer::Error as Synchronizer;
+    match error {
+        Error::Synchronizer(source) => {
+            matches!(source, Synchronizer::Store(_) | Synchronizer::Contended { .. })
+        }
+        Error::Store(_)
+        | Error::Contended { .. }
+        | Error::Incomplete { .. }
+        | Error::UnknownSchema { .. }
+        | Error::Key { .. }
+        | Error::KeyRequest { .. } => true,
+        _ => false,
+    }
+}
+
+/// Accepted, and nothing is brought to clusters.
+const ACCEPTED: Outcome = Outcome::Accepted { generation: None };
+
+impl Told for () {
+    fn outcome(&self) -> Outcome {
+        ACCEPTED
+    }
+}
+
+impl Told for Generation {
+    fn outcome(&self) -> Outcome {
+        Outcome::Accepted { generation: Some(*self) }
+    }
+}
+
+impl Told for Option<Generation> {
+    fn outcome(&self) -> Outcome {
+        Outcome::Accepted { generation: *self }
+    }
+}
+
+impl Told for Applied {
+    fn outcome(&self) -> Outcome {
+        match self.outcome {
+            ApplyOutcome::Unchanged => Outcome::Unchanged,
+            ApplyOutcome::Begun | ApplyOutcome::Replaced(_) => self.generation.outcome(),
+        }
+    }
+}
+
+impl Told for EditOutcome {
+    fn outcome(&self) -> Outcome {
+        match self {
+            Self::Unchanged => Outcome::Unchanged,
+            Self::Created | Self::Changed => ACCEPTED,
+        }
+    }
+}
+
+impl Told for Edited {
+    fn outcome(&self) -> Outcome {
+        self.outcome.outcome()
+    }
+}
+
+impl Told for Project {
+    fn outcome(&self) -> Outcome {
+        ACCEPTED
+    }
+}
+
+impl Told for (Project, EditOutcome) {
+    fn outcome(&self) -> Outcome {
+        self.1.outcome()
+    }
+}
+
+impl Told for Vec<Tombstone> {
+    fn outcome(&self) -> Outcome {
+        ACCEPTED
+    }
+}
+
+impl Told for Renewed {
+    fn outcome(&self) -> Outcome {
+        Outcome::Accepted { generation: self.generation }
+    }
+}
+
+impl Told for Revoked {
+    fn outcome(&self) -> Outcome {
+        self.generation.outcome()
+    }
+}

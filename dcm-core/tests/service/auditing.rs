@@ -1,0 +1,206 @@
+//! Every decision is kept, with who made it and why, before it has an effect and after it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dcm_core::audit::{Recorded, StoredAudit};
+use dcm_core::logical_cloud::MetadataDraft;
+use dcm_core::port::audit::{Action, Outcome};
+use dcm_core::secret::Secret;
+use dcm_core::service::{Caller, Error, Remains};
+use dcm_store::memory::Fault;
+use serde_json::{Value, json};
+
+use crate::support::{World, cluster, draft, name, registration, user};
+
+/// The same world, whose decisions are kept in its store.
+fn audited(world: World) -> (World, StoredAudit) {
+    let log = StoredAudit::new(world.store.clone(), world.random.clone());
+    let kept = Arc::new(log.clone());
+    let world = World {
+        clouds: world.clouds.clone().audited_by(kept.clone()),
+        clusters: world.clusters.clone().audited_by(kept.clone()),
+        projects: world.projects.clone().audited_by(kept),
+        ..world
+    };
+    (world, log)
+}
+
+async fn all(log: &StoredAudit) -> Vec<Recorded> {
+    log.read(None, |_| true).await.unwrap()
+}
+
+/// What was asked for, and what came of it.
+fn told(entry: &Recorded) -> (Action, &str) {
+    let result = match entry.ended.as_ref().map(|ended| &ended.outcome) {
+        None => "open",
+        Some(Outcome::Accepted { generation: None }) => "accepted",
+        Some(Outcome::Accepted { generation: Some(_) }) => "brought to clusters",
+        Some(Outcome::Unchanged) => "unchanged",
+        Some(Outcome::Refused { .. }) => "refused",
+        Some(Outcome::Failed { .. }) => "failed",
+    };
+    (entry.asked.action, result)
+}
+
+/// All documents but the log's.
+async fn others(world: &World) -> BTreeMap<String, Value> {
+    let mut documents = world.documents().await;
+    documents.retain(|path, _| !path.starts_with("audit/"));
+    documents
+}
+
+async fn live(world: &World) {
+    let (caller, project, shop) = (&world.caller, &world.project, &name("shop"));
+    world.put(draft()).await.unwrap();
+    world.put(draft()).await.unwrap();
+    world.apply("shop").await.unwrap();
+    world.clouds.stop(caller, project, shop).await.unwrap();
+    world.clouds.resume(caller, project, shop).await.unwrap();
+    world.engine.finish();
+    world.delete("shop").await.unwrap_err();
+    world.clouds.renew(caller, project, shop, None).await.unwrap();
+    world.clouds.renew(caller, project, shop, Some(&name("ann"))).await.unwrap();
+    world.clouds.revoke(caller, project, shop, &name("ann")).await.unwrap();
+    world.engine.finish();
+    world.clouds.reconcile(caller, project, shop).await.unwrap();
+    world.terminate("shop").await.unwrap();
+    world.engine.finish();
+    world.delete("shop").await.unwrap();
+    world.clusters.remove(caller, &cluster("one"), Remains::Refuse).await.unwrap();
+    world.projects.delete(caller, project).await.unwrap();
+}
+
+#[tokio::test]
+async fn every_decision_is_kept_with_who_why_and_what_came_of_it() {
+    let (world, log) = audited(World::empty(false));
+    let project = MetadataDraft { name: "retail".into(), ..MetadataDraft::default() };
+    world.projects.create(&world.caller, project).await.unwrap();
+    for name in ["one", "two", "three"] {
+        world.clusters.add(&world.caller, registration(name, &[])).await.unwrap();
+    }
+    live(&world).await;
+    let entries = all(&log).await;
+    use Action::*;
+    let expected = [
+        (PutProject, "accepted"),
+        (RegisterCluster, "accepted"),
+        (RegisterCluster, "accepted"),
+        (RegisterCluster, "accepted"),
+        (Put, "accepted"),
+        (Put, "unchanged"),
+        (Apply, "brought to clusters"),
+        (Stop, "accepted"),
+        (Resume, "accepted"),
+        (Delete, "refused"),
+        // Nobody's credentials were due: nothing was decided.
+        (Renew, "brought to clusters"),
+        (Revoke, "brought to clusters"),
+        (Reconcile, "brought to clusters"),
+        (Terminate, "brought to clusters"),
+        (Delete, "accepted"),
+        (RemoveCluster, "accepted"),
+        (DeleteProject, "accepted"),
+    ];
+    assert_eq!(entries.iter().map(told).collect::<Vec<_>>(), expected);
+    for Recorded { asked, .. } in &entries {
+        assert_eq!((&*asked.who, &*asked.why, &*asked.request_id), ("tester", "to see", "r-1"));
+    }
+    let revoked = &entries[11].asked;
+    assert_eq!(revoked.about.users, [name("ann")].into());
+    assert!(revoked.context.as_ref().is_some_and(|context| context.as_str().contains("shop")));
+    // Only the log is left, and the clusters.
+    assert!(others(&world).await.keys().all(|path| path.starts_with("clusters/")));
+}
+
+#[tokio::test]
+async fn no_entry_holds_a_secret() {
+    let (world, log) = audited(World::new(false).await);
+    world
+        .clusters
+        .replace_kubeconfig(&world.caller, &cluster("one"), Secret::new("no: kubeconfig"))
+        .await
+        .unwrap_err();
+    live(&world).await;
+    let text = serde_json::to_string(&all(&log).await).unwrap();
+    assert!(text.contains("kubeconfig") && text.contains("refused"), "{text}");
+    for secret in ["admin-token-of-nobody-else", "PRIVATE KEY", "$secret", "no: kubeconfig"] {
+        assert!(!text.contains(secret), "{secret}");
+    }
+}
+
+/// Cuts a call off at each of its writes.
+async fn cut_off_at_each_write(fault: Fault) {
+    for writes in 0.. {
+        let (world, log) = audited(World::new(false).await);
+        world.put(draft()).await.unwrap();
+        let (before, entries) = (others(&world).await, all(&log).await.len());
+        world.store.fail_after(writes, fault, true);
+        let applied = world.apply("shop").await;
+        world.store.start_again();
+        let (after, kept) = (others(&world).await, all(&log).await);
+        if !world.store.has_failed() {
+            assert!(applied.is_ok() && writes > 5, "{writes}");
+            return;
+        }
+        let is_kept = kept.len() == entries + 1;
+        assert!(is_kept || before == after, "write {writes}: something changed, and nobody knows who asked");
+        match kept.get(entries) {
+            // Where the log could not be told, it says that it does not know.
+            Some(entry) if told(entry).1 == "open" => assert_eq!(entry.asked.action, Action::Apply),
+            Some(entry) => {
+                assert_eq!(told(entry), (Action::Apply, "brought to clusters"), "write {writes}");
+                assert!(applied.is_ok(), "write {writes}: {applied:?}");
+            }
+            None => assert!(matches!(applied, Err(Error::Audit(_))), "write {writes}: {applied:?}"),
+        }
+        // Whoever asks again gets what was asked for, in an entry of its own.
+        world.apply("shop").await.unwrap();
+        assert_eq!(all(&log).await.len(), kept.len() + 1);
+    }
+}
+
+#[tokio::test]
+async fn nothing_changes_that_no_entry_asked_for_wherever_a_call_is_cut_off() {
+    cut_off_at_each_write(Fault::NotWritten).await;
+    cut_off_at_each_write(Fault::Unanswered).await;
+}
+
+#[tokio::test]
+async fn an_entry_is_never_replaced_also_where_names_collide() {
+    let (world, log) = audited(World::new(false).await);
+    // At one moment, and with the same random number each time.
+    world.random.freeze();
+    world.put(draft()).await.unwrap();
+    let first = all(&log).await;
+    let other = Caller::new("somebody else");
+    let refused = world.clouds.apply(&other, &world.project, &name("shop")).await.unwrap_err();
+    assert!(matches!(refused, Error::Audit(_)) && refused.to_string().contains("nothing was changed"));
+    assert_eq!(all(&log).await, first);
+}
+
+#[tokio::test]
+async fn entries_are_read_in_the_order_of_their_times_from_a_time_on_and_deleted_by_whole_days() {
+    let (world, log) = audited(World::new(false).await);
+    let times =
+        ["2026-01-30T23:59:59Z", "2026-01-31T08:00:00Z", "2026-01-31T20:00:00Z", "2026-02-01T00:00:00Z"];
+    for (index, time) in times.into_iter().enumerate() {
+        world.at(time);
+        let mut draft = draft();
+        draft["spec"]["users"].as_array_mut().unwrap().push(user(&format!("user-{index}")));
+        world.put(draft).await.unwrap();
+    }
+    let times_of = |entries: Vec<Recorded>| -> Vec<String> {
+        entries.into_iter().map(|entry| entry.asked.at.to_string()).collect()
+    };
+    assert_eq!(times_of(all(&log).await), times);
+    let since = log.read(Some(times[2].parse().unwrap()), |_| true).await.unwrap();
+    assert_eq!(times_of(since), times[2..]);
+    // Both halves of each.
+    let horizon = StoredAudit::horizon("2026-02-28T12:00:00Z".parse().unwrap(), 28);
+    assert_eq!(log.delete_before(horizon).await.unwrap(), 2);
+    assert_eq!(times_of(all(&log).await), times[1..]);
+    assert_eq!(log.delete_before(horizon).await.unwrap(), 0);
+    let shop = log.read(None, |asked| asked.about.cloud == Some(name("other"))).await.unwrap();
+    assert_eq!(json!(shop), json!([]));
+}
