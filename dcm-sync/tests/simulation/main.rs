@@ -1,5 +1,9 @@
-//! The simulation: what it is made of, and the engine in it.
+//! The simulation: what it is made of, the engine in it, and what it finds when a safeguard is missing.
 #![allow(clippy::unwrap_used)]
 #![cfg(feature = "sim")]
 
+#[cfg(feature = "planted-faults")]
+mod planted;
+mod regressions;
 mod store;
+mod sweep;
