@@ -3,6 +3,7 @@
 /// A safeguard of the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "planted-faults", derive(clap::ValueEnum))]
+#[cfg_attr(not(feature = "planted-faults"), allow(unreachable_pub, reason = "for tests alone"))]
 pub enum Safeguard {
     /// An object is ours by its recorded UID; labels alone prove nothing where one is recorded.
     UidProof,

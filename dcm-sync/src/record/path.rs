@@ -100,6 +100,7 @@ pub(crate) fn is_claim(path: &Path) -> bool {
 }
 
 /// The folder of a cluster's claims.
+#[cfg(feature = "sim")]
 pub(crate) fn claims(cluster: &ClusterId) -> Path {
     path(&["claims", cluster.provider.as_str(), cluster.cluster.as_str()])
 }
