@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ClusterId;
 use dcm_core::plan::Records;
-use dcm_core::port::cluster::{LABEL_CONTEXT, LABEL_OWNER, Object};
+use dcm_core::port::cluster::{
+    ANNOTATION_GENERATION, ANNOTATION_MANIFEST, ANNOTATION_ORIGIN, LABEL_CONTEXT, LABEL_OWNER, Object,
+};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -199,9 +201,12 @@ fn let_go(server: &mut Server) {
 pub(super) fn tidy_up(server: &mut Server, names: &[ObjectKey]) {
     let_go(server);
     let map = core("ConfigMap");
-    // It may be gone.
+    // It may be gone. Whoever made it again as it was holds our marks on it, too.
     let adopted = ObjectKey::of_kind(&map, Some(COMMON), ADOPTED);
-    let _ = server.edit_as(MEDDLER, &map, &adopted, &json!({"data": {"ours": null}}));
+    let annotations =
+        json!({ANNOTATION_GENERATION: null, ANNOTATION_MANIFEST: null, ANNOTATION_ORIGIN: null});
+    let metadata = json!({"labels": {LABEL_OWNER: null, LABEL_CONTEXT: null}, "annotations": annotations});
+    let _ = server.edit_as(MEDDLER, &map, &adopted, &json!({"metadata": metadata, "data": {"ours": null}}));
     // What was kept with its contents is given up, too.
     let is_kept = |object: &Object| object.kind.is_namespace() && object.key.name.starts_with(NAMESPACES);
     let is_in_the_way = |object: &Object| {

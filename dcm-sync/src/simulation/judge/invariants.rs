@@ -1,6 +1,7 @@
 //! What may never happen, each rule as a function with a name.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use dcm_core::manifest::ObjectKey;
@@ -72,18 +73,27 @@ fn only_what_we_made_is_deleted(scene: &Scene<'_>, event: &Event) -> Result<(), 
         return Ok(());
     };
     match scene.facts.object(cluster, &observed.uid) {
-        Some(known) if known.is_made && known.origin == Origin::Created => Ok(()),
-        Some(_) => Err(format!("{key} on {cluster} was adopted, and was deleted")),
+        Some(known) if known.origin == Origin::Adopted => {
+            Err(format!("{key} on {cluster} was adopted, and was deleted"))
+        }
+        Some(known) if known.is_made => Ok(()),
         // Between an object's creation and its record our labels are all the proof that there is.
-        None if !is_recorded(scene, cluster, context.as_ref(), key) => Ok(()),
-        None => Err(format!("{key} on {cluster} was never ours, and was deleted")),
+        _ if !is_recorded_otherwise(scene, cluster, context.as_ref(), key, &observed.uid) => Ok(()),
+        _ => Err(format!("{key} on {cluster} was never ours, and was deleted")),
     }
 }
 
-/// True when a lane's record has the UID of an object.
-fn is_recorded(scene: &Scene<'_>, cluster: &ClusterId, context: Option<&ContextId>, key: &ObjectKey) -> bool {
+/// True when a lane's record has another UID of an object.
+fn is_recorded_otherwise(
+    scene: &Scene<'_>,
+    cluster: &ClusterId,
+    context: Option<&ContextId>,
+    key: &ObjectKey,
+    uid: &Arc<str>,
+) -> bool {
     let lane = context.and_then(|context| lane(scene, context, cluster));
-    lane.is_some_and(|lane| lane.objects.get(key).is_some_and(|record| record.uid.is_some()))
+    let recorded = lane.as_ref().and_then(|lane| lane.objects.get(key)?.uid.as_ref());
+    recorded.is_some_and(|recorded| recorded != uid)
 }
 
 /// A namespace with contents that have been there for a while is deleted only when that was asked for.
