@@ -3,8 +3,19 @@
 use dcm_sync::engine::Safeguard;
 use dcm_sync::simulation::{Ports, Scenario, engine, engine_without, run};
 
-/// A safeguard, and a seed that finds its loss.
-const FOUND: [(Safeguard, u64); 1] = [(Safeguard::KindsNamed, 1)];
+/// Safeguards, each with a seed that finds its loss.
+const FOUND: [(Safeguard, u64); 10] = [
+    (Safeguard::UidProof, 100),
+    (Safeguard::AdoptedStays, 3),
+    (Safeguard::ContentsCounted, 288),
+    (Safeguard::KindsNamed, 1),
+    (Safeguard::StoredFirst, 98),
+    (Safeguard::RecordsReadAgain, 191),
+    (Safeguard::StockTaken, 7),
+    (Safeguard::OwnerLookedUp, 251),
+    (Safeguard::Budget, 15),
+    (Safeguard::PauseKept, 244),
+];
 
 #[test]
 fn the_loss_of_each_safeguard_is_found() {

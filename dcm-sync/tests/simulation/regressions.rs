@@ -4,7 +4,7 @@
 use dcm_sync::simulation::{Scenario, engine, run};
 
 /// What a scenario is called, and what it is.
-const SCENARIOS: [(&str, &str); 3] = [
+const SCENARIOS: [(&str, &str); 4] = [
     (
         "a lane was removed while it asked for a certificate",
         include_str!("scenarios/removed-while-asking.json"),
@@ -16,6 +16,10 @@ const SCENARIOS: [(&str, &str); 3] = [
     (
         "a late object came in the last moment of waiting",
         include_str!("scenarios/late-in-the-last-moment.json"),
+    ),
+    (
+        "somebody restored what we had adopted, with our marks",
+        include_str!("scenarios/restored-with-marks.json"),
     ),
 ];
 
