@@ -81,13 +81,18 @@ fn namespace_key(name: &str) -> ObjectKey {
     ObjectKey::of_kind(&core("Namespace"), None, name)
 }
 
+/// The object that some variants adopt.
+pub(super) fn adopted() -> ObjectKey {
+    ObjectKey::of_kind(&core("ConfigMap"), Some(COMMON), ADOPTED)
+}
+
 /// Makes what is there before anybody wants anything.
 pub(super) fn furnish(server: &mut Server) {
     let (namespace, map) = (core("Namespace"), core("ConfigMap"));
     let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": COMMON}});
     let made = server.create_as(MEDDLER, &namespace, &namespace_key(COMMON), &body);
     debug_assert!(made.is_ok(), "{made:?}");
-    let key = ObjectKey::of_kind(&map, Some(COMMON), ADOPTED);
+    let key = adopted();
     let body = json!({"apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": ADOPTED, "namespace": COMMON}, "data": {"theirs": "1"}});
     let made = server.create_as(MEDDLER, &map, &key, &body);
@@ -202,7 +207,7 @@ pub(super) fn tidy_up(server: &mut Server, names: &[ObjectKey]) {
     let_go(server);
     let map = core("ConfigMap");
     // It may be gone. Whoever made it again as it was holds our marks on it, too.
-    let adopted = ObjectKey::of_kind(&map, Some(COMMON), ADOPTED);
+    let adopted = adopted();
     let annotations =
         json!({ANNOTATION_GENERATION: null, ANNOTATION_MANIFEST: null, ANNOTATION_ORIGIN: null});
     let metadata = json!({"labels": {LABEL_OWNER: null, LABEL_CONTEXT: null}, "annotations": annotations});

@@ -224,6 +224,7 @@ impl<'a> Run<'a> {
                 meddling::tidy_up(server, &names);
                 meddling::drop_revived(server, &recorded);
             });
+            self.judge.meddled.note(&id, meddling::adopted(), self.world.now());
         }
     }
 

@@ -1,7 +1,5 @@
-//! Figures and spans of an engine: what it did can be counted and followed.
+//! Figures of an engine: what it did can be counted.
 
-use std::io;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use dcm_core::port::cluster::Error;
@@ -9,8 +7,7 @@ use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
 use dcm_sync::engine::Engine;
 use dcm_sync::engine::metrics::{Code, Metrics, Verb};
 use dcm_sync::sim::{Link, cluster_id};
-use serde_json::{Value, json};
-use tracing_subscriber::fmt::MakeWriter;
+use serde_json::json;
 
 use crate::fixture::*;
 
@@ -91,65 +88,4 @@ fn whatever_a_server_answers_there_are_few_codes() {
     let code = |code| Code::of::<()>(&Err(Error::Server { code, message: String::new() })).to_string();
     let codes: std::collections::BTreeSet<String> = (0..=u16::MAX).map(code).collect();
     assert_eq!(codes.into_iter().collect::<Vec<_>>(), ["408", "500", "502", "503", "504", "5xx"]);
-}
-
-/// Keeps what is logged.
-#[derive(Clone, Default)]
-struct Recording(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Recording {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl<'a> MakeWriter<'a> for Recording {
-    type Writer = Self;
-
-    fn make_writer(&'a self) -> Self {
-        self.clone()
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn each_call_has_a_span_in_that_of_its_lane_with_the_ids_that_a_request_was_given() {
-    let recording = Recording::default();
-    let log = tracing_subscriber::fmt().json().with_max_level(tracing_subscriber::filter::LevelFilter::DEBUG);
-    let _guard = tracing_subscriber::util::SubscriberInitExt::set_default(log.with_writer(recording.clone()));
-    let world = World::new(1);
-    let engine = world.engine();
-    let generation = engine.contexts().apply(&context(steps(), [1])).await.unwrap();
-    done(&engine, &context_id()).await;
-    let text = String::from_utf8(recording.0.lock().unwrap().clone()).unwrap();
-    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let calls: Vec<&Value> = lines.iter().filter(|line| line["fields"]["message"] == "answered").collect();
-    let of_lane = |line: &&&Value| line["spans"][0]["name"] == "lane";
-    let lane: Vec<&Value> = calls.iter().filter(of_lane).copied().collect();
-    for line in &lane {
-        let span = &line["spans"][0];
-        assert_eq!(span["context"], "lc-1", "{line}");
-        assert_eq!(span["cluster"], cluster_id(1).to_string(), "{line}");
-        assert_eq!(span["generation"], generation.0, "{line}");
-        assert_eq!(line["spans"][1]["name"], "call", "{line}");
-    }
-    let made: Vec<(&str, &str)> = lane
-        .iter()
-        .map(|line| &line["spans"][1])
-        .filter(|span| span["verb"] == "create" && span["outcome"] == "2xx")
-        .map(|span| (span["kind"].as_str().unwrap(), span["object"].as_str().unwrap()))
-        .collect();
-    assert_eq!(made.len(), 6, "{text}");
-    assert!(made.contains(&("ResourceQuota", "ResourceQuota team/quota")), "{made:?}");
-    // What is asked for no app context is told of the cluster.
-    assert!(
-        calls.iter().any(|line| line["spans"][0]["name"] == "shard" && line["spans"][1]["verb"] == "connect")
-    );
-    for secret in ["CERTIFICATE", "eyJ", "requests.cpu"] {
-        assert!(!text.contains(secret), "{secret}");
-    }
 }
