@@ -12,6 +12,7 @@ use jiff::Timestamp;
 
 use super::Machine;
 use super::shard::Shard;
+use super::storing::Reading;
 use super::timers::Alarm;
 use crate::engine::event::What;
 use crate::engine::io::{Effect, LaneId};
@@ -31,19 +32,20 @@ const BURIAL_WAIT: Duration = Duration::from_secs(1);
 impl Machine {
     /// Begins the deadline of a lane that is to be removed, and abandons it when that is over, whatever it waits for.
     pub(super) fn watch_deadline(&mut self, id: &LaneId) {
-        match self.deadline(id) {
+        match self.begin_deadline(id) {
             None => {}
             Some(at) if at > self.now => self.timers.set(at, Alarm::Lane(id.clone())),
             Some(_) => self.abandon(id),
         }
     }
 
-    /// Until when a lane is waited for; none when it is not to be removed, or not by us, or abandoned already.
-    fn deadline(&mut self, id: &LaneId) -> Option<Timestamp> {
+    /// Begins the removal of a lane, if that has not begun, and gives until when it is waited for; none when it is not to
+    /// be removed, or not by us, or abandoned already.
+    fn begin_deadline(&mut self, id: &LaneId) -> Option<Timestamp> {
         let shard = self.shards.get(&id.cluster).filter(|shard| self.owns(shard))?;
         let lane = shard.lanes.get(&id.context)?;
         let root = &self.contexts.get(&id.context)?.root;
-        let is_ours_to_end = !lane.stale && !lane.loading && lane.saving.is_none() && !root.paused;
+        let is_ours_to_end = lane.reading == Reading::Known && !lane.writing.is_under_way() && !root.paused;
         let is_over = lane.record.is_at(None) || lane.record.is_abandoned(root);
         if !is_ours_to_end || is_over || root.wanted(&id.cluster).is_some() {
             return None;

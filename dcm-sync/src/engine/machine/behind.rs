@@ -5,6 +5,7 @@ use dcm_core::app_context::Generation;
 use dcm_core::plan::Plan;
 
 use super::Machine;
+use super::storing::Reading;
 use crate::engine::io::LaneId;
 
 impl Machine {
@@ -43,7 +44,7 @@ impl Machine {
     pub(super) fn overrule(&mut self, id: &LaneId) {
         let Some(context) = self.contexts.get(&id.context) else { return };
         let lane = self.shards.get_mut(&id.cluster).and_then(|shard| shard.lanes.get_mut(&id.context));
-        let Some(lane) = lane.filter(|lane| !lane.stale && !lane.loading) else { return };
+        let Some(lane) = lane.filter(|lane| lane.reading == Reading::Known) else { return };
         lane.unsaved |= lane.record.overrule(&context.root);
     }
 }

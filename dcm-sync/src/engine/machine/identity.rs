@@ -49,7 +49,7 @@ impl Machine {
     /// A person has accepted another cluster under this name: what was known of the old one is nothing any more.
     pub(super) fn begin_anew(&mut self, cluster: &ClusterId) {
         let Some(shard) = self.shards.get_mut(cluster) else { return };
-        shard.lanes.values_mut().for_each(|lane| lane.stale = true);
+        shard.lanes.values_mut().for_each(|lane| lane.reading.outdate());
         let contexts: Vec<_> = shard.lanes.keys().cloned().collect();
         if self.shards.get(cluster).is_some_and(|shard| self.owns(shard)) {
             for context in contexts {

@@ -15,6 +15,7 @@ use jiff::Timestamp;
 
 use super::contests::Contests;
 use super::shard::{Objects, Shard};
+use super::storing::{Reading, Writing};
 use crate::engine::io::Ticket;
 use crate::record::{self, Outcome};
 
@@ -23,19 +24,14 @@ pub(super) struct Lane {
     pub record: record::Lane,
     /// The version of the stored record; none: nothing is stored.
     pub version: Option<Version>,
-    /// The stored record is read again before anything else: another worker may have written it.
-    pub stale: bool,
+    pub reading: Reading,
     /// The shard's fence when the record was read, if nobody owned it then: nobody has written it since while the fence is so.
     pub read_under: Option<Fence>,
-    pub loading: bool,
-    /// What is on its way to the store.
-    pub saving: Option<Saving>,
+    pub writing: Writing,
     /// The record has something that must be stored before the next step.
     pub unsaved: bool,
     /// It speaks of another generation or attempt than the stored one.
     pub renewed: bool,
-    /// It could not be stored: nothing is done before it is.
-    pub save_failed: bool,
     /// Results that are not stored yet.
     pub outcomes: Vec<Outcome>,
     /// Namespaces that are needed no more: the next save drops the claims on them.
@@ -65,17 +61,6 @@ pub(super) struct Lane {
     pub contests: Option<Box<Contests>>,
 }
 
-/// A save that is under way.
-#[derive(Debug)]
-pub(super) struct Saving {
-    /// How many results go with it.
-    pub outcomes: usize,
-    /// The namespaces whose claims it drops.
-    pub given_up: BTreeSet<Arc<str>>,
-    /// The requests whose results it drops.
-    pub outdated: Vec<Arc<str>>,
-}
-
 /// What a step is about: an object, or a request through it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct StepKey {
@@ -88,13 +73,11 @@ impl Lane {
         Self {
             record,
             version,
-            stale: false,
+            reading: Reading::Known,
             read_under: None,
-            loading: false,
-            saving: None,
+            writing: Writing::Idle,
             unsaved: false,
             renewed: false,
-            save_failed: false,
             outcomes: Vec::new(),
             given_up: BTreeSet::new(),
             calls: BTreeMap::new(),
@@ -290,7 +273,7 @@ impl Shard {
 
     /// True while a lane's record is on its way to the store, or waits for another try.
     pub(super) fn is_saving_lanes(&self) -> bool {
-        self.lanes.values().any(|lane| lane.saving.is_some() || lane.save_failed)
+        self.lanes.values().any(|lane| !matches!(lane.writing, Writing::Idle))
     }
 }
 

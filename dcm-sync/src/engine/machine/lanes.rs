@@ -1,23 +1,22 @@
 //! The round of a lane: look, plan, run the first wave, store what must be stored.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use dcm_core::app_context::{Action, Bundle};
 use dcm_core::hash::ContentHash;
 use dcm_core::plan::{self, Plan, Recorded, Records, Rules};
 use dcm_core::port::cluster::Origin;
-use dcm_core::port::store::{self, Version};
 use dcm_core::status::{Cause, LaneState, Reason};
 
 use super::Machine;
-use super::lane::{Lane, LaneView, Saving};
+use super::lane::{Lane, LaneView};
 use super::shard::{Known, Link};
+use super::storing::{Reading, Writing};
 use super::tidying;
 use super::timers::Alarm;
 use crate::engine::Safeguard;
 use crate::engine::event::What;
-use crate::engine::io::{Effect, LaneId, SaveLane};
+use crate::engine::io::LaneId;
 
 /// What keeps a lane from being planned.
 enum Gate {
@@ -64,8 +63,12 @@ impl Machine {
             return Gate::Shut;
         };
         let stopped = self.stopping.is_some() && !self.tidies(&id.cluster, context, lane);
-        let is_unstored = lane.save_failed && self.options.keeps(Safeguard::StoredFirst);
-        let is_unsettled = lane.stale || lane.loading || lane.saving.is_some() || is_unstored;
+        let is_stored = match &lane.writing {
+            Writing::Idle => true,
+            Writing::UnderWay(_) => false,
+            Writing::Failed => !self.options.keeps(Safeguard::StoredFirst),
+        };
+        let is_unsettled = lane.reading != Reading::Known || !is_stored;
         let is_paused = context.root.paused && self.options.keeps(Safeguard::PauseKept);
         if is_unsettled || is_paused || stopped {
             return Gate::Shut;
@@ -369,92 +372,9 @@ impl Machine {
             self.save(id);
         }
         // What another worker wrote could not be read the last time.
-        let unread = self.lane_mut(id).is_some_and(|lane| lane.stale && !lane.loading);
+        let unread = self.lane_mut(id).is_some_and(|lane| lane.reading == Reading::Stale);
         if unread && self.shards.get(&id.cluster).is_some_and(|shard| self.owns(shard)) {
             self.reload_lane(id);
-        }
-    }
-
-    /// Sends a lane's record to the store.
-    pub(super) fn save(&mut self, id: &LaneId) {
-        let bundle = self.contexts.get(&id.context).and_then(|context| context.bundle(&id.cluster));
-        let fence = self.shards.get(&id.cluster).map(|shard| Self::fence(shard)).unwrap_or_default();
-        let owned = self.shards.get(&id.cluster).is_some_and(|shard| self.owns(shard));
-        if owned && !self.session_is_valid() {
-            // Somebody else may have taken the cluster: nothing is written before the session is known to go on.
-            self.lane_mut(id).into_iter().for_each(|lane| lane.save_failed = true);
-            return self.timers.set(self.now + self.options.retry_min, Alarm::SaveLane(id.clone()));
-        }
-        let may_save = |lane: &&mut Lane| owned && lane.saving.is_none() && !lane.stale;
-        if self.lane_mut(id).filter(may_save).is_none() {
-            return;
-        }
-        let outdated = self.forget_outdated(id);
-        let Some(lane) = self.lane_mut(id) else { return };
-        lane.keep_wanted(bundle.as_deref());
-        let given_up = std::mem::take(&mut lane.given_up);
-        lane.saving = Some(Saving {
-            outcomes: lane.outcomes.len(),
-            given_up: given_up.clone(),
-            outdated: outdated.clone(),
-        });
-        lane.unsaved = false;
-        lane.save_failed = false;
-        lane.renewed = false;
-        lane.record.fence = fence;
-        let save = SaveLane {
-            id: id.clone(),
-            lane: lane.record.clone(),
-            version: lane.version,
-            outcomes: lane.outcomes.clone(),
-            given_up,
-            outdated,
-        };
-        self.effects.push(Effect::SaveLane(Box::new(save)));
-    }
-
-    /// Forgets the answered requests of a finished lane that are not desired any more, and gives them: their results go
-    /// with the next save. Until then what was issued before stays, beside what is being asked for.
-    fn forget_outdated(&mut self, id: &LaneId) -> Vec<Arc<str>> {
-        let hash = self.lane_mut(id).and_then(|lane| lane.record.bundle);
-        let bundle = hash.and_then(|hash| self.contexts.get(&id.context)?.bundles.get(&hash)).cloned();
-        // Another bundle has taken the place of this one by now: then that one tells.
-        if hash.is_some() && bundle.is_none() {
-            return Vec::new();
-        }
-        self.lane_mut(id).map(|lane| lane.forget_outdated(bundle.as_deref())).unwrap_or_default()
-    }
-
-    pub(super) fn lane_saved(&mut self, id: &LaneId, saved: Result<Version, store::Error>) {
-        let now = self.now;
-        let retry = now + self.options.retry_min;
-        let Some(lane) = self.lane_mut(id) else { return };
-        let Some(saving) = lane.saving.take() else { return };
-        match saved {
-            Ok(version) => {
-                lane.version = Some(version);
-                let is_removed = lane.record.state == LaneState::Removed;
-                // What was issued meanwhile is still to be stored.
-                lane.outcomes = lane.outcomes.split_off(saving.outcomes);
-                self.ready.insert(id.clone());
-                if is_removed {
-                    self.bury_soon(&id.context);
-                }
-            }
-            Err(store::Error::Conflict { .. }) => {
-                lane.stale = true;
-                self.reload_lane(id);
-            }
-            Err(error) => {
-                tracing::warn!(context = %id.context, cluster = %id.cluster,
-                    error = &error as &dyn std::error::Error, "can't store a lane");
-                lane.unsaved = true;
-                lane.save_failed = true;
-                lane.given_up = saving.given_up;
-                lane.record.issued.extend(saving.outdated);
-                lane.loading = false;
-                self.timers.set(retry, Alarm::SaveLane(id.clone()));
-            }
         }
     }
 }

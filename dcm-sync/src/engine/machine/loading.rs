@@ -6,7 +6,7 @@ use std::sync::Arc;
 use dcm_core::app_context::Bundle;
 use dcm_core::hash::ContentHash;
 use dcm_core::name::{ClusterId, ContextId};
-use dcm_core::port::store::{self, Version};
+use dcm_core::port::store::Version;
 
 use super::lane::Lane;
 use super::timers::Alarm;
@@ -118,7 +118,6 @@ impl Machine {
         let is_old = shard.news > news;
         let mut lane = Lane::new(record, version);
         lane.read_under = if is_old { None } else { shard.free_fence() };
-        lane.stale = is_owned && is_old;
         shard.lanes.insert(id.context.clone(), Box::new(lane));
         if is_owned && is_old {
             self.reload_lane(id);
@@ -139,46 +138,6 @@ impl Machine {
                 under_way.iter().for_each(|ticket| drop(self.pending.remove(*ticket)));
             }
             self.release_if_idle(&cluster);
-        }
-    }
-
-    pub(super) fn reload_lane(&mut self, id: &LaneId) {
-        let Some(lane) = self.lane_mut(id) else { return };
-        if !std::mem::replace(&mut lane.loading, true) {
-            self.effects.push(Effect::LoadLane(id.clone()));
-        }
-    }
-
-    pub(super) fn lane_loaded(
-        &mut self,
-        id: &LaneId,
-        loaded: Result<Option<(record::Lane, Version)>, store::Error>,
-    ) {
-        let now = self.now;
-        let inherited = self.shards.get(&id.cluster).is_some_and(|shard| shard.inherited);
-        let until = now + self.options.late_request_limit;
-        let Some(lane) = self.lane_mut(id) else { return };
-        lane.loading = false;
-        match loaded {
-            Ok(stored) => {
-                let (record, version) = match stored {
-                    Some((record, version)) => (record, Some(version)),
-                    None => (record::Lane::untouched(now), None),
-                };
-                // What is under way goes on; sent again, it would be done twice.
-                let calls = std::mem::take(&mut lane.calls);
-                *lane = Lane { calls, ..Lane::new(record, version) };
-                if inherited {
-                    lane.inherit(until);
-                }
-                self.open_watches(&id.cluster, Some(&id.context));
-                self.ready.insert(id.clone());
-            }
-            Err(error) => {
-                tracing::warn!(context = %id.context, cluster = %id.cluster,
-                    error = &error as &dyn std::error::Error, "can't read a lane");
-                self.timers.set(now + self.options.retry_min, Alarm::Lane(id.clone()));
-            }
         }
     }
 

@@ -17,9 +17,11 @@ mod session;
 mod shard;
 mod shards;
 mod steps;
+mod storing;
 mod tidying;
 mod timers;
 mod under_way;
+mod watching;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;

@@ -66,6 +66,13 @@ impl Session {
         }
     }
 
+    /// Goes on under another name, as this session has ended. What is known of others stays.
+    pub(super) fn begin_anew(&mut self, random: u64) {
+        let Self { worker, peers, ended, asked, .. } = std::mem::replace(self, Self::new(random));
+        (self.peers, self.ended, self.asked) = (peers, ended, asked);
+        self.ended.insert(worker);
+    }
+
     pub(super) fn life_of(&self, worker: &WorkerId) -> Life {
         if *worker == self.worker || self.peers.contains_key(worker) {
             Life::Alive
@@ -112,12 +119,7 @@ impl Machine {
             }
             Err(store::Error::Conflict { .. }) => {
                 // Somebody saw no sign of life and ended this session.
-                let peers = std::mem::take(&mut self.session.peers);
-                let mut ended = std::mem::take(&mut self.session.ended);
-                ended.insert(self.session.worker.clone());
-                let asked = std::mem::take(&mut self.session.asked);
-                let next = Session { peers, ended, asked, ..Session::new(self.jitter.next()) };
-                self.lose_all(next);
+                self.lose_all();
                 self.renew_session();
             }
             Err(_) => self.timers.set(self.now + renewal, Alarm::Session),

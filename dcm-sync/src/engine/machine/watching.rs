@@ -1,0 +1,134 @@
+//! Watches on what is ours: which are open, and what they tell.
+
+use std::collections::BTreeSet;
+use std::ops::Bound;
+
+use dcm_core::manifest::GroupVersionKind;
+use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::port::cluster::{self, Call, WatchEvent};
+use dcm_core::status::{Cause, Reason};
+
+use super::Machine;
+use super::lane::signing_requests;
+use super::shard::{Known, Watch};
+use super::shards::words;
+use super::steps::reason_of;
+use super::timers::Alarm;
+use crate::engine::io::{Effect, Epoch};
+
+impl Machine {
+    /// Opens the watches that one of the shard's lanes, or all of them, need and don't have open.
+    pub(super) fn open_watches(&mut self, cluster: &ClusterId, only: Option<&ContextId>) {
+        let Some(shard) = self.shards.get(cluster).filter(|shard| shard.is_up()) else { return };
+        let mut missing = BTreeSet::new();
+        let (first, last) = match only {
+            Some(only) => (Bound::Included(only), Bound::Included(only)),
+            None => (Bound::Unbounded, Bound::Unbounded),
+        };
+        for (context, lane) in shard.lanes.range::<ContextId, _>((first, last)) {
+            let bundle = self.contexts.get(context).and_then(|context| context.bundle(cluster));
+            lane.kinds(bundle.as_deref(), &mut |kind| {
+                if !shard.watches.get(kind).is_some_and(|watch| watch.is_open) {
+                    missing.insert(kind.clone());
+                }
+            });
+        }
+        for kind in missing {
+            self.open_watch(cluster, &kind);
+        }
+    }
+
+    pub(super) fn open_watch(&mut self, cluster: &ClusterId, kind: &GroupVersionKind) {
+        let owner = self.options.owner.clone();
+        let Some(shard) = self.shards.get_mut(cluster).filter(|shard| shard.is_up()) else { return };
+        let watch = shard.watches.entry(kind.clone()).or_insert_with(Watch::new);
+        if std::mem::replace(&mut watch.is_open, true) {
+            return;
+        }
+        watch.has_listed = false;
+        let call = Call { owner, context: None, generation: Default::default(), fence: Self::fence(shard) };
+        let epoch = shard.epoch;
+        self.effects.push(Effect::Watch(cluster.clone(), epoch, kind.clone(), call));
+    }
+
+    /// Lists objects again that are watched already: a list has what a late watch has not told yet.
+    pub(super) fn list_anew(&mut self, cluster: &ClusterId, kinds: &[GroupVersionKind]) {
+        for kind in kinds {
+            let watches = self.shards.get_mut(cluster).map(|shard| &mut shard.watches);
+            let watch = watches.and_then(|watches| watches.get_mut(kind));
+            if let Some(watch) = watch.filter(|watch| matches!(watch.known, Known::Listed)) {
+                watch.known = Known::Nothing;
+                watch.is_open = false;
+                self.open_watch(cluster, kind);
+            }
+        }
+    }
+
+    pub(super) fn watched(
+        &mut self,
+        cluster: &ClusterId,
+        epoch: Epoch,
+        kind: GroupVersionKind,
+        told: Result<Option<WatchEvent>, cluster::Error>,
+    ) {
+        if !self.is_current(cluster, epoch) {
+            return;
+        }
+        match told {
+            Ok(Some(WatchEvent::Listed(objects))) => {
+                let now = self.now;
+                self.shard_mut(cluster).forget_kind(&kind);
+                for object in &objects {
+                    self.sight(cluster, object);
+                }
+                let shard = self.shard_mut(cluster);
+                if let Some(watch) = shard.watches.get_mut(&kind) {
+                    watch.known = Known::Listed;
+                    watch.has_listed = true;
+                    watch.row.holds(now);
+                }
+                self.wake_lanes(cluster);
+            }
+            Ok(Some(WatchEvent::Applied(object))) => self.object_seen(cluster, &object),
+            Ok(Some(WatchEvent::Deleted(object))) => self.object_gone(cluster, &object),
+            Ok(None) => self.watch_broken(cluster, kind, None),
+            Err(error) if error.is_about_cluster() => self.break_link(cluster, &error),
+            Err(error) => self.watch_broken(cluster, kind, Some(&error)),
+        }
+    }
+
+    fn watch_broken(&mut self, cluster: &ClusterId, kind: GroupVersionKind, error: Option<&cluster::Error>) {
+        let random = self.jitter.next();
+        let (now, min, max) = (self.now, self.options.retry_min, self.options.retry_max);
+        let Some(watch) = self.shard_mut(cluster).watches.get_mut(&kind) else { return };
+        if !std::mem::replace(&mut watch.is_open, false) {
+            return;
+        }
+        let next_try = now + watch.row.breaks(now, min, max, random);
+        match error {
+            None if matches!(watch.known, Known::Listed) => {}
+            // The next try lists anew.
+            Some(cluster::Error::Forbidden { .. }) if watch.has_listed => {}
+            Some(cluster::Error::UnknownKind { .. }) => watch.known = Known::NoKind,
+            error => {
+                let message = error.map_or_else(|| "the watch ended".to_owned(), words);
+                let cause = Box::new(Cause {
+                    reason: error.map_or(Reason::Retrying, reason_of),
+                    message: format!("watching {kind}: {message}").into(),
+                    object: None,
+                    next_try: Some(next_try),
+                });
+                // A request for a certificate is answered by the cluster: who may not follow it waits for ever.
+                let may_read =
+                    matches!(error, Some(cluster::Error::Forbidden { .. })) && kind != *signing_requests();
+                watch.known = if may_read { Known::ByName(cause) } else { Known::Hidden(cause) };
+                if may_read {
+                    let next_read = now + self.options.read_interval;
+                    self.timers.set(next_read, Alarm::Read(cluster.clone(), kind.clone()));
+                }
+            }
+        }
+        self.timers.set(next_try, Alarm::Watch(cluster.clone(), kind));
+        self.wake_lanes(cluster);
+    }
+}
