@@ -8,7 +8,7 @@ use dcm_core::name::ProjectName;
 
 use crate::commands::{
     apply, audit, cluster, completions, credential, demo, get, kubeconfig, orphans, plan, reconcile, renew,
-    resume, schema, serve, status, subject, terminate, user,
+    resume, schema, serve, status, stop, subject, terminate, user,
 };
 use crate::output::Format;
 use crate::session::Named;
@@ -101,8 +101,8 @@ pub(crate) enum Command {
     User(user::Command),
     /// Takes a logical cloud off its clusters. Its document stays.
     Terminate(terminate::Arguments),
-    /// Pauses the work on a logical cloud.
-    Stop(Named),
+    /// Pauses the work on a logical cloud, and waits until none of its requests is under way.
+    Stop(stop::Arguments),
     /// Goes on with the work on a logical cloud.
     Resume(resume::Arguments),
     /// Takes what the store holds of a logical cloud as the truth where clusters hold later changes: after the store was
@@ -143,10 +143,25 @@ pub(crate) struct Waiting {
     pub(crate) timeout: Duration,
 }
 
+/// Waiting until nothing is under way.
+#[derive(Debug, Args)]
+pub(crate) struct StopWaiting {
+    /// Longest time to wait for requests that are under way. After it the work is paused all the same.
+    #[arg(long, default_value = "45s", value_parser = duration::parse, value_name = "DURATION")]
+    pub(crate) timeout: Duration,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use clap::CommandFactory as _;
+
+    #[test]
+    fn a_stop_waits_as_long_as_the_library_says() {
+        let arguments = Arguments::try_parse_from(["dcm", "stop", "shop"]).unwrap();
+        let Command::Stop(stop) = arguments.command else { panic!("another command") };
+        assert_eq!(stop.waiting.timeout, dcm_core::port::synchronizer::STOP_LIMIT);
+    }
 
     #[test]
     fn the_command_line_is_consistent() {

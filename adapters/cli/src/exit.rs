@@ -4,6 +4,7 @@ use std::fmt;
 use std::process::ExitCode;
 
 use dcm_core::kubeconfig::MergeError;
+use dcm_core::port::synchronizer::Error as Failure;
 use dcm_core::refusal::Refusals;
 use dcm_core::service::Error;
 
@@ -83,6 +84,8 @@ fn known(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
 fn code_of_service(error: &Error) -> Option<Exit> {
     match error {
         Error::NotFound { .. } => Some(Exit::NotFound),
+        Error::Synchronizer(Failure::StillUnderWay { .. }) => Some(Exit::TimedOut),
+        Error::Synchronizer(Failure::Resumed) => Some(Exit::Stuck),
         Error::Refused(_) | Error::UserNotNamed { .. } | Error::Kubeconfig { .. } => Some(Exit::Refused),
         Error::AlreadyThere { .. }
         | Error::WrongState(_)

@@ -65,7 +65,7 @@ impl Parts {
         let store = open_store(configuration).await?;
         let clock: Arc<dyn Clock> = Arc::new(TokioClock::new());
         let check = check_for(configuration.kubeconfigs.clone());
-        let contexts = Arc::new(Contexts::new(store.clone()));
+        let contexts = Arc::new(Contexts::new(store.clone(), clock.clone()));
         let registered = RegisteredClusters::new(store.clone(), contexts, clock.clone(), check.clone());
         let options = KubeOptions { allowed: configuration.kubeconfigs.clone(), ..KubeOptions::default() };
         let clusters = Arc::new(KubeClusters::new(Arc::new(Registered(registered)), options));
@@ -100,7 +100,7 @@ impl Deployment {
     #[must_use]
     pub fn over(parts: Parts) -> Self {
         let Parts { store, clock, random, check, .. } = &parts;
-        let contexts = Contexts::new(store.clone());
+        let contexts = Contexts::new(store.clone(), clock.clone());
         let synchronizer = Arc::new(contexts.clone());
         let keys = Arc::new(SystemKeys);
         let audit = StoredAudit::new(store.clone(), random.clone());

@@ -64,6 +64,10 @@ pub enum Action {
     RemoveCluster,
     /// Another cluster is to be taken as the one that a name stands for.
     AcceptCluster,
+    /// All work on a cluster is to pause.
+    StopCluster,
+    /// The work on a cluster is to go on.
+    ResumeCluster,
     /// Orphans of an app context are to be deleted or released.
     ClearOrphans,
 }

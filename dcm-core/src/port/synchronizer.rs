@@ -1,14 +1,15 @@
 //! Where desired state is handed over: the linked engine, or another one over the wire.
 //!
 //! # Contract
-//! - Each call returns when what it asks for is stored; a watcher of the context follows the work.
+//! - Each call returns when what it asks for is stored; a watcher of the context follows the work. `stop` and
+//!   `stop_cluster` also wait for the requests that are under way.
 //! - `apply` replaces the whole desired state of its context and gives the generation that did. It touches no
 //!   cluster itself.
 //! - Repeating a call changes nothing: an `apply` of an equal context gives the same generation again.
 //! - A namespace of a cluster belongs to one context at a time: a second one that asks for it is refused with
 //!   [`Error::NamespaceTaken`], and nothing of it is stored.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -106,6 +107,10 @@ impl Removal {
     }
 }
 
+/// How long a stop waits for requests that are under way, where nobody says otherwise: longer than the engine gives one
+/// request (30 s), or a worker that shows no sign of life (10 s).
+pub const STOP_LIMIT: Duration = Duration::from_secs(45);
+
 /// What is left of an app context on a cluster that was abandoned, as it was recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -159,6 +164,17 @@ pub enum Error {
         /// Which one.
         id: ContextId,
     },
+    /// The work is paused, but it is not known of these workers whether a request of theirs is under way or may begin.
+    #[error("paused, but after {} s these workers had not said that nothing is under way: {}", limit.as_secs(), workers.join(", "))]
+    StillUnderWay {
+        /// How long they were waited for.
+        limit: Duration,
+        /// Their names.
+        workers: Vec<String>,
+    },
+    /// The work was paused, and somebody else went on with it before nothing was under way.
+    #[error("somebody else resumed the work meanwhile")]
+    Resumed,
     /// The engine's store failed.
     #[error("the engine's store failed")]
     Store(#[from] store::Error),
@@ -169,11 +185,12 @@ impl Error {
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
-            Self::Contended { .. } => true,
+            Self::Contended { .. } | Self::StillUnderWay { .. } => true,
             Self::Store(source) => source.is_retryable(),
             Self::NotFound { .. }
             | Self::NamespaceTaken { .. }
             | Self::NotRemoved { .. }
+            | Self::Resumed
             | Self::Invalid { .. } => false,
         }
     }
@@ -205,17 +222,39 @@ pub trait Synchronizer: Send + Sync + 'static {
     /// [`Error`].
     async fn reconcile(&self, id: &ContextId) -> Result<Generation, Error>;
 
-    /// Pauses the work on an app context: no request starts after what is under way.
+    /// Pauses the work on an app context, and waits until no request of it is under way. Once this has returned, none
+    /// begins before somebody resumes, applies or removes it. What a worker sent that died may still take effect.
     ///
     /// # Errors
-    /// [`Error`].
-    async fn stop(&self, id: &ContextId) -> Result<(), Error>;
+    /// [`Error`], among them [`Error::StillUnderWay`] after `limit`: then the work is paused all the same; and
+    /// [`Error::Resumed`].
+    async fn stop(&self, id: &ContextId, limit: Duration) -> Result<(), Error>;
 
     /// Goes on with a paused app context.
     ///
     /// # Errors
     /// [`Error`].
     async fn resume(&self, id: &ContextId) -> Result<(), Error>;
+
+    /// Pauses all work on a cluster, whichever app context it is for, and waits until no request to it is under way. Once
+    /// this has returned, none begins before the cluster is resumed: not even one that only reads. Deadlines of removals
+    /// go on.
+    ///
+    /// # Errors
+    /// As of [`Synchronizer::stop`].
+    async fn stop_cluster(&self, cluster: &ClusterId, limit: Duration) -> Result<(), Error>;
+
+    /// Goes on with a paused cluster.
+    ///
+    /// # Errors
+    /// [`Error`].
+    async fn resume_cluster(&self, cluster: &ClusterId) -> Result<(), Error>;
+
+    /// The clusters on which the work is paused.
+    ///
+    /// # Errors
+    /// [`Error`].
+    async fn stopped_clusters(&self) -> Result<BTreeSet<ClusterId>, Error>;
 
     /// Drops the records of an app context that is removed. Of clusters that were abandoned they stay, as tombstones,
     /// until those are cleared.

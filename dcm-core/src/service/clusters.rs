@@ -1,7 +1,8 @@
 //! Registered clusters: where logical clouds can be.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::kubeconfig::Admin;
 use crate::logical_cloud::{LogicalCloud, check_labels};
@@ -232,6 +233,40 @@ impl RegisteredClusters {
             }
         }
         Err(Error::contended(Kind::Cluster, id))
+    }
+
+    /// Pauses all work on a cluster, and waits until no request to it is under way: then none begins before it is
+    /// resumed, not even one that only reads.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; errors of the store and the synchronizer, among them the one that after `limit` requests may
+    /// still be under way: then the work is paused all the same.
+    pub async fn stop(&self, caller: &Caller, id: &ClusterId, limit: Duration) -> Result<(), Error> {
+        let stopping = async {
+            self.get(id).await?;
+            self.synchronizer.stop_cluster(id, limit).await.map_err(Error::Synchronizer)
+        };
+        self.audited(caller, (Action::StopCluster, ""), id, stopping).await
+    }
+
+    /// Goes on with the work on a cluster.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; errors of the store and the synchronizer.
+    pub async fn resume(&self, caller: &Caller, id: &ClusterId) -> Result<(), Error> {
+        let resuming = async {
+            self.get(id).await?;
+            self.synchronizer.resume_cluster(id).await.map_err(Error::Synchronizer)
+        };
+        self.audited(caller, (Action::ResumeCluster, ""), id, resuming).await
+    }
+
+    /// The clusters on which the work is paused.
+    ///
+    /// # Errors
+    /// Errors of the synchronizer.
+    pub async fn stopped(&self) -> Result<BTreeSet<ClusterId>, Error> {
+        self.synchronizer.stopped_clusters().await.map_err(Error::Synchronizer)
     }
 
     /// Removes a cluster that no logical cloud refers to, in its documents or in what is applied, and that none is still

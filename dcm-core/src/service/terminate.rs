@@ -1,5 +1,7 @@
 //! Taking a logical cloud off its clusters, pausing the work on it, and going on.
 
+use std::time::Duration;
+
 use crate::app_context::Generation;
 use crate::logical_cloud::life_cycle::{Allowed, Operation};
 use crate::name::{LogicalCloudName, ProjectName};
@@ -80,17 +82,20 @@ impl LogicalClouds {
         }
     }
 
-    /// Pauses the work on a logical cloud, whichever it is: no request starts after what is under way.
+    /// Pauses the work on a logical cloud, whichever it is, and waits until no request of it is under way: then none
+    /// begins before it is resumed, applied or terminated.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; [`Error::WrongState`] when nothing is under way; errors of the store and the synchronizer.
+    /// [`Error::NotFound`]; [`Error::WrongState`] when nothing is under way; errors of the store and the synchronizer,
+    /// among them the one that after `limit` requests may still be under way: then the work is paused all the same.
     pub async fn stop(
         &self,
         caller: &Caller,
         project: &ProjectName,
         cloud: &LogicalCloudName,
+        limit: Duration,
     ) -> Result<(), Error> {
-        let stopping = self.stop_once(caller, project, cloud);
+        let stopping = self.stop_once(caller, project, cloud, limit);
         self.audited(caller, Action::Stop, about(project, cloud), stopping).await
     }
 
@@ -99,20 +104,25 @@ impl LogicalClouds {
         caller: &Caller,
         project: &ProjectName,
         cloud: &LogicalCloudName,
+        limit: Duration,
     ) -> Result<(), Error> {
         let operable = self.operable(project, cloud, Operation::Stop).await?;
         let place = &operable.place;
-        if operable.allowed != Allowed::AlreadySo {
-            self.synchronizer.stop(&place.context_id()).await.map_err(|error| failed(place, error))?;
-        }
+        // Also where it is paused already: whoever asks wants to know that nothing is under way.
+        let stopped = match self.synchronizer.stop(&place.context_id(), limit).await {
+            Err(error) if !matches!(error, Failure::StillUnderWay { .. }) => {
+                return Err(failed(place, error));
+            }
+            stopped => stopped,
+        };
         let change = self.change(caller);
         self.change_root(place, |root| {
             let was_there = root.stopped.is_some();
             root.stopped.get_or_insert_with(|| change.clone());
             !was_there
         })
-        .await
-        .map(drop)
+        .await?;
+        stopped.map_err(Error::Synchronizer)
     }
 
     /// Goes on with what was paused.

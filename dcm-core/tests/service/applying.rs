@@ -2,7 +2,7 @@
 
 use dcm_core::app_context::{Generation, Request};
 use dcm_core::logical_cloud::life_cycle::Work;
-use dcm_core::port::synchronizer::Error as Failure;
+use dcm_core::port::synchronizer::{Error as Failure, STOP_LIMIT};
 use dcm_core::service::{ApplyOutcome, Error, Winner};
 use dcm_core::status::Reason;
 use serde_json::json;
@@ -310,7 +310,7 @@ async fn an_apply_takes_the_place_of_what_is_under_way_and_ends_a_pause() {
     more["spec"]["labels"]["team"] = "other".into();
     world.put(more).await.unwrap();
     assert_eq!(world.apply("shop").await.unwrap().outcome, ApplyOutcome::Replaced(Work::Instantiate));
-    world.clouds.stop(&world.caller, &world.project, &name("shop")).await.unwrap();
+    world.clouds.stop(&world.caller, &world.project, &name("shop"), STOP_LIMIT).await.unwrap();
     assert_eq!(world.state("shop").await, "stopped while updating");
     assert_eq!(world.apply("shop").await.unwrap().outcome, ApplyOutcome::Replaced(Work::Update));
     assert!(!world.engine.only().paused);
@@ -327,7 +327,7 @@ async fn what_is_being_terminated_is_not_applied() {
     let text = "can't apply a logical cloud that is terminating: it is being terminated; wait, or stop it and apply \
                 it again";
     assert_eq!(error.to_string(), text);
-    world.clouds.stop(&world.caller, &world.project, &name("shop")).await.unwrap();
+    world.clouds.stop(&world.caller, &world.project, &name("shop"), STOP_LIMIT).await.unwrap();
     assert_eq!(world.apply("shop").await.unwrap().outcome, ApplyOutcome::Replaced(Work::Terminate));
 }
 
@@ -351,7 +351,7 @@ async fn an_apply_that_the_synchronizer_never_took_is_shown_and_finished_by_the_
     let status = world.clouds.status(&world.project, &name("shop")).await.unwrap();
     assert!(status.is_interrupted && status.is_edited);
     assert!(matches!(world.delete("shop").await, Err(Error::WrongState(_))));
-    let stopped = world.clouds.stop(&world.caller, &world.project, &name("shop")).await;
+    let stopped = world.clouds.stop(&world.caller, &world.project, &name("shop"), STOP_LIMIT).await;
     assert!(matches!(stopped, Err(Error::NotHandedOver { .. })));
     assert_eq!(world.apply("shop").await.unwrap().snapshot, 1);
     assert!(!world.clouds.status(&world.project, &name("shop")).await.unwrap().is_interrupted);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use dcm_core::audit::{Recorded, StoredAudit};
 use dcm_core::logical_cloud::MetadataDraft;
 use dcm_core::port::audit::{Action, Outcome};
+use dcm_core::port::synchronizer::STOP_LIMIT;
 use dcm_core::secret::Secret;
 use dcm_core::service::{Caller, Error, Remains};
 use dcm_store::memory::Fault;
@@ -55,7 +56,7 @@ async fn live(world: &World) {
     world.put(draft()).await.unwrap();
     world.put(draft()).await.unwrap();
     world.apply("shop").await.unwrap();
-    world.clouds.stop(caller, project, shop).await.unwrap();
+    world.clouds.stop(caller, project, shop, STOP_LIMIT).await.unwrap();
     world.clouds.resume(caller, project, shop).await.unwrap();
     world.engine.finish();
     world.delete("shop").await.unwrap_err();

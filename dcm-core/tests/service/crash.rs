@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use dcm_core::logical_cloud::{LogicalCloud, MetadataDraft};
+use dcm_core::port::synchronizer::STOP_LIMIT;
 use dcm_core::service::{Error, PartName};
 use dcm_store::memory::Fault;
 use serde_json::{Value, json};
@@ -119,7 +120,7 @@ async fn call(world: &World, call: Call) -> Result<(), Error> {
         }
         Call::Apply => world.apply("shop").await.map(drop),
         Call::Terminate => world.terminate("shop").await,
-        Call::Stop => clouds.stop(caller, project, shop).await,
+        Call::Stop => clouds.stop(caller, project, shop, STOP_LIMIT).await,
         Call::Resume => clouds.resume(caller, project, shop).await,
         Call::Relabel => {
             let labels = [("tier".to_owned(), "core".to_owned())].into();

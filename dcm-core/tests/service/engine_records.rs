@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
+use dcm_core::port::synchronizer::STOP_LIMIT;
 use dcm_core::service::{ApplyOutcome, Error};
 use dcm_core::status::LaneState;
 use dcm_store::MemoryStore;
 use dcm_sync::Contexts;
 use futures::StreamExt as _;
 
-use crate::support::{Engine, World, cluster, draft, name};
+use crate::support::{Engine, FixedClock, World, cluster, draft, name};
 
 async fn world(atomic_batches: bool) -> World {
     let memory = Arc::new(MemoryStore::builder().atomic_batches(atomic_batches).build());
-    let contexts = Arc::new(Contexts::new(memory.clone()));
+    let clock = Arc::new(FixedClock::new());
+    let contexts = Arc::new(Contexts::new(memory.clone(), clock));
     let world = World::with(memory, Arc::new(Engine::new()), contexts);
     world.furnish().await;
     world
@@ -33,7 +35,7 @@ async fn a_life_without_a_worker_leaves_nothing_in_the_store() {
         assert_eq!(status.clusters[&cluster("one")].lane.as_ref().unwrap().state, LaneState::Pending);
         let mut events = world.clouds.watch(&world.project, &name("shop")).await.unwrap();
         assert_eq!(events.next().await.unwrap().unwrap().state.to_string(), "instantiating");
-        world.clouds.stop(&world.caller, &world.project, &name("shop")).await.unwrap();
+        world.clouds.stop(&world.caller, &world.project, &name("shop"), STOP_LIMIT).await.unwrap();
         assert_eq!(world.state("shop").await, "stopped while instantiating");
         world.apply("shop").await.unwrap();
         assert_eq!(world.state("shop").await, "instantiating", "an apply ends a pause");

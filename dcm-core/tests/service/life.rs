@@ -1,14 +1,14 @@
 //! Terminating, pausing, resuming and deleting.
 
 use dcm_core::logical_cloud::life_cycle::{Reason as LifeReason, Refused};
-use dcm_core::port::synchronizer::{Error as Failure, Removal};
+use dcm_core::port::synchronizer::{Error as Failure, Removal, STOP_LIMIT};
 use dcm_core::service::{Error, Kind, Remains};
 use dcm_core::status::{Intent, Reason};
 
 use crate::support::{World, cluster, draft, name};
 
 async fn stop(world: &World) -> Result<(), Error> {
-    world.clouds.stop(&world.caller, &world.project, &name("shop")).await
+    world.clouds.stop(&world.caller, &world.project, &name("shop"), STOP_LIMIT).await
 }
 
 async fn resume(world: &World) -> Result<(), Error> {
@@ -87,7 +87,7 @@ async fn stop_and_resume_say_who_paused_it() {
     assert_eq!(world.state("shop").await, "instantiating");
     let status = world.clouds.status(&world.project, &name("shop")).await.unwrap();
     assert!(status.stopped.is_none());
-    assert_eq!(world.engine.calls(), ["apply", "stop", "resume"]);
+    assert_eq!(world.engine.calls(), ["apply", "stop", "stop", "resume"]);
     world.engine.finish();
     assert!(matches!(stop(&world).await, Err(Error::WrongState(_))), "nothing is under way");
 }

@@ -8,6 +8,7 @@ use dcm_core::name::UserName;
 use dcm_core::pki::SystemKeys;
 use dcm_core::port::clock::Clock as _;
 use dcm_core::port::key_source::KeySource as _;
+use dcm_core::port::synchronizer::STOP_LIMIT;
 use dcm_core::service::{ApplyOutcome, Error, RenewalAgenda, RenewalNews};
 use dcm_store::memory::Fault;
 use futures::future::join;
@@ -221,7 +222,7 @@ async fn what_is_paused_or_being_taken_off_stays_so() {
     edited["spec"]["quotas"] = json!([]);
     world.put(edited).await.unwrap();
     world.apply("shop").await.unwrap();
-    world.clouds.stop(&world.caller, &world.project, &name("shop")).await.unwrap();
+    world.clouds.stop(&world.caller, &world.project, &name("shop"), STOP_LIMIT).await.unwrap();
     world.at_second(450);
     world.engine.calls();
     assert_eq!(renew(&world).await, BTreeMap::new());

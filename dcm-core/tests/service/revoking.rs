@@ -3,6 +3,7 @@
 use dcm_core::logical_cloud::Epoch;
 use dcm_core::pki::SystemKeys;
 use dcm_core::port::key_source::KeySource as _;
+use dcm_core::port::synchronizer::STOP_LIMIT;
 use dcm_core::service::{BoundName, Error, Revoked};
 use dcm_store::memory::Fault;
 use serde_json::{Value, json};
@@ -100,7 +101,7 @@ async fn a_paused_cloud_goes_on_with_a_revocation() {
     let world = World::new(true).await;
     world.put(draft()).await.unwrap();
     world.apply("shop").await.unwrap();
-    world.clouds.stop(&world.caller, &world.project, &name("shop")).await.unwrap();
+    world.clouds.stop(&world.caller, &world.project, &name("shop"), STOP_LIMIT).await.unwrap();
     revoke(&world, "ann").await.unwrap();
     assert!(!world.engine.only().paused);
 }

@@ -39,12 +39,10 @@ impl Contexts {
                 Err(error) => return Err(error.into()),
             }
         }
-        let source =
-            std::sync::Arc::new(std::io::Error::other("the cluster's record is changed all the time"));
-        Err(store::Error::Unavailable { source }.into())
+        Err(shard_contended())
     }
 
-    async fn shard(&self, cluster: &ClusterId) -> Result<Option<(Shard, Version)>, Error> {
+    pub(super) async fn shard(&self, cluster: &ClusterId) -> Result<Option<(Shard, Version)>, Error> {
         let Some(entry) = self.store.get(&path::shard(cluster)).await? else { return Ok(None) };
         Ok(Some((record::read(&entry)?, entry.version)))
     }
@@ -83,4 +81,10 @@ impl Contexts {
     pub async fn knows(&self, context: &ContextId) -> Result<bool, Error> {
         Ok(self.store.get(&path::root(context)).await?.is_some())
     }
+}
+
+/// Others change a cluster's record all the time.
+pub(super) fn shard_contended() -> Error {
+    let source = std::sync::Arc::new(std::io::Error::other("the cluster's record is changed all the time"));
+    store::Error::Unavailable { source }.into()
 }

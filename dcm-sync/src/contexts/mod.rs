@@ -9,6 +9,7 @@ mod identity;
 mod prospect;
 mod reconciling;
 mod status;
+mod stopping;
 mod tombstones;
 mod waiting;
 mod workers;
@@ -19,10 +20,12 @@ pub use workers::WorkerSession;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use dcm_core::app_context::{AppContext, CLUSTERS_MAX, Generation};
 use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::port::clock::Clock;
 use dcm_core::port::store::{self, Document, Store, StoreExt, Version, Write};
 use dcm_core::port::synchronizer::{Error, Issued, Removal, Results, StatusStream, Synchronizer, Tombstone};
 use dcm_core::status::{ContextStatus, Intent, Progress};
@@ -37,13 +40,15 @@ const CONTENTION_TRIES: usize = 8;
 #[derive(Clone)]
 pub struct Contexts {
     store: Arc<dyn Store>,
+    /// Measures how long others show no sign of life.
+    clock: Arc<dyn Clock>,
 }
 
 impl Contexts {
     /// App contexts in this store.
     #[must_use]
-    pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store }
+    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        Self { store, clock }
     }
 
     /// How far a context is; none when there is no such context.
@@ -97,17 +102,22 @@ impl Contexts {
         Ok(whole)
     }
 
-    /// Changes a root by compare-and-swap; `change` says whether there is something to write.
+    /// Changes a root by compare-and-swap, and gives its generation and version; `change` says whether there is something
+    /// to write.
     async fn change(
         &self,
         id: &ContextId,
         change: impl Fn(&mut Root) -> bool + Send + Sync,
-    ) -> Result<Generation, Error> {
+    ) -> Result<(Generation, Version), Error> {
         for _ in 0..CONTENTION_TRIES {
             let found = self.known_root(id).await?.filter(|(root, _)| !root.forgetting);
             let (mut root, version) = found.ok_or_else(|| Error::NotFound { id: id.clone() })?;
-            if !change(&mut root) || self.replace_root(id, version, &root).await?.is_some() {
-                return Ok(root.generation);
+            let version = match change(&mut root) {
+                true => self.replace_root(id, version, &root).await?,
+                false => Some(version),
+            };
+            if let Some(version) = version {
+                return Ok((root.generation, version));
             }
         }
         Err(Error::Contended { id: id.clone() })
@@ -147,6 +157,7 @@ impl Contexts {
             true
         })
         .await
+        .map(|(generation, _)| generation)
     }
 }
 
@@ -196,18 +207,31 @@ impl Synchronizer for Contexts {
             true
         })
         .await
+        .map(|(generation, _)| generation)
     }
 
     async fn reconcile(&self, id: &ContextId) -> Result<Generation, Error> {
         self.take_as_truth(id).await
     }
 
-    async fn stop(&self, id: &ContextId) -> Result<(), Error> {
-        self.change(id, |root| !std::mem::replace(&mut root.paused, true)).await.map(drop)
+    async fn stop(&self, id: &ContextId, limit: Duration) -> Result<(), Error> {
+        self.stop_context(id, limit).await
     }
 
     async fn resume(&self, id: &ContextId) -> Result<(), Error> {
         self.change(id, |root| std::mem::replace(&mut root.paused, false)).await.map(drop)
+    }
+
+    async fn stop_cluster(&self, cluster: &ClusterId, limit: Duration) -> Result<(), Error> {
+        self.stop_all_on(cluster, limit).await
+    }
+
+    async fn resume_cluster(&self, cluster: &ClusterId) -> Result<(), Error> {
+        self.resume_all_on(cluster).await
+    }
+
+    async fn stopped_clusters(&self) -> Result<BTreeSet<ClusterId>, Error> {
+        self.all_stopped().await
     }
 
     async fn forget(&self, id: &ContextId) -> Result<(), Error> {

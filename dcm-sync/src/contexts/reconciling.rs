@@ -20,6 +20,7 @@ impl Contexts {
             true
         })
         .await
+        .map(|(generation, _)| generation)
     }
 
     /// The newest generation that a cluster was found to hold and the store did not know of.

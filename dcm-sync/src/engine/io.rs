@@ -33,6 +33,13 @@ pub(crate) struct Ticket(pub u64);
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Epoch(pub u64);
 
+/// What requests are about.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Scope {
+    Context(ContextId),
+    Cluster(ClusterId),
+}
+
 /// What the machine is told.
 pub(crate) enum Input {
     /// All shards, workers and roots that there were at the start have been told.
@@ -54,6 +61,8 @@ pub(crate) enum Input {
     Replied(Ticket, Result<Reply, cluster::Error>),
     /// The records of a forgotten context went, as far as none of its clusters is abandoned.
     Buried(ContextId, Result<(), synchronizer::Error>),
+    /// What was awaited: no request is under way any more.
+    Quiet(Scope),
     /// Finish what is under way, give everything back, and stop.
     Stop,
     /// The time that [`super::machine::Machine::next_wake`] named has come.
@@ -85,6 +94,8 @@ pub(crate) enum Effect {
     Watch(ClusterId, Epoch, GroupVersionKind, Call),
     Call(Box<ClusterCall>),
     Publish(Event),
+    /// Tell when no request is under way.
+    AwaitQuiet(Scope),
     /// Drop the records of a forgotten context, if none of its clusters is abandoned any more.
     Bury(ContextId),
     /// Everything is given back.

@@ -20,6 +20,7 @@ mod backoff;
 mod bucket;
 mod calls;
 mod event;
+mod flights;
 mod follow;
 mod io;
 mod machine;
@@ -156,8 +157,9 @@ impl Builder {
         let (stopped, done) = oneshot::channel();
         let machine = Machine::new(self.options.clone(), random.next(), clock.now());
         let ports = Ports { store: self.store.clone(), clusters: self.clusters, clock };
+        let contexts = Contexts::new(self.store, ports.clock.clone());
         let shell = Shell::new(machine, self.options, ports, received);
-        let engine = Engine { contexts: Contexts::new(self.store), commands, done: done.shared() };
+        let engine = Engine { contexts, commands, done: done.shared() };
         let run = async move {
             shell.run().await;
             // Nobody may be waiting.

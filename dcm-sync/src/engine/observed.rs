@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
-use dcm_core::name::ClusterId;
+use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::clock::Clock;
 use dcm_core::port::cluster::{Call, Error};
 use tracing::field::{Empty, display};
@@ -19,6 +19,7 @@ use super::metrics::{Code, Verb};
 /// A request that was answered, or given up.
 pub(super) struct Answered {
     pub cluster: ClusterId,
+    pub context: Option<ContextId>,
     pub verb: Verb,
     pub code: Code,
     pub took: Duration,
@@ -27,6 +28,7 @@ pub(super) struct Answered {
 /// A request that is about to be sent.
 pub(super) struct Asked {
     cluster: ClusterId,
+    context: Option<ContextId>,
     verb: Verb,
     span: Span,
 }
@@ -43,7 +45,7 @@ impl Asked {
         let span = tracing::info_span!(
             parent: &lane, "call", verb = verb.as_str(), kind = Empty, object = Empty, outcome = Empty
         );
-        Self { cluster: cluster.clone(), verb, span }
+        Self { cluster: cluster.clone(), context: call.context.clone(), verb, span }
     }
 
     pub(super) fn about_kind(self, kind: &GroupVersionKind) -> Self {
@@ -88,6 +90,7 @@ impl Asked {
         self.span.record("outcome", display(code));
         // Inside of it: writers of JSON list the spans that are entered.
         self.span.in_scope(|| tracing::debug!(took_ms = took.as_millis(), "answered"));
-        (Answered { cluster: self.cluster, verb: self.verb, code, took }, answer)
+        let Self { cluster, context, verb, .. } = self;
+        (Answered { cluster, context, verb, code, took }, answer)
     }
 }

@@ -19,6 +19,7 @@ use jiff::Timestamp;
 use super::Command;
 use super::calls::{self, call};
 use super::event::Event;
+use super::flights::Flights;
 use super::follow::{Followed, follow};
 use super::io::{Effect, Epoch, Input};
 use super::machine::Machine;
@@ -90,6 +91,7 @@ pub(crate) struct Shell {
     timer: Option<(Timestamp, BoxFuture<'static, ()>)>,
     stopped: bool,
     counters: Counters,
+    flights: Flights,
 }
 
 impl Shell {
@@ -126,6 +128,7 @@ impl Shell {
             timer: None,
             stopped: false,
             counters: Counters::default(),
+            flights: Flights::default(),
         }
     }
 
@@ -144,6 +147,9 @@ impl Shell {
                     self.timer = None;
                     self.tell(Input::Wake);
                 }
+            }
+            while let Some(scope) = self.flights.next_quiet() {
+                self.tell(Input::Quiet(scope));
             }
         }
     }
@@ -247,7 +253,8 @@ impl Shell {
     fn finished(&mut self, outcome: Outcome) {
         match outcome {
             Outcome::Input(input) => self.tell(*input),
-            Outcome::Answered(Answered { cluster, verb, code, took }, outcome) => {
+            Outcome::Answered(Answered { cluster, context, verb, code, took }, outcome) => {
+                self.flights.ended(&cluster, context.as_ref());
                 self.counters.answered(&cluster, verb, code, took);
                 self.finished(*outcome);
             }
@@ -300,16 +307,20 @@ impl Shell {
             Effect::Publish(event) => return self.publish(&event),
             Effect::Disconnect(cluster) => return self.disconnect(&cluster),
             Effect::Stopped => return self.stopped = true,
+            Effect::AwaitQuiet(scope) => return self.flights.await_quiet(scope),
             Effect::LoadContext(id) => async move {
                 let loaded = contexts::load(&*store, &id).await;
                 Outcome::Input(Box::new(Input::ContextLoaded(id, loaded)))
             }
             .boxed(),
-            Effect::Bury(id) => async move {
-                let buried = contexts::Contexts::new(store).bury(&id).await;
-                Outcome::Input(Box::new(Input::Buried(id, buried)))
+            Effect::Bury(id) => {
+                let contexts = contexts::Contexts::new(store, self.ports.clock.clone());
+                async move {
+                    let buried = contexts.bury(&id).await;
+                    Outcome::Input(Box::new(Input::Buried(id, buried)))
+                }
+                .boxed()
             }
-            .boxed(),
             Effect::LoadLane(id) => calls::load_lane(store, id).boxed(),
             Effect::LoadSession(worker) => calls::load_session(store, worker).boxed(),
             Effect::SaveLane(save) => calls::save_lane(store, save).boxed(),
@@ -328,7 +339,10 @@ impl Shell {
             }
             Effect::Watch(cluster, epoch, kind, call) => self.watch(cluster, epoch, kind, call),
             Effect::Call(request) => match self.client(&request.cluster, request.epoch) {
-                Ok(client) => call(client, self.ports.clock.clone(), *request).boxed(),
+                Ok(client) => {
+                    self.flights.begun(&request.cluster, request.call.context.as_ref());
+                    call(client, self.ports.clock.clone(), *request).boxed()
+                }
                 Err(error) => {
                     let answer = Input::Replied(request.ticket, Err(error));
                     future::ready(Outcome::Input(Box::new(answer))).boxed()
@@ -338,7 +352,8 @@ impl Shell {
         self.tasks.push(task);
     }
 
-    fn connect(&self, cluster: ClusterId, epoch: Epoch) -> BoxFuture<'static, Outcome> {
+    fn connect(&mut self, cluster: ClusterId, epoch: Epoch) -> BoxFuture<'static, Outcome> {
+        self.flights.begun(&cluster, None);
         let clusters = self.ports.clusters.clone();
         let limit = self.options.request_limit;
         let clock = self.ports.clock.clone();
@@ -359,20 +374,23 @@ impl Shell {
     }
 
     fn watch(
-        &self,
+        &mut self,
         cluster: ClusterId,
         epoch: Epoch,
         kind: GroupVersionKind,
         call: Call,
     ) -> BoxFuture<'static, Outcome> {
-        let client = self.client(&cluster, epoch);
+        let client = match self.client(&cluster, epoch) {
+            Ok(client) => client,
+            Err(error) => {
+                let failed = Outcome::Watching(cluster, epoch, kind, Err(error));
+                return future::ready(failed).boxed();
+            }
+        };
+        self.flights.begun(&cluster, None);
         let (clock, limit) = (self.ports.clock.clone(), self.options.request_limit);
         let selection = Selection { kind: kind.clone(), owner: self.options.owner.clone() };
         async move {
-            let client = match client {
-                Ok(client) => client,
-                Err(error) => return Outcome::Watching(cluster, epoch, kind, Err(error)),
-            };
             let asked = Asked::new(&cluster, &call, Verb::Watch).about_kind(&kind);
             let watching = calls::within(&*clock, limit, client.watch(&call, &selection));
             let (answered, watch) = asked.send(clock.clone(), watching).await;

@@ -430,6 +430,19 @@ pub(crate) struct Shard {
     /// What the cluster said it is when it was first seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<ClusterUid>,
+    /// Somebody has paused the work on it. Whoever owns it next sees that, as it changes this record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause: Option<Pause>,
+}
+
+/// How far the work on a cluster is paused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Pause {
+    /// It was asked for: the owner may have requests under way.
+    Asked,
+    /// The owner has no request under way, and begins none.
+    Quiet,
 }
 
 /// The session of a running worker. It lives as long as it changes; whoever sees it unchanged for the length of a
@@ -443,6 +456,18 @@ pub(crate) struct Worker {
     pub at: Timestamp,
     /// The worker takes every shard, not only those that its own caller waits for.
     pub serves: bool,
+    /// How long the session lives unchanged, in milliseconds.
+    #[serde(default = "default_lease_ms")]
+    pub lease_ms: u64,
+    /// Paused app contexts of which the worker has no request under way, with the version of the root that it has seen.
+    /// Told for a while: who waits for it hears of it then.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub quiet: BTreeMap<ContextId, u64>,
+}
+
+/// The lease of workers that did not tell it.
+fn default_lease_ms() -> u64 {
+    10_000
 }
 
 #[cfg(test)]

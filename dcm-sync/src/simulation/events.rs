@@ -26,6 +26,8 @@ pub struct Sent {
     pub cluster: ClusterId,
     /// What.
     pub verb: Verb,
+    /// For which app context, of an object that is made or changed.
+    pub context: Option<ContextId>,
     /// The certificate that is asked for with it: the app context, and the name of the request's object.
     pub asks_for: Option<(ContextId, String)>,
 }
@@ -84,6 +86,15 @@ impl Written {
     }
 }
 
+/// What work was paused of.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Halt {
+    /// An app context.
+    Context(ContextId),
+    /// All of a cluster.
+    Cluster(ClusterId),
+}
+
 /// Something that happened.
 #[derive(Debug, Clone)]
 pub enum Event {
@@ -93,6 +104,8 @@ pub enum Event {
     Handled(Handled),
     /// A document was written to the store.
     Stored(Write),
+    /// Somebody who paused work was told that nothing of it is under way.
+    Halted(Halt),
     /// A process makes call after call in no time.
     Spun(ProcessId),
 }
@@ -128,6 +141,8 @@ impl fmt::Display for Event {
             Self::Stored(Write::Delete { path, version }) => write!(f, "deleted {path} {}", version.0),
             Self::Stored(Write::Create { path, document }) => stored(f, "created", path, document),
             Self::Stored(Write::Update { path, document, .. }) => stored(f, "updated", path, document),
+            Self::Halted(Halt::Context(id)) => write!(f, "nothing is under way of {id}"),
+            Self::Halted(Halt::Cluster(id)) => write!(f, "nothing is under way on {id}"),
             Self::Spun(process) => write!(f, "process {} goes round in circles", process.0),
         }
     }
@@ -163,6 +178,10 @@ pub(super) struct Events(Arc<Mutex<Vec<Event>>>);
 impl Events {
     pub(super) fn sent(&self, sent: Sent) {
         self.push(Event::Sent(sent));
+    }
+
+    pub(super) fn halted(&self, halt: Halt) {
+        self.push(Event::Halted(halt));
     }
 
     pub(super) fn spun(&self, process: ProcessId) {

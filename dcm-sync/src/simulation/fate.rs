@@ -99,7 +99,11 @@ impl Gate {
         let (Some(cluster), Some(verb)) = (&self.cluster, verb(crossing)) else { return };
         let (process, at) = (self.fate.process, self.fate.clock.now());
         let (cluster, asks_for) = (cluster.clone(), asked_for(crossing));
-        self.fate.events.sent(Sent { process, at, cluster, verb, asks_for });
+        let context = match crossing {
+            Crossing::Create(object) | Crossing::Update(object) => Some(object.marks.context.clone()),
+            _ => None,
+        };
+        self.fate.events.sent(Sent { process, at, cluster, verb, context, asks_for });
     }
 }
 

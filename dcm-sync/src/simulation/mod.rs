@@ -27,7 +27,7 @@ mod world;
 #[cfg(feature = "planted-faults")]
 pub use engine::engine_without;
 pub use engine::{engine, options};
-pub use events::{Deed, Event, Handled, Sent, Told, Written};
+pub use events::{Deed, Event, Halt, Handled, Sent, Told, Written};
 pub use executor::{Executor, ProcessId, Step};
 pub use fate::Death;
 pub use judge::{INVARIANTS, Invariant, Scene, Violation};

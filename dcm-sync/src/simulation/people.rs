@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use dcm_core::name::ClusterId;
 use dcm_core::port::clock::Clock;
-use dcm_core::port::synchronizer::{Error, Removal, Synchronizer as _};
+use dcm_core::port::synchronizer::{Error, Removal, STOP_LIMIT, Synchronizer as _};
 use dcm_core::status::Progress;
 
+use super::events::{Events, Halt};
 use super::wish::{Wish, context_id};
 use crate::contexts::Contexts;
 
@@ -19,57 +21,83 @@ const TRIES: usize = 20;
 /// How often somebody who waits for a wish asks again for what is stuck.
 const NUDGES: usize = 5;
 
-/// Asks for something, again while it fails in a way that may pass. What is refused is refused.
-pub(super) async fn ask(
-    contexts: &Contexts,
-    clock: &Arc<dyn Clock>,
-    number: usize,
-    clusters: usize,
-    wish: Wish,
-) {
-    for _ in 0..TRIES {
-        match ask_once(contexts, number, clusters, wish).await {
-            Err(error) if error.is_retryable() => clock.sleep(TRY_AGAIN).await,
-            Ok(()) | Err(_) => return,
-        }
-    }
+/// Somebody who wants something, with what they reach it through.
+pub(super) struct Person {
+    pub(super) contexts: Contexts,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) events: Events,
+    /// How many clusters there are.
+    pub(super) clusters: usize,
 }
 
-async fn ask_once(contexts: &Contexts, number: usize, clusters: usize, wish: Wish) -> Result<(), Error> {
-    let id = context_id(number);
-    match wish {
-        Wish::Apply(variant) => contexts.apply(&variant.of(number, clusters)).await.map(drop),
-        Wish::Remove { delete_contents } => {
-            contexts.remove(&id, Removal { delete_contents, ..Removal::default() }).await.map(drop)
+impl Person {
+    /// Asks for something, again while it fails in a way that may pass. What is refused is refused.
+    async fn ask_with<F: Future<Output = Result<(), Error>> + Send>(
+        &self,
+        once: impl Fn() -> F + Send + Sync,
+    ) {
+        for _ in 0..TRIES {
+            match once().await {
+                Err(error) if error.is_retryable() => self.clock.sleep(TRY_AGAIN).await,
+                Ok(()) | Err(_) => return,
+            }
         }
-        Wish::Stop => contexts.stop(&id).await,
-        Wish::Resume => contexts.resume(&id).await,
-        Wish::Forget => contexts.forget(&id).await,
     }
-}
 
-/// Asks for something and sees to it that it comes about: what is stuck is asked for again, and what is gone is
-/// forgotten.
-pub(super) async fn insist(
-    contexts: &Contexts,
-    clock: &Arc<dyn Clock>,
-    number: usize,
-    clusters: usize,
-    wish: Wish,
-) {
-    let id = context_id(number);
-    for _ in 0..NUDGES {
-        ask(contexts, clock, number, clusters, Wish::Resume).await;
-        ask(contexts, clock, number, clusters, wish).await;
-        match contexts.wait_until_done(&id).await {
-            Ok(status) if status.progress == Progress::Done => break,
-            // A cluster may know later changes than the store: they say whose state is true. Whether that was in the way
-            // is seen by the next look.
-            Ok(_) => drop(contexts.reconcile(&id).await),
-            Err(_) => clock.sleep(TRY_AGAIN).await,
+    /// Asks for something of an app context.
+    pub(super) async fn ask(&self, context: usize, wish: Wish) {
+        self.ask_with(|| self.ask_once(context, wish)).await;
+    }
+
+    async fn ask_once(&self, number: usize, wish: Wish) -> Result<(), Error> {
+        let (contexts, id) = (&self.contexts, context_id(number));
+        match wish {
+            Wish::Apply(variant) => contexts.apply(&variant.of(number, self.clusters)).await.map(drop),
+            Wish::Remove { delete_contents } => {
+                contexts.remove(&id, Removal { delete_contents, ..Removal::default() }).await.map(drop)
+            }
+            Wish::Stop => {
+                contexts.stop(&id, STOP_LIMIT).await?;
+                self.events.halted(Halt::Context(id));
+                Ok(())
+            }
+            Wish::Resume => contexts.resume(&id).await,
+            Wish::Forget => contexts.forget(&id).await,
         }
     }
-    if matches!(wish, Wish::Remove { .. }) {
-        ask(contexts, clock, number, clusters, Wish::Forget).await;
+
+    /// Pauses the work on a cluster.
+    pub(super) async fn stop_cluster(&self, cluster: &ClusterId) {
+        let stop = || async {
+            self.contexts.stop_cluster(cluster, STOP_LIMIT).await?;
+            self.events.halted(Halt::Cluster(cluster.clone()));
+            Ok(())
+        };
+        self.ask_with(stop).await;
+    }
+
+    /// Goes on with the work on a cluster.
+    pub(super) async fn resume_cluster(&self, cluster: &ClusterId) {
+        self.ask_with(|| self.contexts.resume_cluster(cluster)).await;
+    }
+
+    /// Asks for something and sees to it that it comes about: what is stuck is asked for again, and what is gone is
+    /// forgotten.
+    pub(super) async fn insist(&self, context: usize, wish: Wish) {
+        let id = context_id(context);
+        for _ in 0..NUDGES {
+            self.ask(context, Wish::Resume).await;
+            self.ask(context, wish).await;
+            match self.contexts.wait_until_done(&id).await {
+                Ok(status) if status.progress == Progress::Done => break,
+                // A cluster may know later changes than the store: they say whose state is true. Whether that was in the
+                // way is seen by the next look.
+                Ok(_) => drop(self.contexts.reconcile(&id).await),
+                Err(_) => self.clock.sleep(TRY_AGAIN).await,
+            }
+        }
+        if matches!(wish, Wish::Remove { .. }) {
+            self.ask(context, Wish::Forget).await;
+        }
     }
 }

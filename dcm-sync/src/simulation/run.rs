@@ -11,7 +11,7 @@ use super::events::Told;
 use super::executor::ProcessId;
 use super::judge::{self, Judge, Violation};
 use super::meddling;
-use super::people;
+use super::people::Person;
 use super::scenario::{Act, Scenario};
 use super::time::Skew;
 use super::wish::Wish;
@@ -148,7 +148,15 @@ impl<'a> Run<'a> {
         (self.told)(Told::Act(self.world.now(), &act));
         match act {
             Act::Wish { context, wish } => {
-                let process = self.wish(context, wish, false);
+                let process = self.person(move |person| async move { person.ask(context, wish).await });
+                self.asking.push(process);
+            }
+            Act::StopCluster { cluster } => {
+                let process = self.stop_cluster(cluster);
+                self.asking.push(process);
+            }
+            Act::ResumeCluster { cluster } => {
+                let process = self.resume_cluster(cluster);
                 self.asking.push(process);
             }
             Act::Meddle { cluster, meddling, number } => {
@@ -171,19 +179,24 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn wish(&mut self, context: usize, wish: Wish, insist: bool) -> ProcessId {
-        let clusters = self.scenario.clusters;
-        self.world.spawn(|store, clock| {
-            async move {
-                let contexts = Contexts::new(store);
-                if insist {
-                    people::insist(&contexts, &clock, context, clusters, wish).await;
-                } else {
-                    people::ask(&contexts, &clock, context, clusters, wish).await;
-                }
-            }
-            .boxed()
+    /// Lets somebody do something over the store.
+    fn person<F: Future<Output = ()> + Send + 'static>(
+        &mut self,
+        act: impl FnOnce(Person) -> F + Send + 'static,
+    ) -> ProcessId {
+        let (clusters, events) = (self.scenario.clusters, self.world.events().clone());
+        self.world.spawn(move |store, clock| {
+            let contexts = Contexts::new(store, clock.clone());
+            act(Person { contexts, clock, events, clusters }).boxed()
         })
+    }
+
+    fn stop_cluster(&mut self, cluster: usize) -> ProcessId {
+        self.person(move |person| async move { person.stop_cluster(&cluster_id(cluster)).await })
+    }
+
+    fn resume_cluster(&mut self, cluster: usize) -> ProcessId {
+        self.person(move |person| async move { person.resume_cluster(&cluster_id(cluster)).await })
     }
 
     fn lose(&mut self, cluster: usize, last: Duration) {
@@ -206,10 +219,17 @@ impl<'a> Run<'a> {
         // Who asked before is heard before.
         let asking = std::mem::take(&mut self.asking);
         self.wait_for(&asking)?;
+        let resuming: Vec<ProcessId> =
+            (1..=self.scenario.clusters).map(|cluster| self.resume_cluster(cluster)).collect();
+        self.wait_for(&resuming)?;
         self.go_on_until(self.world.now() + SETTLED_WITHIN)?;
         self.clear_the_way();
-        let wishes = self.scenario.last_wishes.iter().enumerate();
-        let asking: Vec<ProcessId> = wishes.map(|(index, wish)| self.wish(index + 1, *wish, true)).collect();
+        let scenario = self.scenario;
+        let insist = |(index, wish): (usize, &Wish)| {
+            let (context, wish) = (index + 1, *wish);
+            self.person(move |person| async move { person.insist(context, wish).await })
+        };
+        let asking: Vec<ProcessId> = scenario.last_wishes.iter().enumerate().map(insist).collect();
         self.wait_for(&asking)
     }
 

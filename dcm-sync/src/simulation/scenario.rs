@@ -106,6 +106,16 @@ pub enum Act {
         /// How wrong its clock is.
         skew: Skew,
     },
+    /// Somebody pauses all work on a cluster.
+    StopCluster {
+        /// The number of the cluster.
+        cluster: usize,
+    },
+    /// Somebody goes on with the work on a cluster.
+    ResumeCluster {
+        /// The number of the cluster.
+        cluster: usize,
+    },
     /// A worker is asked to stop.
     Stop {
         /// Which of those that run.

@@ -143,6 +143,10 @@ impl<'a> World<'a> {
         cluster.unwrap_or_else(|| panic!("there is no cluster {number}"))
     }
 
+    pub(super) fn events(&self) -> &Events {
+        &self.events
+    }
+
     /// What has happened since this was asked last.
     pub(super) fn take_events(&self) -> Vec<Event> {
         self.events.take()

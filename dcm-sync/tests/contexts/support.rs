@@ -10,6 +10,7 @@ use dcm_core::port::store::{Prefix, StoreExt as _};
 use dcm_core::port::synchronizer::Removal;
 use dcm_store::MemoryStore;
 use dcm_sync::Contexts;
+use dcm_sync::runtime::TokioClock;
 use serde_json::{Value, json};
 
 use crate::polite::Polite;
@@ -23,7 +24,7 @@ impl World {
     pub(crate) fn new(atomic_batches: bool) -> Self {
         let memory = MemoryStore::builder().atomic_batches(atomic_batches).build();
         let store = Arc::new(Polite::over(memory));
-        Self { contexts: Contexts::new(store.clone()), store }
+        Self { contexts: Contexts::new(store.clone(), Arc::new(TokioClock::new())), store }
     }
 
     /// All records.

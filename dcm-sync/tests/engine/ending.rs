@@ -7,7 +7,7 @@ use dcm_core::app_context::AppContext;
 use dcm_core::name::ContextId;
 use dcm_core::port::cluster::{Access, LABEL_OWNER};
 use dcm_core::port::store::{Prefix, StoreExt as _};
-use dcm_core::port::synchronizer::{Disposal, Error, Removal, Synchronizer as _};
+use dcm_core::port::synchronizer::{Disposal, Error, Removal, STOP_LIMIT, Synchronizer as _};
 use dcm_core::status::{ContextStatus, LaneState, Progress, Reason};
 use dcm_sync::engine::Engine;
 use dcm_sync::sim::{Link, Rights, cluster_id};
@@ -242,7 +242,7 @@ async fn a_removal_that_was_paused_has_its_whole_deadline_afterwards() {
     link(&world, 1, Link::Cut);
     engine.contexts().remove(&context_id(), within_the_deadline()).await.unwrap();
     until(&engine, |status| status.lanes[&cluster_id(1)].cause.is_some()).await;
-    engine.contexts().stop(&context_id()).await.unwrap();
+    engine.contexts().stop(&context_id(), STOP_LIMIT).await.unwrap();
     tokio::time::sleep(10 * DEADLINE).await;
     let status = engine.contexts().status(&context_id()).await.unwrap().unwrap();
     assert_eq!(state(&status, 1), Some(LaneState::Removing));

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use dcm_core::name::ClusterId;
 use dcm_core::port::cluster::{self, Cluster, Clusters};
-use dcm_core::port::synchronizer::Synchronizer as _;
+use dcm_core::port::synchronizer::{STOP_LIMIT, Synchronizer as _};
 use dcm_sync::engine::{Engine, Event, What};
 use futures::Stream;
 use futures::channel::oneshot;
@@ -63,7 +63,7 @@ async fn a_connection_that_is_made_after_a_later_one_does_not_take_its_place() {
     engine.contexts().apply(&context(steps(), [1])).await.unwrap();
     clusters.first().await;
     // A paused app context needs no cluster: it is given back before it was reached.
-    engine.contexts().stop(&context_id()).await.unwrap();
+    engine.contexts().stop(&context_id(), STOP_LIMIT).await.unwrap();
     told(&mut events, What::Lost).await;
     engine.contexts().resume(&context_id()).await.unwrap();
     told(&mut events, What::Connected).await;

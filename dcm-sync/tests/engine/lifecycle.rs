@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use dcm_core::app_context::Generation;
 use dcm_core::port::store::{Path, Prefix, StoreExt as _, Write};
-use dcm_core::port::synchronizer::{Issued, Removal, Synchronizer as _};
+use dcm_core::port::synchronizer::{Issued, Removal, STOP_LIMIT, Synchronizer as _};
 use dcm_core::status::{LaneState, ObjectState};
 use dcm_sync::sim::{Link, cluster_id};
 use serde_json::json;
@@ -145,7 +145,7 @@ async fn a_stopped_context_sends_nothing_until_it_is_resumed() {
     let engine = world.engine();
     world.fleet.cluster(&cluster_id(1)).unwrap().set_link(Link::Cut);
     engine.contexts().apply(&context(steps(), [1])).await.unwrap();
-    engine.contexts().stop(&context_id()).await.unwrap();
+    engine.contexts().stop(&context_id(), STOP_LIMIT).await.unwrap();
     world.fleet.cluster(&cluster_id(1)).unwrap().set_link(Link::Up);
     tokio::time::sleep(SOON).await;
     assert_eq!(world.writes(), 0);

@@ -14,6 +14,7 @@ mod mishaps;
 mod mortal;
 mod observing;
 mod ownership;
+mod pausing;
 mod restored;
 mod results;
 mod slow;

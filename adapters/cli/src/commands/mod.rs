@@ -57,7 +57,7 @@ async fn dispatch(arguments: Arguments) -> anyhow::Result<Exit> {
         Command::Schema(arguments) => schema::run(&global, &arguments),
         Command::Serve(arguments) => serve::run(&global, &arguments).await,
         Command::Status(arguments) => status::run(&global, &arguments).await,
-        Command::Stop(cloud) => stop::run(&global, &cloud).await,
+        Command::Stop(arguments) => stop::run(&global, &arguments).await,
         Command::Subject(arguments) => subject::run(&global, &arguments).await,
         Command::Terminate(arguments) => terminate::run(&global, &arguments).await,
         Command::User(command) => user::run(&global, command).await,

@@ -1,13 +1,22 @@
 //! `dcm stop`: pauses the work on a logical cloud.
 
-use crate::arguments::Global;
+use crate::arguments::{Global, StopWaiting};
 use crate::exit::Exit;
 use crate::output;
 use crate::session::{Named, Session};
 
-pub(crate) async fn run(global: &Global, Named { name }: &Named) -> anyhow::Result<Exit> {
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    cloud: Named,
+    #[command(flatten)]
+    pub(crate) waiting: StopWaiting,
+}
+
+pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
-    session.deployment.clouds().stop(&session.caller, &session.project, name).await?;
-    output::note(format_args!("{name}: stopped; what is under way is finished, nothing more begins"));
+    let (name, limit) = (&arguments.cloud.name, arguments.waiting.timeout);
+    session.deployment.clouds().stop(&session.caller, &session.project, name, limit).await?;
+    output::note(format_args!("{name}: stopped; nothing is under way, and nothing more begins"));
     Ok(Exit::Done)
 }

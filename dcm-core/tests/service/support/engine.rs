@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use dcm_core::app_context::{Action, AppContext, Generation, Request};
@@ -35,6 +36,7 @@ struct State {
     before: BTreeMap<&'static str, Hook>,
     fails: Option<Error>,
     tombstones: BTreeMap<ClusterId, Vec<Tombstone>>,
+    stopped: BTreeSet<ClusterId>,
     life: Option<Range<u64>>,
 }
 
@@ -404,8 +406,22 @@ impl Synchronizer for Engine {
         })
     }
 
-    async fn stop(&self, id: &ContextId) -> Result<(), Error> {
+    async fn stop(&self, id: &ContextId, _: Duration) -> Result<(), Error> {
         self.with("stop", id, |held| held.paused = true)
+    }
+
+    async fn stop_cluster(&self, cluster: &ClusterId, _: Duration) -> Result<(), Error> {
+        self.call("stop_cluster")?.stopped.insert(cluster.clone());
+        Ok(())
+    }
+
+    async fn resume_cluster(&self, cluster: &ClusterId) -> Result<(), Error> {
+        self.call("resume_cluster")?.stopped.remove(cluster);
+        Ok(())
+    }
+
+    async fn stopped_clusters(&self) -> Result<BTreeSet<ClusterId>, Error> {
+        Ok(self.call("stopped_clusters")?.stopped.clone())
     }
 
     async fn resume(&self, id: &ContextId) -> Result<(), Error> {

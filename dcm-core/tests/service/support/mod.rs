@@ -9,5 +9,6 @@ pub(crate) use authority::{request_of, sign};
 pub(crate) use dying::{Dying, unavailable};
 pub(crate) use engine::Engine;
 pub(crate) use world::{
-    World, admin_kubeconfig, cluster, draft, name, now, permission, registration, seconds_from_now, user,
+    FixedClock, World, admin_kubeconfig, cluster, draft, name, now, permission, registration,
+    seconds_from_now, user,
 };

@@ -38,6 +38,12 @@ pub(crate) fn seconds_from_now(seconds: u64) -> Timestamp {
 
 pub(crate) struct FixedClock(AtomicI64);
 
+impl FixedClock {
+    pub(crate) fn new() -> Self {
+        Self(AtomicI64::new(now().as_second()))
+    }
+}
+
 impl Clock for FixedClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_second(self.0.load(Ordering::SeqCst)).unwrap()
@@ -118,7 +124,7 @@ impl World {
         synchronizer: Arc<dyn Synchronizer>,
     ) -> Self {
         let store = Arc::new(Dying::new(memory.clone()));
-        let clock = Arc::new(FixedClock(AtomicI64::new(now().as_second())));
+        let clock = Arc::new(FixedClock::new());
         let keys = Arc::new(Keys::default());
         let random = Arc::new(Counting { last: AtomicU64::new(1), step: AtomicU64::new(1) });
         let clouds = LogicalClouds::new(

@@ -10,6 +10,7 @@ use dcm_core::status::{Cause, LaneState, Reason};
 
 use super::Machine;
 use super::lane::{Lane, LaneView};
+use super::pausing::stopped_cluster;
 use super::shard::{Known, Link};
 use super::storing::{Reading, Writing};
 use super::tidying;
@@ -70,12 +71,15 @@ impl Machine {
         };
         let is_unsettled = lane.reading != Reading::Known || !is_stored;
         let is_paused = context.root.paused && self.options.keeps(Safeguard::PauseKept);
-        if is_unsettled || is_paused || stopped {
+        if is_unsettled || is_paused || stopped || context.session != self.session.number {
             return Gate::Shut;
         }
         let wanted = context.wanted(&id.cluster);
         if wanted.is_none() && shard.is_clear_of(&id.context) {
             return Gate::Open;
+        }
+        if self.is_paused(id) {
+            return if lane.record.is_at(wanted) { Gate::Shut } else { Gate::Hindered(stopped_cluster()) };
         }
         match &shard.link {
             Link::Up => {}

@@ -33,36 +33,47 @@ pub(super) struct Loading {
     changed: bool,
     /// How much had been heard of shards when it was begun.
     news: u64,
+    /// In which session it was begun; 0: it waits for the first.
+    session: u64,
 }
 
 impl Machine {
     pub(super) fn context_changed(&mut self, id: ContextId) {
-        let news = self.shard_news;
         match self.loading.get_mut(&id) {
             Some(loading) => loading.changed = true,
-            None => {
-                self.loading.insert(id.clone(), Loading { changed: false, news });
-                // Before all shards are known, it could not be said whose lanes are read.
-                if self.listed {
-                    self.effects.push(Effect::LoadContext(id));
-                }
-            }
+            None => self.load_context(id),
         }
     }
 
-    /// Reads what was heard of before all shards were known.
-    pub(super) fn load_all(&mut self) {
-        for (id, loading) in &mut self.loading {
-            loading.news = self.shard_news;
-            self.effects.push(Effect::LoadContext(id.clone()));
+    fn load_context(&mut self, id: ContextId) {
+        let (news, session) = (self.shard_news, self.session.number);
+        self.loading.insert(id.clone(), Loading { changed: false, news, session });
+        // Before all shards are known it could not be said whose lanes are read; before the first session is stored, a
+        // pause might be missed.
+        if session > 0 {
+            self.effects.push(Effect::LoadContext(id));
         }
+    }
+
+    /// A session was stored: reads what was heard of before, and again what an earlier session read.
+    pub(super) fn load_all(&mut self) {
+        let (news, session) = (self.shard_news, self.session.number);
+        for (id, loading) in &mut self.loading {
+            if loading.session == 0 {
+                (loading.news, loading.session) = (news, session);
+                self.effects.push(Effect::LoadContext(id.clone()));
+            } else {
+                loading.changed = true;
+            }
+        }
+        let read: Vec<ContextId> = self.contexts.keys().cloned().collect();
+        read.into_iter().for_each(|id| self.context_changed(id));
     }
 
     pub(super) fn context_loaded(&mut self, id: ContextId, loaded: Result<Option<Loaded>, LoadError>) {
-        let Loading { changed, news } =
-            self.loading.remove(&id).unwrap_or(Loading { changed: false, news: self.shard_news });
+        let Some(Loading { changed, news, session }) = self.loading.remove(&id) else { return };
         match loaded {
-            Ok(Some(loaded)) => self.adopt_context(&id, loaded, news),
+            Ok(Some(loaded)) => self.adopt_context(&id, loaded, news, session),
             Ok(None) => self.drop_context(&id),
             Err(error) => {
                 tracing::warn!(context = %id, error = &error as &dyn std::error::Error, "can't load an app context");
@@ -74,7 +85,7 @@ impl Machine {
         }
     }
 
-    fn adopt_context(&mut self, id: &ContextId, loaded: Loaded, news: u64) {
+    fn adopt_context(&mut self, id: &ContextId, loaded: Loaded, news: u64, session: u64) {
         let Loaded { root, version, bundles, lanes } = loaded;
         if let Some(known) = self.contexts.get(id) {
             if known.version > version {
@@ -94,7 +105,7 @@ impl Machine {
         let untouched = |cluster: &ClusterId| (cluster.clone(), (record::Lane::untouched(now), None));
         let mut all: BTreeMap<_, _> = root.clusters().map(untouched).collect();
         all.extend(lanes.into_iter().map(|(cluster, (record, version))| (cluster, (record, Some(version)))));
-        self.contexts.insert(id.clone(), Context { root, version, bundles, doubted });
+        self.contexts.insert(id.clone(), Context { root, version, bundles, doubted, session });
         for (cluster, (record, version)) in all {
             let lane = LaneId { cluster: cluster.clone(), context: id.clone() };
             self.add_lane(&lane, record, version, news);
@@ -104,6 +115,7 @@ impl Machine {
             self.claim(&cluster);
             self.ready.insert(LaneId { cluster, context: id.clone() });
         }
+        self.see_to_paused_context(id);
         self.bury_soon(id);
     }
 

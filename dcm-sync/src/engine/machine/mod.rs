@@ -11,6 +11,7 @@ mod identity;
 mod lane;
 mod lanes;
 mod loading;
+mod pausing;
 mod replies;
 mod seeing;
 mod session;
@@ -52,6 +53,8 @@ struct Context {
     /// The newest generation that a cluster was seen to hold before the context was read, to see whether the store knows
     /// of it.
     doubted: Option<Generation>,
+    /// In which session it was read: what an earlier one read may be older than a pause.
+    session: u64,
 }
 
 /// The whole engine.
@@ -150,6 +153,7 @@ impl Machine {
             Input::Watched(cluster, epoch, kind, told) => self.watched(&cluster, epoch, kind, told),
             Input::Replied(ticket, reply) => self.replied(ticket, reply),
             Input::Buried(context, buried) => self.buried(context, buried),
+            Input::Quiet(scope) => self.quiet(&scope),
             Input::Stop => self.stop(),
             Input::Wake => {}
         }
@@ -176,8 +180,6 @@ impl Machine {
     fn begin(&mut self) {
         self.listed = true;
         self.renew_session();
-        self.load_all();
-        self.claim_all();
     }
 
     fn publish(&mut self, cluster: &ClusterId, context: Option<&ContextId>, what: What) {

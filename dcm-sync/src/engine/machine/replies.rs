@@ -190,7 +190,7 @@ impl Machine {
     /// Reads an object of which what was known turned out not to be so.
     fn look(&mut self, id: &LaneId, step: &Step) {
         let (random, min, max) = (self.jitter.next(), self.options.retry_min, self.options.retry_max);
-        let Some(call) = self.call(id) else { return };
+        let Some(call) = self.call(id).filter(|_| !self.is_paused(id)) else { return };
         let now = self.now;
         let Some(lane) = self.lane_mut(id) else { return };
         lane.failures = lane.failures.saturating_add(1);

@@ -142,6 +142,7 @@ mod tests {
             version: Version(1),
             bundles: BTreeMap::from([(bundle.hash(), bundle)]),
             doubted: Default::default(),
+            session: 0,
         }
     }
 

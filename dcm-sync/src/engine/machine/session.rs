@@ -8,7 +8,9 @@
 //! is looked up before anything is taken from them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
+use dcm_core::name::ContextId;
 use dcm_core::port::store::{self, Version};
 use jiff::Timestamp;
 
@@ -20,6 +22,9 @@ use crate::record::{SCHEMA, Worker, WorkerId};
 
 /// A session is renewed this many times in the length of a lease, so that one lost renewal does no harm.
 const RENEWALS_PER_LEASE: u32 = 3;
+
+/// How long a worker tells that nothing is under way of a paused app context: longer than anybody waits for it.
+const QUIET_TOLD: Duration = Duration::from_secs(120);
 
 pub(super) struct Session {
     pub(super) worker: WorkerId,
@@ -34,6 +39,12 @@ pub(super) struct Session {
     ended: BTreeSet<WorkerId>,
     /// Workers who are being looked up.
     asked: BTreeSet<WorkerId>,
+    /// How many sessions were stored so far, this one included.
+    pub(super) number: u64,
+    /// Paused contexts of which nothing is under way, with the version that was read, and since when.
+    quiet: BTreeMap<ContextId, (Version, Timestamp)>,
+    /// There is something to tell that the record under way does not tell.
+    untold: bool,
 }
 
 /// What is known of a worker.
@@ -63,14 +74,23 @@ impl Session {
             peers: BTreeMap::new(),
             ended: BTreeSet::new(),
             asked: BTreeSet::new(),
+            number: 0,
+            quiet: BTreeMap::new(),
+            untold: false,
         }
     }
 
     /// Goes on under another name, as this session has ended. What is known of others stays.
     pub(super) fn begin_anew(&mut self, random: u64) {
-        let Self { worker, peers, ended, asked, .. } = std::mem::replace(self, Self::new(random));
-        (self.peers, self.ended, self.asked) = (peers, ended, asked);
+        let Self { worker, peers, ended, asked, number, .. } = std::mem::replace(self, Self::new(random));
+        (self.peers, self.ended, self.asked, self.number) = (peers, ended, asked, number);
         self.ended.insert(worker);
+    }
+
+    /// Nothing is under way of a paused context that has this version.
+    pub(super) fn tell_quiet(&mut self, context: &ContextId, version: Version, now: Timestamp) {
+        self.quiet.insert(context.clone(), (version, now));
+        self.untold = true;
     }
 
     pub(super) fn life_of(&self, worker: &WorkerId) -> Life {
@@ -94,13 +114,23 @@ impl Machine {
         if self.session.saving || self.stopped {
             return;
         }
-        self.session.saving = true;
-        self.session.sent = self.now;
-        self.session.beat += 1;
-        let serves = self.options.acquire == Acquire::All;
-        let record = Worker { schema: SCHEMA, beat: self.session.beat, at: self.now, serves };
-        let worker = self.session.worker.clone();
-        self.effects.push(Effect::SaveSession { worker, record, version: self.session.version });
+        let now = self.now;
+        let session = &mut self.session;
+        session.saving = true;
+        session.untold = false;
+        session.sent = now;
+        session.beat += 1;
+        session.quiet.retain(|_, (_, since)| now < *since + QUIET_TOLD);
+        let record = Worker {
+            schema: SCHEMA,
+            beat: session.beat,
+            at: now,
+            serves: self.options.acquire == Acquire::All,
+            lease_ms: u64::try_from(self.options.lease.as_millis()).unwrap_or(u64::MAX),
+            quiet: session.quiet.iter().map(|(context, (version, _))| (context.clone(), version.0)).collect(),
+        };
+        let worker = session.worker.clone();
+        self.effects.push(Effect::SaveSession { worker, record, version: session.version });
     }
 
     pub(super) fn session_saved(&mut self, saved: &Result<Version, store::Error>) {
@@ -109,9 +139,13 @@ impl Machine {
         match saved {
             &Ok(version) => {
                 let was_valid = self.session_is_valid();
-                self.session.version = Some(version);
+                let is_new = self.session.version.replace(version).is_none();
                 self.session.valid_until = self.session.sent + self.options.lease;
                 self.timers.set(self.session.sent + renewal, Alarm::Session);
+                if is_new {
+                    self.session.number += 1;
+                    self.load_all();
+                }
                 if !was_valid {
                     self.claim_all();
                     self.wake_all();
@@ -123,6 +157,9 @@ impl Machine {
                 self.renew_session();
             }
             Err(_) => self.timers.set(self.now + renewal, Alarm::Session),
+        }
+        if self.session.untold && saved.is_ok() {
+            self.renew_session();
         }
     }
 

@@ -47,6 +47,7 @@ impl Machine {
     pub(super) fn claim_again(&mut self, cluster: &ClusterId) {
         self.shard_mut(cluster).write_failed = false;
         self.claim(cluster);
+        self.see_to_paused_cluster(cluster);
         self.release_if_idle(cluster);
     }
 
@@ -105,11 +106,13 @@ impl Machine {
             }
         }
         self.ownership_changed(cluster, owned_before);
+        self.see_to_paused_cluster(cluster);
     }
 
     pub(super) fn shard_changed(&mut self, cluster: &ClusterId, record: Option<(record::Shard, Version)>) {
         let owned_before = self.shards.get(cluster).is_some_and(|shard| self.owns(shard));
         let shard = self.shard_mut(cluster);
+        let was_paused = shard.is_paused();
         let newer = match (&record, &shard.record) {
             (Some((_, version)), Some((_, known))) => version > known,
             _ => true,
@@ -123,6 +126,10 @@ impl Machine {
             if is_another {
                 self.begin_anew(cluster);
             }
+            if self.shard_mut(cluster).is_paused() != was_paused {
+                self.pause_changed(cluster);
+            }
+            self.see_to_paused_cluster(cluster);
         }
     }
 
@@ -223,7 +230,8 @@ impl Machine {
 
     pub(super) fn connect(&mut self, cluster: &ClusterId) {
         let Some(shard) = self.shards.get(cluster) else { return };
-        if !self.owns(shard) || matches!(shard.link, Link::Up | Link::Connecting) {
+        let is_open = matches!(shard.link, Link::Up | Link::Connecting);
+        if !self.owns(shard) || is_open || shard.is_paused() {
             return;
         }
         let shard = self.shard_mut(cluster);
@@ -270,7 +278,7 @@ impl Machine {
     }
 
     /// Drops a connection with everything that was under way on it.
-    fn disconnect(&mut self, cluster: &ClusterId, link: Link) {
+    pub(super) fn disconnect(&mut self, cluster: &ClusterId, link: Link) {
         if !matches!(link, Link::Broken(_)) {
             self.searched.remove(cluster);
         }

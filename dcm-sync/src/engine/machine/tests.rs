@@ -22,6 +22,7 @@ fn a_context_that_changes_while_it_is_read_is_read_once_more_afterwards() {
         effects.iter().filter(|effect| matches!(effect, Effect::LoadContext(_))).count()
     };
     assert_eq!(reads(Input::Listed), 0);
+    assert_eq!(reads(Input::SessionSaved(Ok(Version(1)))), 0);
     assert_eq!([reads(changed()), reads(changed()), reads(changed())], [1, 0, 0]);
     assert_eq!([reads(loaded()), reads(loaded())], [1, 0]);
 }
@@ -53,6 +54,7 @@ fn connected(now: Timestamp) -> (Machine, Vec<(ClusterId, Epoch, GroupVersionKin
     let cluster: ClusterId = "p/c".parse().unwrap();
     machine.handle(Input::Listed, now);
     machine.handle(Input::SessionSaved(Ok(Version(1))), now);
+    machine.handle(Input::ContextChanged(context_id()), now);
     machine.handle(Input::ContextLoaded(context_id(), Ok(Some(loaded()))), now);
     let effects = machine.handle(Input::ShardSaved(cluster.clone(), Ok(Version(1))), now);
     let epoch = effects.iter().find_map(|effect| match effect {
@@ -80,6 +82,7 @@ fn an_alarm_for_a_watch_that_is_open_again_opens_no_second_one() {
     let ended = Input::Watched(cluster.clone(), *epoch, kind.clone(), Ok(None));
     assert_eq!(watches(machine.handle(ended, now)), []);
     // Somebody asks for the context again, and so for the watch, before the alarm for the next try rings.
+    assert_eq!(watches(machine.handle(Input::ContextChanged(context_id()), now)), []);
     let changed = Loaded { version: Version(2), ..loaded() };
     let reopened = machine.handle(Input::ContextLoaded(context_id(), Ok(Some(changed))), now);
     assert_eq!(watches(reopened), opened);

@@ -10,7 +10,7 @@ use dcm_core::status::{Cause, Reason};
 
 use super::Machine;
 use super::lane::signing_requests;
-use super::shard::{Known, Watch};
+use super::shard::{Known, Shard, Watch};
 use super::shards::words;
 use super::steps::reason_of;
 use super::timers::Alarm;
@@ -40,7 +40,8 @@ impl Machine {
 
     pub(super) fn open_watch(&mut self, cluster: &ClusterId, kind: &GroupVersionKind) {
         let owner = self.options.owner.clone();
-        let Some(shard) = self.shards.get_mut(cluster).filter(|shard| shard.is_up()) else { return };
+        let may_watch = |shard: &&mut Box<Shard>| shard.is_up() && !shard.is_paused();
+        let Some(shard) = self.shards.get_mut(cluster).filter(may_watch) else { return };
         let watch = shard.watches.entry(kind.clone()).or_insert_with(Watch::new);
         if std::mem::replace(&mut watch.is_open, true) {
             return;

@@ -9,9 +9,9 @@ use dcm_core::port::cluster::{Fence, Origin};
 use dcm_core::port::store::{Document, Path, Write};
 use jiff::Timestamp;
 
-use super::super::events::{Deed, Event, Handled};
+use super::super::events::{Deed, Event, Halt, Handled};
 use super::super::executor::ProcessId;
-use crate::record::{ActionRecord, Root, path};
+use crate::record::{ActionRecord, Root, Shard, path};
 
 /// The last writes that are kept of a process, to count how many were sent in a time.
 const SENT_MAX: usize = 512;
@@ -40,6 +40,10 @@ pub(in crate::simulation) struct Facts {
     results: BTreeSet<Path>,
     /// Since when app contexts are paused.
     paused: BTreeMap<ContextId, Timestamp>,
+    /// Clusters that are paused.
+    stopped: BTreeSet<ClusterId>,
+    /// What is paused, and of which whoever paused it was told that nothing is under way.
+    halted: BTreeSet<Halt>,
 }
 
 impl Facts {
@@ -76,6 +80,11 @@ impl Facts {
         self.paused.get(context).copied()
     }
 
+    /// True when nothing may be sent.
+    pub(in crate::simulation) fn is_halted(&self, halt: &Halt) -> bool {
+        self.halted.contains(halt)
+    }
+
     pub(super) fn take_in(&mut self, event: &Event, now: Timestamp) {
         match event {
             Event::Sent(sent) => {
@@ -93,11 +102,25 @@ impl Facts {
                 if let Some(context) = path::context_of_root(path) {
                     self.root_changed(&context, document, now);
                 }
+                if path::shards().contains(path) {
+                    self.shard_changed(path, document);
+                }
             }
             Event::Stored(Write::Delete { path, .. }) => {
                 self.results.remove(path);
                 if let Some(context) = path::context_of_root(path) {
                     self.paused.remove(&context);
+                    self.halted.remove(&Halt::Context(context));
+                }
+            }
+            // Somebody else may have gone on with it in the same moment.
+            Event::Halted(halt) => {
+                let is_paused = match halt {
+                    Halt::Context(context) => self.paused.contains_key(context),
+                    Halt::Cluster(cluster) => self.stopped.contains(cluster),
+                };
+                if is_paused {
+                    self.halted.insert(halt.clone());
                 }
             }
             Event::Spun(_) => {}
@@ -111,6 +134,7 @@ impl Facts {
             self.paused.entry(context.clone()).or_insert(now);
         } else {
             self.paused.remove(context);
+            self.halted.remove(&Halt::Context(context.clone()));
         }
         let mut named = BTreeSet::new();
         for cluster in root.clusters() {
@@ -122,6 +146,18 @@ impl Facts {
         }
         let prefix = path::results(context);
         self.results.retain(|path| !prefix.contains(path) || named.contains(path));
+    }
+
+    fn shard_changed(&mut self, path: &Path, document: &Document) {
+        let (Some(cluster), Ok(shard)) = (path::cluster_of(path, 1), document.read::<Shard>()) else {
+            return;
+        };
+        if shard.pause.is_some() {
+            self.stopped.insert(cluster);
+        } else {
+            self.stopped.remove(&cluster);
+            self.halted.remove(&Halt::Cluster(cluster));
+        }
     }
 
     fn handled(&mut self, handled: &Handled) {

@@ -145,6 +145,6 @@ pub(in crate::simulation) fn is_quiet(event: &Event) -> bool {
                 write;
             path.segments().next() == Some("workers")
         }
-        Event::Sent(_) | Event::Handled(_) | Event::Spun(_) => false,
+        Event::Sent(_) | Event::Handled(_) | Event::Halted(_) | Event::Spun(_) => false,
     }
 }

@@ -11,7 +11,7 @@ use dcm_core::port::store::{Prefix, Write};
 use dcm_core::status::LaneState;
 
 use super::super::engine::options;
-use super::super::events::{Deed, Event, Handled, Sent, Written};
+use super::super::events::{Deed, Event, Halt, Handled, Sent, Written};
 use super::Scene;
 use crate::record::{self, Claim, Lane, path};
 
@@ -38,6 +38,10 @@ pub const INVARIANTS: &[Invariant] = &[
         holds: what_is_answered_is_not_asked_for_again,
     },
     Invariant { name: "paused work stands still", holds: paused_work_stands_still },
+    Invariant {
+        name: "nothing begins once a stop has returned",
+        holds: nothing_begins_once_a_stop_has_returned,
+    },
     Invariant { name: "the write budget is kept", holds: the_write_budget_is_kept },
     Invariant { name: "a status claims only what is", holds: a_status_claims_only_what_is },
     Invariant { name: "nobody goes round in circles", holds: nobody_goes_round_in_circles },
@@ -55,7 +59,7 @@ const PAUSED: Duration = Duration::from_secs(90);
 fn handled(event: &Event) -> Option<&Handled> {
     match event {
         Event::Handled(handled) => Some(handled),
-        Event::Sent(_) | Event::Stored(_) | Event::Spun(_) => None,
+        Event::Sent(_) | Event::Stored(_) | Event::Halted(_) | Event::Spun(_) => None,
     }
 }
 
@@ -211,6 +215,17 @@ fn paused_work_stands_still(scene: &Scene<'_>, event: &Event) -> Result<(), Stri
     }
 }
 
+/// Whoever paused an app context or a cluster, and was told that nothing is under way, can rely on it.
+fn nothing_begins_once_a_stop_has_returned(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
+    let Event::Sent(sent) = event else { return Ok(()) };
+    let cluster = Halt::Cluster(sent.cluster.clone());
+    let context = sent.context.clone().map(Halt::Context);
+    match [Some(cluster), context].into_iter().flatten().find(|halt| scene.facts.is_halted(halt)) {
+        Some(halt) => Err(format!("{:?} was sent to {}, and {halt:?} stands still", sent.verb, sent.cluster)),
+        None => Ok(()),
+    }
+}
+
 /// No process sends more writes to a cluster than a burst and its rate.
 fn the_write_budget_is_kept(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
     let Event::Sent(Sent { process, at, cluster, .. }) = event else { return Ok(()) };
@@ -232,7 +247,7 @@ fn the_write_budget_is_kept(scene: &Scene<'_>, event: &Event) -> Result<(), Stri
 fn nobody_goes_round_in_circles(_: &Scene<'_>, event: &Event) -> Result<(), String> {
     match event {
         Event::Spun(process) => Err(format!("process {} makes call after call in no time", process.0)),
-        Event::Sent(_) | Event::Handled(_) | Event::Stored(_) => Ok(()),
+        Event::Sent(_) | Event::Handled(_) | Event::Stored(_) | Event::Halted(_) => Ok(()),
     }
 }
 

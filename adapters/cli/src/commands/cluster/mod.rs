@@ -7,6 +7,7 @@ mod list;
 mod ready;
 mod remove;
 mod role;
+mod stop;
 mod update;
 
 use dcm_core::logical_cloud::Level;
@@ -27,6 +28,12 @@ pub(crate) enum Command {
     Accept(accept::Arguments),
     /// Shows registered clusters.
     List(list::Arguments),
+    /// Pauses all work on a cluster, such as for maintenance, and waits until no request to it is under way.
+    ///
+    /// From then on nothing is asked of it, nothing read either. Deadlines of logical clouds that are taken off go on.
+    Stop(stop::Arguments),
+    /// Goes on with the work on a cluster.
+    Resume(stop::Which),
     /// Removes a cluster that no logical cloud refers to.
     Remove(remove::Arguments),
     /// Looks whether a registered cluster is ready: rights, version, clock. Prints the rights that are missing.
@@ -41,6 +48,8 @@ pub(crate) async fn run(global: &Global, command: Command) -> anyhow::Result<Exi
         Command::Accept(arguments) => accept::run(global, &arguments).await,
         Command::Update(arguments) => update::run(global, &arguments).await,
         Command::List(arguments) => list::run(global, &arguments).await,
+        Command::Stop(arguments) => stop::run(global, &arguments).await,
+        Command::Resume(which) => stop::resume(global, &which).await,
         Command::Remove(arguments) => remove::run(global, &arguments).await,
         Command::Check(arguments) => check::run(global, &arguments).await,
         Command::Role(arguments) => role::run(global, &arguments),

@@ -1,0 +1,260 @@
+//! Pausing work, and waiting until no request is under way.
+//!
+//! Each worker that was there when the pause was stored has to say that it has seen it and that nothing is under way: in
+//! its session for an app context, in the shard's record for a cluster. One whose session ended, or shows no sign of life
+//! for the length of its lease, begins nothing any more.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::port::store::{
+    self, Change, Document, Entry, Path, Prefix, StoreExt as _, Version, Watch, Write,
+};
+use dcm_core::port::synchronizer::Error;
+use futures::StreamExt as _;
+use futures::future::{Either, select};
+use futures::stream;
+use jiff::Timestamp;
+
+use super::{CONTENTION_TRIES, Contexts};
+use crate::record::{self, Pause, Root, SCHEMA, Shard, Worker, WorkerId, path};
+
+/// Where a worker says that nothing is under way.
+enum Sign<'a> {
+    /// In its session: of this context, whose root has this version or a later one.
+    Session(&'a ContextId, Version),
+    /// In the record of this cluster's shard.
+    Shard(&'a ClusterId),
+}
+
+/// Workers that have not said it yet.
+struct Awaited<'a> {
+    sign: Sign<'a>,
+    workers: BTreeMap<WorkerId, Heard>,
+    /// Somebody else went on with the work.
+    is_resumed: bool,
+}
+
+/// The last that was heard of a worker.
+struct Heard {
+    version: Version,
+    since: Timestamp,
+    lease: Duration,
+}
+
+impl Contexts {
+    pub(super) async fn stop_context(&self, id: &ContextId, limit: Duration) -> Result<(), Error> {
+        // Also where it is paused already: workers tell it anew with each version of the root.
+        let (_, version) = self
+            .change(id, |root| {
+                root.paused = true;
+                true
+            })
+            .await?;
+        self.wait_for_workers(Sign::Session(id, version), None, limit).await
+    }
+
+    pub(super) async fn stop_all_on(&self, cluster: &ClusterId, limit: Duration) -> Result<(), Error> {
+        let shard = self.change_shard(cluster, |shard| match (shard.pause, &shard.owner) {
+            (Some(_), _) => {}
+            (None, Some(_)) => shard.pause = Some(Pause::Asked),
+            (None, None) => shard.pause = Some(Pause::Quiet),
+        });
+        let shard = shard.await?;
+        match shard.owner {
+            Some(owner) if shard.pause == Some(Pause::Asked) => {
+                self.wait_for_workers(Sign::Shard(cluster), Some(owner), limit).await
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) async fn resume_all_on(&self, cluster: &ClusterId) -> Result<(), Error> {
+        if self.shard(cluster).await?.is_some_and(|(shard, _)| shard.pause.is_some()) {
+            self.change_shard(cluster, |shard| shard.pause = None).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn all_stopped(&self) -> Result<BTreeSet<ClusterId>, Error> {
+        let mut stopped = BTreeSet::new();
+        for entry in self.store.list_all(&path::shards()).await? {
+            if record::read::<Shard>(&entry)?.pause.is_some() {
+                stopped.extend(path::cluster_of(&entry.path, 1));
+            }
+        }
+        Ok(stopped)
+    }
+
+    /// Changes a shard's record by compare-and-swap, or makes one, and gives it.
+    async fn change_shard(
+        &self,
+        cluster: &ClusterId,
+        change: impl Fn(&mut Shard) + Send + Sync,
+    ) -> Result<Shard, Error> {
+        for _ in 0..CONTENTION_TRIES {
+            let (before, version) = self.shard(cluster).await?.unzip();
+            let mut shard = before.clone().unwrap_or_else(|| Shard { schema: SCHEMA, ..Shard::default() });
+            change(&mut shard);
+            if before.as_ref() == Some(&shard) {
+                return Ok(shard);
+            }
+            let (path, document) = (path::shard(cluster), Document::from_value(&shard)?);
+            let write = match version {
+                Some(version) => Write::Update { path, version, document },
+                None => Write::Create { path, document },
+            };
+            match self.store.write_one(write).await {
+                Ok(_) => return Ok(shard),
+                Err(store::Error::Conflict { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(super::identity::shard_contended())
+    }
+
+    /// Waits for all workers that there are, or for one of them.
+    async fn wait_for_workers(
+        &self,
+        sign: Sign<'_>,
+        only: Option<WorkerId>,
+        limit: Duration,
+    ) -> Result<(), Error> {
+        let end = self.clock.now() + limit;
+        let mut awaited = Awaited { sign, workers: BTreeMap::new(), is_resumed: false };
+        // First the watch, so that nothing is missed.
+        let mut changes = self.changes_of(&awaited.sign).await?;
+        for entry in self.store.list_all(&path::workers()).await? {
+            awaited.expect(&entry, only.as_ref(), self.clock.now())?;
+        }
+        awaited.look(self).await?;
+        loop {
+            if awaited.is_resumed {
+                return Err(Error::Resumed);
+            }
+            let now = self.clock.now();
+            awaited.workers.retain(|_, heard| now < heard.until());
+            let Some(lapse) = awaited.workers.values().map(Heard::until).min() else { return Ok(()) };
+            if now >= end {
+                let workers = awaited.workers.keys().map(ToString::to_string).collect();
+                return Err(Error::StillUnderWay { limit, workers });
+            }
+            let wait = lapse.min(end).duration_since(now).try_into().unwrap_or_default();
+            match select(changes.next(), self.clock.sleep(wait)).await {
+                Either::Left((Some(Change::Lost) | None, _)) => {
+                    changes = self.changes_of(&awaited.sign).await?;
+                    awaited.look(self).await?;
+                }
+                Either::Left((Some(change), _)) => awaited.follow(&change, now)?,
+                Either::Right(_) => {}
+            }
+        }
+    }
+
+    async fn changes_of(&self, sign: &Sign<'_>) -> Result<Watch, Error> {
+        let workers = self.store.watch(&path::workers()).await?;
+        let paused = self.store.watch(&sign.folder()).await?;
+        Ok(stream::select(workers, paused).boxed())
+    }
+}
+
+impl Sign<'_> {
+    /// Where the record lies that says that the work is paused.
+    fn path(&self) -> Path {
+        match self {
+            Self::Session(id, _) => path::root(id),
+            Self::Shard(cluster) => path::shard(cluster),
+        }
+    }
+
+    fn folder(&self) -> Prefix {
+        match self {
+            Self::Session(id, _) => Prefix::below(&path::context_folder(id)),
+            Self::Shard(_) => path::shards(),
+        }
+    }
+}
+
+impl Heard {
+    /// Until when it may begin something.
+    fn until(&self) -> Timestamp {
+        self.since + self.lease
+    }
+}
+
+impl Awaited<'_> {
+    /// A worker was there when the pause had been stored.
+    fn expect(&mut self, session: &Entry, only: Option<&WorkerId>, now: Timestamp) -> Result<(), Error> {
+        let Some(worker) = path::worker_of(&session.path) else { return Ok(()) };
+        if only.is_none_or(|only| *only == worker) {
+            let lease = Duration::from_millis(record::read::<Worker>(session)?.lease_ms);
+            self.workers.insert(worker, Heard { version: session.version, since: now, lease });
+        }
+        Ok(())
+    }
+
+    /// Reads what was not heard of.
+    async fn look(&mut self, contexts: &Contexts) -> Result<(), Error> {
+        let now = contexts.clock.now();
+        for worker in self.workers.keys().cloned().collect::<Vec<_>>() {
+            match contexts.store.get(&path::worker(&worker)).await? {
+                Some(entry) => self.follow(&Change::Put(entry), now)?,
+                None => drop(self.workers.remove(&worker)),
+            }
+        }
+        let path = self.sign.path();
+        let paused = contexts.store.get(&path).await?;
+        self.follow(&paused.map_or(Change::Deleted(path), Change::Put), now)
+    }
+
+    fn follow(&mut self, change: &Change, now: Timestamp) -> Result<(), Error> {
+        let (path, entry) = match change {
+            Change::Put(entry) => (&entry.path, Some(entry)),
+            Change::Deleted(path) => (path, None),
+            Change::Lost => return Ok(()),
+        };
+        if *path == self.sign.path() {
+            return self.paused(entry);
+        }
+        if path::workers().contains(path) {
+            return self.session(path, entry, now);
+        }
+        Ok(())
+    }
+
+    /// The record changed that says that the work is paused.
+    fn paused(&mut self, entry: Option<&Entry>) -> Result<(), Error> {
+        match (&self.sign, entry) {
+            (_, None) => self.is_resumed = true,
+            (Sign::Session(..), Some(entry)) => self.is_resumed = !record::read::<Root>(entry)?.paused,
+            (Sign::Shard(_), Some(entry)) => {
+                let shard: Shard = record::read(entry)?;
+                self.is_resumed = shard.pause.is_none();
+                let is_asked = shard.pause == Some(Pause::Asked);
+                self.workers.retain(|worker, _| is_asked && shard.owner.as_ref() == Some(worker));
+            }
+        }
+        Ok(())
+    }
+
+    /// A worker's session changed, or ended.
+    fn session(&mut self, path: &Path, entry: Option<&Entry>, now: Timestamp) -> Result<(), Error> {
+        let Some(worker) = path::worker_of(path) else { return Ok(()) };
+        let (Some(heard), Some(entry)) = (self.workers.get_mut(&worker), entry) else {
+            self.workers.remove(&worker);
+            return Ok(());
+        };
+        let session: Worker = record::read(entry)?;
+        let has_told = match self.sign {
+            Sign::Session(id, version) => session.quiet.get(id).is_some_and(|told| *told >= version.0),
+            Sign::Shard(_) => false,
+        };
+        if has_told {
+            self.workers.remove(&worker);
+        } else if entry.version > heard.version {
+            (heard.version, heard.since) = (entry.version, now);
+        }
+        Ok(())
+    }
+}

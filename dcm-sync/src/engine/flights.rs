@@ -1,0 +1,51 @@
+//! Requests to clusters that are under way, counted for whoever waits until there are none.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dcm_core::name::{ClusterId, ContextId};
+
+use super::io::Scope;
+
+/// Requests under way, by what they are about.
+#[derive(Default)]
+pub(super) struct Flights {
+    under_way: BTreeMap<Scope, usize>,
+    awaited: BTreeSet<Scope>,
+}
+
+impl Flights {
+    /// A request to a cluster leaves, for an app context or for none.
+    pub(super) fn begun(&mut self, cluster: &ClusterId, context: Option<&ContextId>) {
+        for scope in scopes(cluster, context) {
+            *self.under_way.entry(scope).or_default() += 1;
+        }
+    }
+
+    /// It was answered, or given up.
+    pub(super) fn ended(&mut self, cluster: &ClusterId, context: Option<&ContextId>) {
+        for scope in scopes(cluster, context) {
+            if let Some(count) = self.under_way.get_mut(&scope) {
+                *count -= 1;
+                if *count == 0 {
+                    self.under_way.remove(&scope);
+                }
+            }
+        }
+    }
+
+    /// Somebody waits until nothing is under way.
+    pub(super) fn await_quiet(&mut self, scope: Scope) {
+        self.awaited.insert(scope);
+    }
+
+    /// One of those of which nothing is under way any more. Each is given once.
+    pub(super) fn next_quiet(&mut self) -> Option<Scope> {
+        let quiet = self.awaited.iter().find(|scope| !self.under_way.contains_key(scope)).cloned()?;
+        self.awaited.take(&quiet)
+    }
+}
+
+fn scopes(cluster: &ClusterId, context: Option<&ContextId>) -> impl Iterator<Item = Scope> {
+    let context = context.map(|context| Scope::Context(context.clone()));
+    std::iter::once(Scope::Cluster(cluster.clone())).chain(context)
+}
