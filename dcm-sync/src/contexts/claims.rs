@@ -7,7 +7,7 @@ use dcm_core::app_context::{Action, AppContext, Generation};
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::Manifest;
 use dcm_core::name::{ClusterId, ContextId};
-use dcm_core::port::store::{Document, Entry, Path, Version, Write};
+use dcm_core::port::store::{Document, Entry, Path, StoreExt as _, Version, Write};
 use dcm_core::port::synchronizer::Error;
 
 use super::{Contexts, deletion};
@@ -52,9 +52,15 @@ pub(super) fn named(root: &Root, manifests: &[Entry]) -> Result<Named, Error> {
     Ok(named)
 }
 
-/// What was claimed, and is not any more by a context.
-pub(super) fn leaving(mut before: Named, root: Option<&Root>, context: &AppContext) -> Named {
-    for (cluster, names) in root.iter().flat_map(|root| &root.leaving) {
+/// What was claimed, and is not any more by a context, but for what is cleared already.
+pub(super) fn leaving(
+    mut before: Named,
+    root: Option<&Root>,
+    cleared: &BTreeSet<ClusterId>,
+    context: &AppContext,
+) -> Named {
+    let leaving = root.iter().flat_map(|root| &root.leaving);
+    for (cluster, names) in leaving.filter(|(cluster, _)| !cleared.contains(cluster)) {
         before.entry(cluster.clone()).or_default().extend(names.iter().cloned());
     }
     without(before, &named_by(context))
@@ -158,31 +164,23 @@ impl Contexts {
         Ok(deletions)
     }
 
-    /// Drops the claims on namespaces that are wanted no more and that no worker has named: none would give them back.
-    pub(super) async fn drop_leaving(&self, id: &ContextId, root: &Root) -> Result<(), Error> {
+    /// The clusters on which nothing is leaving any more: the lane's record was stored for this root, or a later one, and
+    /// the claims were dropped before that.
+    pub(super) async fn cleared(&self, id: &ContextId, root: &Root) -> Result<BTreeSet<ClusterId>, Error> {
+        let mut cleared = BTreeSet::new();
         if root.leaving.is_empty() {
-            return Ok(());
+            return Ok(cleared);
         }
-        let mut deletions = Vec::new();
-        for (cluster, names) in &root.leaving {
-            let lane: Option<Lane> = match self.store.get(&path::lane(id, cluster)).await? {
-                Some(entry) => Some(record::read(&entry)?),
-                None => None,
-            };
-            let is_named = |name: &Arc<str>| lane.as_ref().is_some_and(|lane| lane.namespaces.contains(name));
-            for name in names.iter().filter(|name| !is_named(name)) {
-                let Some(entry) = self.store.get(&path::claim(cluster, name)).await? else { continue };
-                let claim: Claim = record::read(&entry)?;
-                let is_outdated = claim.context == *id && claim.generation <= root.generation;
-                deletions.extend(is_outdated.then(|| deletion(&entry)));
+        for entry in self.store.list_all(&path::lanes(id)).await? {
+            let Some(cluster) = path::cluster_of(&entry.path, 2) else { continue };
+            let lane: Lane = record::read(&entry)?;
+            let leaving = root.leaving.get(&cluster);
+            let is_named = leaving.is_some_and(|names| !names.is_disjoint(&lane.namespaces));
+            if !root.is_leaving(&cluster, &lane) && !is_named {
+                cleared.insert(cluster);
             }
         }
-        self.delete_all(deletions).await?;
-        let done = |now: &mut Root| {
-            let is_same = now.generation == root.generation;
-            is_same && !std::mem::take(&mut now.leaving).is_empty()
-        };
-        self.change(id, done).await.map(drop)
+        Ok(cleared)
     }
 
     pub(super) async fn own_claim(&self, id: &ContextId, path: &Path) -> Result<Option<Write>, Error> {

@@ -8,13 +8,14 @@
 
 use std::collections::BTreeSet;
 
+use dcm_core::app_context::Generation;
 use dcm_core::name::ContextId;
-use dcm_core::port::store::{self, Path, StoreExt as _, Version, Write};
+use dcm_core::port::store::{self, Document, Path, StoreExt as _, Version, Write};
 use dcm_core::port::synchronizer::Error;
 use dcm_core::status::{Intent, Progress};
 
 use super::{CONTENTION_TRIES, Contexts, deletion};
-use crate::record::{Root, path};
+use crate::record::{self, Forgotten, Root, SCHEMA, path};
 
 impl Contexts {
     /// Deletes all records of a context that is removed.
@@ -39,7 +40,7 @@ impl Contexts {
             return self.replace_root(id, version, &left).await?.map(drop).ok_or_else(contended);
         }
         // The root goes last: until then a crash leaves a context that can be forgotten again.
-        match self.delete_root(id, version).await? {
+        match self.delete_root(id, &root, version).await? {
             Deleted::Gone => Ok(()),
             Deleted::Changed => Err(contended()),
         }
@@ -52,17 +53,56 @@ impl Contexts {
         };
         if self.tombstones_of(id).await?.is_empty() && !self.clear(id, &root, version).await? {
             // Whoever has applied it again meanwhile keeps it.
-            self.delete_root(id, version).await?;
+            self.delete_root(id, &root, version).await?;
         }
         Ok(())
     }
 
-    async fn delete_root(&self, id: &ContextId, version: Version) -> Result<Deleted, Error> {
+    async fn delete_root(&self, id: &ContextId, root: &Root, version: Version) -> Result<Deleted, Error> {
+        self.remember_generation(root.generation).await?;
         match self.store.write_one(Write::Delete { path: path::root(id), version }).await {
             Ok(_) | Err(store::Error::Conflict { found: None, .. }) => Ok(Deleted::Gone),
             Err(store::Error::Conflict { .. }) => Ok(Deleted::Changed),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Before a root goes, how far its generation went is written down.
+    async fn remember_generation(&self, generation: Generation) -> Result<(), Error> {
+        for _ in 0..CONTENTION_TRIES {
+            let (forgotten, version) = self.forgotten().await?;
+            if forgotten.generation >= generation {
+                return Ok(());
+            }
+            let document = Document::from_value(&Forgotten { schema: SCHEMA, generation })?;
+            let write = match version {
+                Some(version) => Write::Update { path: path::forgotten(), version, document },
+                None => Write::Create { path: path::forgotten(), document },
+            };
+            match self.store.write_one(write).await {
+                Ok(_) => return Ok(()),
+                Err(store::Error::Conflict { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let source = std::sync::Arc::new(std::io::Error::other("others forget app contexts all the time"));
+        Err(store::Error::Unavailable { source }.into())
+    }
+
+    async fn forgotten(&self) -> Result<(Forgotten, Option<Version>), Error> {
+        Ok(match self.store.get(&path::forgotten()).await? {
+            Some(entry) => (record::read(&entry)?, Some(entry.version)),
+            None => (Forgotten::default(), None),
+        })
+    }
+
+    /// The generation after the current one; of a context that is not known, one that no forgotten one of its name had.
+    pub(super) async fn next_generation(&self, current: Option<&Root>) -> Result<Generation, Error> {
+        let last = match current {
+            Some(root) => root.generation,
+            None => self.forgotten().await?.0.generation,
+        };
+        Ok(last.next())
     }
 
     /// The root of a context that is to be applied. One that was being forgotten is so by now: an empty root is left,
@@ -107,8 +147,9 @@ enum Deleted {
     Changed,
 }
 
-/// A root that names nothing: its generations go on.
+/// A root that names nothing: its generations go on. Lanes of abandoned clusters may still name results that are gone.
 fn emptied(root: Root) -> Root {
     let (leaving, bundles, placements) = Default::default();
-    Root { forgetting: false, leaving, bundles, placements, ..root }
+    let without_results = Some(root.generation);
+    Root { forgetting: false, without_results, leaving, bundles, placements, ..root }
 }

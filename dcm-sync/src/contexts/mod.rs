@@ -79,7 +79,7 @@ impl Contexts {
         root: &Root,
         mut visit: impl FnMut(&ClusterId, Option<&Lane>) + Send,
     ) -> Result<(), Error> {
-        let mut unrecorded: BTreeSet<&ClusterId> = root.clusters().collect();
+        let mut unrecorded: BTreeSet<&ClusterId> = root.clusters().chain(root.leaving.keys()).collect();
         for entry in self.store.list_all(&path::lanes(id)).await? {
             if let Some(cluster) = path::cluster_of(&entry.path, 2) {
                 unrecorded.remove(&cluster);
@@ -171,19 +171,16 @@ impl Synchronizer for Contexts {
         }
         for _ in 0..CONTENTION_TRIES {
             let current = self.remembered(&context.id).await?;
-            let next = writing::next_root(context, current.as_ref().map(|(root, _)| root));
+            let current_root = current.as_ref().map(|(root, _)| root);
+            let generation = self.next_generation(current_root).await?;
+            let next = writing::next_root(context, current_root, generation);
             if let Some((root, _)) = current.as_ref().filter(|(root, _)| root.wants_the_same(&next)) {
                 self.complete_manifests(context).await?;
-                self.drop_leaving(&context.id, root).await?;
                 return self.ask_again(&context.id, root).await;
             }
             match self.commit(context, current.as_ref(), next).await {
-                Ok(root) => {
-                    self.drop_leaving(&context.id, &root).await?;
-                    return Ok(root.generation);
-                }
                 Err(Error::Contended { .. }) => {}
-                Err(error) => return Err(error),
+                committed => return committed,
             }
         }
         Err(Error::Contended { id: context.id.clone() })

@@ -51,13 +51,16 @@ impl Contexts {
     /// [`Error::Store`].
     pub async fn prospect(&self, context: &AppContext) -> Result<Prospect, Error> {
         let current = self.root(&context.id).await?.map(|(root, _)| root);
-        let next = writing::next_root(context, current.as_ref());
+        let generation = self.next_generation(current.as_ref()).await?;
+        let next = writing::next_root(context, current.as_ref(), generation);
         let unchanged = current.as_ref().filter(|root| wants_the_same(root, &next));
         let mut lanes = BTreeMap::new();
         for entry in self.store.list_all(&path::lanes(&context.id)).await? {
             let Some(cluster) = path::cluster_of(&entry.path, 2) else { continue };
             let mut lane: Lane = record::read(&entry)?;
-            lane.overrule(current.as_ref().unwrap_or(&next));
+            let root = current.as_ref().unwrap_or(&next);
+            lane.overrule(root);
+            lane.forget_results(root);
             lanes.insert(cluster, lane);
         }
         let mut clusters: BTreeMap<ClusterId, LaneProspect> =

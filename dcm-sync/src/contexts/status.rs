@@ -49,7 +49,8 @@ pub(super) fn progress_with(
 pub(super) fn progress_of(root: &Root, cluster: &ClusterId, lane: Option<&Lane>) -> Progress {
     let wanted = root.wanted(cluster);
     let is_given_up = |lane: &Lane| wanted.is_none() && lane.is_abandoned(root);
-    if lane.map_or(wanted.is_none(), |lane| lane.is_at(wanted) || is_given_up(lane)) {
+    let is_over = |lane: &Lane| is_given_up(lane) || (lane.is_at(wanted) && !root.is_leaving(cluster, lane));
+    if lane.map_or(wanted.is_none() && !root.leaves(cluster), is_over) {
         return Progress::Done;
     }
     let looked_at = lane.filter(|lane| lane.attempt == root.attempt && lane.generation == root.generation);
@@ -165,7 +166,7 @@ fn requests(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<RequestStatus>
     let requests: Vec<_> = requests.collect();
     let keys: BTreeSet<&ObjectKey> = requests.iter().map(|(_, key, _)| key).collect();
     let status = |(name, key, stage): &(&Arc<str>, ObjectKey, Stage)| {
-        if lane.issued.contains(name) {
+        if lane.issued.contains(name) && lane.has_results(root) {
             return RequestStatus { name: (*name).clone(), state: RequestState::Issued, cause: None };
         }
         let hinders = |cause: &&Cause| match &cause.object {

@@ -153,8 +153,9 @@ impl Work {
     }
 
     fn judge_all(&mut self) {
+        let named = self.root.clusters().chain(self.root.leaving.keys());
         let clusters: BTreeSet<ClusterId> =
-            self.root.clusters().chain(self.lanes.keys()).chain(self.verdicts.keys()).cloned().collect();
+            named.chain(self.lanes.keys()).chain(self.verdicts.keys()).cloned().collect();
         clusters.iter().for_each(|cluster| self.judge(cluster));
     }
 

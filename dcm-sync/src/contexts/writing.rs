@@ -16,24 +16,24 @@ use super::{Contexts, claims};
 use crate::record::{Root, path};
 
 /// The root that follows the current one when a context is applied.
-pub(super) fn next_root(context: &AppContext, current: Option<&Root>) -> Root {
-    let generation = current.map_or(Generation(1), |root| root.generation.next());
+pub(super) fn next_root(context: &AppContext, current: Option<&Root>, generation: Generation) -> Root {
     let mut next = Root::of(context, generation);
     if let Some(current) = current {
         next.attempt = current.attempt + 1;
         next.overrules = current.overrules;
+        next.without_results = current.without_results;
     }
     next
 }
 
 impl Contexts {
-    /// Writes claims, manifests and, last, the root, and gives the root.
+    /// Writes claims, manifests and, last, the root, and gives its generation.
     pub(super) async fn commit(
         &self,
         context: &AppContext,
         current: Option<&(Root, Version)>,
         next: Root,
-    ) -> Result<Root, Error> {
+    ) -> Result<Generation, Error> {
         let (stored, before, used) = match current {
             Some((root, _)) => {
                 let stored = self.store.list_all(&path::manifests(&context.id)).await?;
@@ -45,7 +45,12 @@ impl Contexts {
         let current_root = current.map(|(root, _)| root);
         let is_held = current_root.is_some_and(|root| root.intent == Intent::Present);
         let held = if is_held { before.clone() } else { claims::Named::new() };
-        let next = Root { leaving: claims::leaving(before, current_root, context), ..next };
+        let cleared = match current_root {
+            Some(root) => self.cleared(&context.id, root).await?,
+            None => BTreeSet::new(),
+        };
+        let leaving = claims::leaving(before, current_root, &cleared, context);
+        let next = Root { leaving, ..next };
         let document = root_document(&next)?;
         let mut writes = claims::wanted(context, next.generation, &held)?;
         let unused = plan_manifests(context, &stored, &used, &mut writes)?;
@@ -59,7 +64,7 @@ impl Contexts {
         if let Err(Error::NamespaceTaken { .. }) = &result {
             self.give_claims_back(context, current_root).await?;
         }
-        result.map(|()| next)
+        result.map(|()| next.generation)
     }
 
     /// Writes the manifests of a context that are missing: without them no worker could do anything.

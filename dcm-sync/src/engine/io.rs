@@ -111,8 +111,6 @@ pub(crate) struct SaveLane {
     pub outcomes: Vec<Outcome>,
     /// Namespaces that the lane needs no more: claims on them are dropped, before the record is stored.
     pub given_up: BTreeSet<Arc<str>>,
-    /// Requests that are desired no more: their results are deleted, after those of others are stored.
-    pub outdated: Vec<Arc<str>>,
 }
 
 /// One request to a cluster.

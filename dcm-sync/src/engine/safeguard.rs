@@ -13,6 +13,9 @@ pub enum Safeguard {
     ContentsCounted,
     /// The record names the kinds before the first object is made.
     KindsNamed,
+    /// Before something is undone, the record no more says that it is done; before an object is made anew, no more that it
+    /// is there.
+    ChangeAdmitted,
     /// Nothing is done while a record could not be stored.
     StoredFirst,
     /// After a take-over the record is written once before anything else: what the earlier owner was about to store can't
@@ -30,8 +33,8 @@ pub enum Safeguard {
     PendingAwaited,
     /// A removal waits until a lost request can take effect no more.
     LostAwaited,
-    /// An answered request is not asked for again.
-    AnswerKept,
+    /// What was abandoned is remembered, and cleared when its cluster returns.
+    TombstoneKept,
     /// Work on a paused app context stands still.
     PauseKept,
 }

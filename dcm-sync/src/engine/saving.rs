@@ -6,10 +6,11 @@ use dcm_core::port::store::{self, Document, Entry, Store, StoreExt, Version, Wri
 use super::io::SaveLane;
 use crate::record::{self, Claim, path};
 
-/// Stores a lane's record, and with it, before it, the results that it names.
+/// Stores a lane's record: before it the results that it names, after it those go that it drops.
 ///
 /// A result that is there already comes from a worker that died between the two writes: it is replaced. Claims on what
 /// the lane gave up go first: should this worker die then, the next one finds the record as it was, and does it again.
+/// Results go last: a worker that lost the lane, and does not know it, fails at the record, and takes nothing away.
 pub(super) async fn save_lane(store: &dyn Store, save: &SaveLane) -> Result<Version, store::Error> {
     drop_claims(store, save).await?;
     let mut writes = Vec::with_capacity(save.outcomes.len() + 1);
@@ -17,28 +18,30 @@ pub(super) async fn save_lane(store: &dyn Store, save: &SaveLane) -> Result<Vers
         let path = path::result(&save.id.context, &save.id.cluster, &outcome.name);
         writes.push(Write::Create { path, document: Document::from_value(outcome)? });
     }
-    writes.extend(outdated(store, save).await?);
     writes.push(lane_write(save)?);
     let mut writes = InOrder::new(writes);
     while let Some(conflict) = writes.go_on(store).await? {
         match replacement(save, &conflict) {
             Some(write) => writes.instead(&conflict, write),
-            // Whoever changed it deletes it, or has.
-            None if matches!(conflict.write, Write::Delete { .. }) => {}
             None => return Err(conflict.into_error()),
         }
     }
-    Ok(writes.last_version().unwrap_or(Version(0)))
+    let version = writes.last_version().unwrap_or(Version(0));
+    drop_results(store, save).await?;
+    Ok(version)
 }
 
-/// The deletions of results that are needed no more.
-async fn outdated(store: &dyn Store, save: &SaveLane) -> Result<Vec<Write>, store::Error> {
-    let mut deletions = Vec::with_capacity(save.outdated.len());
-    for name in &save.outdated {
+/// Deletes the results of requests that are desired no more.
+async fn drop_results(store: &dyn Store, save: &SaveLane) -> Result<(), store::Error> {
+    let mut deletions = Vec::with_capacity(save.lane.dropping.len());
+    for name in &save.lane.dropping {
         let entry = store.get(&path::result(&save.id.context, &save.id.cluster, name)).await?;
         deletions.extend(entry.map(|Entry { path, version, .. }| Write::Delete { path, version }));
     }
-    Ok(deletions)
+    let mut deletions = InOrder::new(deletions);
+    // Whoever changed one deletes it, or has.
+    while deletions.go_on(store).await?.is_some() {}
+    Ok(())
 }
 
 /// What is written instead of a result that is there; none for the lane's record, which somebody else wrote.

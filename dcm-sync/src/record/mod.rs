@@ -78,9 +78,12 @@ pub(crate) struct Root {
     /// Nobody knows of it any more: the root stays until what was abandoned on clusters is cleared.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forgotten: bool,
+    /// It was forgotten and came back: lanes of generations up to this one have no results, whatever their records say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub without_results: Option<Generation>,
     pub labels: Arc<BTreeMap<String, String>>,
-    /// Namespaces that were wanted before and are not any more: claims on them are dropped, by a worker when it has cleared
-    /// them, or else after this was written.
+    /// Namespaces that were wanted before and are not any more: claims on them are dropped by the worker that works on this
+    /// generation of the lane, when it has cleared them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub leaving: BTreeMap<ClusterId, BTreeSet<Arc<str>>>,
     pub bundles: BTreeMap<ContentHash, Vec<StepRecord>>,
@@ -143,6 +146,7 @@ impl Root {
             overrules: None,
             forgetting: false,
             forgotten: false,
+            without_results: None,
             labels: Arc::new(context.labels.clone()),
             leaving: BTreeMap::new(),
             bundles,
@@ -189,6 +193,17 @@ impl Root {
             ActionRecord::Apply { manifest, .. } => Some(*manifest),
             ActionRecord::Request { .. } => None,
         })
+    }
+
+    /// True when claims on a lane's cluster are to be dropped: they are when the lane comes to its end for this root.
+    pub(crate) fn is_leaving(&self, cluster: &ClusterId, lane: &Lane) -> bool {
+        let has_ended = matches!(lane.state, LaneState::Done | LaneState::Removed);
+        self.leaves(cluster) && !(has_ended && lane.generation >= self.generation)
+    }
+
+    /// True when claims on a cluster are to be dropped by a worker. Who forgets the context drops them by itself.
+    pub(crate) fn leaves(&self, cluster: &ClusterId) -> bool {
+        !self.forgetting && self.leaving.contains_key(cluster)
     }
 
     /// All clusters that are named, wanted or being removed.
@@ -270,6 +285,9 @@ pub(crate) struct Lane {
     /// Names of the requests that are answered; their results are stored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub issued: Vec<Arc<str>>,
+    /// Requests that are desired no more: their results are deleted after this was stored. Who finds them here does it again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dropping: Vec<Arc<str>>,
     /// Namespaces that were kept, with the number of objects of others in each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub kept: BTreeMap<Arc<str>, usize>,
@@ -300,10 +318,23 @@ impl Lane {
             causes: Vec::new(),
             objects: Records::new(),
             issued: Vec::new(),
+            dropping: Vec::new(),
             kept: BTreeMap::new(),
             ahead: None,
             untidy: false,
         }
+    }
+
+    /// Forgets what was issued before the context was forgotten and came back.
+    pub(crate) fn forget_results(&mut self, root: &Root) {
+        if !self.has_results(root) {
+            self.issued.clear();
+        }
+    }
+
+    /// True when the results are stored that the lane says it has.
+    pub(crate) fn has_results(&self, root: &Root) -> bool {
+        Some(self.generation) > root.without_results
     }
 
     /// Takes the store's state as the truth over what the cluster was found to hold, when a person has said so: what is
@@ -415,6 +446,15 @@ pub(crate) struct Claim {
     pub context: ContextId,
     /// The generation that asked for it: whoever clears away an earlier one leaves it.
     #[serde(default)]
+    pub generation: Generation,
+}
+
+/// How far the generations of app contexts went that are forgotten. Whoever makes one of the same name goes on from there:
+/// what an earlier one of its name still does is told by its earlier generation.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Forgotten {
+    pub schema: Schema,
     pub generation: Generation,
 }
 

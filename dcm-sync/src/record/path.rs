@@ -9,6 +9,7 @@
 //! | `claims/PROVIDER/CLUSTER/NAMESPACE` | [`Claim`](super::Claim) |
 //! | `shards/PROVIDER/CLUSTER` | [`Shard`](super::Shard) |
 //! | `workers/ID` | [`Worker`](super::Worker) |
+//! | `forgotten` | [`Forgotten`](super::Forgotten): how far generations went |
 
 use dcm_core::hash::ContentHash;
 use dcm_core::name::{ClusterId, ContextId};
@@ -112,6 +113,10 @@ pub(crate) fn shards() -> Prefix {
 
 pub(crate) fn shard(cluster: &ClusterId) -> Path {
     path(&["shards", cluster.provider.as_str(), cluster.cluster.as_str()])
+}
+
+pub(crate) fn forgotten() -> Path {
+    path(&["forgotten"])
 }
 
 /// The folder of all workers.

@@ -1,6 +1,7 @@
 //! People on clusters who don't know of us.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ClusterId;
@@ -225,11 +226,11 @@ pub(super) fn tidy_up(server: &mut Server, names: &[ObjectKey]) {
     }
 }
 
-/// Deletes what carries our marks and is another object than the recorded one.
-pub(super) fn drop_revived(server: &mut Server, recorded: &Records) {
+/// Deletes what carries our marks and is another object than the recorded one, or was never made by us.
+pub(super) fn drop_revived(server: &mut Server, recorded: &Records, is_made: impl Fn(&Arc<str>) -> bool) {
     let is_another = |object: &Object| {
         let uid = recorded.get(&object.key).and_then(|record| record.uid.as_ref());
-        object.marks.is_some() && uid.is_some_and(|uid| *uid != object.uid)
+        object.marks.is_some() && uid.map_or(!is_made(&object.uid), |uid| *uid != object.uid)
     };
     let revived: Vec<Object> = server.objects().filter(is_another).collect();
     for object in &revived {

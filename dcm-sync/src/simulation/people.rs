@@ -1,12 +1,14 @@
 //! People who want something of app contexts: what a command does for them.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dcm_core::name::ClusterId;
+use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::clock::Clock;
 use dcm_core::port::synchronizer::{Error, Removal, STOP_LIMIT, Synchronizer as _};
 use dcm_core::status::Progress;
+use futures::future::{Either, select};
 
 use super::events::{Events, Halt};
 use super::wish::{Wish, context_id};
@@ -14,6 +16,9 @@ use crate::contexts::Contexts;
 
 /// How long people wait before they try again what failed in a way that may pass.
 const TRY_AGAIN: Duration = Duration::from_secs(2);
+
+/// How long people wait for what is to be forgotten.
+const FORGOTTEN_WITHIN: Duration = Duration::from_secs(90);
 
 /// How often they try.
 const TRIES: usize = 20;
@@ -53,8 +58,9 @@ impl Person {
         let (contexts, id) = (&self.contexts, context_id(number));
         match wish {
             Wish::Apply(variant) => contexts.apply(&variant.of(number, self.clusters)).await.map(drop),
-            Wish::Remove { delete_contents } => {
-                contexts.remove(&id, Removal { delete_contents, ..Removal::default() }).await.map(drop)
+            Wish::Remove { delete_contents, deadline } => {
+                let removal = Removal { delete_contents, deadline_seconds: deadline, objects: None };
+                contexts.remove(&id, removal).await.map(drop)
             }
             Wish::Stop => {
                 contexts.stop(&id, STOP_LIMIT).await?;
@@ -62,7 +68,17 @@ impl Person {
                 Ok(())
             }
             Wish::Resume => contexts.resume(&id).await,
-            Wish::Forget => contexts.forget(&id).await,
+            Wish::Forget => self.forget(&id).await,
+        }
+    }
+
+    /// Drops what is known of an app context, as soon as it is gone.
+    async fn forget(&self, id: &ContextId) -> Result<(), Error> {
+        let gone = self.contexts.wait_until_done(id);
+        match select(pin!(gone), self.clock.sleep(FORGOTTEN_WITHIN)).await {
+            // It is not known, or not asked to go.
+            Either::Left((Err(error), _)) => Err(error),
+            Either::Left((Ok(_), _)) | Either::Right(_) => self.contexts.forget(id).await,
         }
     }
 

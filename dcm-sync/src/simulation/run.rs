@@ -148,7 +148,7 @@ impl<'a> Run<'a> {
         (self.told)(Told::Act(self.world.now(), &act));
         match act {
             Act::Wish { context, wish } => {
-                let process = self.person(move |person| async move { person.ask(context, wish).await });
+                let process = self.ask(context, wish);
                 self.asking.push(process);
             }
             Act::StopCluster { cluster } => {
@@ -191,6 +191,10 @@ impl<'a> Run<'a> {
         })
     }
 
+    fn ask(&mut self, context: usize, wish: Wish) -> ProcessId {
+        self.person(move |person| async move { person.ask(context, wish).await })
+    }
+
     fn stop_cluster(&mut self, cluster: usize) -> ProcessId {
         self.person(move |person| async move { person.stop_cluster(&cluster_id(cluster)).await })
     }
@@ -212,7 +216,7 @@ impl<'a> Run<'a> {
     fn peace(&mut self) -> Result<(), Violation> {
         (self.told)(Told::Peace(self.world.now()));
         self.world.heal();
-        self.clear_the_way();
+        self.clear_the_way(false);
         if self.world.workers() == 0 {
             self.world.start_worker(Skew::default());
         }
@@ -222,8 +226,11 @@ impl<'a> Run<'a> {
         let resuming: Vec<ProcessId> =
             (1..=self.scenario.clusters).map(|cluster| self.resume_cluster(cluster)).collect();
         self.wait_for(&resuming)?;
+        let resuming: Vec<ProcessId> =
+            (1..=self.scenario.contexts).map(|context| self.ask(context, Wish::Resume)).collect();
+        self.wait_for(&resuming)?;
         self.go_on_until(self.world.now() + SETTLED_WITHIN)?;
-        self.clear_the_way();
+        self.clear_the_way(true);
         let scenario = self.scenario;
         let insist = |(index, wish): (usize, &Wish)| {
             let (context, wish) = (index + 1, *wish);
@@ -234,15 +241,18 @@ impl<'a> Run<'a> {
     }
 
     /// What people put in our way they take back. What a cluster has again that lost its last writes is no longer what
-    /// is recorded, and it is for people to say what becomes of it.
-    fn clear_the_way(&mut self) {
+    /// is recorded, and it is for people to say what becomes of it, once records are up to date.
+    fn clear_the_way(&mut self, is_settled: bool) {
         for number in 1..=self.scenario.clusters {
             let id = cluster_id(number);
             let names = names(&self.judge, &id);
             let recorded = judge::recorded(&self.world, &id);
+            let judge = &self.judge;
             self.world.cluster(number).server(|server| {
                 meddling::tidy_up(server, &names);
-                meddling::drop_revived(server, &recorded);
+                if is_settled {
+                    meddling::drop_revived(server, &recorded, |uid| judge.has_made(&id, uid));
+                }
             });
             self.judge.meddled.note(&id, meddling::adopted(), self.world.now());
         }

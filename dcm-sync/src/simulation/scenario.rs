@@ -155,13 +155,16 @@ pub enum Meddling {
 /// Draws a scenario. Each seed has some kinds of trouble and not others, so that each is met alone, too.
 struct Draw {
     random: Seeded,
+    /// People change their minds all the time, and much is late: what was begun meets what undoes it.
+    restless: bool,
 }
 
 impl Scenario {
     /// The scenario of a seed.
     #[must_use]
     pub fn of(seed: u64) -> Self {
-        let draw = Draw { random: Seeded::new(seed) };
+        let random = Seeded::new(seed);
+        let draw = Draw { restless: random.below(3) == 0, random };
         let clusters = draw.count(1, CLUSTERS_MAX);
         let contexts = draw.count(1, CONTEXTS_MAX);
         let workers: Vec<Skew> = (0..draw.count(1, WORKERS_MAX)).map(|_| draw.skew()).collect();
@@ -215,6 +218,11 @@ impl Draw {
         if self.one_in(3) { u16::try_from(self.below(most + 1)).unwrap_or(0) } else { 0 }
     }
 
+    /// A chance in a thousand: in every second scenario.
+    fn some(&self, most: u64) -> u16 {
+        if self.one_in(2) { u16::try_from(self.below(most + 1)).unwrap_or(0) } else { 0 }
+    }
+
     fn skew(&self) -> Skew {
         if self.one_in(2) {
             return Skew::default();
@@ -229,8 +237,9 @@ impl Draw {
             lost_request: self.chance(50),
             lost_reply: self.chance(50),
             duplicated: self.chance(50),
-            delayed: self.chance(50),
-            delay_max: self.seconds(1, 50),
+            delayed: if self.restless { self.some(200) } else { self.chance(50) },
+            // Longer than that, a lost request takes effect no more.
+            delay_max: self.seconds(1, 30),
             unauthorized: self.chance(20),
             forbidden: self.chance(50),
             conflict: self.chance(50),
@@ -247,7 +256,7 @@ impl Draw {
             lost_request: self.chance(30),
             lost_reply: self.chance(30),
             cut_batch: self.chance(30),
-            delayed: self.chance(20),
+            delayed: if self.restless { self.some(100) } else { self.chance(20) },
             delay_max: self.seconds(1, 20),
             watch_lost: self.chance(50),
             watch_lag_max: if self.one_in(3) { self.seconds(0, 5) } else { Duration::ZERO },
@@ -262,15 +271,20 @@ impl Draw {
     fn wish(&self) -> Wish {
         match self.below(10) {
             0..=4 => Wish::Apply(self.variant()),
-            5 | 6 => Wish::Remove { delete_contents: self.one_in(2) },
+            5 | 6 => self.removal(),
             7 => Wish::Stop,
             8 => Wish::Resume,
             _ => Wish::Forget,
         }
     }
 
+    fn removal(&self) -> Wish {
+        let deadline = if self.one_in(3) { u32::try_from(self.count(5, 60)).ok() } else { None };
+        Wish::Remove { delete_contents: self.one_in(2), deadline }
+    }
+
     fn last_wish(&self) -> Wish {
-        if self.one_in(2) { Wish::Apply(self.variant()) } else { Wish::Remove { delete_contents: true } }
+        if self.one_in(2) { Wish::Apply(self.variant()) } else { Wish::GONE }
     }
 
     fn wishes(&self, contexts: usize) -> Vec<(Duration, Act)> {
@@ -280,12 +294,31 @@ impl Draw {
             for _ in 0..self.count(0, 6) {
                 acts.push((self.moment(), Act::Wish { context, wish: self.wish() }));
             }
+            if self.restless {
+                acts.extend(self.changes_of_mind(context));
+            }
+        }
+        acts
+    }
+
+    /// Somebody makes an app context and drops it again, over and over.
+    fn changes_of_mind(&self, context: usize) -> Vec<(Duration, Act)> {
+        let mut acts = Vec::new();
+        let mut at = self.seconds(0, 20);
+        while at < TROUBLE {
+            acts.push((at, Act::Wish { context, wish: Wish::Apply(self.variant()) }));
+            at += self.seconds(1, 15);
+            acts.push((at, Act::Wish { context, wish: self.removal() }));
+            if self.one_in(2) {
+                acts.push((at + self.seconds(0, 2), Act::Wish { context, wish: Wish::Forget }));
+            }
+            at += self.seconds(1, 40);
         }
         acts
     }
 
     fn trouble(&self, clusters: usize) -> Vec<(Duration, Act)> {
-        let kinds: Vec<u64> = (0..5).filter(|_| self.one_in(2)).collect();
+        let kinds: Vec<u64> = (0..6).filter(|_| self.one_in(2)).collect();
         let Some(kinds_count) = u64::try_from(kinds.len()).ok().filter(|count| *count > 0) else {
             return Vec::new();
         };
@@ -306,6 +339,8 @@ impl Draw {
             2 if self.one_in(2) => Act::Restart { cluster },
             2 => Act::Lose { cluster, last: self.seconds(1, 60) },
             3 => Act::StoreDown { lasting: self.seconds(1, 30) },
+            4 if self.one_in(2) => Act::StopCluster { cluster },
+            4 => Act::ResumeCluster { cluster },
             _ => self.act_on_worker(worker),
         }
     }

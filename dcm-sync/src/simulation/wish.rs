@@ -27,18 +27,26 @@ pub enum Wish {
     Remove {
         /// With what others put into its namespace.
         delete_contents: bool,
+        /// How long each cluster may take, in seconds.
+        #[serde(default)]
+        deadline: Option<u32>,
     },
     /// The work on it pauses.
     Stop,
     /// The work on it goes on.
     Resume,
-    /// What is known of it is dropped, if it is gone.
+    /// What is known of it is dropped, as soon as it is gone.
     Forget,
 }
 
 /// One of many desired states of an app context: a number says all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Variant(pub u64);
+
+impl Wish {
+    /// Gone, with everything, however long it takes.
+    pub const GONE: Self = Self::Remove { delete_contents: true, deadline: None };
+}
 
 /// The app context of a number.
 ///

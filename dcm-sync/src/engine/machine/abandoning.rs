@@ -14,6 +14,7 @@ use super::Machine;
 use super::shard::Shard;
 use super::storing::Reading;
 use super::timers::Alarm;
+use crate::engine::Safeguard;
 use crate::engine::event::What;
 use crate::engine::io::{Effect, LaneId};
 
@@ -67,15 +68,17 @@ impl Machine {
         let now = self.now;
         let Some(context) = self.contexts.get(&id.context) else { return };
         let (generation, attempt) = (context.root.generation, context.root.attempt);
+        let remembers = self.options.keeps(Safeguard::TombstoneKept);
+        let state = if remembers { LaneState::Abandoned } else { LaneState::Removed };
         let Some(lane) = self.lane_mut(id) else { return };
         let record = &mut lane.record;
         let unknown = || vec![unanswered()];
         let causes = if record.causes.is_empty() { unknown() } else { std::mem::take(&mut record.causes) };
         record.causes = causes.into_iter().map(|cause| Cause { next_try: None, ..cause }).collect();
-        (record.state, record.since) = (LaneState::Abandoned, now);
+        (record.state, record.since) = (state, now);
         (record.generation, record.attempt) = (generation, attempt);
         lane.unsaved = true;
-        self.publish(&id.cluster, Some(&id.context), What::Lane(LaneState::Abandoned));
+        self.publish(&id.cluster, Some(&id.context), What::Lane(state));
         self.search_sooner(&id.cluster);
         self.save(id);
     }

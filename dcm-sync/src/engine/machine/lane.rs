@@ -32,6 +32,10 @@ pub(super) struct Lane {
     pub unsaved: bool,
     /// It speaks of another generation or attempt than the stored one.
     pub renewed: bool,
+    /// The stored record says that something else than what is wanted now is done: that is no more so after the next write.
+    pub claims_done: bool,
+    /// The stored record has UIDs of objects that are gone: what is made anew under their names would not be ours by it.
+    pub claims_gone: bool,
     /// Results that are not stored yet.
     pub outcomes: Vec<Outcome>,
     /// Namespaces that are needed no more: the next save drops the claims on them.
@@ -78,6 +82,8 @@ impl Lane {
             writing: Writing::Idle,
             unsaved: false,
             renewed: false,
+            claims_done: false,
+            claims_gone: false,
             outcomes: Vec::new(),
             given_up: BTreeSet::new(),
             calls: BTreeMap::new(),
@@ -209,16 +215,18 @@ impl Lane {
         self.given_up.retain(|name| !namespaces(bundle).any(|wanted| wanted == name));
     }
 
-    /// Forgets the answered requests that the bundle of a finished lane does not have, and gives them.
-    pub(super) fn forget_outdated(&mut self, bundle: Option<&Bundle>) -> Vec<Arc<str>> {
-        if !matches!(self.record.state, LaneState::Done | LaneState::Removed) {
-            return Vec::new();
+    /// Forgets the answered requests that the bundle of a finished lane does not have: their results are dropped.
+    pub(super) fn forget_outdated(&mut self, bundle: Option<&Bundle>) {
+        let record = &mut self.record;
+        record.dropping.retain(|name| !record.issued.contains(name));
+        if !matches!(record.state, LaneState::Done | LaneState::Removed) {
+            return;
         }
         let is_wanted = |name: &Arc<str>| requests(bundle).any(|wanted| wanted == name);
-        let issued = std::mem::take(&mut self.record.issued);
-        let (issued, outdated) = issued.into_iter().partition(is_wanted);
-        self.record.issued = issued;
-        outdated
+        let issued = std::mem::take(&mut record.issued);
+        let (issued, outdated): (Vec<_>, Vec<_>) = issued.into_iter().partition(is_wanted);
+        record.issued = issued;
+        record.dropping.extend(outdated);
     }
 
     /// Gives up the namespaces that the bundle does not name.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use dcm_core::app_context::{Action, Bundle};
 use dcm_core::hash::ContentHash;
-use dcm_core::plan::{self, Plan, Recorded, Records, Rules};
+use dcm_core::plan::{self, Plan, Recorded, Records, Rules, Work};
 use dcm_core::port::cluster::Origin;
 use dcm_core::status::{Cause, LaneState, Reason};
 
@@ -123,11 +123,10 @@ impl Machine {
             removal: context.root.removal(),
             asked_again: lane.record.settled < context.root.attempt,
         };
-        let issued = lane.record.issued.iter().filter(|_| self.options.keeps(Safeguard::AnswerKept));
         let view = LaneView {
             objects: shard.objects.get(&id.context),
             lane,
-            issued: issued.map(|name| &**name).collect(),
+            issued: lane.record.issued.iter().map(|name| &**name).collect(),
             counts: self.options.keeps(Safeguard::ContentsCounted),
             now: self.now,
         };
@@ -172,9 +171,12 @@ impl Machine {
     /// Before the first request that may make something of a kind, the record names the kind, and the namespaces: whoever
     /// finds the record knows where to look, and that without one nothing of ours can be on the cluster. And before the
     /// first request of a worker that took the cluster from another one, the record is its own: what the other one was
-    /// about to store can't come after it.
+    /// about to store can't come after it. And it says no more that something is done that this request undoes, nor that
+    /// an object is there that is made anew: should the worker die, and people change their minds, the next one goes by it.
     fn must_touch(&mut self, id: &LaneId, plan: &Plan) -> bool {
         let writes = plan.runnable().any(|step| step.work.is_write());
+        let makes = plan.runnable().any(|step| matches!(step.work, Work::Create { .. }));
+        let admits = self.options.keeps(Safeguard::ChangeAdmitted);
         let (names, fences) =
             (self.options.keeps(Safeguard::KindsNamed), self.options.keeps(Safeguard::RecordFenced));
         let bundle = self.contexts.get(&id.context).and_then(|context| context.bundle(&id.cluster));
@@ -183,7 +185,8 @@ impl Machine {
         let (fence, is_inherited) = (Self::fence(shard), shard.inherited);
         let Some(lane) = shard.lanes.get_mut(&id.context) else { return false };
         let is_anothers = is_inherited && lane.record.fence != fence && fences;
-        let must_touch = is_anothers || (names && lane.must_name(bundle));
+        let must_admit = lane.claims_done || (makes && lane.claims_gone);
+        let must_touch = is_anothers || (names && lane.must_name(bundle)) || (admits && must_admit);
         if !must_touch {
             return false;
         }
@@ -239,6 +242,7 @@ impl Machine {
         };
         let now = self.now;
         let Some(lane) = self.lane_mut(id) else { return };
+        lane.claims_done |= lane.record.state == LaneState::Done && lane.record.bundle != wanted;
         lane.record.bundle = wanted;
         lane.renewed |= (lane.record.generation, lane.record.attempt) != (generation, attempt);
         lane.record.generation = generation;
@@ -254,9 +258,8 @@ impl Machine {
     /// Once its namespaces are there, and it is known what else is gone, what somebody deletes is not made again in the
     /// same attempt.
     fn settle(&mut self, id: &LaneId, plan: &Plan) {
-        let may_be_gone = |step: &plan::Step| {
-            step.kind.is_namespace() || matches!(step.work, plan::Work::Look | plan::Work::Unrecord)
-        };
+        let may_be_gone =
+            |step: &plan::Step| step.kind.is_namespace() || matches!(step.work, Work::Look | Work::Unrecord);
         let waits = |step: &plan::Step| may_be_gone(step) && matches!(step.wave, plan::Wave::Apply(_));
         if let Some(lane) = self.lane_mut(id).filter(|_| !plan.steps().iter().any(waits)) {
             lane.record.settled = lane.record.attempt;
@@ -269,6 +272,9 @@ impl Machine {
         let Some(context) = self.contexts.get(&id.context) else { return };
         let (generation, attempt) = (context.root.generation, context.root.attempt);
         let bundle = wanted.and_then(|hash| context.bundles.get(&hash)).cloned();
+        let lane = self.shards.get(&id.cluster).and_then(|shard| shard.lanes.get(&id.context));
+        let gives_up = lane.is_some_and(|lane| context.root.is_leaving(&id.cluster, &lane.record));
+        let leaving = context.root.leaving.get(&id.cluster).filter(|_| gives_up).cloned();
         let now = self.now;
         if self.options.keeps(Safeguard::StockTaken) {
             self.take_stock(id, bundle.as_deref());
@@ -281,7 +287,9 @@ impl Machine {
         lane.forget_looks();
         lane.contents.clear();
         lane.signer_since = None;
-        let as_recorded = lane.record.is_at(wanted) && lane.record.untidy == untidy;
+        // Claims of a generation of which no worker knew anything have to go, too.
+        lane.given_up.extend(leaving.into_iter().flatten());
+        let as_recorded = lane.record.is_at(wanted) && lane.record.untidy == untidy && !gives_up;
         // What was asked for again is answered by this look. It is stored where it counts: a lane that rests has no write.
         lane.record.attempt = attempt;
         let is_answered = std::mem::replace(&mut lane.record.settled, attempt) == attempt;

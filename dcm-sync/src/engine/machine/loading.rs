@@ -103,13 +103,14 @@ impl Machine {
         let doubted = self.contexts.get(id).and_then(|known| known.doubted);
         let now = self.now;
         let untouched = |cluster: &ClusterId| (cluster.clone(), (record::Lane::untouched(now), None));
-        let mut all: BTreeMap<_, _> = root.clusters().map(untouched).collect();
+        let mut all: BTreeMap<_, _> = root.clusters().chain(root.leaving.keys()).map(untouched).collect();
         all.extend(lanes.into_iter().map(|(cluster, (record, version))| (cluster, (record, Some(version)))));
         self.contexts.insert(id.clone(), Context { root, version, bundles, doubted, session });
         for (cluster, (record, version)) in all {
             let lane = LaneId { cluster: cluster.clone(), context: id.clone() };
             self.add_lane(&lane, record, version, news);
             self.lane_mut(&lane).into_iter().for_each(Lane::encourage);
+            self.forget_results(&lane);
             self.read_unread(&cluster, id);
             self.open_watches(&cluster, Some(id));
             self.claim(&cluster);
@@ -133,6 +134,15 @@ impl Machine {
         shard.lanes.insert(id.context.clone(), Box::new(lane));
         if is_owned && is_old {
             self.reload_lane(id);
+        }
+    }
+
+    /// A lane was read, or its context was: results that are gone with a forgotten context are asked for again.
+    pub(super) fn forget_results(&mut self, id: &LaneId) {
+        let root = self.contexts.get(&id.context).map(|context| &context.root);
+        let lane = self.shards.get_mut(&id.cluster).and_then(|shard| shard.lanes.get_mut(&id.context));
+        if let (Some(root), Some(lane)) = (root, lane) {
+            lane.record.forget_results(root);
         }
     }
 
@@ -163,7 +173,10 @@ impl Machine {
         let context = self.contexts.get(&id.context);
         match (lane, context) {
             (Some(lane), Some(context)) => {
-                let at_rest = lane.record.is_at(context.wanted(&id.cluster)) && !lane.record.untidy;
+                let (record, root) = (&lane.record, &context.root);
+                let is_done =
+                    record.is_at(context.wanted(&id.cluster)) && !root.is_leaving(&id.cluster, record);
+                let at_rest = is_done && !record.untidy;
                 !context.root.paused && !at_rest
             }
             _ => false,

@@ -40,6 +40,8 @@ impl Machine {
         if room {
             self.wake_starved(&id.cluster);
         }
+        let shard = self.shard_mut(&id.cluster);
+        shard.exhume();
         let Some(lane) = self.lane_mut(&id) else { return };
         lane.eager |= matches!(step.work, Work::Request { .. });
         if !lane.is_busy() {
@@ -72,6 +74,7 @@ impl Machine {
     }
 
     fn written(&mut self, id: &LaneId, step: &Step, object: &Object) {
+        self.shard_mut(&id.cluster).gone.remove(&object.uid);
         self.sight(&id.cluster, object);
         let key = step.key.clone();
         let (origin, manifest, what) = match &step.work {
@@ -103,6 +106,8 @@ impl Machine {
     }
 
     fn found(&mut self, id: &LaneId, step: &Step, found: Option<&Object>) {
+        let gone = &self.shard_mut(&id.cluster).gone;
+        let found = found.filter(|object| !gone.contains_key(&object.uid));
         let remembered = found.and_then(|object| self.sight(&id.cluster, object));
         let desired = self.desired(&id.cluster, &id.context, &step.key);
         let shard = self.shard_mut(&id.cluster);
@@ -125,7 +130,9 @@ impl Machine {
                 self.expect_gone(id, step);
             }
             Deletion::Gone => {
-                shard.forget(&id.context, &step.key);
+                if let Some(gone) = shard.forget(&id.context, &step.key) {
+                    shard.bury(&step.kind, &gone.uid);
+                }
                 self.drop_record(id, step);
             }
         }
@@ -136,13 +143,16 @@ impl Machine {
     fn expect_gone(&mut self, id: &LaneId, step: &Step) {
         let Some(lane) = self.lane_mut(id) else { return };
         if let Some(record) = lane.record.objects.get_mut(&step.key) {
-            record.uid = None;
+            lane.claims_gone |= record.uid.take().is_some();
             lane.unsaved |= step.kind.is_namespace();
         }
     }
 
     fn released(&mut self, id: &LaneId, step: &Step) {
-        self.shard_mut(&id.cluster).forget(&id.context, &step.key);
+        let shard = self.shard_mut(&id.cluster);
+        if let Some(released) = shard.forget(&id.context, &step.key) {
+            shard.bury(&step.kind, &released.uid);
+        }
         self.drop_record(id, step);
         if let Work::Release { contents: Some(count), .. } = &step.work
             && let Some(lane) = self.lane_mut(id)
@@ -248,6 +258,7 @@ impl Machine {
         let Some(marks) = &object.marks else { return };
         let context = marks.context.clone();
         let shard = self.shard_mut(cluster);
+        shard.told_gone(&object.kind, &object.uid);
         let Some(known) = shard.forget(&context, &object.key) else { return };
         let was_going = known.deleting.is_some() || object.deleting.is_some();
         if known.uid != object.uid {

@@ -42,6 +42,8 @@ pub(super) struct Shard {
     pub unread: BTreeMap<ContextId, BTreeMap<ObjectKey, Object>>,
     pub bucket: Bucket,
     pub requests: usize,
+    /// Objects that are gone, or not ours any more, by their UIDs, while a late answer or watch may still tell of them.
+    pub gone: BTreeMap<Arc<str>, Gone>,
     /// Lanes that could not send all they wanted, in the order in which it is their turn.
     pub starved: VecDeque<ContextId>,
     /// The cluster asked for fewer requests until then.
@@ -84,6 +86,15 @@ pub(super) enum Known {
     ByName(Box<Cause>),
 }
 
+/// An object that went.
+pub(super) struct Gone {
+    kind: GroupVersionKind,
+    /// Its watch has told that.
+    is_told: bool,
+    /// The list that is under way was made before that.
+    is_being_listed: bool,
+}
+
 impl Watch {
     pub(super) fn new() -> Self {
         Self { known: Known::Nothing, is_open: false, has_listed: false, row: Row::default() }
@@ -107,6 +118,7 @@ impl Shard {
             unread: BTreeMap::new(),
             bucket,
             requests: 0,
+            gone: BTreeMap::new(),
             starved: VecDeque::new(),
             hold_until: None,
             lanes: BTreeMap::new(),
@@ -147,6 +159,9 @@ impl Shard {
         desired: Option<&Desired>,
     ) -> Option<ContextId> {
         let marks = object.marks.as_ref().filter(|marks| marks.owner == *owner)?;
+        if self.gone.contains_key(&object.uid) {
+            return None;
+        }
         let context = match self.objects.get_key_value(&marks.context) {
             Some((context, _)) => context.clone(),
             None => marks.context.clone(),
@@ -173,6 +188,36 @@ impl Shard {
             self.objects.remove(context);
         }
         forgotten
+    }
+
+    /// We made an object go: what its watch tells before it tells that, or an older answer, does not bring it back.
+    pub(super) fn bury(&mut self, kind: &GroupVersionKind, uid: &Arc<str>) {
+        let watch = self.watches.get(kind);
+        let is_told = !watch.is_some_and(|watch| matches!(watch.known, Known::Listed | Known::Nothing));
+        let is_being_listed = watch.is_some_and(|watch| watch.is_open && !watch.has_listed);
+        self.gone.insert(uid.clone(), Gone { kind: kind.clone(), is_told, is_being_listed });
+        self.exhume();
+    }
+
+    /// A watch told that an object went.
+    pub(super) fn told_gone(&mut self, kind: &GroupVersionKind, uid: &Arc<str>) {
+        self.gone.insert(uid.clone(), Gone { kind: kind.clone(), is_told: true, is_being_listed: false });
+        self.exhume();
+    }
+
+    /// A kind was listed: its watch tells nothing older any more.
+    pub(super) fn told_all(&mut self, kind: &GroupVersionKind) {
+        for gone in self.gone.values_mut().filter(|gone| gone.kind == *kind) {
+            gone.is_told |= !std::mem::take(&mut gone.is_being_listed);
+        }
+        self.exhume();
+    }
+
+    /// Forgets what nothing late can tell of any more.
+    pub(super) fn exhume(&mut self) {
+        if self.requests == 0 {
+            self.gone.retain(|_, gone| !gone.is_told);
+        }
     }
 
     /// Forgets all objects of a kind.

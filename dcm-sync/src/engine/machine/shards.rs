@@ -289,6 +289,7 @@ impl Machine {
         shard.objects.clear();
         shard.unread.clear();
         shard.requests = 0;
+        shard.gone.clear();
         shard.starved.clear();
         let mut under_way = Vec::new();
         for lane in shard.lanes.values_mut() {

@@ -114,9 +114,9 @@ impl Machine {
                 Run::Changed
             }
             Work::Unrecord => self.unrecord(id, step),
-            Work::Await(cause) => Run::Waits(cause.clone()),
-            Work::Blocked(cause) => {
-                Run::Waits(Cause { next_try: self.look_again(id, step), ..cause.clone() })
+            // Of what does not carry our labels no watch tells, not even that it is gone.
+            Work::Await(cause) | Work::Blocked(cause) => {
+                Run::Waits(Cause { next_try: self.look_again(id, step).or(cause.next_try), ..cause.clone() })
             }
             Work::Request { name, work: RequestWork::Collect { certificate } } => {
                 self.collect(id, name, certificate, step)
@@ -154,8 +154,10 @@ impl Machine {
     pub(super) fn drop_record(&mut self, id: &LaneId, step: &Step) {
         let Some(lane) = self.lane_mut(id) else { return };
         lane.looked.remove(&step.key);
+        let dropped = lane.record.objects.remove(&step.key);
         // A namespace that is gone stays gone in the record, whatever comes next.
-        lane.unsaved |= lane.record.objects.remove(&step.key).is_some() && step.kind.is_namespace();
+        lane.unsaved |= dropped.is_some() && step.kind.is_namespace();
+        lane.claims_gone |= dropped.is_some_and(|record| record.uid.is_some());
     }
 
     fn collect(&mut self, id: &LaneId, name: &Arc<str>, certificate: &str, step: &Step) -> Run {

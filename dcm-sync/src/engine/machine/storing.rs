@@ -43,8 +43,6 @@ pub(super) struct Saving {
     pub outcomes: usize,
     /// The namespaces whose claims it drops.
     pub given_up: BTreeSet<Arc<str>>,
-    /// The requests whose results it drops.
-    pub outdated: Vec<Arc<str>>,
 }
 
 impl Reading {
@@ -106,6 +104,7 @@ impl Machine {
                 if inherited {
                     lane.inherit(until);
                 }
+                self.forget_results(id);
                 self.open_watches(&id.cluster, Some(&id.context));
                 self.ready.insert(id.clone());
             }
@@ -132,17 +131,14 @@ impl Machine {
             self.lane_mut(id).into_iter().for_each(|lane| lane.writing = Writing::Failed);
             return self.timers.set(self.now + self.options.retry_min, Alarm::SaveLane(id.clone()));
         }
-        let outdated = self.forget_outdated(id);
+        self.forget_outdated(id);
         let Some(lane) = self.lane_mut(id) else { return };
         lane.keep_wanted(bundle.as_deref());
         let given_up = std::mem::take(&mut lane.given_up);
-        lane.writing = Writing::UnderWay(Saving {
-            outcomes: lane.outcomes.len(),
-            given_up: given_up.clone(),
-            outdated: outdated.clone(),
-        });
+        lane.writing =
+            Writing::UnderWay(Saving { outcomes: lane.outcomes.len(), given_up: given_up.clone() });
         lane.unsaved = false;
-        lane.renewed = false;
+        (lane.renewed, lane.claims_done, lane.claims_gone) = (false, false, false);
         lane.record.fence = fence;
         let save = SaveLane {
             id: id.clone(),
@@ -150,21 +146,20 @@ impl Machine {
             version: lane.version,
             outcomes: lane.outcomes.clone(),
             given_up,
-            outdated,
         };
         self.effects.push(Effect::SaveLane(Box::new(save)));
     }
 
-    /// Forgets the answered requests of a finished lane that are not desired any more, and gives them: their results go
-    /// with the next save. Until then what was issued before stays, beside what is being asked for.
-    fn forget_outdated(&mut self, id: &LaneId) -> Vec<Arc<str>> {
+    /// Forgets the answered requests of a finished lane that are not desired any more: their results go after the next
+    /// save. Until then what was issued before stays, beside what is being asked for.
+    fn forget_outdated(&mut self, id: &LaneId) {
         let hash = self.lane_mut(id).and_then(|lane| lane.record.bundle);
         let bundle = hash.and_then(|hash| self.contexts.get(&id.context)?.bundles.get(&hash)).cloned();
         // Another bundle has taken the place of this one by now: then that one tells.
         if hash.is_some() && bundle.is_none() {
-            return Vec::new();
+            return;
         }
-        self.lane_mut(id).map(|lane| lane.forget_outdated(bundle.as_deref())).unwrap_or_default()
+        self.lane_mut(id).into_iter().for_each(|lane| lane.forget_outdated(bundle.as_deref()));
     }
 
     pub(super) fn lane_saved(&mut self, id: &LaneId, saved: Result<Version, store::Error>) {
@@ -175,6 +170,7 @@ impl Machine {
         match saved {
             Ok(version) => {
                 lane.version = Some(version);
+                lane.record.dropping.clear();
                 let is_removed = lane.record.state == LaneState::Removed;
                 // What was issued meanwhile is still to be stored.
                 lane.outcomes = lane.outcomes.split_off(saving.outcomes);
@@ -193,7 +189,6 @@ impl Machine {
                 lane.unsaved = true;
                 lane.writing = Writing::Failed;
                 lane.given_up = saving.given_up;
-                lane.record.issued.extend(saving.outdated);
                 self.timers.set(retry, Alarm::SaveLane(id.clone()));
             }
         }

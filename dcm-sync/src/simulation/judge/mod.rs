@@ -5,6 +5,7 @@ mod final_state;
 mod invariants;
 
 use std::fmt;
+use std::sync::Arc;
 
 use dcm_core::name::ClusterId;
 use jiff::Timestamp;
@@ -64,6 +65,11 @@ impl Judge {
             self.facts.take_in(&event, world.now());
         }
         Ok(())
+    }
+
+    /// True for an object that the engine made or wrote.
+    pub(super) fn has_made(&self, cluster: &ClusterId, uid: &Arc<str>) -> bool {
+        self.facts.object(cluster, uid).is_some()
     }
 
     /// A cluster has lost what was written last.
