@@ -105,6 +105,8 @@ impl Machine {
                     lane.inherit(until);
                 }
                 self.forget_results(id);
+                // Whoever cleared it may have died before it dropped the records of a forgotten context.
+                self.bury_soon(&id.context);
                 self.open_watches(&id.cluster, Some(&id.context));
                 self.ready.insert(id.clone());
             }
