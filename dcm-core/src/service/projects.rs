@@ -170,10 +170,9 @@ impl Projects {
     async fn delete_once(&self, caller: &Caller, name: &ProjectName) -> Result<(), Error> {
         let (document, version) =
             self.stored(name).await?.ok_or_else(|| Error::not_found(Kind::Project, name))?;
-        let changed = caller.change(self.clock.now());
-        let marked = ProjectDocument { deleting: true, changed, ..document.clone() };
+        let marked = ProjectDocument { deleting: true, ..document.clone() };
         let version = self.write(name, Some(version), &marked).await?;
-        if let Err(error) = self.clear_unfinished(name, &marked.changed).await {
+        if let Err(error) = self.clear_unfinished(name, &caller.change(self.clock.now())).await {
             // What was read may have the mark of an earlier try that was cut off.
             let kept = ProjectDocument { deleting: false, ..document };
             self.write(name, Some(version), &kept).await?;

@@ -172,6 +172,10 @@ impl World {
         self.clock.0.store(time.parse::<Timestamp>().unwrap().as_second(), Ordering::SeqCst);
     }
 
+    pub(crate) fn wait(&self, seconds: i64) {
+        self.clock.0.fetch_add(seconds, Ordering::SeqCst);
+    }
+
     /// Sets the clock to so many seconds after the tests' beginning.
     pub(crate) fn at_second(&self, seconds: u64) {
         self.clock.0.store(seconds_from_now(seconds).as_second(), Ordering::SeqCst);
