@@ -138,15 +138,23 @@ impl LogicalClouds {
         }
     }
 
-    /// Finishes what was cut off after its snapshot was stored.
+    /// Finishes what was cut off after its snapshot was stored; none when it is not the newest any more.
     pub(super) async fn finish_applying(
         &self,
         place: &Place,
         applying: &SnapshotReference,
-    ) -> Result<(), Error> {
-        match self.hand_over_newer(place, applying).await? {
-            Some(generation) => self.settle(place, &applying.id, generation).await.map(drop),
-            None => Ok(()),
+    ) -> Result<Option<Generation>, Error> {
+        let Some(generation) = self.hand_over_newer(place, applying).await? else { return Ok(None) };
+        let generation = self.settle(place, &applying.id, generation).await?;
+        self.tidy_snapshots(place).await;
+        Ok(Some(generation))
+    }
+
+    /// Removes the snapshots that one which is accepted by now took the place of. What is not cleaned up is cleaned up by
+    /// a later apply.
+    pub(super) async fn tidy_snapshots(&self, place: &Place) {
+        if let Ok(Some((root, _))) = self.found(place).await {
+            drop(clean::snapshots(&*self.documents, place, &root).await);
         }
     }
 

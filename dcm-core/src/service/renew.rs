@@ -12,7 +12,7 @@ use crate::app_context::Generation;
 use crate::logical_cloud::Serial;
 use crate::name::{LogicalCloudName, ProjectName, UserName};
 use crate::port::audit::Action;
-use crate::status::{ContextStatus, Intent};
+use crate::status::Intent;
 
 use super::audited::about_users;
 use super::caller::Caller;
@@ -23,6 +23,7 @@ use super::issued::Credentials;
 use super::load::{self, CONTENTION_TRIES, Frozen, Loaded};
 use super::logical_clouds::LogicalClouds;
 use super::outlook::{self, Outlook};
+use super::path::Place;
 use super::raise::{Raise, Standing, is_renewable};
 
 /// What a renewal did.
@@ -38,16 +39,15 @@ pub struct Renewed {
 pub(super) struct Looked {
     pub(super) standing: Standing,
     pub(super) outlooks: BTreeMap<UserName, Outlook>,
+    /// Whose next credentials an earlier renewal has stored; it was cut off before it brought them anywhere.
+    begun: BTreeSet<UserName>,
 }
 
 impl Looked {
     /// Whose credentials are due.
     pub(super) fn due(&self, now: Timestamp) -> BTreeSet<UserName> {
-        self.outlooks
-            .iter()
-            .filter(|(_, outlook)| outlook.is_due(now))
-            .map(|(user, _)| user.clone())
-            .collect()
+        let due = self.outlooks.iter().filter(|(_, outlook)| outlook.is_due(now));
+        due.map(|(user, _)| user).chain(&self.begun).cloned().collect()
     }
 }
 
@@ -87,7 +87,7 @@ impl LogicalClouds {
             let renewed = match user {
                 Some(user) => self.renew_user(caller, project, cloud, user).await,
                 None => match self.look(project, cloud).await? {
-                    Some(looked) => self.renew_looked(caller, &looked).await,
+                    Some(looked) => self.renew_or_finish(caller, &looked).await,
                     None => Ok(Renewed::default()),
                 },
             };
@@ -113,23 +113,48 @@ impl LogicalClouds {
         self.renew_users(caller, &standing, &BTreeSet::from([user.clone()])).await
     }
 
+    /// Renews what is due of a cloud that was looked at; where nothing is, a renewal that was cut off is finished.
+    async fn renew_or_finish(&self, caller: &Caller, looked: &Looked) -> Result<Renewed, Error> {
+        let renewed = self.renew_looked(caller, looked).await?;
+        if renewed.generation.is_some() {
+            return Ok(renewed);
+        }
+        let Standing { loaded: Loaded { place, root, parts, .. }, frozen, .. } = &looked.standing;
+        let (Some(applying), Some(applied)) = (root.cut_off_renewal(), root.applied_snapshot()) else {
+            self.tidy_snapshots(place).await;
+            return Ok(renewed);
+        };
+        if !self.may_renew(place).await? {
+            return Ok(renewed);
+        }
+        let Frozen { snapshot: before, .. } = load::frozen(&*self.documents, place, parts, applied).await?;
+        let newer = frozen.snapshot.credentials.iter();
+        let newer = newer.filter(|(user, id)| before.credentials.get(*user) != Some(*id));
+        let users: BTreeMap<UserName, Serial> = newer.map(|(user, id)| (user.clone(), id.serial)).collect();
+        let about = about_users(&place.project, &place.cloud, &users.keys().cloned().collect());
+        let finishing = async {
+            let generation = self.finish_applying(place, applying).await?;
+            Ok(Renewed { users, generation })
+        };
+        self.audited(caller, Action::Renew, about, finishing).await
+    }
+
     /// Renews what is due of a cloud that was looked at.
     pub(super) async fn renew_looked(&self, caller: &Caller, looked: &Looked) -> Result<Renewed, Error> {
         let due = looked.due(self.clock.now());
-        let Looked { standing, .. } = looked;
-        let id = standing.loaded.place.context_id();
-        let wanted = |status: &ContextStatus| status.intent == Intent::Present && !status.paused;
-        let status = match due.is_empty() {
-            true => None,
-            false => self.synchronizer.status(&id).await.map_err(Error::Synchronizer)?,
-        };
-        // What is paused or being taken off stays so.
-        if !status.as_ref().is_some_and(wanted) {
+        let place = &looked.standing.loaded.place;
+        if due.is_empty() || !self.may_renew(place).await? {
             return Ok(Renewed::default());
         }
-        let place = &standing.loaded.place;
         let about = about_users(&place.project, &place.cloud, &due);
-        self.audited(caller, Action::Renew, about, self.renew_users(caller, standing, &due)).await
+        let renewing = self.renew_users(caller, &looked.standing, &due);
+        self.audited(caller, Action::Renew, about, renewing).await
+    }
+
+    /// What is paused or being taken off stays so.
+    async fn may_renew(&self, place: &Place) -> Result<bool, Error> {
+        let status = self.synchronizer.status(&place.context_id()).await.map_err(Error::Synchronizer)?;
+        Ok(status.is_some_and(|status| status.intent == Intent::Present && !status.paused))
     }
 
     async fn renew_users(
@@ -157,7 +182,8 @@ impl LogicalClouds {
         let now = self.clock.now();
         let issued = Credentials { place, snapshot, results: &results, status: None, now };
         let outlooks = outlook::of_all(cloud, stored, &issued);
-        Ok(Some(Looked { standing, outlooks }))
+        let begun = standing.begun()?;
+        Ok(Some(Looked { standing, outlooks, begun }))
     }
 
     /// A cloud with what is, or is about to be, on its clusters.

@@ -113,6 +113,13 @@ impl Root {
         self.replaced.drain(..oldest);
     }
 
+    /// A renewal that is under way, or was cut off: what is being applied brings no edit. Whoever applies one does that
+    /// anew.
+    pub(in crate::service) fn cut_off_renewal(&self) -> Option<&SnapshotReference> {
+        let applied = self.applied_snapshot()?;
+        self.applying.as_ref().filter(|applying| applying.contents == applied.contents)
+    }
+
     /// Says of what was applied that it is about to be handed over as another generation; false when nothing is applied.
     pub(in crate::service) fn begin_again(&mut self, made: &Change) -> bool {
         let again = self.applied_snapshot().cloned();
