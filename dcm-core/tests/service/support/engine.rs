@@ -36,6 +36,8 @@ struct State {
     fails: Option<Error>,
     tombstones: BTreeMap<ClusterId, Vec<Tombstone>>,
     life: Option<Range<u64>>,
+    /// The app contexts of which clusters hold later changes than are known here.
+    behind: BTreeSet<ContextId>,
 }
 
 /// One app context, as the engine has it.
@@ -57,6 +59,21 @@ pub(crate) struct Held {
 impl Engine {
     pub(crate) fn new() -> Self {
         Self { state: Arc::default(), changed: tokio::sync::watch::Sender::new(()) }
+    }
+
+    /// Another one that has the same.
+    pub(crate) fn copy(&self) -> Self {
+        let state = self.state();
+        let copy = State {
+            contexts: state.contexts.clone(),
+            claims: state.claims.clone(),
+            asked: state.asked.clone(),
+            tombstones: state.tombstones.clone(),
+            life: state.life.clone(),
+            behind: state.behind.clone(),
+            ..State::default()
+        };
+        Self { state: Arc::new(Mutex::new(copy)), ..Self::new() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -176,6 +193,12 @@ impl Engine {
             held.done.remove(cluster);
         }
         self.changed.send_replace(());
+    }
+
+    /// Clusters are found to hold later changes of all that is wanted, as they do after an old copy was restored.
+    pub(crate) fn find_later_changes(&self) {
+        let mut state = self.state();
+        state.behind = state.contexts.keys().cloned().collect();
     }
 
     /// Replaces what a cluster issued for a request.
@@ -398,10 +421,16 @@ impl Synchronizer for Engine {
     }
 
     async fn reconcile(&self, id: &ContextId) -> Result<Generation, Error> {
-        self.with("reconcile", id, |held| {
+        let mut state = self.call("reconcile")?;
+        let is_behind = state.behind.remove(id);
+        let held = state.contexts.get_mut(id).ok_or_else(|| Error::NotFound { id: id.clone() })?;
+        if is_behind {
             held.generation = held.generation.next();
-            held.generation
-        })
+        }
+        let generation = held.generation;
+        drop(state);
+        self.changed.send_replace(());
+        Ok(generation)
     }
 
     async fn stop(&self, id: &ContextId) -> Result<(), Error> {

@@ -109,15 +109,10 @@ impl World {
         synchronizer: Arc<dyn Synchronizer>,
     ) -> Self {
         let memory = MemoryStore::builder().atomic_batches(atomic_batches).build();
-        Self::with(Arc::new(memory), engine, synchronizer)
+        Self::with(Arc::new(Dying::new(Arc::new(memory))), engine, synchronizer)
     }
 
-    pub(crate) fn with(
-        memory: Arc<MemoryStore>,
-        engine: Arc<Engine>,
-        synchronizer: Arc<dyn Synchronizer>,
-    ) -> Self {
-        let store = Arc::new(Dying::new(memory.clone()));
+    pub(crate) fn with(store: Arc<Dying>, engine: Arc<Engine>, synchronizer: Arc<dyn Synchronizer>) -> Self {
         let clock = Arc::new(FixedClock(AtomicI64::new(now().as_second())));
         let keys = Arc::new(Keys::default());
         let random = Arc::new(Counting { last: AtomicU64::new(1), step: AtomicU64::new(1) });
@@ -138,7 +133,7 @@ impl World {
             projects: Projects::new(store.clone(), clock.clone()),
             caller: Caller::new("tester").because("to see").with_request_id("r-1"),
             project: name("retail"),
-            memory,
+            memory: store.inner(),
             store,
             engine,
             keys,
