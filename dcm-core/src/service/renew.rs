@@ -20,7 +20,7 @@ use super::credentials;
 use super::documents::Root;
 use super::error::{Error, Kind};
 use super::issued::Credentials;
-use super::load::{self, CONTENTION_TRIES, Frozen, Loaded};
+use super::load::{self, Frozen, Loaded};
 use super::logical_clouds::LogicalClouds;
 use super::outlook::{self, Outlook};
 use super::path::Place;
@@ -65,7 +65,8 @@ impl LogicalClouds {
         cloud: &LogicalCloudName,
         user: Option<&UserName>,
     ) -> Result<Renewed, Error> {
-        let renewing = self.renew_tries(caller, project, cloud, user);
+        let renewing =
+            load::contending(Kind::LogicalCloud, cloud, || self.renew_once(caller, project, cloud, user));
         match user {
             Some(user) => {
                 let about = about_users(project, cloud, &BTreeSet::from([user.clone()]));
@@ -76,27 +77,20 @@ impl LogicalClouds {
         }
     }
 
-    async fn renew_tries(
+    async fn renew_once(
         &self,
         caller: &Caller,
         project: &ProjectName,
         cloud: &LogicalCloudName,
         user: Option<&UserName>,
     ) -> Result<Renewed, Error> {
-        for _ in 0..CONTENTION_TRIES {
-            let renewed = match user {
-                Some(user) => self.renew_user(caller, project, cloud, user).await,
-                None => match self.look(project, cloud).await? {
-                    Some(looked) => self.renew_or_finish(caller, &looked).await,
-                    None => Ok(Renewed::default()),
-                },
-            };
-            match renewed {
-                Err(error) if error.is_lost_race() => {}
-                other => return other,
-            }
+        match user {
+            Some(user) => self.renew_user(caller, project, cloud, user).await,
+            None => match self.look(project, cloud).await? {
+                Some(looked) => self.renew_or_finish(caller, &looked).await,
+                None => Ok(Renewed::default()),
+            },
         }
-        Err(Error::contended(Kind::LogicalCloud, cloud))
     }
 
     async fn renew_user(
