@@ -53,7 +53,8 @@ impl Looked {
 
 impl LogicalClouds {
     /// Renews the credentials of one user, or of every user whose credentials are due: two thirds of their life are over.
-    /// Returns when the synchronizer has taken it; follow the work with [`LogicalClouds::watch`].
+    /// Where nobody's are, a renewal that was cut off is finished, and its users are told. Returns when the synchronizer
+    /// has taken it; follow the work with [`LogicalClouds::watch`].
     ///
     /// # Errors
     /// [`Error::NotFound`]; [`Error::NotApplied`]; [`Error::NeedsUser`] for one user who keeps the key; errors of keys,

@@ -100,6 +100,15 @@ impl Engine {
         self.state().contexts.clone()
     }
 
+    /// Who has which namespace, and where something is left of whom.
+    pub(crate) fn marks(&self) -> Vec<String> {
+        let state = self.state();
+        let claims = state.claims.iter().map(|(claim, owner)| format!("{claim:?} is claimed by {owner}"));
+        let left =
+            state.tombstones.iter().map(|(cluster, left)| format!("{} are left on {cluster}", left.len()));
+        claims.chain(left).collect()
+    }
+
     /// The only app context there is.
     pub(crate) fn only(&self) -> Held {
         let held = self.held();

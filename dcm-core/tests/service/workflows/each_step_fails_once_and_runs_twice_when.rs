@@ -267,8 +267,22 @@ async fn handing_out_again_when_a_cluster_has_another_address_and_authority() {
 
 #[tokio::test]
 async fn going_on_after_an_old_copy_was_restored() {
-    let steps =
-        &[FindLaterChanges, Reconcile, Finish, Apply, FindLaterChanges, Reconcile, Put(edited), Apply];
+    let steps = &[
+        FindLaterChanges,
+        Reconcile,
+        Finish,
+        Apply,
+        Put(edited),
+        FindLaterChanges,
+        Reconcile,
+        Apply,
+        Stop,
+        FindLaterChanges,
+        Reconcile,
+        Resume,
+        Terminate(CAREFULLY),
+        Reconcile,
+    ];
     holds(Fake, &Workflow { before: STANDING, steps, numbers: Numbers::Same }).await;
 }
 

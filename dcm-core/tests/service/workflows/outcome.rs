@@ -23,6 +23,7 @@ pub(super) struct Outcome {
     pub(super) clouds: Readable,
     statuses: Vec<Value>,
     engine: Vec<Value>,
+    marks: Vec<String>,
     /// All documents, by path. Several may have one path once hashes are masked.
     documents: Vec<(String, Value)>,
 }
@@ -50,7 +51,9 @@ impl Outcome {
         let mut documents: Vec<_> =
             documents.iter().map(|(path, value)| (mask.text(path), mask.value(value))).collect();
         documents.sort_by_cached_key(|(path, value)| (path.clone(), value.to_string()));
-        Self { clouds: readable(world, numbers).await, statuses, engine: engine(world, mask), documents }
+        let (clouds, engine, marks) =
+            (readable(world, numbers).await, engine(world, mask), world.engine.marks());
+        Self { clouds, statuses, engine, marks, documents }
     }
 
     pub(super) fn has_clouds(&self) -> bool {
@@ -80,6 +83,7 @@ impl Outcome {
         }
         assert!(may_have_more || left.is_empty(), "{place}: this is left over: {left:#?}");
         assert_eq!(self.engine, expected.engine, "{place}: the engine has something else");
+        assert_eq!(self.marks, expected.marks, "{place}: the engine has other marks");
         assert_eq!(self.statuses, expected.statuses, "{place}: the status is another one");
         assert_eq!(self.clouds, expected.clouds, "{place}: readers see something else");
     }
