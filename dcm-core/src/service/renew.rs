@@ -122,14 +122,18 @@ impl LogicalClouds {
         if !self.may_renew(place).await? {
             return Ok(renewed);
         }
-        let Frozen { snapshot: before, .. } = load::frozen(&*self.documents, place, parts, applied).await?;
+        let before = match load::frozen(&*self.documents, place, parts, applied).await {
+            // Replaced since: somebody else has finished it.
+            Err(Error::Incomplete { .. }) => return Ok(renewed),
+            read => read?.snapshot,
+        };
         let newer = frozen.snapshot.credentials.iter();
         let newer = newer.filter(|(user, id)| before.credentials.get(*user) != Some(*id));
         let users: BTreeMap<UserName, Serial> = newer.map(|(user, id)| (user.clone(), id.serial)).collect();
         let about = about_users(&place.project, &place.cloud, &users.keys().cloned().collect());
         let finishing = async {
-            let generation = self.finish_applying(place, applying).await?;
-            Ok(Renewed { users, generation })
+            let finished = self.finish_applying(place, applying).await?;
+            Ok(finished.map(|generation| Renewed { users, generation: Some(generation) }).unwrap_or_default())
         };
         self.audited(caller, Action::Renew, about, finishing).await
     }

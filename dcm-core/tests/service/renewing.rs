@@ -8,6 +8,7 @@ use dcm_core::name::UserName;
 use dcm_core::pki::SystemKeys;
 use dcm_core::port::clock::Clock as _;
 use dcm_core::port::key_source::KeySource as _;
+use dcm_core::port::synchronizer::Error as Failure;
 use dcm_core::service::{ApplyOutcome, Error, RenewalAgenda, RenewalNews};
 use futures::future::join;
 use serde_json::json;
@@ -283,6 +284,18 @@ async fn two_processes_renew_once() {
     let (one, other) = join(round(&world, one), round(&world, other)).await;
     assert_eq!([one.0, other.0].concat(), ["2 renewed"]);
     assert_eq!(steps(&world, "one"), ["certificate/ann/1/2", "token/bot/1/2"]);
+}
+
+#[tokio::test]
+async fn a_renewal_that_the_synchronizer_never_took_is_finished_and_told_when_it_is_asked_for_again() {
+    let world = short_lived().await;
+    world.at_second(450);
+    world.engine.fail_next(Failure::Contended { id: name("any") });
+    let renewed = world.clouds.renew(&world.caller, &world.project, &name("shop"), None).await;
+    assert!(renewed.unwrap_err().is_retryable());
+    assert_eq!(renew(&world).await, both(2));
+    assert_eq!(steps(&world, "one"), ["certificate/ann/1/2", "token/bot/1/2"]);
+    assert_eq!(renew(&world).await, BTreeMap::new(), "it is under way");
 }
 
 #[tokio::test]
