@@ -13,7 +13,7 @@ use crate::name::{LogicalCloudName, ProjectName, UserName};
 use crate::port::store::{Entry, StoreExt, Version};
 
 use super::caller::Caller;
-use super::documents::{Root, SnapshotReference};
+use super::documents::Root;
 use super::error::Error;
 use super::load::{self, Found};
 use super::logical_clouds::LogicalClouds;
@@ -176,8 +176,8 @@ impl LogicalClouds {
         warned: &BTreeMap<UserName, Ending>,
         news: &mut Vec<RenewalNews>,
     ) -> Result<Seen, Error> {
-        if let Some(applying) = &root.applying {
-            let look = self.see_to_applying(place, root, applying).await?;
+        if root.applying.is_some() {
+            let look = self.see_to_applying(place, root).await?;
             return Ok(Seen { warned: warned.clone(), ..Seen::nothing(look) });
         }
         if root.applied.is_none() {
@@ -203,17 +203,9 @@ impl LogicalClouds {
         Ok(Seen { look: next, warned: ending, ends })
     }
 
-    /// Finishes a renewal that was cut off, as nobody else would; whoever applies an edit does that anew. Gives the time of
-    /// the next look.
-    async fn see_to_applying(
-        &self,
-        place: &Place,
-        root: &Root,
-        applying: &SnapshotReference,
-    ) -> Result<Timestamp, Error> {
-        if root.applied_snapshot().is_none_or(|applied| applied.contents != applying.contents) {
-            return Ok(Timestamp::MAX);
-        }
+    /// Finishes a renewal that was cut off, as nobody else would. Gives the time of the next look.
+    async fn see_to_applying(&self, place: &Place, root: &Root) -> Result<Timestamp, Error> {
+        let Some(applying) = root.cut_off_renewal() else { return Ok(Timestamp::MAX) };
         let cut_off = applying.made.at + CUT_OFF;
         if cut_off <= self.clock.now() {
             self.finish_applying(place, applying).await?;

@@ -22,7 +22,7 @@ use super::documents::{DocumentId, Root, SCHEMA, Snapshot};
 use super::error::{Error, Kind};
 use super::freeze::Freezing;
 use super::hand_over::app_context;
-use super::load::{self, CONTENTION_TRIES, Found, Frozen, Loaded};
+use super::load::{self, Found, Frozen, Loaded};
 use super::logical_clouds::LogicalClouds;
 use super::resolve::{Resolved, positions};
 use super::{clean, life, requests};
@@ -77,23 +77,9 @@ impl LogicalClouds {
         project: &ProjectName,
         cloud: &LogicalCloudName,
     ) -> Result<Applied, Error> {
-        let applying = self.apply_tries(caller, project, cloud);
+        let applying =
+            load::contending(Kind::LogicalCloud, cloud, || self.apply_once(caller, project, cloud));
         self.audited(caller, Action::Apply, about(project, cloud), applying).await
-    }
-
-    async fn apply_tries(
-        &self,
-        caller: &Caller,
-        project: &ProjectName,
-        cloud: &LogicalCloudName,
-    ) -> Result<Applied, Error> {
-        for _ in 0..CONTENTION_TRIES {
-            match self.apply_once(caller, project, cloud).await {
-                Err(error) if error.is_lost_race() => {}
-                other => return other,
-            }
-        }
-        Err(Error::contended(Kind::LogicalCloud, cloud))
     }
 
     async fn apply_once(

@@ -9,6 +9,7 @@ use crate::port::store::{self, StoreExt, Version};
 use crate::port::synchronizer::{self, Removal};
 use crate::render;
 
+use super::clean;
 use super::commit::root_update;
 use super::credentials;
 use super::documents::{AppliedReference, ContextOwner, DocumentId, Root, SnapshotReference, read};
@@ -69,9 +70,12 @@ impl LogicalClouds {
         Ok(Winner { context, cloud })
     }
 
-    /// Takes back that a snapshot is being applied.
+    /// Takes back that a snapshot is being applied, and the snapshot: whoever is refused may try again and again.
     async fn give_up(&self, place: &Place, id: &DocumentId) -> Result<(), Error> {
-        self.change_root(place, |root| root.give_up(id)).await.map(drop)
+        let root = self.change_root(place, |root| root.give_up(id)).await?;
+        // What is not cleaned up now is cleaned up by a later apply.
+        drop(clean::snapshots(&*self.documents, place, &root).await);
+        Ok(())
     }
 
     /// Records what was handed over. When a newer snapshot was handed over meanwhile, or is about to be, ours may have
@@ -134,15 +138,23 @@ impl LogicalClouds {
         }
     }
 
-    /// Finishes what was cut off after its snapshot was stored.
+    /// Finishes what was cut off after its snapshot was stored; none when it is not the newest any more.
     pub(super) async fn finish_applying(
         &self,
         place: &Place,
         applying: &SnapshotReference,
-    ) -> Result<(), Error> {
-        match self.hand_over_newer(place, applying).await? {
-            Some(generation) => self.settle(place, &applying.id, generation).await.map(drop),
-            None => Ok(()),
+    ) -> Result<Option<Generation>, Error> {
+        let Some(generation) = self.hand_over_newer(place, applying).await? else { return Ok(None) };
+        let generation = self.settle(place, &applying.id, generation).await?;
+        self.tidy_snapshots(place).await;
+        Ok(Some(generation))
+    }
+
+    /// Removes the snapshots that one which is accepted by now took the place of. What is not cleaned up is cleaned up by
+    /// a later apply.
+    pub(super) async fn tidy_snapshots(&self, place: &Place) {
+        if let Ok(Some((root, _))) = self.found(place).await {
+            drop(clean::snapshots(&*self.documents, place, &root).await);
         }
     }
 

@@ -5,6 +5,7 @@
 //! another one by now, and all is read again.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use crate::logical_cloud::{ClusterReference, Draft, LogicalCloud, LogicalCloudUid};
 use crate::name::{LogicalCloudName, ProjectName};
@@ -18,6 +19,21 @@ use super::path::{self, Place};
 
 /// How often something is tried again when somebody else changed it in the same moment.
 pub(super) const CONTENTION_TRIES: usize = 8;
+
+/// Does something with a thing of this kind and name, again while somebody else is quicker.
+pub(super) async fn contending<T, F: Future<Output = Result<T, Error>>>(
+    kind: Kind,
+    name: &impl fmt::Display,
+    once: impl Fn() -> F,
+) -> Result<T, Error> {
+    for _ in 0..CONTENTION_TRIES {
+        match once().await {
+            Err(error) if error.is_lost_race() => {}
+            other => return other,
+        }
+    }
+    Err(Error::contended(kind, name))
+}
 
 /// What a name stands for, with the version of the document that says so.
 pub(super) enum Found {

@@ -10,7 +10,8 @@
 //! - Each change of several documents has one commit point, its root. A reader sees the cloud before or after an edit,
 //!   whole, on stores without atomic batches too.
 //! - Every call may be repeated. After a crash in the middle of one, repeating it gives what it would have given, and
-//!   nothing that the cut-off call wrote is left over.
+//!   nothing that the cut-off call wrote is left over. Only what asks for something newer each time counts on: the renewal
+//!   of one user, and a revocation.
 //! - What is refused changes nothing, and says all that is wrong at once, with the paths of fields.
 //! - Every decision is kept in the audit log that the services are given, before it has an effect and after it.
 //! - Secrets are only in declared fields of documents (`Secret`), never in errors, states or `Debug`.

@@ -152,17 +152,8 @@ impl Projects {
     /// # Errors
     /// [`Error::NotFound`]; [`Error::NotEmpty`]; [`Error::Contended`]; [`Error::Store`].
     pub async fn delete(&self, caller: &Caller, name: &ProjectName) -> Result<(), Error> {
-        self.audited(caller, Action::DeleteProject, name, self.delete_tries(caller, name)).await
-    }
-
-    async fn delete_tries(&self, caller: &Caller, name: &ProjectName) -> Result<(), Error> {
-        for _ in 0..CONTENTION_TRIES {
-            match self.delete_once(caller, name).await {
-                Err(error) if error.is_lost_race() => {}
-                other => return other,
-            }
-        }
-        Err(Error::contended(Kind::Project, name))
+        let deleting = load::contending(Kind::Project, name, || self.delete_once(caller, name));
+        self.audited(caller, Action::DeleteProject, name, deleting).await
     }
 
     /// Marks the project first: who makes a logical cloud looks at the mark after it is made, so that one of the two
@@ -170,10 +161,9 @@ impl Projects {
     async fn delete_once(&self, caller: &Caller, name: &ProjectName) -> Result<(), Error> {
         let (document, version) =
             self.stored(name).await?.ok_or_else(|| Error::not_found(Kind::Project, name))?;
-        let changed = caller.change(self.clock.now());
-        let marked = ProjectDocument { deleting: true, changed, ..document.clone() };
+        let marked = ProjectDocument { deleting: true, ..document.clone() };
         let version = self.write(name, Some(version), &marked).await?;
-        if let Err(error) = self.clear_unfinished(name, &marked.changed).await {
+        if let Err(error) = self.clear_unfinished(name, &caller.change(self.clock.now())).await {
             // What was read may have the mark of an earlier try that was cut off.
             let kept = ProjectDocument { deleting: false, ..document };
             self.write(name, Some(version), &kept).await?;

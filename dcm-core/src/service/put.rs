@@ -230,20 +230,33 @@ impl LogicalClouds {
         loaded: load::Loaded,
         next: &impl NextDraft,
     ) -> Result<Edited, Error> {
-        let draft = next(Some(&loaded.cloud))?;
+        let draft = match next(Some(&loaded.cloud)) {
+            Ok(draft) => draft,
+            Err(error) => {
+                // It may be done: what the try that did it has not cleaned up is cleaned up now.
+                self.tidy_parts(&loaded).await;
+                return Err(error);
+            }
+        };
         let (cloud, warnings) = self.check_change(&loaded, draft).await?;
-        let load::Loaded { place, root, version, parts, cloud: before } = loaded;
-        if cloud == before {
-            let named = parts.contents(&root.contents)?;
-            // What is not cleaned up now is cleaned up by a later edit.
-            drop(clean::parts(&*self.documents, &parts, &root, &named).await);
-            return Ok(Edited { cloud, edit: root.edit, outcome: EditOutcome::Unchanged, warnings });
+        if cloud == loaded.cloud {
+            self.tidy_parts(&loaded).await;
+            let edit = loaded.root.edit;
+            return Ok(Edited { cloud, edit, outcome: EditOutcome::Unchanged, warnings });
         }
+        let load::Loaded { place, root, version, parts, .. } = loaded;
         let change = self.change(caller);
         let plan = Plan::new(&place, Some(&root), &parts, &cloud, &change)?;
         let next = commit::next_root(&root, &cloud, &plan, change);
         commit::commit(&*self.documents, &place, version, &parts, plan, &next).await?;
         Ok(Edited { cloud, edit: next.edit, outcome: EditOutcome::Changed, warnings })
+    }
+
+    /// Removes parts that an earlier edit left over. What is not cleaned up now is cleaned up by a later edit.
+    async fn tidy_parts(&self, load::Loaded { root, parts, .. }: &load::Loaded) {
+        if let Ok(named) = parts.contents(&root.contents) {
+            drop(clean::parts(&*self.documents, parts, root, &named).await);
+        }
     }
 
     /// Checks what a cloud is to become.

@@ -1,6 +1,6 @@
 //! Applying once more what is on clusters, with newer credentials: the frozen snapshot, never the edited documents.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::app_context::Generation;
 use crate::logical_cloud::{Epoch, Serial, User};
@@ -14,7 +14,7 @@ use super::freeze::Freezing;
 use super::hand_over::app_context;
 use super::load::{Frozen, Loaded};
 use super::logical_clouds::LogicalClouds;
-use super::{clean, requests};
+use super::requests;
 
 /// In which way a credential is replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +30,36 @@ pub(super) struct Standing {
     pub(super) loaded: Loaded,
     pub(super) frozen: Frozen,
     pub(super) stored: StoredCredentials,
+}
+
+impl Standing {
+    /// What a user is to have, as it is frozen.
+    fn wanted<'a>(&self, user: &'a User, since: &BTreeMap<UserName, u64>) -> Wanted<'a> {
+        let since = since.get(&user.metadata.name).copied().unwrap_or_default();
+        Wanted { user, since, incarnation: self.loaded.root.incarnation }
+    }
+
+    /// In which edit each user came into the cloud.
+    fn since(&self) -> Result<BTreeMap<UserName, u64>, Error> {
+        requests::users_since(&self.loaded.parts, &self.frozen.snapshot.contents)
+    }
+
+    /// The users whose next credential is stored, and was brought nowhere: a renewal was cut off.
+    pub(super) fn begun(&self) -> Result<BTreeSet<UserName>, Error> {
+        let since = self.since()?;
+        let is_begun = |user: &&User| {
+            let name = &user.metadata.name;
+            let (Some(frozen), Some(stored)) =
+                (self.frozen.snapshot.credentials.get(name), self.stored.get(name))
+            else {
+                return false;
+            };
+            let current = &stored.document;
+            let next = next_id(&self.wanted(user, &since), *frozen, current, Raise::Serial);
+            current.id.epoch == frozen.epoch && next.is_none()
+        };
+        Ok(self.frozen.cloud.users().iter().filter(is_begun).map(|user| user.metadata.name.clone()).collect())
+    }
 }
 
 impl LogicalClouds {
@@ -63,23 +93,20 @@ impl LogicalClouds {
         let id = self.reserve(loaded, &freezing).await?;
         let generation = self.hand_over(place, &id, &context).await?;
         let generation = self.settle(place, &id, generation).await?;
-        // It is accepted by now. What is not cleaned up is cleaned up by a later apply.
-        if let Ok(Some((root, _))) = self.found(place).await {
-            drop(clean::snapshots(&*self.documents, place, &root).await);
-        }
+        self.tidy_snapshots(place).await;
         Ok((freezing.snapshot, generation))
     }
 
     /// Makes the credentials; nothing is written here. One that an earlier try has stored is taken as it is.
     fn make_raised(
         &self,
-        Standing { loaded, frozen, stored }: &Standing,
+        standing: &Standing,
         users: &BTreeSet<UserName>,
         raise: Raise,
         change: &Change,
     ) -> Result<Vec<CredentialDocument>, Error> {
-        let place = &loaded.place;
-        let since = requests::users_since(&loaded.parts, &frozen.snapshot.contents)?;
+        let Standing { loaded: Loaded { place, .. }, frozen, stored } = standing;
+        let since = standing.since()?;
         let order = requests::order(&frozen.cloud.to_draft());
         let mut made = Vec::with_capacity(users.len());
         for name in users {
@@ -87,11 +114,7 @@ impl LogicalClouds {
             let user = frozen.cloud.user(name).ok_or_else(not_applied)?;
             let frozen_id = *frozen.snapshot.credentials.get(name).ok_or_else(not_applied)?;
             let current = stored.get(name).ok_or_else(not_applied)?;
-            let wanted = Wanted {
-                user,
-                since: since.get(name).copied().unwrap_or_default(),
-                incarnation: loaded.root.incarnation,
-            };
+            let wanted = standing.wanted(user, &since);
             made.push(match next_id(&wanted, frozen_id, &current.document, raise) {
                 None => current.document.clone(),
                 // Its user keeps the key, and signs no request in another name by itself.

@@ -6,6 +6,7 @@ use crate::port::audit::Action;
 
 use super::audited::about;
 use super::caller::Caller;
+use super::documents::Root;
 use super::error::Error;
 use super::load;
 use super::logical_clouds::LogicalClouds;
@@ -25,12 +26,13 @@ impl LogicalClouds {
         project: &ProjectName,
         cloud: &LogicalCloudName,
     ) -> Result<Generation, Error> {
-        let reconciling = self.reconcile_once(project, cloud);
+        let reconciling = self.reconcile_once(caller, project, cloud);
         self.audited(caller, Action::Reconcile, about(project, cloud), reconciling).await
     }
 
     async fn reconcile_once(
         &self,
+        caller: &Caller,
         project: &ProjectName,
         cloud: &LogicalCloudName,
     ) -> Result<Generation, Error> {
@@ -38,16 +40,22 @@ impl LogicalClouds {
         let id = place.context_id();
         let status = self.synchronizer.status(&id).await.map_err(Error::Synchronizer)?;
         let before = status.map(|status| status.generation);
+        let change = self.change(caller);
+        // First the root: cut off after the synchronizer has raised the generation, nobody could tell any more whether
+        // what it holds is what was applied.
+        self.change_root(&place, |root| is_held(root, before) && root.begin_again(&change)).await?;
         let generation = self.synchronizer.reconcile(&id).await.map_err(|error| failed(&place, error))?;
         // What was applied is applied still, under a later number.
-        self.change_root(&place, |root| match &mut root.applied {
-            Some(applied) if Some(applied.generation) == before && applied.generation != generation => {
-                applied.generation = generation;
-                true
-            }
-            _ => false,
+        self.change_root(&place, |root| {
+            let is_still_applied = root.is_begun_again() || is_held(root, before);
+            is_still_applied && root.take_generation(generation)
         })
         .await?;
         Ok(generation)
     }
+}
+
+/// True when the synchronizer holds what was applied, and nothing else may have been handed over.
+fn is_held(root: &Root, generation: Option<Generation>) -> bool {
+    root.applying.is_none() && root.applied.as_ref().map(|applied| applied.generation) == generation
 }

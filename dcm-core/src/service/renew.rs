@@ -12,7 +12,7 @@ use crate::app_context::Generation;
 use crate::logical_cloud::Serial;
 use crate::name::{LogicalCloudName, ProjectName, UserName};
 use crate::port::audit::Action;
-use crate::status::{ContextStatus, Intent};
+use crate::status::Intent;
 
 use super::audited::about_users;
 use super::caller::Caller;
@@ -20,9 +20,10 @@ use super::credentials;
 use super::documents::Root;
 use super::error::{Error, Kind};
 use super::issued::Credentials;
-use super::load::{self, CONTENTION_TRIES, Frozen, Loaded};
+use super::load::{self, Frozen, Loaded};
 use super::logical_clouds::LogicalClouds;
 use super::outlook::{self, Outlook};
+use super::path::Place;
 use super::raise::{Raise, Standing, is_renewable};
 
 /// What a renewal did.
@@ -38,22 +39,22 @@ pub struct Renewed {
 pub(super) struct Looked {
     pub(super) standing: Standing,
     pub(super) outlooks: BTreeMap<UserName, Outlook>,
+    /// Whose next credentials an earlier renewal has stored; it was cut off before it brought them anywhere.
+    begun: BTreeSet<UserName>,
 }
 
 impl Looked {
     /// Whose credentials are due.
     pub(super) fn due(&self, now: Timestamp) -> BTreeSet<UserName> {
-        self.outlooks
-            .iter()
-            .filter(|(_, outlook)| outlook.is_due(now))
-            .map(|(user, _)| user.clone())
-            .collect()
+        let due = self.outlooks.iter().filter(|(_, outlook)| outlook.is_due(now));
+        due.map(|(user, _)| user).chain(&self.begun).cloned().collect()
     }
 }
 
 impl LogicalClouds {
     /// Renews the credentials of one user, or of every user whose credentials are due: two thirds of their life are over.
-    /// Returns when the synchronizer has taken it; follow the work with [`LogicalClouds::watch`].
+    /// Where nobody's are, a renewal that was cut off is finished, and its users are told. Returns when the synchronizer
+    /// has taken it; follow the work with [`LogicalClouds::watch`].
     ///
     /// # Errors
     /// [`Error::NotFound`]; [`Error::NotApplied`]; [`Error::NeedsUser`] for one user who keeps the key; errors of keys,
@@ -65,7 +66,8 @@ impl LogicalClouds {
         cloud: &LogicalCloudName,
         user: Option<&UserName>,
     ) -> Result<Renewed, Error> {
-        let renewing = self.renew_tries(caller, project, cloud, user);
+        let renewing =
+            load::contending(Kind::LogicalCloud, cloud, || self.renew_once(caller, project, cloud, user));
         match user {
             Some(user) => {
                 let about = about_users(project, cloud, &BTreeSet::from([user.clone()]));
@@ -76,27 +78,20 @@ impl LogicalClouds {
         }
     }
 
-    async fn renew_tries(
+    async fn renew_once(
         &self,
         caller: &Caller,
         project: &ProjectName,
         cloud: &LogicalCloudName,
         user: Option<&UserName>,
     ) -> Result<Renewed, Error> {
-        for _ in 0..CONTENTION_TRIES {
-            let renewed = match user {
-                Some(user) => self.renew_user(caller, project, cloud, user).await,
-                None => match self.look(project, cloud).await? {
-                    Some(looked) => self.renew_looked(caller, &looked).await,
-                    None => Ok(Renewed::default()),
-                },
-            };
-            match renewed {
-                Err(error) if error.is_lost_race() => {}
-                other => return other,
-            }
+        match user {
+            Some(user) => self.renew_user(caller, project, cloud, user).await,
+            None => match self.look(project, cloud).await? {
+                Some(looked) => self.renew_or_finish(caller, &looked).await,
+                None => Ok(Renewed::default()),
+            },
         }
-        Err(Error::contended(Kind::LogicalCloud, cloud))
     }
 
     async fn renew_user(
@@ -113,23 +108,52 @@ impl LogicalClouds {
         self.renew_users(caller, &standing, &BTreeSet::from([user.clone()])).await
     }
 
+    /// Renews what is due of a cloud that was looked at; where nothing is, a renewal that was cut off is finished.
+    async fn renew_or_finish(&self, caller: &Caller, looked: &Looked) -> Result<Renewed, Error> {
+        let renewed = self.renew_looked(caller, looked).await?;
+        if renewed.generation.is_some() {
+            return Ok(renewed);
+        }
+        let Standing { loaded: Loaded { place, root, parts, .. }, frozen, .. } = &looked.standing;
+        let (Some(applying), Some(applied)) = (root.cut_off_renewal(), root.applied_snapshot()) else {
+            self.tidy_snapshots(place).await;
+            return Ok(renewed);
+        };
+        if !self.may_renew(place).await? {
+            return Ok(renewed);
+        }
+        let before = match load::frozen(&*self.documents, place, parts, applied).await {
+            // Replaced since: somebody else has finished it.
+            Err(Error::Incomplete { .. }) => return Ok(renewed),
+            read => read?.snapshot,
+        };
+        let newer = frozen.snapshot.credentials.iter();
+        let newer = newer.filter(|(user, id)| before.credentials.get(*user) != Some(*id));
+        let users: BTreeMap<UserName, Serial> = newer.map(|(user, id)| (user.clone(), id.serial)).collect();
+        let about = about_users(&place.project, &place.cloud, &users.keys().cloned().collect());
+        let finishing = async {
+            let finished = self.finish_applying(place, applying).await?;
+            Ok(finished.map(|generation| Renewed { users, generation: Some(generation) }).unwrap_or_default())
+        };
+        self.audited(caller, Action::Renew, about, finishing).await
+    }
+
     /// Renews what is due of a cloud that was looked at.
     pub(super) async fn renew_looked(&self, caller: &Caller, looked: &Looked) -> Result<Renewed, Error> {
         let due = looked.due(self.clock.now());
-        let Looked { standing, .. } = looked;
-        let id = standing.loaded.place.context_id();
-        let wanted = |status: &ContextStatus| status.intent == Intent::Present && !status.paused;
-        let status = match due.is_empty() {
-            true => None,
-            false => self.synchronizer.status(&id).await.map_err(Error::Synchronizer)?,
-        };
-        // What is paused or being taken off stays so.
-        if !status.as_ref().is_some_and(wanted) {
+        let place = &looked.standing.loaded.place;
+        if due.is_empty() || !self.may_renew(place).await? {
             return Ok(Renewed::default());
         }
-        let place = &standing.loaded.place;
         let about = about_users(&place.project, &place.cloud, &due);
-        self.audited(caller, Action::Renew, about, self.renew_users(caller, standing, &due)).await
+        let renewing = self.renew_users(caller, &looked.standing, &due);
+        self.audited(caller, Action::Renew, about, renewing).await
+    }
+
+    /// What is paused or being taken off stays so.
+    async fn may_renew(&self, place: &Place) -> Result<bool, Error> {
+        let status = self.synchronizer.status(&place.context_id()).await.map_err(Error::Synchronizer)?;
+        Ok(status.is_some_and(|status| status.intent == Intent::Present && !status.paused))
     }
 
     async fn renew_users(
@@ -157,7 +181,8 @@ impl LogicalClouds {
         let now = self.clock.now();
         let issued = Credentials { place, snapshot, results: &results, status: None, now };
         let outlooks = outlook::of_all(cloud, stored, &issued);
-        Ok(Some(Looked { standing, outlooks }))
+        let begun = standing.begun()?;
+        Ok(Some(Looked { standing, outlooks, begun }))
     }
 
     /// A cloud with what is, or is about to be, on its clusters.

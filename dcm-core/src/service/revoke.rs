@@ -21,7 +21,7 @@ use crate::status::{LaneStatus, ObjectState};
 use super::audited::about_users;
 use super::caller::Caller;
 use super::error::{Error, Kind};
-use super::load::CONTENTION_TRIES;
+use super::load::contending;
 use super::logical_clouds::LogicalClouds;
 use super::path::Place;
 use super::raise::{Raise, Standing, is_renewable};
@@ -152,24 +152,9 @@ impl LogicalClouds {
         user: &UserName,
     ) -> Result<Revoked, Error> {
         let about = about_users(project, cloud, &BTreeSet::from([user.clone()]));
-        let revoking = self.revoke_tries(caller, project, cloud, user);
+        let revoking =
+            contending(Kind::LogicalCloud, cloud, || self.revoke_once(caller, project, cloud, user));
         self.audited(caller, Action::Revoke, about, revoking).await
-    }
-
-    async fn revoke_tries(
-        &self,
-        caller: &Caller,
-        project: &ProjectName,
-        cloud: &LogicalCloudName,
-        user: &UserName,
-    ) -> Result<Revoked, Error> {
-        for _ in 0..CONTENTION_TRIES {
-            match self.revoke_once(caller, project, cloud, user).await {
-                Err(error) if error.is_lost_race() => {}
-                other => return other,
-            }
-        }
-        Err(Error::contended(Kind::LogicalCloud, cloud))
     }
 
     async fn revoke_once(

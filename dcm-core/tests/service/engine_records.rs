@@ -9,13 +9,12 @@ use dcm_store::MemoryStore;
 use dcm_sync::Contexts;
 use futures::StreamExt as _;
 
-use crate::support::{Engine, FixedClock, World, cluster, draft, name};
+use crate::support::{Dying, Engine, FixedClock, World, cluster, draft, name};
 
 async fn world(atomic_batches: bool) -> World {
     let memory = Arc::new(MemoryStore::builder().atomic_batches(atomic_batches).build());
-    let clock = Arc::new(FixedClock::new());
-    let contexts = Arc::new(Contexts::new(memory.clone(), clock));
-    let world = World::with(memory, Arc::new(Engine::new()), contexts);
+    let contexts = Arc::new(Contexts::new(memory.clone(), Arc::new(FixedClock::new())));
+    let world = World::with(Arc::new(Dying::new(memory)), Arc::new(Engine::new()), contexts);
     world.furnish().await;
     world
 }

@@ -63,11 +63,14 @@ async fn only_an_empty_project_is_deleted() {
 async fn a_project_that_is_not_empty_is_whole_again_after_a_deletion_that_was_cut_off_is_repeated() {
     let world = World::new(true).await;
     world.put(draft()).await.unwrap();
+    let before = world.projects.get(&world.project).await.unwrap();
+    world.wait(1);
     world.store.fail_after(1, Fault::NotWritten, true);
     assert!(world.projects.delete(&world.caller, &world.project).await.unwrap_err().is_retryable());
     world.store.start_again();
     let error = world.projects.delete(&world.caller, &world.project).await.unwrap_err();
     assert!(matches!(error, Error::NotEmpty { .. }), "{error}");
+    assert_eq!(world.projects.get(&world.project).await.unwrap(), before, "nobody has changed it");
     let mut second = draft();
     second["metadata"]["name"] = "second".into();
     world.put(second).await.unwrap();

@@ -8,9 +8,8 @@ use dcm_core::name::UserName;
 use dcm_core::pki::SystemKeys;
 use dcm_core::port::clock::Clock as _;
 use dcm_core::port::key_source::KeySource as _;
-use dcm_core::port::synchronizer::STOP_LIMIT;
+use dcm_core::port::synchronizer::{Error as Failure, STOP_LIMIT};
 use dcm_core::service::{ApplyOutcome, Error, RenewalAgenda, RenewalNews};
-use dcm_store::memory::Fault;
 use futures::future::join;
 use serde_json::json;
 
@@ -288,30 +287,15 @@ async fn two_processes_renew_once() {
 }
 
 #[tokio::test]
-async fn a_renewal_that_was_cut_off_anywhere_is_finished_and_done_once() {
-    for fault in [Fault::NotWritten, Fault::Unanswered] {
-        for writes in 0.. {
-            let world = short_lived().await;
-            world.at_second(450);
-            world.store.fail_after(writes, fault, true);
-            drop(world.clouds.renew_due(&world.caller, &mut RenewalAgenda::default()).await);
-            let was_disturbed = world.store.has_failed();
-            world.store.start_again();
-            let mut agenda = RenewalAgenda::default();
-            for second in [500, 571, 580] {
-                world.at_second(second);
-                round(&world, &mut agenda).await;
-            }
-            world.engine.issue_for(580..1180);
-            world.engine.finish();
-            assert_ne!(certificate(&world, "r1").await.1, 0, "{fault:?} {writes}");
-            assert_eq!(steps(&world, "one"), ["certificate/ann/1/2", "token/bot/1/2"], "{fault:?} {writes}");
-            assert_eq!(world.state("shop").await, "instantiated", "{fault:?} {writes}");
-            if !was_disturbed {
-                break;
-            }
-        }
-    }
+async fn a_renewal_that_the_synchronizer_never_took_is_finished_and_told_when_it_is_asked_for_again() {
+    let world = short_lived().await;
+    world.at_second(450);
+    world.engine.fail_next(Failure::Contended { id: name("any") });
+    let renewed = world.clouds.renew(&world.caller, &world.project, &name("shop"), None).await;
+    assert!(renewed.unwrap_err().is_retryable());
+    assert_eq!(renew(&world).await, both(2));
+    assert_eq!(steps(&world, "one"), ["certificate/ann/1/2", "token/bot/1/2"]);
+    assert_eq!(renew(&world).await, BTreeMap::new(), "it is under way");
 }
 
 #[tokio::test]

@@ -5,7 +5,6 @@ use dcm_core::pki::SystemKeys;
 use dcm_core::port::key_source::KeySource as _;
 use dcm_core::port::synchronizer::STOP_LIMIT;
 use dcm_core::service::{BoundName, Error, Revoked};
-use dcm_store::memory::Fault;
 use serde_json::{Value, json};
 
 use crate::support::{World, cluster, draft, name, permission};
@@ -142,26 +141,4 @@ async fn a_user_who_keeps_the_key_is_revoked_and_brings_another_request() {
     assert!(matches!(world.apply("shop").await, Err(Error::Refused(_))));
     put_request().await.unwrap();
     assert_eq!(steps(&world), ["certificate/ann/2/2", "token/bot/1/1"]);
-}
-
-#[tokio::test]
-async fn a_revocation_that_was_cut_off_anywhere_is_done_by_repeating_it() {
-    for fault in [Fault::NotWritten, Fault::Unanswered] {
-        for writes in 0.. {
-            let world = World::new(true).await;
-            world.instantiated().await;
-            world.store.fail_after(writes, fault, true);
-            drop(revoke(&world, "ann").await);
-            if !world.store.has_failed() {
-                break;
-            }
-            world.store.start_again();
-            let revoked = revoke(&world, "ann").await.unwrap();
-            assert!(revoked.earlier.contains(&BoundName::User { name: format!("{ANN}:1") }));
-            let newest = format!("{ANN}:{}", revoked.epoch);
-            assert_eq!(bound(&world), ["bot-e1", &newest], "{fault:?} {writes}");
-            world.engine.finish();
-            assert_eq!(world.state("shop").await, "instantiated", "{fault:?} {writes}");
-        }
-    }
 }

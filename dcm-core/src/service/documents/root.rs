@@ -113,6 +113,34 @@ impl Root {
         self.replaced.drain(..oldest);
     }
 
+    /// A renewal that is under way, or was cut off: what is being applied brings no edit. Whoever applies one does that
+    /// anew.
+    pub(in crate::service) fn cut_off_renewal(&self) -> Option<&SnapshotReference> {
+        let applied = self.applied_snapshot()?;
+        self.applying.as_ref().filter(|applying| applying.contents == applied.contents)
+    }
+
+    /// Says of what was applied that it is about to be handed over as another generation; false when nothing is applied.
+    pub(in crate::service) fn begin_again(&mut self, made: &Change) -> bool {
+        let again = self.applied_snapshot().cloned();
+        self.applying = again.map(|snapshot| SnapshotReference { made: made.clone(), ..snapshot });
+        self.applying.is_some()
+    }
+
+    /// True while that is under way, or was cut off.
+    pub(in crate::service) fn is_begun_again(&self) -> bool {
+        let applied = self.applied_snapshot().map(|snapshot| &snapshot.id);
+        self.applying.as_ref().is_some_and(|applying| Some(&applying.id) == applied)
+    }
+
+    /// What was applied has this generation now; false when it had it already.
+    pub(in crate::service) fn take_generation(&mut self, generation: Generation) -> bool {
+        let was_under_way = self.applying.take().is_some();
+        let earlier =
+            self.applied.as_mut().map(|applied| std::mem::replace(&mut applied.generation, generation));
+        was_under_way || earlier.is_some_and(|earlier| earlier != generation)
+    }
+
     /// Takes back that a snapshot is being applied: what it took the place of is so again. False when it is not.
     pub(in crate::service) fn give_up(&mut self, id: &DocumentId) -> bool {
         if self.applying.as_ref().is_some_and(|applying| applying.id == *id) {

@@ -15,7 +15,8 @@ use futures::future::BoxFuture;
 pub(crate) struct Dying {
     inner: Arc<MemoryStore>,
     dead: AtomicBool,
-    faults: AtomicUsize,
+    /// How many writes have failed.
+    failed: AtomicUsize,
     dies: AtomicBool,
     /// The path whose reads are counted, how many more of them go well, and what happens then.
     before_read: Mutex<Option<(Path, usize, Hook)>>,
@@ -28,10 +29,15 @@ impl Dying {
         Self {
             inner,
             dead: AtomicBool::new(false),
-            faults: AtomicUsize::new(0),
+            failed: AtomicUsize::new(0),
             dies: AtomicBool::new(true),
             before_read: Mutex::new(None),
         }
+    }
+
+    /// What it is over.
+    pub(crate) fn inner(&self) -> Arc<MemoryStore> {
+        self.inner.clone()
     }
 
     /// Lets the write after this many fail, and the process die of it or not.
@@ -65,7 +71,12 @@ impl Dying {
     }
 
     pub(crate) fn has_failed(&self) -> bool {
-        self.faults.load(Ordering::SeqCst) > 0
+        self.failed() > 0
+    }
+
+    /// How many writes have failed: in an atomic batch all.
+    pub(crate) fn failed(&self) -> usize {
+        self.failed.load(Ordering::SeqCst)
     }
 
     /// Every call lets others go first, so that calls at the same time meet.
@@ -103,7 +114,8 @@ impl Store for Dying {
         let written = self.inner.write(batch).await;
         if matches!(&written, Err(error) if matches!(error.source, Error::Unavailable { .. })) {
             self.dead.store(self.dies.load(Ordering::SeqCst), Ordering::SeqCst);
-            self.faults.fetch_add(1, Ordering::SeqCst);
+            let failed = if self.inner.capabilities().atomic_batches { batch.len() } else { 1 };
+            self.failed.fetch_add(failed, Ordering::SeqCst);
         }
         written
     }

@@ -38,6 +38,8 @@ struct State {
     tombstones: BTreeMap<ClusterId, Vec<Tombstone>>,
     stopped: BTreeSet<ClusterId>,
     life: Option<Range<u64>>,
+    /// The app contexts of which clusters hold later changes than are known here.
+    behind: BTreeSet<ContextId>,
 }
 
 /// One app context, as the engine has it.
@@ -59,6 +61,22 @@ pub(crate) struct Held {
 impl Engine {
     pub(crate) fn new() -> Self {
         Self { state: Arc::default(), changed: tokio::sync::watch::Sender::new(()) }
+    }
+
+    /// Another one that has the same.
+    pub(crate) fn copy(&self) -> Self {
+        let state = self.state();
+        let copy = State {
+            contexts: state.contexts.clone(),
+            claims: state.claims.clone(),
+            asked: state.asked.clone(),
+            tombstones: state.tombstones.clone(),
+            stopped: state.stopped.clone(),
+            life: state.life.clone(),
+            behind: state.behind.clone(),
+            ..State::default()
+        };
+        Self { state: Arc::new(Mutex::new(copy)), ..Self::new() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -83,6 +101,16 @@ impl Engine {
 
     pub(crate) fn held(&self) -> BTreeMap<ContextId, Held> {
         self.state().contexts.clone()
+    }
+
+    /// Who has which namespace, where something is left of whom, and which clusters are stopped.
+    pub(crate) fn marks(&self) -> Vec<String> {
+        let state = self.state();
+        let claims = state.claims.iter().map(|(claim, owner)| format!("{claim:?} is claimed by {owner}"));
+        let left =
+            state.tombstones.iter().map(|(cluster, left)| format!("{} are left on {cluster}", left.len()));
+        let stopped = state.stopped.iter().map(|cluster| format!("{cluster} is stopped"));
+        claims.chain(left).chain(stopped).collect()
     }
 
     /// The only app context there is.
@@ -178,6 +206,12 @@ impl Engine {
             held.done.remove(cluster);
         }
         self.changed.send_replace(());
+    }
+
+    /// Clusters are found to hold later changes of all that is wanted, as they do after an old copy was restored.
+    pub(crate) fn find_later_changes(&self) {
+        let mut state = self.state();
+        state.behind = state.contexts.keys().cloned().collect();
     }
 
     /// Replaces what a cluster issued for a request.
@@ -400,10 +434,16 @@ impl Synchronizer for Engine {
     }
 
     async fn reconcile(&self, id: &ContextId) -> Result<Generation, Error> {
-        self.with("reconcile", id, |held| {
+        let mut state = self.call("reconcile")?;
+        let is_behind = state.behind.remove(id);
+        let held = state.contexts.get_mut(id).ok_or_else(|| Error::NotFound { id: id.clone() })?;
+        if is_behind {
             held.generation = held.generation.next();
-            held.generation
-        })
+        }
+        let generation = held.generation;
+        drop(state);
+        self.changed.send_replace(());
+        Ok(generation)
     }
 
     async fn stop(&self, id: &ContextId, _: Duration) -> Result<(), Error> {

@@ -115,15 +115,10 @@ impl World {
         synchronizer: Arc<dyn Synchronizer>,
     ) -> Self {
         let memory = MemoryStore::builder().atomic_batches(atomic_batches).build();
-        Self::with(Arc::new(memory), engine, synchronizer)
+        Self::with(Arc::new(Dying::new(Arc::new(memory))), engine, synchronizer)
     }
 
-    pub(crate) fn with(
-        memory: Arc<MemoryStore>,
-        engine: Arc<Engine>,
-        synchronizer: Arc<dyn Synchronizer>,
-    ) -> Self {
-        let store = Arc::new(Dying::new(memory.clone()));
+    pub(crate) fn with(store: Arc<Dying>, engine: Arc<Engine>, synchronizer: Arc<dyn Synchronizer>) -> Self {
         let clock = Arc::new(FixedClock::new());
         let keys = Arc::new(Keys::default());
         let random = Arc::new(Counting { last: AtomicU64::new(1), step: AtomicU64::new(1) });
@@ -144,7 +139,7 @@ impl World {
             projects: Projects::new(store.clone(), clock.clone()),
             caller: Caller::new("tester").because("to see").with_request_id("r-1"),
             project: name("retail"),
-            memory,
+            memory: store.inner(),
             store,
             engine,
             keys,
@@ -176,6 +171,10 @@ impl World {
 
     pub(crate) fn at(&self, time: &str) {
         self.clock.0.store(time.parse::<Timestamp>().unwrap().as_second(), Ordering::SeqCst);
+    }
+
+    pub(crate) fn wait(&self, seconds: i64) {
+        self.clock.0.fetch_add(seconds, Ordering::SeqCst);
     }
 
     /// Sets the clock to so many seconds after the tests' beginning.

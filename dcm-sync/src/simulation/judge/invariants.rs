@@ -147,7 +147,7 @@ fn nothing_is_made_without_a_record(scene: &Scene<'_>, event: &Event) -> Result<
 }
 
 /// True for a write of an earlier owner of the cluster, or of an earlier generation.
-fn is_late(scene: &Scene<'_>, handled: &Handled) -> bool {
+pub(super) fn is_late(scene: &Scene<'_>, handled: &Handled) -> bool {
     let store = scene.world.store();
     let shard = store
         .documents(&path::shards())

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use dcm_core::name::ClusterId;
 use jiff::Timestamp;
 
-use super::events::{Event, Told};
+use super::events::{Deed, Event, Told};
 use super::meddling::Meddled;
 use super::world::World;
 use facts::Facts;
@@ -62,6 +62,7 @@ impl Judge {
         for event in world.take_events() {
             told(Told::Event(world.now(), &event));
             self.hold(world, &event)?;
+            self.note_late(world, &event);
             self.facts.take_in(&event, world.now());
         }
         Ok(())
@@ -76,6 +77,16 @@ impl Judge {
     pub(super) fn note_loss(&mut self, cluster: &ClusterId, at: Timestamp) {
         self.facts.note_loss(cluster);
         self.meddled.note_loss(cluster, at);
+    }
+
+    /// What an earlier owner of a cluster deletes late is as if somebody else had done it.
+    fn note_late(&mut self, world: &World<'_>, event: &Event) {
+        let Event::Handled(handled) = event else { return };
+        let Deed::Deleted { key, .. } = &handled.deed else { return };
+        let scene = Scene { facts: &self.facts, meddled: &self.meddled, world };
+        if invariants::is_late(&scene, handled) {
+            self.meddled.note(&handled.cluster, key.clone(), world.now());
+        }
     }
 
     fn hold(&self, world: &World<'_>, event: &Event) -> Result<(), Violation> {
