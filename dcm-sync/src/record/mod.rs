@@ -359,7 +359,9 @@ impl Lane {
     /// long, that only another kind of cause is news: no times, and nothing that changes with each try.
     pub(crate) fn lasting(&self, causes: Vec<Cause>) -> Vec<Cause> {
         let same = |(one, other): (&Cause, &Cause)| one.reason == other.reason && one.object == other.object;
-        if causes.len() == self.causes.len() && self.causes.iter().zip(&causes).all(same) {
+        let is_same = causes.len() == self.causes.len() && self.causes.iter().zip(&causes).all(same);
+        // While a try is under way, what was in the way before is not known to be gone.
+        if is_same || causes.is_empty() {
             return self.causes.clone();
         }
         causes.into_iter().map(|cause| Cause { next_try: None, ..cause }).collect()

@@ -31,6 +31,9 @@ impl Machine {
 
     /// Reads the context once more, if it was not read since this generation was seen.
     fn reads_again(&mut self, id: &LaneId, seen: Generation) -> bool {
+        if self.loading.contains_key(&id.context) {
+            return true;
+        }
         let Some(context) = self.contexts.get_mut(&id.context) else { return false };
         if context.doubted >= Some(seen) {
             return false;

@@ -80,6 +80,10 @@ impl Facts {
         self.paused.get(context).copied()
     }
 
+    pub(super) fn is_stopped(&self, cluster: &ClusterId) -> bool {
+        self.stopped.contains(cluster)
+    }
+
     /// True when nothing may be sent.
     pub(in crate::simulation) fn is_halted(&self, halt: &Halt) -> bool {
         self.halted.contains(halt)

@@ -8,11 +8,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use dcm_core::name::ClusterId;
+use dcm_core::port::store::Write;
 use jiff::Timestamp;
 
 use super::events::{Deed, Event, Told};
 use super::meddling::Meddled;
 use super::world::World;
+use crate::record::path;
 use facts::Facts;
 pub(super) use final_state::{find_differences, is_quiet, recorded};
 pub use invariants::{INVARIANTS, Invariant};
@@ -63,6 +65,7 @@ impl Judge {
             told(Told::Event(world.now(), &event));
             self.hold(world, &event)?;
             self.note_late(world, &event);
+            self.note_stopped(world, &event);
             self.facts.take_in(&event, world.now());
         }
         Ok(())
@@ -86,6 +89,15 @@ impl Judge {
         let scene = Scene { facts: &self.facts, meddled: &self.meddled, world };
         if invariants::is_late(&scene, handled) {
             self.meddled.note(&handled.cluster, key.clone(), world.now());
+        }
+    }
+
+    /// What others do on a cluster that is paused can be known once it is resumed.
+    fn note_stopped(&mut self, world: &World<'_>, event: &Event) {
+        if let Event::Stored(Write::Update { path, .. }) = event
+            && let Some(cluster) = path::cluster_of(path, 1).filter(|cluster| self.facts.is_stopped(cluster))
+        {
+            self.meddled.note_hidden(&cluster, world.now());
         }
     }
 
