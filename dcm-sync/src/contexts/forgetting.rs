@@ -3,6 +3,9 @@
 //! The root says first that it is being forgotten. Whoever applies the context meanwhile finishes that and takes the
 //! mark off before writing anything; so what was listed while the mark stood is never part of a later desired state.
 //!
+//! Before anything is deleted, every worker has read the mark: one that is behind would bring about again what was wanted
+//! before, and nobody would know of it.
+//!
 //! Where clusters were abandoned, their lanes stay, with the claims on what may be left there, and so does the root: it
 //! says that it is forgotten, and nobody sees it but the workers, who clear those clusters when that is possible.
 
@@ -35,6 +38,16 @@ impl Contexts {
                 self.replace_root(id, version, &marked).await?.ok_or_else(contended)?
             }
         };
+        // A worker that is behind may be about to bring about what was wanted before.
+        match self.wait_until_read(id, version).await {
+            Err(Error::Resumed) => return Err(contended()),
+            read => read?,
+        }
+        if self.progress(id).await? != Some(Progress::Done) {
+            let unmarked = Root { forgetting: false, ..root };
+            self.replace_root(id, version, &unmarked).await?.ok_or_else(contended)?;
+            return Err(Error::NotRemoved { id: id.clone() });
+        }
         if self.clear(id, &root, version).await? {
             let left = Root { forgotten: true, ..emptied(root) };
             return self.replace_root(id, version, &left).await?.map(drop).ok_or_else(contended);

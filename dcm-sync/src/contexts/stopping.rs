@@ -11,7 +11,7 @@ use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::store::{
     self, Change, Document, Entry, Path, Prefix, StoreExt as _, Version, Watch, Write,
 };
-use dcm_core::port::synchronizer::Error;
+use dcm_core::port::synchronizer::{Error, STOP_LIMIT};
 use futures::StreamExt as _;
 use futures::future::{Either, select};
 use futures::stream;
@@ -112,6 +112,11 @@ impl Contexts {
             }
         }
         Err(super::identity::shard_contended())
+    }
+
+    /// Waits until every worker has read a root of this version, and has no request under way for an older one.
+    pub(super) async fn wait_until_read(&self, id: &ContextId, version: Version) -> Result<(), Error> {
+        self.wait_for_workers(Sign::Session(id, version), None, STOP_LIMIT).await
     }
 
     /// Waits for all workers that there are, or for one of them.
@@ -227,7 +232,9 @@ impl Awaited<'_> {
     fn paused(&mut self, entry: Option<&Entry>) -> Result<(), Error> {
         match (&self.sign, entry) {
             (_, None) => self.is_resumed = true,
-            (Sign::Session(..), Some(entry)) => self.is_resumed = !record::read::<Root>(entry)?.paused,
+            (Sign::Session(..), Some(entry)) => {
+                self.is_resumed = !record::read::<Root>(entry)?.waits_for_workers();
+            }
             (Sign::Shard(_), Some(entry)) => {
                 let shard: Shard = record::read(entry)?;
                 self.is_resumed = shard.pause.is_none();

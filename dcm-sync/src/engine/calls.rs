@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::name::ClusterId;
 use dcm_core::port::clock::Clock;
 use dcm_core::port::cluster::{self, Cluster};
 use dcm_core::port::store::{self, Document, Path, Store, StoreExt, Version, Write};
@@ -72,11 +72,6 @@ async fn read_lane(store: &dyn Store, id: &LaneId) -> Result<Option<(record::Lan
         Some(entry) => Ok(Some((record::read(&entry)?, entry.version))),
         None => Ok(None),
     }
-}
-
-pub(super) async fn look_at_root(store: Arc<dyn Store>, id: ContextId) -> Outcome {
-    let looked = store.get(&path::root(&id)).await.map(|found| found.map(|entry| entry.version));
-    Outcome::Input(Box::new(Input::RootLooked(id, looked)))
 }
 
 pub(super) async fn load_session(store: Arc<dyn Store>, worker: WorkerId) -> Outcome {

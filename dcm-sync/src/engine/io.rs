@@ -47,8 +47,6 @@ pub(crate) enum Input {
     /// A root was made, changed or deleted.
     ContextChanged(ContextId),
     ContextLoaded(ContextId, Result<Option<Loaded>, LoadError>),
-    /// A root's version was read again; none: it is gone.
-    RootLooked(ContextId, Result<Option<Version>, store::Error>),
     LaneLoaded(LaneId, Result<Option<(Lane, Version)>, store::Error>),
     LaneSaved(LaneId, Result<Version, store::Error>),
     WorkerChanged(WorkerId, Option<Version>),
@@ -74,8 +72,6 @@ pub(crate) enum Input {
 /// What the machine wants done.
 pub(crate) enum Effect {
     LoadContext(ContextId),
-    /// Read a root's version.
-    LookAtRoot(ContextId),
     LoadLane(LaneId),
     LoadSession(WorkerId),
     SaveLane(Box<SaveLane>),

@@ -23,8 +23,6 @@ pub enum Safeguard {
     RecordFenced,
     /// After a take-over records are read again.
     RecordsReadAgain,
-    /// After a take-over nothing is made for a context of which no record is there, before it is known to be there still.
-    RootProved,
     /// What is there is recorded when a lane is done.
     StockTaken,
     /// Nothing is taken from an owner whose session is only unknown.

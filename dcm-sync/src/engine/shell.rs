@@ -321,7 +321,6 @@ impl Shell {
                 }
                 .boxed()
             }
-            Effect::LookAtRoot(id) => calls::look_at_root(store, id).boxed(),
             Effect::LoadLane(id) => calls::load_lane(store, id).boxed(),
             Effect::LoadSession(worker) => calls::load_session(store, worker).boxed(),
             Effect::SaveLane(save) => calls::save_lane(store, save).boxed(),

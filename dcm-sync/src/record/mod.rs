@@ -195,6 +195,11 @@ impl Root {
         })
     }
 
+    /// True while somebody waits until every worker has read this root, and has no request under way for an older one.
+    pub(crate) fn waits_for_workers(&self) -> bool {
+        self.paused || self.forgetting
+    }
+
     /// True when claims on a lane's cluster are to be dropped: they are when the lane comes to its end for this root.
     pub(crate) fn is_leaving(&self, cluster: &ClusterId, lane: &Lane) -> bool {
         let has_ended = matches!(lane.state, LaneState::Done | LaneState::Removed);

@@ -25,8 +25,6 @@ enum Gate {
     Open,
     /// Something that will wake the lane again.
     Shut,
-    /// It is not known whether the context is still there.
-    Unproved,
     /// Something that the status has to tell.
     Hindered(Cause),
 }
@@ -41,7 +39,6 @@ impl Machine {
         self.watch_deadline(id);
         match self.gate(id) {
             Gate::Shut => self.rest(id),
-            Gate::Unproved => self.look_at_root(&id.context),
             Gate::Hindered(cause) => self.hinder(id, cause),
             Gate::Open => {
                 self.overrule(id);
@@ -80,10 +77,6 @@ impl Machine {
         let wanted = context.wanted(&id.cluster);
         if wanted.is_none() && shard.is_clear_of(&id.context) {
             return Gate::Open;
-        }
-        let proves = self.options.keeps(Safeguard::RootProved);
-        if wanted.is_some() && lane.version.is_none() && shard.taken > context.news && proves {
-            return Gate::Unproved;
         }
         if self.is_paused(id) {
             return if lane.record.is_at(wanted) { Gate::Shut } else { Gate::Hindered(stopped_cluster()) };

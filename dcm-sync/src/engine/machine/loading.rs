@@ -6,7 +6,7 @@ use std::sync::Arc;
 use dcm_core::app_context::Bundle;
 use dcm_core::hash::ContentHash;
 use dcm_core::name::{ClusterId, ContextId};
-use dcm_core::port::store::{self, Version};
+use dcm_core::port::store::Version;
 
 use super::lane::Lane;
 use super::timers::Alarm;
@@ -105,8 +105,7 @@ impl Machine {
         let untouched = |cluster: &ClusterId| (cluster.clone(), (record::Lane::untouched(now), None));
         let mut all: BTreeMap<_, _> = root.clusters().chain(root.leaving.keys()).map(untouched).collect();
         all.extend(lanes.into_iter().map(|(cluster, (record, version))| (cluster, (record, Some(version)))));
-        self.contexts
-            .insert(id.clone(), Context { root, version, bundles, doubted, session, news, looking: None });
+        self.contexts.insert(id.clone(), Context { root, version, bundles, doubted, session });
         for (cluster, (record, version)) in all {
             let lane = LaneId { cluster: cluster.clone(), context: id.clone() };
             self.add_lane(&lane, record, version, news);
@@ -161,33 +160,6 @@ impl Machine {
                 under_way.iter().for_each(|ticket| drop(self.pending.remove(*ticket)));
             }
             self.release_if_idle(&cluster);
-        }
-    }
-
-    /// Looks whether a root is as it was read: its lane has no record, and the cluster was another worker's since. That one
-    /// may have cleared it, and somebody may have forgotten the context: what was made then would be nobody's.
-    pub(super) fn look_at_root(&mut self, id: &ContextId) {
-        let news = self.shard_news;
-        let Some(context) = self.contexts.get_mut(id) else { return };
-        if context.looking.is_none() {
-            context.looking = Some(news);
-            self.effects.push(Effect::LookAtRoot(id.clone()));
-        }
-    }
-
-    pub(super) fn root_looked(&mut self, id: ContextId, looked: &Result<Option<Version>, store::Error>) {
-        let Some(context) = self.contexts.get_mut(&id) else { return };
-        let begun = context.looking.take();
-        match looked {
-            Ok(version) if *version == Some(context.version) => {
-                context.news = context.news.max(begun.unwrap_or_default());
-                let shards = self.shards.iter().filter(|(_, shard)| shard.lanes.contains_key(&id));
-                let lanes =
-                    shards.map(|(cluster, _)| LaneId { cluster: cluster.clone(), context: id.clone() });
-                self.ready.extend(lanes);
-            }
-            Ok(_) => self.context_changed(id),
-            Err(_) => self.timers.set(self.now + self.options.retry_min, Alarm::Load(id)),
         }
     }
 

@@ -55,10 +55,6 @@ struct Context {
     doubted: Option<Generation>,
     /// In which session it was read: what an earlier one read may be older than a pause.
     session: u64,
-    /// How much had been heard of shards when it was read, or found unchanged.
-    news: u64,
-    /// How much had been heard when a look began whether it is unchanged.
-    looking: Option<u64>,
 }
 
 /// The whole engine.
@@ -146,7 +142,6 @@ impl Machine {
             Input::Listed => self.begin(),
             Input::ContextChanged(id) => self.context_changed(id),
             Input::ContextLoaded(id, loaded) => self.context_loaded(id, loaded),
-            Input::RootLooked(id, looked) => self.root_looked(id, &looked),
             Input::LaneLoaded(id, loaded) => self.lane_loaded(&id, loaded),
             Input::LaneSaved(id, saved) => self.lane_saved(&id, saved),
             Input::WorkerChanged(worker, version) => self.worker_changed(worker, version),

@@ -23,9 +23,9 @@ impl Machine {
         (is_stopped || is_on_stopped) && self.options.keeps(Safeguard::PauseKept)
     }
 
-    /// A context was read: if it is paused, that is told when nothing is under way for it.
+    /// A context was read: if somebody waits until every worker has done so, that is told when nothing is under way for it.
     pub(super) fn see_to_paused_context(&mut self, id: &ContextId) {
-        if self.contexts.get(id).is_some_and(|context| context.root.paused) {
+        if self.contexts.get(id).is_some_and(|context| context.root.waits_for_workers()) {
             self.effects.push(Effect::AwaitQuiet(Scope::Context(id.clone())));
         }
     }
@@ -52,7 +52,9 @@ impl Machine {
     pub(super) fn quiet(&mut self, scope: &Scope) {
         match scope {
             Scope::Context(id) => {
-                if let Some(context) = self.contexts.get(id).filter(|context| context.root.paused) {
+                if let Some(context) =
+                    self.contexts.get(id).filter(|context| context.root.waits_for_workers())
+                {
                     self.session.tell_quiet(id, context.version, self.now);
                     self.renew_session();
                 }

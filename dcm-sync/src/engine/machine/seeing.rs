@@ -143,8 +143,6 @@ mod tests {
             bundles: BTreeMap::from([(bundle.hash(), bundle)]),
             doubted: Default::default(),
             session: 0,
-            news: 0,
-            looking: None,
         }
     }
 

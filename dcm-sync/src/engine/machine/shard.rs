@@ -25,8 +25,6 @@ pub(super) struct Shard {
     pub record: Option<(record::Shard, Version)>,
     /// When there was news of the record last, counted over all shards.
     pub news: u64,
-    /// How much had been heard of shards when it was taken, if somebody had owned it before.
-    pub taken: u64,
     /// What our write under way makes of the record.
     pub saving: Option<record::Shard>,
     /// Our last write of the record failed: before there is news of it, or a while is over, another one is in vain.
@@ -108,7 +106,6 @@ impl Shard {
         Self {
             record: None,
             news: 0,
-            taken: 0,
             saving: None,
             write_failed: false,
             inherited: false,

@@ -17,9 +17,6 @@ use crate::engine::event::What;
 use crate::engine::io::{Effect, Epoch, LaneId};
 use crate::record::{self, SCHEMA};
 
-/// The fence of the first owner of a shard.
-const FIRST_FENCE: Fence = Fence(1);
-
 impl Machine {
     pub(super) fn shard_mut(&mut self, cluster: &ClusterId) -> &mut Shard {
         let (options, now) = (&self.options, self.now);
@@ -167,10 +164,8 @@ impl Machine {
         self.publish(cluster, None, What::Acquired);
         let (now, until) = (self.now, self.now + self.options.late_request_limit);
         let reads_again = self.options.keeps(Safeguard::RecordsReadAgain);
-        let news = self.shard_news;
         let shard = self.shard_mut(cluster);
         shard.acquired = now;
-        shard.taken = if Self::fence(shard) > FIRST_FENCE { news } else { 0 };
         if shard.inherited {
             shard.lanes.values_mut().for_each(|lane| lane.inherit(until));
         }
