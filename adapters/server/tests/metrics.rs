@@ -4,6 +4,7 @@
 mod common;
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use common::{SOON, World, everything, spec};
 use dcm_server::{MetricsError, MetricsListener, ServeError, serve_with_metrics};
@@ -11,6 +12,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+
+/// How long the head of a request may take.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 
 const WATCHED: &str = "dcm_api_requests_total{cluster=\"sim/cluster-1\",verb=\"watch\",code=\"2xx\"}";
 
@@ -79,11 +83,6 @@ async fn a_worker_tells_of_lanes_requests_and_credentials_and_names_no_tenant() 
     for name in ["ann", "team", "project"] {
         assert!(!text.contains(&format!("\"{name}")), "{name}: {text}");
     }
-    for (request, status) in [("GET /", "404"), ("POST /metrics", "405"), ("HEAD /metrics", "200")] {
-        let request = format!("{request} HTTP/1.1\r\nHost: localhost\r\n\r\n");
-        let answer = send(asked.address, &request).await;
-        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{request}");
-    }
     let address = asked.address;
     asked.end().await;
     // Nobody answers when the worker has ended.
@@ -93,6 +92,79 @@ async fn a_worker_tells_of_lanes_requests_and_credentials_and_names_no_tenant() 
 /// A request as any client sends it.
 fn get(target: &str, host: &str) -> String {
     format!("GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n")
+}
+
+#[tokio::test]
+async fn what_is_no_request_for_metrics_by_a_name_of_this_machine_is_refused() {
+    let world = World::new(1).await;
+    let asked = Asked::begin(&world).await;
+    for host in [
+        "example.com",
+        "localhost.example.com:80",
+        "192.0.2.1",
+        &format!("rebound.test:{}", asked.address.port()),
+    ] {
+        // Also where nothing is, or is answered.
+        for target in ["/metrics", "/", "http://localhost/metrics"] {
+            let answer = send(asked.address, &get(target, host)).await;
+            let is_refused = answer.starts_with("HTTP/1.1 421 Misdirected Request\r\n");
+            let says_nothing = answer.ends_with("\r\n\r\n421 Misdirected Request\n");
+            assert!(is_refused && says_nothing, "{host} {target}: {answer}");
+        }
+    }
+    let many = format!("GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "x".repeat(20 * 1024));
+    let table = [
+        (get("/metrics", "localhost"), "200 OK"),
+        (get("/metrics", &asked.address.to_string()), "200 OK"),
+        (get("/metrics?name=a", "[::1]"), "200 OK"),
+        (get("/", "localhost"), "404 Not Found"),
+        ("GET /metrics HTTP/1.0\r\n\r\n".to_owned(), "200 OK"),
+        ("GET /metrics HTTP/1.1\r\n\r\n".to_owned(), "400 Bad Request"),
+        (
+            "GET http://example.com/metrics HTTP/1.1\r\nHost: localhost\r\n\r\n".to_owned(),
+            "421 Misdirected Request",
+        ),
+        ("nonsense\r\n\r\n".to_owned(), "400 Bad Request"),
+        (many, "431 Request Header Fields Too Large"),
+    ];
+    for (bytes, status) in table {
+        let answer = send(asked.address, &bytes).await;
+        let (version, rest) = answer.split_once(' ').unwrap();
+        assert!(version.starts_with("HTTP/1.") && rest.starts_with(&format!("{status}\r\n")), "{answer}");
+    }
+    asked.end().await;
+}
+
+#[tokio::test]
+async fn other_methods_are_refused_with_those_that_there_are_and_a_head_has_no_body() {
+    let world = World::new(1).await;
+    let asked = Asked::begin(&world).await;
+    for method in ["POST", "PUT", "DELETE", "OPTIONS", "TRACE"] {
+        let request = format!("{method} /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n");
+        let answer = send(asked.address, &request).await;
+        assert!(answer.starts_with("HTTP/1.1 405 Method Not Allowed\r\n"), "{answer}");
+        assert!(answer.contains("\r\nallow: GET, HEAD\r\n"), "{answer}");
+    }
+    let answer = send(asked.address, "HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.contains("\r\ncontent-length: "), "{answer}");
+    assert!(answer.ends_with("\r\n\r\n") && answer.matches("\r\n\r\n").count() == 1, "{answer}");
+    asked.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_does_not_finish_a_request_is_not_waited_for() {
+    let world = World::new(1).await;
+    let asked = Asked::begin(&world).await;
+    for begun in ["", "GET /metrics HTTP/1.1\r\nHost: local"] {
+        let since = tokio::time::Instant::now();
+        let answer = send(asked.address, begun).await;
+        assert!(
+            !answer.contains("200 OK") && since.elapsed() <= HEAD_TIMEOUT,
+            "{answer}: {:?}",
+            since.elapsed()
+        );
+    }
+    asked.end().await;
 }
 
 #[tokio::test]
