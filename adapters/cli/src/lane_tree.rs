@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dcm_core::status::{Cause, LaneState, LaneStatus, ObjectState, ObjectStatus, Reason, RequestState};
+use dcm_core::status::{Cause, LaneStatus, ObjectState, ObjectStatus, Reason, RequestState};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::age;
@@ -22,7 +22,7 @@ pub(crate) enum Detail {
 
 /// The lane's objects, requests and causes, below a line that says how far it is.
 pub(crate) fn lane(title: &str, lane: &LaneStatus, detail: Detail, now: Timestamp) -> Node {
-    let mut text = format!("{title}  {}", state_of(lane.state));
+    let mut text = format!("{title}  {}", lane.state.as_str());
     // Before it was worked on there is no time, and what is new needs none.
     if lane.since > Timestamp::UNIX_EPOCH && now.duration_since(lane.since) >= SignedDuration::from_secs(1) {
         text.push_str(&format!(" for {}", age::between(lane.since, now)));
@@ -115,18 +115,6 @@ pub(crate) fn cause_text(cause: &Cause, now: Timestamp) -> String {
     text
 }
 
-/// How far a lane is, in a word.
-pub(crate) fn state_of(state: LaneState) -> &'static str {
-    match state {
-        LaneState::Pending => "pending",
-        LaneState::Working => "working",
-        LaneState::Done => "done",
-        LaneState::Removing => "removing",
-        LaneState::Abandoned => "abandoned",
-        LaneState::Removed => "removed",
-    }
-}
-
 fn object_state(state: ObjectState) -> &'static str {
     match state {
         ObjectState::Pending => "pending",
@@ -169,7 +157,7 @@ pub(crate) fn reason_of(reason: Reason) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use dcm_core::status::RequestStatus;
+    use dcm_core::status::{LaneState, RequestStatus};
 
     use super::*;
     use dcm_core::app_context::Generation;
