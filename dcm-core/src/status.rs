@@ -93,6 +93,25 @@ pub enum LaneState {
     Removed,
 }
 
+impl LaneState {
+    /// All of them, in the order of a lane's life.
+    pub const ALL: [Self; 6] =
+        [Self::Pending, Self::Working, Self::Done, Self::Removing, Self::Abandoned, Self::Removed];
+
+    /// Its name, as in the JSON form.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Working => "working",
+            Self::Done => "done",
+            Self::Removing => "removing",
+            Self::Abandoned => "abandoned",
+            Self::Removed => "removed",
+        }
+    }
+}
+
 /// Why something is not where it is to be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -225,4 +244,16 @@ pub enum RequestState {
     Pending,
     /// Answered; the result is stored.
     Issued,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_of_lanes_has_one_name_everywhere() {
+        for state in LaneState::ALL {
+            assert_eq!(serde_json::to_value(state).unwrap(), state.as_str());
+        }
+    }
 }

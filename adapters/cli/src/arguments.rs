@@ -7,11 +7,11 @@ use clap::{Args, Parser, Subcommand};
 use dcm_core::name::ProjectName;
 
 use crate::commands::{
-    apply, audit, cluster, completions, credential, demo, get, kubeconfig, orphans, plan, reconcile, renew,
-    resume, schema, serve, status, stop, subject, terminate, user,
+    apply, audit, cluster, completions, credential, demo, get, kubeconfig, orphans, plan, renew, schema,
+    serve, status, stop, terminate, user,
 };
 use crate::output::Format;
-use crate::session::Named;
+use crate::session::{Named, NamedUser};
 use crate::{duration, exit, log};
 
 /// Logical clouds on Kubernetes clusters: from one document to working credentials, and back to nothing.
@@ -92,7 +92,7 @@ pub(crate) enum Command {
     /// A user who brings a request keeps the private key: it is never in our hands. The subject holds the identity of the
     /// logical cloud, so: apply the document without this user, ask for the subject, make the request, put user and
     /// request (spec.users[].csr) into the document, and apply it again.
-    Subject(subject::Arguments),
+    Subject(NamedUser),
     /// Renews credentials, without waiting for a worker to do it in time. What was applied is applied again, and no edit
     /// since.
     Renew(renew::Arguments),
@@ -104,10 +104,10 @@ pub(crate) enum Command {
     /// Pauses the work on a logical cloud, and waits until none of its requests is under way.
     Stop(stop::Arguments),
     /// Goes on with the work on a logical cloud.
-    Resume(resume::Arguments),
+    Resume(Awaited),
     /// Takes what the store holds of a logical cloud as the truth where clusters hold later changes: after the store was
     /// restored from an old copy. The status tells what differs.
-    Reconcile(reconcile::Arguments),
+    Reconcile(Awaited),
     /// Objects that clusters hold of ours, and the store does not know of.
     #[command(subcommand)]
     Orphans(orphans::Command),
@@ -149,6 +149,15 @@ pub(crate) struct StopWaiting {
     /// Longest time to wait for requests that are under way. After it the work is paused all the same.
     #[arg(long, default_value = "45s", value_parser = duration::parse, value_name = "DURATION")]
     pub(crate) timeout: Duration,
+}
+
+/// A logical cloud whose work begins, and waiting for its end.
+#[derive(Debug, Args)]
+pub(crate) struct Awaited {
+    #[command(flatten)]
+    pub(crate) cloud: Named,
+    #[command(flatten)]
+    pub(crate) waiting: Waiting,
 }
 
 #[cfg(test)]

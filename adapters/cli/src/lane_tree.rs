@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dcm_core::status::{Cause, LaneState, LaneStatus, ObjectState, ObjectStatus, Reason, RequestState};
+use dcm_core::status::{Cause, LaneStatus, ObjectState, ObjectStatus, Reason, RequestState};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::age;
@@ -22,7 +22,7 @@ pub(crate) enum Detail {
 
 /// The lane's objects, requests and causes, below a line that says how far it is.
 pub(crate) fn lane(title: &str, lane: &LaneStatus, detail: Detail, now: Timestamp) -> Node {
-    let mut text = format!("{title}  {}", state_of(lane.state));
+    let mut text = format!("{title}  {}", lane.state.as_str());
     // Before it was worked on there is no time, and what is new needs none.
     if lane.since > Timestamp::UNIX_EPOCH && now.duration_since(lane.since) >= SignedDuration::from_secs(1) {
         text.push_str(&format!(" for {}", age::between(lane.since, now)));
@@ -101,28 +101,18 @@ fn joined(names: &[&str]) -> String {
     text
 }
 
-/// A cause in words, with its kind and the time to the next try.
+/// A cause in words, with its kind, what a next try waits for, and the time to it.
 pub(crate) fn cause_text(cause: &Cause, now: Timestamp) -> String {
     let mut text = format!("{}: {}", reason_of(cause.reason), cause.message);
+    if cause.reason.needs_somebody() {
+        text.push_str("; somebody has to change something");
+    }
     match cause.next_try {
         Some(at) if at > now => text.push_str(&format!("; next try in {}", age::between(now, at))),
         Some(_) => text.push_str("; trying again"),
-        None if cause.reason.needs_somebody() => text.push_str("; somebody has to change something"),
         None => {}
     }
     text
-}
-
-/// How far a lane is, in a word.
-pub(crate) fn state_of(state: LaneState) -> &'static str {
-    match state {
-        LaneState::Pending => "pending",
-        LaneState::Working => "working",
-        LaneState::Done => "done",
-        LaneState::Removing => "removing",
-        LaneState::Abandoned => "abandoned",
-        LaneState::Removed => "removed",
-    }
 }
 
 fn object_state(state: ObjectState) -> &'static str {
@@ -167,7 +157,7 @@ pub(crate) fn reason_of(reason: Reason) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use dcm_core::status::RequestStatus;
+    use dcm_core::status::{LaneState, RequestStatus};
 
     use super::*;
     use dcm_core::app_context::Generation;
@@ -223,7 +213,8 @@ mod tests {
         };
         let status = status(vec![object("Role", "look", Some(cause.clone()))], Some(cause));
         let drawn = lane("edge-1", &status, Detail::Grouped, at(1042)).draw();
-        let expected = "│  └─ denied: roles may not be made; next try in 8s\n";
+        let expected =
+            "│  └─ denied: roles may not be made; somebody has to change something; next try in 8s\n";
         assert_eq!(drawn.matches("denied").count(), 1, "{drawn}");
         assert!(drawn.contains(expected), "{drawn}");
     }
@@ -237,11 +228,19 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_without_a_next_try_says_when_nothing_happens_by_itself() {
-        let cause = |reason| Cause { reason, message: "m".into(), object: None, next_try: None };
-        let now = at(0) + SignedDuration::from_secs(1);
-        assert_eq!(cause_text(&cause(Reason::Foreign), now), "foreign: m; somebody has to change something");
-        assert_eq!(cause_text(&cause(Reason::Waiting), now), "waiting: m");
+    fn a_cause_says_when_nothing_happens_by_itself_also_where_it_is_looked_at_again() {
+        let text = |reason, next_try: Option<i64>| {
+            cause_text(
+                &Cause { reason, message: "m".into(), object: None, next_try: next_try.map(at) },
+                at(1),
+            )
+        };
+        let foreign = "foreign: m; somebody has to change something";
+        assert_eq!(text(Reason::Foreign, None), foreign);
+        assert_eq!(text(Reason::Foreign, Some(4)), format!("{foreign}; next try in 3s"));
+        assert_eq!(text(Reason::Foreign, Some(1)), format!("{foreign}; trying again"));
+        assert_eq!(text(Reason::Waiting, None), "waiting: m");
+        assert_eq!(text(Reason::Waiting, Some(4)), "waiting: m; next try in 3s");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use dcm_core::status::{ContextStatus, LaneState, LaneStatus, ObjectState, Reques
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use jiff::Timestamp;
 
-use crate::lane_tree::{cause_text, state_of};
+use crate::lane_tree::cause_text;
 use crate::work::Worked;
 
 /// Clusters with a bar of their own: as many as fit a small terminal; the others are counted in one more.
@@ -119,7 +119,7 @@ fn show_in(bar: &ProgressBar, lane: &LaneStatus, now: Timestamp) {
     bar.set_length(counted(steps(lane), |_| true));
     bar.set_position(counted(steps(lane), |done| *done));
     let cause = lane.cause.as_ref().map(|cause| format!(" ({})", cause_text(cause, now)));
-    bar.set_message(format!("{}{}", state_of(lane.state), cause.unwrap_or_default()));
+    bar.set_message(format!("{}{}", lane.state.as_str(), cause.unwrap_or_default()));
     if is_at_end(lane.state) {
         bar.abandon();
     }
@@ -148,9 +148,9 @@ fn is_at_end(state: LaneState) -> bool {
 fn line_of(lane: &LaneStatus) -> String {
     match &lane.cause {
         Some(cause) if !matches!(lane.state, LaneState::Done | LaneState::Removed) => {
-            format!("{}, {}", state_of(lane.state), cause_text(&without_time(cause), Timestamp::MAX))
+            format!("{}, {}", lane.state.as_str(), cause_text(&without_time(cause), Timestamp::MAX))
         }
-        Some(_) | None => state_of(lane.state).to_owned(),
+        Some(_) | None => lane.state.as_str().to_owned(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use dcm_core::name::{LogicalCloudName, ProjectName};
+use dcm_core::name::{LogicalCloudName, ProjectName, UserName};
 use dcm_core::port::clock::Random as _;
 use dcm_core::render::naming::Identity;
 use dcm_core::service::{Caller, Error, Kind, RegisteredCluster};
@@ -152,4 +152,14 @@ pub(crate) struct Named {
     /// The logical cloud.
     #[arg(value_name = "LOGICAL_CLOUD")]
     pub(crate) name: LogicalCloudName,
+}
+
+/// A user of such a cloud.
+#[derive(Debug, clap::Args)]
+pub(crate) struct NamedUser {
+    #[command(flatten)]
+    pub(crate) cloud: Named,
+    /// The user.
+    #[arg(value_name = "USER")]
+    pub(crate) user: UserName,
 }

@@ -128,9 +128,9 @@ async fn a_cluster_that_answers_nothing_delays_no_other_and_is_finished_when_it_
     let environment = Environment::shared(CLUSTERS).await.unwrap();
     // The first: whoever goes from one to the next meets it before the others.
     let tested = Tested::new(&environment, "silent", 0);
-    // Longer than the limit of a request: only then it is known that there is no answer.
-    tested.apply_in_spite_of(Fault::Hang, "33s").await;
-    tested.status_tells("no answer within 30s");
+    // Longer than the limit of a connection: only then it is known that there is none.
+    tested.apply_in_spite_of(Fault::Hang, "13s").await;
+    tested.status_tells("there was no connection within 10s");
     tested.gives_out_what_there_is();
     tested.is_finished_by_a_worker().await;
 }

@@ -16,6 +16,9 @@ use serde_json::{Value, json};
 /// The cluster that a test lets fail.
 const BROKEN: usize = 1;
 
+/// The one that a test lets hang. The proxies are shared, so it is another one.
+const HANGING: usize = 2;
+
 /// By when the first request comes after a cluster has returned.
 const FOUND: Duration = Duration::from_secs(5);
 
@@ -41,45 +44,78 @@ fn owned(cluster: &Cluster, name: &str) -> String {
 
 #[tokio::test]
 async fn a_cluster_that_is_cut_off_is_given_up_at_the_deadline_and_cleared_when_it_returns() {
-    let environment = Environment::shared(CLUSTERS).await.unwrap();
-    let route = |place| if place == BROKEN { Route::Proxy } else { Route::Direct };
-    let installation = Installation::by(&environment, "abandoned", route);
-    let broken = &installation.clusters()[BROKEN];
-    installation.apply(&document(&installation, "abandoned")).done();
-    broken.proxy().set(Fault::Cut).await.unwrap();
-    let worker = installation.serve();
-
-    let asked = Timestamp::now();
-    let ran = installation.person.run(["terminate", "abandoned", "--deadline", "8s"]);
-    assert!(ran.code == 7 && ran.out.contains("terminated  2/3"), "{ran:#?}");
-    assert!(ran.err.contains(&format!("given up at the deadline: {}", registered(broken))), "{}", ran.err);
-    assert!(Timestamp::now().duration_since(asked).unsigned_abs() < Duration::from_secs(25));
-    let lane = installation.lane("abandoned", broken);
-    assert_eq!((&lane["state"], &lane["cause"]["reason"]), (&json!("abandoned"), &json!("unreachable")));
-    for place in [0, 2] {
-        assert_eq!(namespaces(&installation.clusters()[place], "abandoned"), "");
-    }
-    installation.person.run(["delete", "abandoned"]).done();
-    let kept = installation.person.run(["cluster", "remove", &registered(broken)]).ended_with(5);
-    assert!(kept.contains("which is cleared when it returns"), "{kept}");
-
-    let since = installation.moment();
-    let returned = Timestamp::now();
-    broken.proxy().pass().await.unwrap();
-    let first = until("a request to the cluster that returned", async || {
-        installation.events(&since)[BROKEN].iter().map(|event| event.request_received).min()
-    })
-    .await;
-    assert!(first.duration_since(returned).unsigned_abs() <= FOUND, "{first} after {returned}");
-    until("the cluster to be cleared", async || namespaces(broken, "abandoned").is_empty().then_some(()))
+    Failing { name: "abandoned", place: BROKEN, fault: Fault::Cut, deadline: "8s" }
+        .is_given_up_and_found()
         .await;
-    assert!(Timestamp::now().duration_since(returned).unsigned_abs() <= CLEARED);
-    until("the tombstone to go", async || {
-        let ran = installation.person.run(["cluster", "remove", &registered(broken)]);
-        (ran.code == 0).then_some(())
-    })
-    .await;
-    worker.stop();
+}
+
+#[tokio::test]
+async fn a_cluster_that_hangs_is_given_up_at_the_deadline_and_found_as_soon_as_one_that_refuses() {
+    // Long enough for one try to fail, so that there is a cause to tell.
+    let failing = Failing { name: "swallowed", place: HANGING, fault: Fault::Swallow, deadline: "12s" };
+    failing.is_given_up_and_found().await;
+}
+
+/// A cluster that fails while a cloud is taken off it.
+struct Failing {
+    name: &'static str,
+    place: usize,
+    fault: Fault,
+    deadline: &'static str,
+}
+
+impl Failing {
+    async fn is_given_up_and_found(&self) {
+        let Self { name, place: failing, fault, deadline } = *self;
+        let environment = Environment::shared(CLUSTERS).await.unwrap();
+        let route = |place| if place == failing { Route::Proxy } else { Route::Direct };
+        let installation = Installation::by(&environment, name, route);
+        let broken = &installation.clusters()[failing];
+        installation.apply(&document(&installation, name)).done();
+        broken.proxy().set(fault).await.unwrap();
+        let worker = installation.serve();
+
+        let asked = Timestamp::now();
+        let ran = installation.person.run(["terminate", name, "--deadline", deadline]);
+        assert!(ran.code == 7 && ran.out.contains("terminated  2/3"), "{ran:#?}");
+        assert!(
+            ran.err.contains(&format!("given up at the deadline: {}", registered(broken))),
+            "{}",
+            ran.err
+        );
+        assert!(Timestamp::now().duration_since(asked).unsigned_abs() < Duration::from_secs(25));
+        let lane = installation.lane(name, broken);
+        assert_eq!((&lane["state"], &lane["cause"]["reason"]), (&json!("abandoned"), &json!("unreachable")));
+        for cluster in installation.clusters().iter().filter(|cluster| cluster.name() != broken.name()) {
+            assert_eq!(namespaces(cluster, name), "");
+        }
+        installation.person.run(["delete", name]).done();
+        let kept = installation.person.run(["cluster", "remove", &registered(broken)]).ended_with(5);
+        assert!(kept.contains("which is cleared when it returns"), "{kept}");
+        self.is_found(&installation).await;
+        worker.stop();
+    }
+
+    /// It is asked soon after it has returned, and nothing is left of the cloud.
+    async fn is_found(&self, installation: &Installation<'_>) {
+        let broken = &installation.clusters()[self.place];
+        let since = installation.moment();
+        let returned = Timestamp::now();
+        broken.proxy().pass().await.unwrap();
+        let first = until("a request to the cluster that returned", async || {
+            installation.events(&since)[self.place].iter().map(|event| event.request_received).min()
+        })
+        .await;
+        assert!(first.duration_since(returned).unsigned_abs() <= FOUND, "{first} after {returned}");
+        until("the cluster to be cleared", async || namespaces(broken, self.name).is_empty().then_some(()))
+            .await;
+        assert!(Timestamp::now().duration_since(returned).unsigned_abs() <= CLEARED);
+        until("the tombstone to go", async || {
+            let ran = installation.person.run(["cluster", "remove", &registered(broken)]);
+            (ran.code == 0).then_some(())
+        })
+        .await;
+    }
 }
 
 #[tokio::test]

@@ -16,6 +16,7 @@ use kube::client::{Body, ConfigExt as _};
 use kube::config::Kubeconfig;
 use tower::{BoxError, Service, ServiceBuilder};
 
+use crate::establish::Establish;
 use crate::failure::{error_of_client, kubeconfig_rule, unusable};
 use crate::kubeconfig::Checked;
 use crate::login::Login;
@@ -54,6 +55,7 @@ fn build(config: &Config, proxy: Option<ProxyUrl>, options: &Options) -> Result<
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
+    // Of a name with several addresses, each has its share.
     tcp.set_connect_timeout(Some(options.connect_time_limit));
     tcp.set_keepalive(Some(options.silence_limit));
     let client = match proxy {
@@ -101,7 +103,7 @@ where
         .pool_max_idle_per_host(options.connections_idle_max)
         .http2_keep_alive_interval(options.silence_limit)
         .http2_keep_alive_timeout(options.silence_limit)
-        .build(tls(config, connector)?);
+        .build(Establish::new(tls(config, connector)?, options.connect_time_limit));
     let service = ServiceBuilder::new()
         .layer(config.base_uri_layer())
         .option_layer(config.auth_layer()?)

@@ -13,6 +13,7 @@ mod connection;
 mod contents;
 mod discovery;
 mod embedded;
+mod establish;
 mod events;
 mod failure;
 mod issue;

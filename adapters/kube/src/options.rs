@@ -16,7 +16,8 @@ pub struct Options {
     /// Longest time from the start of a request to the end of its answer, waiting for a connection included. The
     /// events of a watch are not counted. Default: 30 seconds.
     pub request_time_limit: Duration,
-    /// Longest time to wait for a TCP connection. Default: 10 seconds.
+    /// Longest time to wait for a connection, with its TLS and the way through a proxy. What hangs is tried anew every three
+    /// seconds of it, so that a cluster that comes back meanwhile is reached. Default: 10 seconds.
     pub connect_time_limit: Duration,
     /// How long a connection with requests on it may be silent before it is asked whether the other side still lives,
     /// and how long that may take to answer. Twice this bounds how long a watch may follow nobody. It is also the TCP

@@ -3,8 +3,7 @@
 
 mod common;
 
-use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use common::{World, everything, spec};
 use dcm_core::service::Caller;
@@ -12,43 +11,16 @@ use dcm_sync::engine::Acquire;
 use serde_json::Value;
 use tracing::Instrument as _;
 use tracing_subscriber::filter::LevelFilter;
-use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::MakeWriter as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-/// Keeps what is logged.
-#[derive(Clone, Default)]
-struct Recording(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Recording {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl<'a> MakeWriter<'a> for Recording {
-    type Writer = Self;
-
-    fn make_writer(&'a self) -> Self {
-        self.clone()
-    }
-}
-
-impl Recording {
-    fn text(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
-    }
-}
+/// What is logged, by the one test of this program.
+static LOGGED: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
 #[tokio::test(start_paused = true)]
 async fn a_request_leads_to_its_lanes_and_calls_by_app_context_and_generation() {
-    let recording = Recording::default();
     let log = tracing_subscriber::fmt().json().with_max_level(LevelFilter::TRACE);
-    let _guard = log.with_writer(recording.clone()).set_default();
+    let _guard = log.with_writer(|| LOGGED.make_writer()).set_default();
     let world = World::new(2).await;
     world.put(spec(&everything())).await;
     let caller = Caller::new("ann").with_request_id("req-7");
@@ -59,7 +31,7 @@ async fn a_request_leads_to_its_lanes_and_calls_by_app_context_and_generation() 
     world.done().await;
     engine.shutdown().await;
 
-    let text = recording.text();
+    let text = String::from_utf8(LOGGED.lock().unwrap().clone()).unwrap();
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let of_request = |line: &&Value| line["spans"][0]["request_id"] == "req-7";
     let asked = lines.iter().filter(of_request).find(|line| line["fields"]["message"] == "asked").unwrap();

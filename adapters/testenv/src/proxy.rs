@@ -27,6 +27,9 @@ pub enum Fault {
     /// Connections are accepted and kept, and nothing is forwarded on them, as when packets are lost on the way. What
     /// was sent meanwhile is forwarded when the fault ends.
     Hang,
+    /// Connections are accepted and kept, and what is sent on them is lost for good, as when packets vanish, or something on
+    /// the way accepts connections for a server that is gone. A connection that has met this stays dead when the fault ends.
+    Swallow,
     /// Whatever is forwarded arrives this much later, in both directions.
     Delay(Duration),
 }
@@ -133,6 +136,14 @@ impl Proxy {
     /// When the proxy was cut and its port has been taken by somebody else.
     pub async fn hang(&self) -> Result<(), Error> {
         self.set(Fault::Hang).await
+    }
+
+    /// Accepts and keeps connections, and loses what is sent on them, for good.
+    ///
+    /// # Errors
+    /// When the proxy was cut and its port has been taken by somebody else.
+    pub async fn swallow(&self) -> Result<(), Error> {
+        self.set(Fault::Swallow).await
     }
 
     /// Forwards everything this much later, in both directions.
@@ -296,6 +307,24 @@ mod tests {
             stream.read_exact(&mut answer).await.unwrap();
             assert_eq!(&answer, b"x");
         }
+    }
+
+    #[tokio::test]
+    async fn a_swallowing_proxy_keeps_connections_that_stay_dead_when_it_ends() {
+        let proxy = echo().await;
+        let mut old = TcpStream::connect(proxy.address()).await.unwrap();
+        say(&mut old, "hello").await.unwrap();
+        proxy.swallow().await.unwrap();
+        let mut new = TcpStream::connect(proxy.address()).await.unwrap();
+        new.write_all(b"x").await.unwrap();
+        assert!(timeout(SHORT, new.read(&mut [0; 1])).await.is_err());
+        proxy.pass().await.unwrap();
+        for stream in [&mut old, &mut new] {
+            stream.write_all(b"x").await.unwrap();
+            assert!(timeout(SHORT, stream.read(&mut [0; 1])).await.is_err());
+        }
+        let mut later = TcpStream::connect(proxy.address()).await.unwrap();
+        assert_eq!(say(&mut later, "again").await.unwrap(), "again");
     }
 
     #[tokio::test]

@@ -33,7 +33,9 @@ fn pair(key: KeyType) -> Result<KeyPair, Box<dyn StdError + Send + Sync>> {
         KeyType::Rsa3072 => 3072,
         KeyType::Rsa4096 => 4096,
     };
-    // The one provider of cryptography makes no RSA keys. It does everything else with this one.
+    // The one provider of cryptography makes no RSA keys. It does everything else with this one: what `rsa` does with a
+    // private key takes a time that tells of the key to who may ask again and again (RUSTSEC-2023-0071), and is not used.
+    // A key is made once, and nobody can have the same one made again.
     let der = RsaPrivateKey::new(&mut OsRng, bits)?.to_pkcs8_der()?;
     Ok(KeyPair::from_pkcs8_der_and_sign_algo(&der.as_bytes().into(), &PKCS_RSA_SHA256)?)
 }

@@ -13,7 +13,6 @@ use std::time::Duration;
 
 use dcm_core::name::ClusterId;
 use dcm_core::port::cluster;
-use dcm_core::status::LaneState;
 
 use super::event::What;
 
@@ -206,17 +205,5 @@ fn name_of(what: &What) -> &'static str {
         What::Acquired => "acquired",
         What::Lost => "lost",
         What::Connected => "connected",
-    }
-}
-
-/// The name of a state of lanes, as the status has it.
-pub(super) fn name_of_state(state: LaneState) -> &'static str {
-    match state {
-        LaneState::Pending => "pending",
-        LaneState::Working => "working",
-        LaneState::Done => "done",
-        LaneState::Removing => "removing",
-        LaneState::Abandoned => "abandoned",
-        LaneState::Removed => "removed",
     }
 }

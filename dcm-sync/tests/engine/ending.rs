@@ -9,7 +9,7 @@ use dcm_core::port::cluster::{Access, LABEL_OWNER};
 use dcm_core::port::store::{Prefix, StoreExt as _};
 use dcm_core::port::synchronizer::{Disposal, Error, Removal, STOP_LIMIT, Synchronizer as _};
 use dcm_core::status::{ContextStatus, LaneState, Progress, Reason};
-use dcm_sync::engine::Engine;
+use dcm_sync::engine::{Engine, Options, What};
 use dcm_sync::sim::{Link, Rights, cluster_id};
 use serde_json::json;
 
@@ -155,9 +155,30 @@ async fn a_cluster_that_returns_is_found_within_seconds_however_long_it_was_away
     let mut events = engine.events();
     link(&world, 1, Link::Up);
     let returned = world.clock.now();
-    event(&mut events, |what| *what == dcm_sync::engine::What::Connected).await;
+    event(&mut events, |what| *what == What::Connected).await;
     assert!(world.clock.now().duration_since(returned).unsigned_abs() <= FOUND);
     until(&engine, |status| state(status, 1) == Some(LaneState::Removed)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_hangs_is_looked_for_as_often_as_one_that_refuses() {
+    let limits = [Duration::from_secs(3), 2 * FOUND];
+    for (request_limit, longest) in limits.into_iter().zip([FOUND, 2 * FOUND]) {
+        let world = World::new(1);
+        let engine = world.engine_with(Options { request_limit, ..Options::default() });
+        engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+        done(&engine, &context_id()).await;
+        link(&world, 1, Link::Hang);
+        remove(&engine, within_the_deadline()).await;
+        let mut events = engine.events();
+        let mut failed = Vec::new();
+        for _ in 0..10 {
+            event(&mut events, |what| matches!(what, What::Hindered(_))).await;
+            failed.push(world.clock.now());
+        }
+        let waits: Vec<_> = failed.windows(2).map(|pair| pair[1].duration_since(pair[0])).collect();
+        assert!(waits.iter().all(|wait| wait.unsigned_abs() <= longest), "{request_limit:?}: {waits:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -284,7 +305,7 @@ async fn a_forgotten_context_leaves_tombstones_which_go_when_their_clusters_are_
     let engine = world.engine();
     let mut events = engine.events();
     link(&world, 1, Link::Up);
-    event(&mut events, |what| *what == dcm_sync::engine::What::Lane(LaneState::Removed)).await;
+    event(&mut events, |what| *what == What::Lane(LaneState::Removed)).await;
     tokio::time::sleep(SOON).await;
     assert_eq!(world.owned(1), Vec::<String>::new());
     assert_eq!(stored(&world).await, Vec::<String>::new());

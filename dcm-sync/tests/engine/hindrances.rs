@@ -100,22 +100,6 @@ async fn a_request_that_takes_effect_late_leaves_nothing_behind() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cluster_that_is_another_one_than_before_halts_its_lanes() {
-    let world = World::new(1);
-    let engine = world.engine();
-    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
-    done(&engine, &context_id()).await;
-    engine.shutdown().await;
-    let elsewhere = world.with_other_clusters();
-    let engine = elsewhere.engine();
-    engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
-    let status = engine.contexts().wait_until_done(&context_id()).await.unwrap();
-    assert_eq!(status.progress, Progress::Stuck);
-    assert_eq!(status.lanes[&cluster_id(1)].cause.as_ref().unwrap().reason, Reason::ClusterChanged);
-    assert_eq!(elsewhere.writes(), 0);
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_cluster_is_sent_no_more_writes_than_its_budget() {
     let world = World::new(1);
     let options = Options { writes_per_second: 50, writes_burst: 100, ..Options::default() };

@@ -10,8 +10,9 @@ use dcm_sync::sim::cluster_id;
 
 use crate::fixture::*;
 
-/// A context that was brought to a cluster whose name stands for another one now, and a worker that has found that out.
-async fn changed() -> (World, World, Engine) {
+/// A context that was brought to a cluster whose name stands for another one now, and is to be removed from there by a
+/// worker.
+async fn moved() -> (World, World, Engine) {
     let world = World::new(1);
     let engine = world.engine();
     engine.contexts().apply(&context(steps(), [1])).await.unwrap();
@@ -20,6 +21,12 @@ async fn changed() -> (World, World, Engine) {
     let elsewhere = world.with_other_clusters();
     let engine = elsewhere.engine();
     engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
+    (world, elsewhere, engine)
+}
+
+/// The same, applied again, and the worker has found it out.
+async fn changed() -> (World, World, Engine) {
+    let (world, elsewhere, engine) = moved().await;
     engine.contexts().apply(&context(steps(), [1])).await.unwrap();
     let status = until(&engine, |status| status.progress == Progress::Stuck).await;
     assert_eq!(status.lanes[&cluster_id(1)].cause.as_ref().unwrap().reason, Reason::ClusterChanged);
@@ -31,6 +38,15 @@ fn uid(world: &World) -> ClusterUid {
     let (kind, key) = namespace("kube-system");
     let body = world.body(1, &kind, &key).unwrap();
     ClusterUid(body["metadata"]["uid"].as_str().unwrap().into())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_is_another_one_than_before_halts_its_lanes() {
+    let (_, elsewhere, engine) = moved().await;
+    let status = engine.contexts().wait_until_done(&context_id()).await.unwrap();
+    assert_eq!(status.progress, Progress::Stuck);
+    assert_eq!(status.lanes[&cluster_id(1)].cause.as_ref().unwrap().reason, Reason::ClusterChanged);
+    assert_eq!(elsewhere.writes(), 0);
 }
 
 #[tokio::test(start_paused = true)]

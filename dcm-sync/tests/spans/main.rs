@@ -7,49 +7,28 @@
 #[path = "../engine/fixture.rs"]
 mod fixture;
 
-use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use dcm_core::port::synchronizer::Synchronizer as _;
 use dcm_sync::sim::cluster_id;
 use serde_json::Value;
-use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::MakeWriter as _;
 
 use crate::fixture::*;
 
-/// Keeps what is logged.
-#[derive(Clone, Default)]
-struct Recording(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Recording {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl<'a> MakeWriter<'a> for Recording {
-    type Writer = Self;
-
-    fn make_writer(&'a self) -> Self {
-        self.clone()
-    }
-}
+/// What is logged, by the one test of this program.
+static LOGGED: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
 #[tokio::test(start_paused = true)]
 async fn each_call_has_a_span_in_that_of_its_lane_with_the_ids_that_a_request_was_given() {
-    let recording = Recording::default();
     let log = tracing_subscriber::fmt().json().with_max_level(tracing_subscriber::filter::LevelFilter::DEBUG);
-    let _guard = tracing_subscriber::util::SubscriberInitExt::set_default(log.with_writer(recording.clone()));
+    let _guard =
+        tracing_subscriber::util::SubscriberInitExt::set_default(log.with_writer(|| LOGGED.make_writer()));
     let world = World::new(1);
     let engine = world.engine();
     let generation = engine.contexts().apply(&context(steps(), [1])).await.unwrap();
     done(&engine, &context_id()).await;
-    let text = String::from_utf8(recording.0.lock().unwrap().clone()).unwrap();
+    let text = String::from_utf8(LOGGED.lock().unwrap().clone()).unwrap();
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let calls: Vec<&Value> = lines.iter().filter(|line| line["fields"]["message"] == "answered").collect();
     let of_lane = |line: &&&Value| line["spans"][0]["name"] == "lane";

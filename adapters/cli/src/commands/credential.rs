@@ -2,21 +2,18 @@
 
 use anyhow::Context as _;
 use dcm_core::kubeconfig::exec_credential;
-use dcm_core::name::{ReferenceName, UserName};
+use dcm_core::name::ReferenceName;
 use dcm_core::service::Error;
 
 use crate::arguments::Global;
 use crate::exit::Exit;
 use crate::output;
-use crate::session::{Named, Session};
+use crate::session::{NamedUser, Session};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    cloud: Named,
-    /// The user.
-    #[arg(value_name = "USER")]
-    user: UserName,
+    named: NamedUser,
     /// The cluster reference.
     #[arg(value_name = "CLUSTER_REFERENCE")]
     reference: ReferenceName,
@@ -24,7 +21,7 @@ pub(crate) struct Arguments {
 
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
-    let Arguments { cloud, user, reference } = arguments;
+    let Arguments { named: NamedUser { cloud, user }, reference } = arguments;
     let clouds = session.deployment.clouds();
     let found = clouds.kubeconfigs(&session.project, &cloud.name, Some(user), Some(reference)).await?;
     let has_none = "there is no credential for this reference";

@@ -28,8 +28,7 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
         output::note(format_args!("{cloud}: no credential is due"));
     }
     note(&renewed);
-    let worked = session.worked(cloud).await?;
-    report::wait(&session, &[worked], &arguments.waiting).await
+    report::wait_for(&session, cloud, &arguments.waiting).await
 }
 
 /// Says whose credentials are renewed.

@@ -1,7 +1,7 @@
 //! What is said when work was accepted: at once, or when it is done.
 
 use dcm_core::logical_cloud::life_cycle::State;
-use dcm_core::name::ClusterId;
+use dcm_core::name::{ClusterId, LogicalCloudName};
 use dcm_core::service::{CloudStatus, ClusterInCloud};
 use dcm_core::status::{LaneState, ObjectState};
 
@@ -19,6 +19,16 @@ pub(crate) async fn wait(session: &Session, worked: &[Worked], waiting: &Waiting
     let statuses = statuses(session, worked).await?;
     print(session, &statuses)?;
     say_end(session, end, &statuses, waiting).await
+}
+
+/// The same for one cloud of the session's project.
+pub(super) async fn wait_for(
+    session: &Session,
+    cloud: &LogicalCloudName,
+    waiting: &Waiting,
+) -> anyhow::Result<Exit> {
+    let worked = session.worked(cloud).await?;
+    wait(session, &[worked], waiting).await
 }
 
 /// Waits as the command line says; none where it is not to wait.

@@ -1,22 +1,12 @@
 //! `dcm resume`: goes on with the work on a logical cloud.
 
 use super::report;
-use crate::arguments::{Global, Waiting};
+use crate::arguments::{Awaited, Global};
 use crate::exit::Exit;
-use crate::session::{Named, Session};
+use crate::session::Session;
 
-#[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    cloud: Named,
-    #[command(flatten)]
-    waiting: Waiting,
-}
-
-pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
+pub(crate) async fn run(global: &Global, Awaited { cloud, waiting }: &Awaited) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
-    let name = &arguments.cloud.name;
-    session.deployment.clouds().resume(&session.caller, &session.project, name).await?;
-    let worked = session.worked(name).await?;
-    report::wait(&session, &[worked], &arguments.waiting).await
+    session.deployment.clouds().resume(&session.caller, &session.project, &cloud.name).await?;
+    report::wait_for(&session, &cloud.name, waiting).await
 }

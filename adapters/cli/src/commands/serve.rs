@@ -16,8 +16,8 @@ pub(crate) struct Arguments {
     /// How many days entries of the audit log are kept; older ones are deleted.
     #[arg(long, default_value_t = AUDIT_DAYS, value_parser = clap::value_parser!(u16).range(1..), value_name = "DAYS")]
     audit_days: u16,
-    /// Gives metrics for Prometheus at http://ADDRESS/metrics. Only a loopback address, as there is neither TLS nor a check
-    /// of who asks; port 0 is any that is free.
+    /// Gives metrics for Prometheus at http://ADDRESS/metrics. Only a loopback address, and asked by it or as localhost, as
+    /// there is neither TLS nor a check of who asks; port 0 is any that is free.
     #[arg(long, value_name = "ADDRESS")]
     metrics_listen: Option<SocketAddr>,
 }

@@ -41,6 +41,5 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
     };
     let name = &arguments.cloud.name;
     session.deployment.clouds().terminate(&session.caller, &session.project, name, removal).await?;
-    let worked = session.worked(name).await?;
-    report::wait(&session, &[worked], &arguments.waiting).await
+    report::wait_for(&session, name, &arguments.waiting).await
 }

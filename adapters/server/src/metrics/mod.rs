@@ -1,8 +1,9 @@
 //! Figures of a worker for Prometheus, over HTTP on a loopback address.
 //!
 //! There is neither TLS nor a check of who asks, so other addresses are refused: whoever collects from elsewhere puts a proxy
-//! before it that has both.
+//! before it that has both, and that asks here by a name of this machine (`host`).
 
+mod host;
 mod text;
 
 use std::convert::Infallible;
@@ -30,6 +31,12 @@ const CONNECTIONS_MAX: usize = 16;
 
 /// How long a connection may take for one request.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long the head of a request may take: who asks from this machine sends it at once.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Largest head of a request, in bytes: who asks for metrics says little.
+const HEAD_BYTES_MAX: usize = 16 * 1024;
 
 /// How long to wait when no connection can be taken, such as for want of files.
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
@@ -135,6 +142,8 @@ async fn connection(stream: TcpStream, source: Source) {
     let served = http1::Builder::new()
         .keep_alive(false)
         .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT)
+        .max_buf_size(HEAD_BYTES_MAX)
         .serve_connection(TokioIo::new(stream), service);
     if let Err(error) = served.await {
         tracing::debug!(error = &error as &dyn std::error::Error, "a connection for metrics broke off");
@@ -147,6 +156,9 @@ async fn respond(request: &Request<Incoming>, source: &Source) -> Response<Full<
         *response.status_mut() = status;
         response
     };
+    if let Some(status) = host::refusal(request) {
+        return short(status);
+    }
     if request.uri().path() != "/metrics" {
         return short(StatusCode::NOT_FOUND);
     }

@@ -18,6 +18,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dcm_core::status::LaneState;
 use dcm_sync::engine::metrics::{DURATION_BOUNDS, Durations, Metrics};
 use jiff::{SignedDuration, Timestamp};
 use prometheus_client::collector::Collector;
@@ -27,9 +28,6 @@ use prometheus_client::registry::Registry;
 
 /// What the text is.
 pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
-/// The states of lanes, all of which are always told: a sum over nothing is no zero.
-const STATES: [&str; 6] = ["pending", "working", "done", "removing", "abandoned", "removed"];
 
 /// The ranges of what is left of credentials, by the days below which they are.
 const RANGES: [(&str, i64); 6] = [
@@ -94,7 +92,9 @@ impl Told {
     fn lanes(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let metrics = &self.metrics;
         let count = |state| metrics.lanes.get(state).copied().unwrap_or_default();
-        let states = STATES.into_iter().map(|state| ([("state", state)], count(state)));
+        // All of them are always told: a sum over nothing is no zero.
+        let states = LaneState::ALL.map(LaneState::as_str).into_iter();
+        let states = states.map(|state| ([("state", state)], count(state)));
         let help = "Lanes (one app context in one cluster) by state";
         gauges(encoder.encode_descriptor("lanes", help, None, MetricType::Gauge)?, states)?;
         let age = metrics.oldest_waiting.unwrap_or_default().as_secs();

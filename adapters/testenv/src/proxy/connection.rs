@@ -35,12 +35,27 @@ pub(super) async fn carry(
     let ended = tokio::select! {
         biased;
         _ = reset.wait_for(|reset| *reset) => Err(io::ErrorKind::ConnectionReset.into()),
-        result = forward(&mut client, target, fault) => result,
+        result = until_swallowed(&mut client, target, fault) => result,
     };
     if ended.is_err() {
         // The client sees a reset, not an orderly end.
         let _ = client.set_zero_linger();
     }
+}
+
+/// Carries a connection until it is swallowed; from then on nothing comes out of it.
+async fn until_swallowed(
+    client: &mut TcpStream,
+    target: SocketAddr,
+    fault: watch::Receiver<Fault>,
+) -> io::Result<()> {
+    let mut seen = fault.clone();
+    tokio::select! {
+        biased;
+        Ok(_) = seen.wait_for(|fault| *fault == Fault::Swallow) => {}
+        result = forward(client, target, fault) => return result,
+    }
+    tokio::io::copy(client, &mut tokio::io::sink()).await.map(drop)
 }
 
 async fn forward(
@@ -108,7 +123,7 @@ async fn give_out(
 fn delay(fault: Fault) -> Duration {
     match fault {
         Fault::Delay(delay) => delay,
-        Fault::None | Fault::Cut | Fault::Hang => Duration::ZERO,
+        Fault::None | Fault::Cut | Fault::Hang | Fault::Swallow => Duration::ZERO,
     }
 }
 

@@ -11,15 +11,15 @@ use dcm_core::status::{Cause, LaneState, Reason};
 use jiff::Timestamp;
 
 use super::Machine;
-use super::shard::Shard;
+use super::shard::{Link, Shard};
 use super::storing::Reading;
 use super::timers::Alarm;
 use crate::engine::Safeguard;
 use crate::engine::event::What;
 use crate::engine::io::{Effect, LaneId};
 
-/// Longest wait between two looks for a cluster with abandoned lanes: with what a look takes, the first request comes
-/// within five seconds of its return.
+/// Longest wait from the beginning of a look for a cluster with abandoned lanes to that of the next: with what a look takes,
+/// the first request comes within five seconds of its return. A look that hangs is waited for.
 const SEARCH_WAIT: Duration = Duration::from_secs(4);
 
 /// Looks in a second for all clusters with abandoned lanes, at most: each is a connection with its TLS, so more of them
@@ -91,13 +91,22 @@ impl Machine {
         }
     }
 
-    /// The longest wait before a cluster that is not reached is tried again.
-    pub(super) fn reconnect_wait(&mut self, cluster: &ClusterId) -> Duration {
-        if !self.shards.get(cluster).is_some_and(|shard| shard.has_tombstones()) {
-            return self.options.retry_max;
+    /// When a cluster that was not reached, or that broke off, is tried again.
+    pub(super) fn next_connect(&mut self, cluster: &ClusterId) -> Timestamp {
+        let (now, min, random) = (self.now, self.options.retry_min, self.jitter.next());
+        let is_searched = self.shards.get(cluster).is_some_and(|shard| shard.has_tombstones());
+        let mut max = self.options.retry_max;
+        if is_searched {
+            self.searched.insert(cluster.clone());
+            max = max.min(search_wait(self.searched.len()));
         }
-        self.searched.insert(cluster.clone());
-        search_wait(self.searched.len()).min(self.options.retry_max)
+        let shard = self.shard_mut(cluster);
+        let wait = shard.row.breaks(now, min, max, random);
+        match shard.link {
+            // However long the look took.
+            Link::Connecting(since) if is_searched => now.max(since + wait),
+            _ => now + wait,
+        }
     }
 
     /// A lane of a forgotten context was cleared, or such a context was found: its records may go.

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::Machine;
 use super::lane::Lane;
 use super::shard::Link;
-use crate::engine::metrics::{Metrics, name_of_state};
+use crate::engine::metrics::Metrics;
 
 impl Machine {
     /// Looks at the lanes of all clusters that this worker holds, once.
@@ -21,7 +21,7 @@ impl Machine {
             metrics.clusters_connected += u64::from(matches!(shard.link, Link::Up));
             metrics.requests_under_way += u64::try_from(shard.requests).unwrap_or(u64::MAX);
             for (context, lane) in &shard.lanes {
-                *metrics.lanes.entry(name_of_state(lane.record.state)).or_default() += 1;
+                *metrics.lanes.entry(lane.record.state.as_str()).or_default() += 1;
                 metrics.lanes_queued += u64::from(lane.queued);
                 metrics.lanes_drifted += u64::from(is_drifted(lane));
                 let is_paused = self.contexts.get(context).is_some_and(|context| context.root.paused);

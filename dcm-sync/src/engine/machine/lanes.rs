@@ -87,7 +87,7 @@ impl Machine {
             Link::Broken(cause) if !lane.record.is_at(wanted) || cause.reason == Reason::ClusterChanged => {
                 return Gate::Hindered(cause.clone());
             }
-            Link::Down | Link::Connecting | Link::Broken(_) => return Gate::Shut,
+            Link::Down | Link::Connecting(_) | Link::Broken(_) => return Gate::Shut,
         }
         if lane.retry_at.is_some_and(|at| at > self.now) || lane.is_busy() {
             return Gate::Shut;

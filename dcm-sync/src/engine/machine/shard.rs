@@ -55,7 +55,8 @@ pub(super) struct Shard {
 /// How a cluster is reached.
 pub(super) enum Link {
     Down,
-    Connecting,
+    /// Since then.
+    Connecting(Timestamp),
     Up,
     /// Not reached; tried again at the cause's next try.
     Broken(Cause),

@@ -230,12 +230,13 @@ impl Machine {
 
     pub(super) fn connect(&mut self, cluster: &ClusterId) {
         let Some(shard) = self.shards.get(cluster) else { return };
-        let is_open = matches!(shard.link, Link::Up | Link::Connecting);
+        let is_open = matches!(shard.link, Link::Up | Link::Connecting(_));
         if !self.owns(shard) || is_open || shard.is_paused() {
             return;
         }
+        let now = self.now;
         let shard = self.shard_mut(cluster);
-        shard.link = Link::Connecting;
+        shard.link = Link::Connecting(now);
         shard.epoch = Epoch(shard.epoch.0 + 1);
         let epoch = shard.epoch;
         self.effects.push(Effect::Connect(cluster.clone(), epoch));
@@ -258,9 +259,7 @@ impl Machine {
 
     /// A cluster failed as a whole: all its lanes wait, and one connection is tried again after a while.
     pub(super) fn break_link(&mut self, cluster: &ClusterId, error: &cluster::Error) {
-        let random = self.jitter.next();
-        let (now, min, max) = (self.now, self.options.retry_min, self.reconnect_wait(cluster));
-        let next_try = now + self.shard_mut(cluster).row.breaks(now, min, max, random);
+        let next_try = self.next_connect(cluster);
         let cause = Cause {
             reason: reason_of(error),
             message: words(error).into(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use dcm_core::manifest::ObjectKey;
-use dcm_core::name::{ClusterId, UserName};
+use dcm_core::name::ClusterId;
 use dcm_core::service::{CloudStatus, Revoked};
 use dcm_core::status::Cause;
 use serde::Serialize;
@@ -13,15 +13,12 @@ use crate::arguments::{Global, Waiting};
 use crate::exit::Exit;
 use crate::lane_tree::cause_text;
 use crate::output;
-use crate::session::{Named, Session};
+use crate::session::{NamedUser, Session};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    cloud: Named,
-    /// The user.
-    #[arg(value_name = "USER")]
-    user: UserName,
+    named: NamedUser,
     #[command(flatten)]
     waiting: Waiting,
 }
@@ -54,7 +51,7 @@ struct OnCluster {
 
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
-    let (cloud, user) = (&arguments.cloud.name, &arguments.user);
+    let (cloud, user) = (&arguments.named.cloud.name, &arguments.named.user);
     let clouds = session.deployment.clouds();
     let revoked = clouds.revoke(&session.caller, &session.project, cloud, user).await?;
     let worked = session.worked(cloud).await?;

@@ -1,0 +1,95 @@
+//! By which name a listener on a loopback address was asked.
+//!
+//! A page from elsewhere can make its own name resolve to a loopback address after it was loaded (DNS rebinding). Its
+//! scripts may then read what is answered there: for the browser it is the page's own origin. So whatever is asked by another
+//! name than one of this machine's own is refused.
+
+use std::net::IpAddr;
+
+use hyper::header::HOST;
+use hyper::http::uri::Authority;
+use hyper::{Request, StatusCode, Version};
+
+/// With which status a request is refused before it is looked at.
+pub(super) fn refusal<B>(request: &Request<B>) -> Option<StatusCode> {
+    let hosts: Vec<_> = request.headers().get_all(HOST).iter().collect();
+    let host = match hosts[..] {
+        [] if request.version() < Version::HTTP_11 => None,
+        [host] => match Authority::try_from(host.as_bytes()) {
+            Ok(authority) => Some(authority),
+            Err(_) => return Some(StatusCode::BAD_REQUEST),
+        },
+        _ => return Some(StatusCode::BAD_REQUEST),
+    };
+    // What a proxy is asked for names its target in the first line as well.
+    let mut named = host.iter().chain(request.uri().authority());
+    (!named.all(is_of_this_machine)).then_some(StatusCode::MISDIRECTED_REQUEST)
+}
+
+/// True for `localhost` and loopback addresses, whatever the port: it may have been forwarded. No page can take these names.
+fn is_of_this_machine(authority: &Authority) -> bool {
+    let host = authority.host();
+    let address = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+    let is_loopback = |address: IpAddr| address.to_canonical().is_loopback();
+    host.eq_ignore_ascii_case("localhost") || address.parse().is_ok_and(is_loopback)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(version: Version, target: &str, hosts: &[&str]) -> Option<u16> {
+        let mut request = Request::builder().version(version).uri(target);
+        for host in hosts {
+            request = request.header(HOST, *host);
+        }
+        refusal(&request.body(()).unwrap()).map(|status| status.as_u16())
+    }
+
+    #[test]
+    fn only_names_of_this_machine_are_answered() {
+        let own = [
+            "localhost",
+            "LocalHost:9464",
+            "127.0.0.1",
+            "127.9.9.9:1",
+            "[::1]",
+            "[::1]:9464",
+            "[::ffff:127.0.0.1]",
+        ];
+        for host in own {
+            assert_eq!(refused(Version::HTTP_11, "/metrics", &[host]), None, "{host}");
+        }
+        let others = [
+            "example.com",
+            "localhost.example.com",
+            "127.0.0.1.example.com:9464",
+            "0.0.0.0",
+            "[::]",
+            "192.0.2.1:9464",
+            "127.1",
+            "[::ffff:192.0.2.1]",
+        ];
+        for host in others {
+            assert_eq!(refused(Version::HTTP_11, "/metrics", &[host]), Some(421), "{host}");
+        }
+    }
+
+    #[test]
+    fn a_request_names_one_host_and_its_target_no_other() {
+        let table = [
+            (Version::HTTP_11, "/metrics", &[][..], Some(400)),
+            (Version::HTTP_10, "/metrics", &[], None),
+            (Version::HTTP_10, "/metrics", &["example.com"], Some(421)),
+            (Version::HTTP_11, "/metrics", &["localhost", "localhost"], Some(400)),
+            (Version::HTTP_11, "/metrics", &[""], Some(400)),
+            (Version::HTTP_11, "/metrics", &["a b"], Some(400)),
+            (Version::HTTP_11, "http://localhost/metrics", &["localhost"], None),
+            (Version::HTTP_11, "http://example.com/metrics", &["localhost"], Some(421)),
+            (Version::HTTP_11, "http://localhost/metrics", &["example.com"], Some(421)),
+        ];
+        for (version, target, hosts, expected) in table {
+            assert_eq!(refused(version, target, hosts), expected, "{version:?} {target} {hosts:?}");
+        }
+    }
+}
