@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use dcm_core::manifest::GroupVersionKind;
 use dcm_core::name::{ClusterId, ContextId};
-use dcm_core::port::cluster::{self, Call, ClusterUid, Fence, WatchEvent};
+use dcm_core::port::cluster::{self, ClusterUid, Fence, WatchEvent};
 use dcm_core::port::store::{self, Version};
 use dcm_core::status::{Cause, Reason};
 
@@ -229,8 +229,7 @@ impl Machine {
         let shard = self.shard_mut(cluster);
         shard.link = Link::Connecting;
         shard.epoch = Epoch(shard.epoch.0 + 1);
-        let epoch = shard.epoch;
-        self.effects.push(Effect::Connect(cluster.clone(), epoch));
+        self.open(cluster, None);
     }
 
     pub(super) fn connected(
@@ -281,6 +280,8 @@ impl Machine {
         shard.objects.clear();
         shard.unread.clear();
         shard.requests = 0;
+        shard.openings = 0;
+        shard.connection_is_held = false;
         shard.starved.clear();
         let mut under_way = Vec::new();
         for lane in shard.lanes.values_mut() {
@@ -291,6 +292,7 @@ impl Machine {
                 self.uncertain(&pending.lane, &pending.step);
             }
         }
+        self.leave_queue(cluster);
         self.effects.push(Effect::Disconnect(cluster.clone()));
     }
 
@@ -316,16 +318,13 @@ impl Machine {
     }
 
     pub(super) fn open_watch(&mut self, cluster: &ClusterId, kind: &GroupVersionKind) {
-        let owner = self.options.owner.clone();
         let Some(shard) = self.shards.get_mut(cluster).filter(|shard| shard.is_up()) else { return };
         let watch = shard.watches.entry(kind.clone()).or_insert_with(Watch::new);
         if std::mem::replace(&mut watch.is_open, true) {
             return;
         }
         watch.has_listed = false;
-        let call = Call { owner, context: None, generation: Default::default(), fence: Self::fence(shard) };
-        let epoch = shard.epoch;
-        self.effects.push(Effect::Watch(cluster.clone(), epoch, kind.clone(), call));
+        self.open(cluster, Some(kind));
     }
 
     /// Lists objects again that are watched already: a list has what a late watch has not told yet.
