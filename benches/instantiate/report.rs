@@ -100,6 +100,9 @@ impl Report {
             None,
         );
         self.add("sim_lane_bytes_10000", "simulated clusters: bytes a lane", simulated.bytes_a_lane(), None);
+        if let Some(percent) = simulated.idle_cpu_percent() {
+            self.add("idle_cpu_percent_10000", "10,000 lanes at rest: CPU, % of a core", percent, 2.0);
+        }
     }
 
     /// The table.

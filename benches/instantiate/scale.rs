@@ -32,6 +32,9 @@ const SIZES: [u32; 3] = [100, 1_000, 10_000];
 /// The process is at rest when it used next to nothing for so long; longer than a signer of the simulation takes.
 const QUIET: Duration = Duration::from_millis(200);
 
+/// How long lanes at rest are looked at: three signs of life of the worker.
+const IDLE: Duration = Duration::from_secs(10);
+
 /// What the lanes run on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -50,6 +53,8 @@ pub(crate) struct Cost {
     bytes: f64,
     /// Those of them that are documents in the memory store.
     stored_bytes: f64,
+    /// What they go on costing at rest, in percent of one core. Looked at on simulated clusters, which go on by themselves.
+    idle_cpu_percent: Option<f64>,
 }
 
 impl Cost {
@@ -60,6 +65,10 @@ impl Cost {
     /// Without what the memory store keeps: with another store that is on a disk, or on another machine.
     pub(crate) fn bytes_a_lane(&self) -> f64 {
         (self.bytes - self.stored_bytes) / f64::from(self.lanes)
+    }
+
+    pub(crate) fn idle_cpu_percent(&self) -> Option<f64> {
+        self.idle_cpu_percent
     }
 
     pub(crate) fn bytes_a_lane_with_store(&self) -> f64 {
@@ -162,15 +171,24 @@ async fn instantiate(order: Order) -> Result<(Cost, Engine)> {
         engine.contexts().wait_until_done(&context.id).await?;
     }
     settle().await?;
+    let looks_on = (kind, caller) == (Kind::Simulated, Caller::Leaves);
     let cost = Cost {
         lanes,
         cpu_us: (usage::cpu()? - cpu).as_secs_f64() * 1e6,
         bytes: usage::resident_bytes()?.saturating_sub(bytes) as f64,
         stored_bytes: bytes_of(&store).await?,
+        idle_cpu_percent: if looks_on { Some(idle_cpu_percent().await?) } else { None },
     };
     let status = engine.contexts().wait_until_done(&context.id).await?;
     ensure!(status.progress == Progress::Done, "not done: {:?}", status.progress);
     Ok((cost, engine))
+}
+
+/// The CPU that a process at rest uses, in percent of one core.
+async fn idle_cpu_percent() -> Result<f64> {
+    let cpu = usage::cpu()?;
+    tokio::time::sleep(IDLE).await;
+    Ok((usage::cpu()? - cpu).as_secs_f64() / IDLE.as_secs_f64() * 100.0)
 }
 
 /// What the documents of a memory store take: as much as a copy of them. Memory that was freed before makes the copy

@@ -126,10 +126,16 @@ impl Contexts {
                 Some((root, version)) if root.forgetting => (root, version),
                 found => return Ok(found),
             };
-            self.clear(id, &root, version).await?;
-            let empty = emptied(root);
-            if let Some(version) = self.replace_root(id, version, &empty).await? {
-                return Ok(Some((empty, version)));
+            let root = match self.progress(id).await? {
+                Some(Progress::Done) => {
+                    self.clear(id, &root, version).await?;
+                    emptied(root)
+                }
+                // Whoever forgets it still waits for the workers, and has deleted nothing.
+                _ => Root { forgetting: false, ..root },
+            };
+            if let Some(version) = self.replace_root(id, version, &root).await? {
+                return Ok(Some((root, version)));
             }
         }
         Err(Error::Contended { id: id.clone() })

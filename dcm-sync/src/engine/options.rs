@@ -34,7 +34,7 @@ pub struct Options {
     pub writes_burst: u32,
     /// Requests under way to one cluster. Default 64.
     pub cluster_requests_max: usize,
-    /// Requests under way to all clusters; those that hang don't count. Default 1024.
+    /// Requests under way to all clusters, connections and lists among them; those that hang don't count. Default 1024.
     pub requests_max: usize,
     /// First wait after a failure that may pass; doubled with each further one, with jitter. Default 500 ms.
     pub retry_min: Duration,

@@ -40,6 +40,7 @@ impl Machine {
         match self.gate(id) {
             Gate::Shut => self.rest(id),
             Gate::Hindered(cause) => self.hinder(id, cause),
+            Gate::Open if self.lets_others_plan_before(id) => {}
             Gate::Open => {
                 self.overrule(id);
                 if let Some((plan, wanted)) = self.plan(id)

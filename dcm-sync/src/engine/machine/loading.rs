@@ -151,13 +151,14 @@ impl Machine {
         let clusters = self.shards.iter().filter(|(_, shard)| shard.lanes.contains_key(id));
         let clusters: Vec<ClusterId> = clusters.map(|(cluster, _)| cluster.clone()).collect();
         for cluster in clusters {
-            let shard = self.shard_mut(&cluster);
+            let Some(shard) = self.shards.get_mut(&cluster) else { continue };
             shard.objects.remove(id);
             shard.unread.remove(id);
             if let Some(mut lane) = shard.lanes.remove(id) {
                 let under_way: Vec<_> = lane.interrupt().collect();
                 shard.requests = shard.requests.saturating_sub(under_way.len());
                 under_way.iter().for_each(|ticket| drop(self.pending.remove(*ticket)));
+                self.queue.answered(&cluster, shard);
             }
             self.release_if_idle(&cluster);
         }

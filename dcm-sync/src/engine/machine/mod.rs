@@ -4,6 +4,7 @@
 //! A lane goes round: observe, plan, run the first wave, and again, until the plan is empty.
 
 mod abandoning;
+mod admission;
 mod behind;
 mod contests;
 mod gauges;
@@ -24,7 +25,7 @@ mod timers;
 mod under_way;
 mod watching;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dcm_core::app_context::{Bundle, Generation};
@@ -35,9 +36,10 @@ use jiff::Timestamp;
 
 use super::backoff::Jitter;
 use super::event::{Event, What};
-use super::io::{Effect, Epoch, Input, LaneId, Ticket};
+use super::io::{Effect, Epoch, Input, LaneId};
 use super::options::Options;
 use crate::record::Root;
+use admission::Queue;
 use loading::Loading;
 use session::Session;
 use shard::Shard;
@@ -68,8 +70,8 @@ pub(crate) struct Machine {
     loading: BTreeMap<ContextId, Loading>,
     shards: BTreeMap<ClusterId, Box<Shard>>,
     pending: UnderWay,
-    /// Requests that count for the global limit: those that began not long ago.
-    young: VecDeque<(Timestamp, Ticket)>,
+    /// Who waits for the limit over all clusters.
+    queue: Queue,
     tickets: u64,
     events: u64,
     /// Counts what was heard of shards' records.
@@ -102,7 +104,7 @@ impl Machine {
             loading: BTreeMap::new(),
             shards: BTreeMap::new(),
             pending: UnderWay::default(),
-            young: VecDeque::new(),
+            queue: Queue::default(),
             tickets: 0,
             events: 0,
             shard_news: 0,
@@ -126,12 +128,18 @@ impl Machine {
     /// Takes one input and gives what is to be done.
     pub(crate) fn handle(&mut self, input: Input, now: Timestamp) -> Vec<Effect> {
         self.now = self.now.max(now);
+        self.note_opened(&input);
         self.take(input);
         while let Some(alarm) = self.timers.due(self.now) {
             self.ring(alarm);
         }
-        while let Some(lane) = self.ready.pop_first() {
-            self.advance(&lane);
+        loop {
+            while let Some(lane) = self.ready.pop_first() {
+                self.advance(&lane);
+            }
+            if !self.admit_next() {
+                break;
+            }
         }
         self.stop_when_idle();
         std::mem::take(&mut self.effects)
@@ -171,6 +179,8 @@ impl Machine {
             Alarm::Lane(lane) => drop(self.ready.insert(lane)),
             Alarm::SaveLane(lane) => self.save(&lane),
             Alarm::Cluster(cluster) => self.wake_starved(&cluster),
+            // Whoever waits is looked at after each input.
+            Alarm::Room => {}
             Alarm::Load(context) => self.context_changed(context),
             Alarm::Bury(context) => self.bury(context),
             Alarm::Stop => self.give_back_all(),

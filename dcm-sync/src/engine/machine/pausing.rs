@@ -44,6 +44,7 @@ impl Machine {
             return;
         }
         self.connect(cluster);
+        self.wait_again(cluster);
         self.open_watches(cluster, None);
         self.wake_lanes(cluster);
     }

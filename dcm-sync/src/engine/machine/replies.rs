@@ -28,8 +28,9 @@ impl Machine {
         if self.pending.is_only_tidying() {
             self.ready.append(&mut self.patient);
         }
-        let shard = self.shard_mut(&id.cluster);
+        let Some(shard) = self.shards.get_mut(&id.cluster) else { return };
         shard.requests = shard.requests.saturating_sub(1);
+        self.queue.answered(&id.cluster, shard);
         let room = shard.requests + 1 == self.options.cluster_requests_max;
         let Some(lane) = self.lane_mut(&id) else { return };
         lane.call_ended(&step_key(&step));

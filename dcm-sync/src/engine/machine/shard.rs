@@ -11,6 +11,7 @@ use dcm_core::port::store::Version;
 use dcm_core::status::Cause;
 use jiff::Timestamp;
 
+use super::admission::Place;
 use super::lane::Lane;
 use crate::engine::backoff::Row;
 use crate::engine::bucket::Bucket;
@@ -44,6 +45,12 @@ pub(super) struct Shard {
     pub requests: usize,
     /// Objects that are gone, or not ours any more, by their UIDs, while a late answer or watch may still tell of them.
     pub gone: BTreeMap<Arc<str>, Gone>,
+    /// What is under way to open the connection, and watches on it.
+    pub openings: usize,
+    /// The connection waits for room to be opened.
+    pub connection_is_held: bool,
+    /// Its place among those that wait for room.
+    pub place: Place,
     /// Lanes that could not send all they wanted, in the order in which it is their turn.
     pub starved: VecDeque<ContextId>,
     /// The cluster asked for fewer requests until then.
@@ -67,6 +74,8 @@ pub(super) struct Watch {
     pub known: Known,
     /// A stream is open, or being opened. Without one an alarm is set for the next try.
     pub is_open: bool,
+    /// It waits for room to be opened.
+    pub is_held: bool,
     /// It has listed since it was opened.
     pub has_listed: bool,
     pub row: Row,
@@ -98,7 +107,7 @@ pub(super) struct Gone {
 
 impl Watch {
     pub(super) fn new() -> Self {
-        Self { known: Known::Nothing, is_open: false, has_listed: false, row: Row::default() }
+        Self { known: Known::Nothing, is_open: false, is_held: false, has_listed: false, row: Row::default() }
     }
 }
 
@@ -120,6 +129,9 @@ impl Shard {
             bucket,
             requests: 0,
             gone: BTreeMap::new(),
+            openings: 0,
+            connection_is_held: false,
+            place: Place::default(),
             starved: VecDeque::new(),
             hold_until: None,
             lanes: BTreeMap::new(),

@@ -238,8 +238,7 @@ impl Machine {
         let shard = self.shard_mut(cluster);
         shard.link = Link::Connecting(now);
         shard.epoch = Epoch(shard.epoch.0 + 1);
-        let epoch = shard.epoch;
-        self.effects.push(Effect::Connect(cluster.clone(), epoch));
+        self.open(cluster, None);
     }
 
     pub(super) fn connected(
@@ -289,6 +288,8 @@ impl Machine {
         shard.unread.clear();
         shard.requests = 0;
         shard.gone.clear();
+        shard.openings = 0;
+        shard.connection_is_held = false;
         shard.starved.clear();
         let mut under_way = Vec::new();
         for lane in shard.lanes.values_mut() {
@@ -299,6 +300,7 @@ impl Machine {
                 self.uncertain(&pending.lane, &pending.step);
             }
         }
+        self.leave_queue(cluster);
         self.effects.push(Effect::Disconnect(cluster.clone()));
     }
 

@@ -24,9 +24,6 @@ use crate::engine::event::What;
 use crate::engine::io::{ClusterCall, Effect, LaneId, Request, Ticket};
 use crate::record::{Outcome, SCHEMA};
 
-/// A request that is under way longer than this hangs, and counts no more for the limit over all clusters.
-const YOUNG: std::time::Duration = std::time::Duration::from_secs(2);
-
 /// A signer that answers within this time is not worth a word in the status, which is a write to the store.
 const SIGNER_PROMPT: std::time::Duration = std::time::Duration::from_secs(1);
 
@@ -228,8 +225,7 @@ impl Machine {
             lane.errors.remove(&key);
             lane.calls.insert(key, ticket);
         }
-        self.young.push_back((self.now, ticket));
-        self.pending.insert(ticket, Pending { lane: id.clone(), epoch, step });
+        self.pending.insert(ticket, Pending { lane: id.clone(), epoch, step }, self.now);
         self.effects.push(Effect::Call(Box::new(ClusterCall {
             ticket,
             cluster: id.cluster.clone(),
@@ -245,15 +241,9 @@ impl Machine {
         if !self.session_is_valid() {
             return false;
         }
-        while let Some((started, ticket)) = self.young.front() {
-            if self.now < *started + YOUNG && self.pending.contains(*ticket) {
-                break;
-            }
-            self.young.pop_front();
-        }
         let (now, cluster_max) = (self.now, self.options.cluster_requests_max);
-        let crowded = self.young.len() >= self.options.requests_max;
         let counts = self.options.keeps(Safeguard::Budget);
+        let has_room = self.has_room_for(cluster);
         let Some(shard) = self.shards.get_mut(cluster) else { return false };
         if let Some(until) = shard.hold_until.filter(|until| *until > now) {
             self.timers.set(until, Alarm::Cluster(cluster.clone()));
@@ -262,8 +252,8 @@ impl Machine {
         if shard.requests >= cluster_max {
             return false;
         }
-        if crowded {
-            self.timers.set(now + YOUNG, Alarm::Cluster(cluster.clone()));
+        if !has_room {
+            self.wait_for_turn(cluster);
             return false;
         }
         if let Err(wait) = if write && counts { shard.bucket.take(now) } else { Ok(()) } {

@@ -31,6 +31,8 @@ pub(super) enum Alarm {
     SaveLane(LaneId),
     /// A cluster may be sent requests again.
     Cluster(ClusterId),
+    /// A request that hangs counts no more: there is room for others.
+    Room,
     /// Another try to load a context.
     Load(ContextId),
     /// The records of a forgotten context may go.

@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use dcm_core::manifest::GroupVersionKind;
 use dcm_core::name::{ClusterId, ContextId};
-use dcm_core::port::cluster::{self, Call, WatchEvent};
+use dcm_core::port::cluster::{self, WatchEvent};
 use dcm_core::status::{Cause, Reason};
 
 use super::Machine;
@@ -14,7 +14,7 @@ use super::shard::{Known, Shard, Watch};
 use super::shards::words;
 use super::steps::reason_of;
 use super::timers::Alarm;
-use crate::engine::io::{Effect, Epoch};
+use crate::engine::io::Epoch;
 
 impl Machine {
     /// Opens the watches that one of the shard's lanes, or all of them, need and don't have open.
@@ -39,7 +39,6 @@ impl Machine {
     }
 
     pub(super) fn open_watch(&mut self, cluster: &ClusterId, kind: &GroupVersionKind) {
-        let owner = self.options.owner.clone();
         let may_watch = |shard: &&mut Box<Shard>| shard.is_up() && !shard.is_paused();
         let Some(shard) = self.shards.get_mut(cluster).filter(may_watch) else { return };
         let watch = shard.watches.entry(kind.clone()).or_insert_with(Watch::new);
@@ -47,9 +46,7 @@ impl Machine {
             return;
         }
         watch.has_listed = false;
-        let call = Call { owner, context: None, generation: Default::default(), fence: Self::fence(shard) };
-        let epoch = shard.epoch;
-        self.effects.push(Effect::Watch(cluster.clone(), epoch, kind.clone(), call));
+        self.open(cluster, Some(kind));
     }
 
     /// Lists objects again that are watched already: a list has what a late watch has not told yet.

@@ -324,7 +324,8 @@ fn is_disturbed(scene: &Scene<'_>, cluster: &ClusterId, key: &ObjectKey) -> bool
 /// True for what a cluster has again that lost its last writes: nobody may be looking for its kind any more.
 fn is_revived(scene: &Scene<'_>, cluster: &ClusterId, object: &Object) -> bool {
     let known = scene.facts.object(cluster, &object.uid);
-    scene.meddled.lost(cluster).is_some_and(|lost| known.is_none_or(|known| known.since <= lost))
+    // What was under way then comes after it, and finds what it was sent for gone.
+    scene.meddled.lost(cluster).is_some_and(|lost| known.is_none_or(|known| known.since <= lost + UNAWARE))
 }
 
 fn objects(scene: &Scene<'_>, cluster: &ClusterId) -> Vec<Object> {
