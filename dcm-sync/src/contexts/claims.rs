@@ -95,18 +95,25 @@ fn named_by(context: &AppContext) -> Named {
 }
 
 impl Contexts {
-    /// The version of a claim that is there already, when it is the context's own.
+    /// The version of a claim that is there already, when it is the context's own, and of no later generation: then
+    /// somebody else was quicker, and this apply begins anew.
     pub(super) async fn own_claim_version(
         &self,
         context: &AppContext,
         path: &Path,
+        wanted: &Document,
     ) -> Result<Version, Error> {
         let Some(entry) = self.store.get(path).await? else {
             return Err(Error::Contended { id: context.id.clone() });
         };
         let claim: Claim = record::read(&entry)?;
         if claim.context == context.id {
-            return Ok(entry.version);
+            let is_later = claim.generation > wanted.read::<Claim>()?.generation;
+            return if is_later {
+                Err(Error::Contended { id: context.id.clone() })
+            } else {
+                Ok(entry.version)
+            };
         }
         let cluster = path::cluster_of(path, 1);
         let cluster = cluster.ok_or_else(|| Error::Contended { id: context.id.clone() })?;

@@ -49,7 +49,8 @@ impl Contexts {
             return Err(Error::NotRemoved { id: id.clone() });
         }
         if self.clear(id, &root, version).await? {
-            let left = Root { forgotten: true, ..emptied(root) };
+            // What is left is cleared also where somebody had paused the work.
+            let left = Root { forgotten: true, paused: false, ..emptied(root) };
             return self.replace_root(id, version, &left).await?.map(drop).ok_or_else(contended);
         }
         // The root goes last: until then a crash leaves a context that can be forgotten again.

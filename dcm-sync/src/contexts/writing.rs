@@ -107,7 +107,7 @@ impl Contexts {
             return Err(contended(context));
         }
         let found = match path::is_claim(path) {
-            true => Some(self.own_claim_version(context, path).await?),
+            true => Some(self.own_claim_version(context, path, document).await?),
             false => conflict.found,
         };
         Ok(Some(put(path.clone(), found, document.clone())))

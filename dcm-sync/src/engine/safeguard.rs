@@ -13,9 +13,6 @@ pub enum Safeguard {
     ContentsCounted,
     /// The record names the kinds before the first object is made.
     KindsNamed,
-    /// Before something is undone, the record no more says that it is done; before an object is made anew, no more that it
-    /// is there.
-    ChangeAdmitted,
     /// Nothing is done while a record could not be stored.
     StoredFirst,
     /// After a take-over the record is written once before anything else: what the earlier owner was about to store can't

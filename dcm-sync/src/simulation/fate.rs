@@ -33,6 +33,8 @@ pub(super) struct Fate {
     process: ProcessId,
     is_dead: AtomicBool,
     death: Mutex<Option<Death>>,
+    /// It does not die any more, whatever was decided.
+    is_spared: AtomicBool,
     /// How many calls were made at the present time.
     at_once: Mutex<(Timestamp, u32)>,
     events: Events,
@@ -41,9 +43,9 @@ pub(super) struct Fate {
 
 impl Fate {
     pub(super) fn new(process: ProcessId, events: Events, clock: Arc<dyn Clock>) -> Arc<Self> {
-        let (is_dead, death) = (AtomicBool::new(false), Mutex::new(None));
+        let (is_dead, death, is_spared) = (AtomicBool::new(false), Mutex::new(None), AtomicBool::new(false));
         let at_once = Mutex::new((clock.now(), 0));
-        Arc::new(Self { process, is_dead, death, at_once, events, clock })
+        Arc::new(Self { process, is_dead, death, is_spared, at_once, events, clock })
     }
 
     /// True when its process has died, or is about to be taken away.
@@ -65,11 +67,14 @@ impl Fate {
 
     /// It is not going to die.
     pub(super) fn spare(&self) {
-        *self.death.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.is_spared.store(true, Ordering::Relaxed);
     }
 
     /// The death at this call, when it is the one.
     fn at_call(&self) -> Option<Death> {
+        if self.is_spared.load(Ordering::Relaxed) {
+            return None;
+        }
         let mut death = self.death.lock().unwrap_or_else(PoisonError::into_inner);
         match death.as_mut() {
             Some(Death { calls: 0, .. }) => death.take(),
@@ -141,7 +146,7 @@ impl Tap for Gate {
         }
         self.note(&crossing);
         let answer = call.await;
-        if self.fate.is_dead() || death.is_some() {
+        if self.fate.is_dead() || (death.is_some() && !self.fate.is_spared.load(Ordering::Relaxed)) {
             return self.fate.die().await;
         }
         answer

@@ -4,17 +4,21 @@ use dcm_sync::engine::Safeguard;
 use dcm_sync::simulation::{Ports, Scenario, engine, engine_without, run};
 
 /// Safeguards, each with a seed that finds its loss.
-const FOUND: [(Safeguard, u64); 10] = [
-    (Safeguard::UidProof, 100),
-    (Safeguard::AdoptedStays, 3),
-    (Safeguard::ContentsCounted, 288),
+const FOUND: [(Safeguard, u64); 14] = [
+    (Safeguard::UidProof, 6),
+    (Safeguard::AdoptedStays, 2),
+    (Safeguard::ContentsCounted, 108),
     (Safeguard::KindsNamed, 1),
-    (Safeguard::StoredFirst, 98),
-    (Safeguard::RecordsReadAgain, 191),
-    (Safeguard::StockTaken, 7),
-    (Safeguard::OwnerLookedUp, 251),
-    (Safeguard::Budget, 15),
-    (Safeguard::PauseKept, 244),
+    (Safeguard::StoredFirst, 12),
+    (Safeguard::RecordFenced, 491),
+    (Safeguard::RecordsReadAgain, 124),
+    (Safeguard::StockTaken, 38),
+    (Safeguard::OwnerLookedUp, 772),
+    (Safeguard::Budget, 8),
+    (Safeguard::PendingAwaited, 98),
+    (Safeguard::LostAwaited, 936),
+    (Safeguard::TombstoneKept, 6),
+    (Safeguard::PauseKept, 118),
 ];
 
 #[test]

@@ -4,7 +4,7 @@
 use dcm_sync::simulation::{Scenario, engine, run};
 
 /// What a scenario is called, and what it is.
-const SCENARIOS: [(&str, &str); 4] = [
+const SCENARIOS: [(&str, &str); 10] = [
     (
         "a lane was removed while it asked for a certificate",
         include_str!("scenarios/removed-while-asking.json"),
@@ -21,6 +21,27 @@ const SCENARIOS: [(&str, &str); 4] = [
         "somebody restored what we had adopted, with our marks",
         include_str!("scenarios/restored-with-marks.json"),
     ),
+    (
+        "an earlier context of the same name dropped the claims of the later one",
+        include_str!("scenarios/forgotten-and-made-anew.json"),
+    ),
+    (
+        "an object that was made anew was taken for another one",
+        include_str!("scenarios/made-anew-unrecorded.json"),
+    ),
+    (
+        "lanes that were still being removed were dropped by an apply",
+        include_str!("scenarios/applied-while-forgotten.json"),
+    ),
+    (
+        "a namespace without our labels went, and nobody told",
+        include_str!("scenarios/unmarked-while-stopped.json"),
+    ),
+    (
+        "a dead worker's record came late over a lane that rested",
+        include_str!("scenarios/stored-after-a-take-over.json"),
+    ),
+    ("a late apply took the claim of a later one back", include_str!("scenarios/applied-late.json")),
 ];
 
 #[test]

@@ -29,6 +29,17 @@ impl Machine {
         false
     }
 
+    /// True when a lane's record is of a later generation than what is known of its context: that is read again before
+    /// anything else, as what is known may undo what others did since.
+    pub(super) fn is_behind(&mut self, id: &LaneId) -> bool {
+        let known = self.contexts.get(&id.context).map(|context| context.root.generation);
+        let Some(lane) = self.lane_mut(id).filter(|lane| lane.reading == Reading::Known) else {
+            return false;
+        };
+        let recorded = lane.record.generation;
+        known.is_some_and(|known| recorded > known) && self.reads_again(id, recorded)
+    }
+
     /// Reads the context once more, if it was not read since this generation was seen.
     fn reads_again(&mut self, id: &LaneId, seen: Generation) -> bool {
         if self.loading.contains_key(&id.context) {

@@ -133,7 +133,7 @@ impl Lane {
 
     /// Takes over the work of a worker that died in it.
     pub(super) fn inherit(&mut self, until: Timestamp) {
-        if self.record.state == LaneState::Working {
+        if matches!(self.record.state, LaneState::Working | LaneState::Removing) {
             self.record.uncertain_until = self.record.uncertain_until.max(Some(until));
         }
     }

@@ -36,6 +36,9 @@ impl Machine {
         if let Some(lane) = self.lane_mut(id) {
             lane.forget_old_looks(now);
         }
+        if self.is_behind(id) {
+            return;
+        }
         self.watch_deadline(id);
         match self.gate(id) {
             Gate::Shut => self.rest(id),
@@ -177,7 +180,6 @@ impl Machine {
     fn must_touch(&mut self, id: &LaneId, plan: &Plan) -> bool {
         let writes = plan.runnable().any(|step| step.work.is_write());
         let makes = plan.runnable().any(|step| matches!(step.work, Work::Create { .. }));
-        let admits = self.options.keeps(Safeguard::ChangeAdmitted);
         let (names, fences) =
             (self.options.keeps(Safeguard::KindsNamed), self.options.keeps(Safeguard::RecordFenced));
         let bundle = self.contexts.get(&id.context).and_then(|context| context.bundle(&id.cluster));
@@ -187,7 +189,7 @@ impl Machine {
         let Some(lane) = shard.lanes.get_mut(&id.context) else { return false };
         let is_anothers = is_inherited && lane.record.fence != fence && fences;
         let must_admit = lane.claims_done || (makes && lane.claims_gone);
-        let must_touch = is_anothers || (names && lane.must_name(bundle)) || (admits && must_admit);
+        let must_touch = is_anothers || (names && lane.must_name(bundle)) || must_admit;
         if !must_touch {
             return false;
         }

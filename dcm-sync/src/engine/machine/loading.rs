@@ -152,8 +152,7 @@ impl Machine {
         let clusters: Vec<ClusterId> = clusters.map(|(cluster, _)| cluster.clone()).collect();
         for cluster in clusters {
             let Some(shard) = self.shards.get_mut(&cluster) else { continue };
-            shard.objects.remove(id);
-            shard.unread.remove(id);
+            // What is seen of it stays known: should it be made anew, no watch would tell of that again.
             if let Some(mut lane) = shard.lanes.remove(id) {
                 let under_way: Vec<_> = lane.interrupt().collect();
                 shard.requests = shard.requests.saturating_sub(under_way.len());

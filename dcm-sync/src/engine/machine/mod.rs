@@ -173,6 +173,7 @@ impl Machine {
             Alarm::Peer(worker) => self.check_peer(&worker),
             Alarm::Owner(worker) => self.ask_about(&worker),
             Alarm::Claim(cluster) => self.claim_again(&cluster),
+            Alarm::Reread(cluster) => self.read_late_records(&cluster),
             Alarm::Connect(cluster) => self.connect(&cluster),
             Alarm::Watch(cluster, kind) => self.open_watch(&cluster, &kind),
             Alarm::Read(cluster, kind) => self.read_by_name(&cluster, &kind),

@@ -187,8 +187,11 @@ impl Machine {
         }
     }
 
-    /// A request that may make something may do so yet.
+    /// A request that may make something may do so yet, and one that deletes may have done so.
     pub(super) fn uncertain(&mut self, id: &LaneId, step: &Step) {
+        if matches!(step.work, Work::Delete { .. }) {
+            self.expect_gone(id, step);
+        }
         let until = self.now + self.options.late_request_limit;
         let makes =
             matches!(step.work, Work::Create { .. } | Work::Request { work: RequestWork::Ask { .. }, .. });

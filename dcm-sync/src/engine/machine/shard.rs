@@ -218,10 +218,16 @@ impl Shard {
         self.exhume();
     }
 
-    /// A kind was listed: its watch tells nothing older any more.
-    pub(super) fn told_all(&mut self, kind: &GroupVersionKind) {
+    /// A kind was listed: its watch tells nothing older any more. What a list has that was made after an object went is
+    /// there again, on a server that lost its last writes.
+    pub(super) fn told_all(&mut self, kind: &GroupVersionKind, listed: &[Object]) {
         for gone in self.gone.values_mut().filter(|gone| gone.kind == *kind) {
             gone.is_told |= !std::mem::take(&mut gone.is_being_listed);
+        }
+        for object in listed {
+            if self.gone.get(&object.uid).is_some_and(|gone| gone.is_told) {
+                self.gone.remove(&object.uid);
+            }
         }
         self.exhume();
     }

@@ -183,7 +183,26 @@ impl Machine {
         for context in stale {
             self.reload_lane(&LaneId { cluster: cluster.clone(), context });
         }
+        if self.shard_mut(cluster).inherited && reads_again {
+            self.timers.set(until, Alarm::Reread(cluster.clone()));
+        }
         self.connect(cluster);
+    }
+
+    /// Reads the records once more that this worker has not written since it took a shard from one that gave no sign of
+    /// life: what that one had sent to the store may have come late, and nothing else would tell of it.
+    pub(super) fn read_late_records(&mut self, cluster: &ClusterId) {
+        let Some(shard) = self.shards.get(cluster).filter(|shard| self.owns(shard) && shard.inherited) else {
+            return;
+        };
+        let fence = Self::fence(shard);
+        let lanes = shard.lanes.iter().filter(|(_, lane)| lane.record.fence != fence);
+        let lanes: Vec<_> = lanes.map(|(context, _)| context.clone()).collect();
+        for context in lanes {
+            let id = LaneId { cluster: cluster.clone(), context };
+            self.lane_mut(&id).into_iter().for_each(|lane| lane.reading.outdate());
+            self.reload_lane(&id);
+        }
     }
 
     fn lost(&mut self, cluster: &ClusterId) {

@@ -19,6 +19,8 @@ pub(super) enum Alarm {
     Owner(WorkerId),
     /// Another try to take a shard.
     Claim(ClusterId),
+    /// What the earlier owner of a shard had sent to the store has come by now.
+    Reread(ClusterId),
     /// Another try to reach a cluster.
     Connect(ClusterId),
     /// Another try to watch a kind.

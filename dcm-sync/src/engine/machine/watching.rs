@@ -76,7 +76,7 @@ impl Machine {
             Ok(Some(WatchEvent::Listed(objects))) => {
                 let now = self.now;
                 self.shard_mut(cluster).forget_kind(&kind);
-                self.shard_mut(cluster).told_all(&kind);
+                self.shard_mut(cluster).told_all(&kind, &objects);
                 for object in &objects {
                     self.sight(cluster, object);
                 }

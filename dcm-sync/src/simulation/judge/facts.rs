@@ -40,6 +40,8 @@ pub(in crate::simulation) struct Facts {
     results: BTreeSet<Path>,
     /// Since when app contexts are paused.
     paused: BTreeMap<ContextId, Timestamp>,
+    /// Generations of app contexts whose removal takes contents with it.
+    emptying: BTreeSet<(ContextId, Generation)>,
     /// Clusters that are paused.
     stopped: BTreeSet<ClusterId>,
     /// What is paused, and of which whoever paused it was told that nothing is under way.
@@ -82,6 +84,11 @@ impl Facts {
 
     pub(super) fn is_stopped(&self, cluster: &ClusterId) -> bool {
         self.stopped.contains(cluster)
+    }
+
+    /// True when somebody asked in this generation to remove what others put into namespaces, too.
+    pub(in crate::simulation) fn empties(&self, context: &ContextId, generation: Generation) -> bool {
+        self.emptying.contains(&(context.clone(), generation))
     }
 
     /// True when nothing may be sent.
@@ -139,6 +146,9 @@ impl Facts {
         } else {
             self.paused.remove(context);
             self.halted.remove(&Halt::Context(context.clone()));
+        }
+        if root.removal().delete_contents {
+            self.emptying.insert((context.clone(), root.generation));
         }
         let mut named = BTreeSet::new();
         for cluster in root.clusters() {

@@ -102,12 +102,13 @@ fn is_recorded_otherwise(
 
 /// A namespace with contents that have been there for a while is deleted only when that was asked for.
 fn contents_are_kept(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
-    let Some(Handled { cluster, context: Some(context), deed: Deed::Deleted { key, .. }, .. }) =
-        handled(event)
+    let Some(handled) = handled(event) else { return Ok(()) };
+    let Handled { cluster, context: Some(context), generation, deed: Deed::Deleted { key, .. }, .. } =
+        handled
     else {
         return Ok(());
     };
-    if &*key.kind != "Namespace" || deletes_contents(scene, context) {
+    if &*key.kind != "Namespace" || scene.facts.empties(context, *generation) {
         return Ok(());
     }
     let is_old = |object: &Object| {
@@ -123,14 +124,6 @@ fn contents_are_kept(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
         Some(object) => Err(format!("{key} on {cluster} was deleted with {}", object.key)),
         None => Ok(()),
     }
-}
-
-/// True when the removal that is wanted now takes contents with it.
-fn deletes_contents(scene: &Scene<'_>, context: &ContextId) -> bool {
-    let roots = scene.world.store().documents(&Prefix::below(&path::context_folder(context)));
-    roots
-        .iter()
-        .any(|entry| record::read::<record::Root>(entry).is_ok_and(|root| root.removal.delete_contents))
 }
 
 /// Before the first object of a kind is made, the lane's record names the kind: whoever finds it knows where to look.
