@@ -139,7 +139,7 @@ fn a_cluster_that_does_not_answer_is_not_registered() {
     let said = user.run(["cluster", "add", "p/c", "--kubeconfig", file.to_str().unwrap()]).ended_with(1);
     assert!(said.starts_with("dcm: p/c was not registered: "), "{said}");
     assert!(!said.contains("hunter2"));
-    assert_eq!(user.run(["cluster", "list"]).done(), "CLUSTER  SERVER  LABELS  ADDED\n");
+    assert_eq!(user.run(["cluster", "list"]).done(), "CLUSTER  SERVER  LABELS  WORK  ADDED\n");
 }
 
 #[test]

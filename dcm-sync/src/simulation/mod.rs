@@ -35,7 +35,7 @@ pub use meddling::MEDDLER;
 pub use run::{Summary, run, run_telling};
 pub use scenario::{Act, Meddling, Scenario};
 pub use shrink::shrink;
-pub use store::{SimStore, StoreFaults, StoreSettings, StoreSnapshot, StoreWitness};
+pub use store::{SimStore, StoreFaults, StoreSettings, StoreWitness};
 pub use time::{Skew, VirtualClock};
 pub use wish::{ADOPTED, COMMON, Variant, Wish, context_id, namespace};
 pub use world::{Ports, Program, World};

@@ -21,10 +21,6 @@ pub(in crate::simulation) struct Database {
     watchers: Vec<Waker>,
 }
 
-/// What a store held at some time.
-#[derive(Debug, Clone)]
-pub struct StoreSnapshot(BTreeMap<Path, (Version, Document)>);
-
 /// Where a watch begins, or how far it is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
@@ -93,19 +89,6 @@ impl Database {
         self.changes.push((now, write.path().clone()));
         self.wake();
         version
-    }
-
-    pub(super) fn snapshot(&self) -> StoreSnapshot {
-        StoreSnapshot(self.documents.clone())
-    }
-
-    pub(super) fn restore(&mut self, snapshot: &StoreSnapshot) {
-        self.documents.clear();
-        for (path, (_, document)) in &snapshot.0 {
-            self.last_version += 1;
-            self.documents.insert(path.clone(), (Version(self.last_version), document.clone()));
-        }
-        self.lose_watches();
     }
 
     pub(super) fn lose_watches(&mut self) {

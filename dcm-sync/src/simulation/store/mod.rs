@@ -20,7 +20,6 @@ use jiff::Timestamp;
 
 use crate::sim::{Latency, Seeded, share};
 use database::Database;
-pub use database::StoreSnapshot;
 
 /// What goes wrong between a process and the store: chances in a thousand for each call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -149,17 +148,6 @@ impl SimStore {
     #[must_use]
     pub fn documents(&self, prefix: &Prefix) -> Vec<Entry> {
         self.lock().database.below(prefix).collect()
-    }
-
-    /// What is there now, to come back to.
-    #[must_use]
-    pub fn snapshot(&self) -> StoreSnapshot {
-        self.lock().database.snapshot()
-    }
-
-    /// The store has again what it had: a backup was restored. Versions go on, and watches are lost.
-    pub fn restore(&self, snapshot: &StoreSnapshot) {
-        self.lock().database.restore(snapshot);
     }
 
     /// No code of others but the witness runs under the lock, and that one does not panic half way.
