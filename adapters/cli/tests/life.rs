@@ -97,7 +97,7 @@ fn a_cloud_can_be_stopped_resumed_terminated_and_deleted_although_its_cluster_is
     assert!(user.run(["terminate", "c"]).done().contains("terminated"));
     user.run(["delete", "c"]).done();
     user.run(["cluster", "remove", "p/c"]).done();
-    assert_eq!(user.run(["cluster", "list"]).done(), "CLUSTER  SERVER  LABELS  ADDED\n");
+    assert_eq!(user.run(["cluster", "list"]).done(), "CLUSTER  SERVER  LABELS  WORK  ADDED\n");
 }
 
 #[test]
