@@ -108,13 +108,7 @@ impl LogicalClouds {
     ) -> Result<(), Error> {
         let operable = self.operable(project, cloud, Operation::Stop).await?;
         let place = &operable.place;
-        // Also where it is paused already: whoever asks wants to know that nothing is under way.
-        let stopped = match self.synchronizer.stop(&place.context_id(), limit).await {
-            Err(error) if !matches!(error, Failure::StillUnderWay { .. }) => {
-                return Err(failed(place, error));
-            }
-            stopped => stopped,
-        };
+        // First who did it: whoever finds the work paused is told.
         let change = self.change(caller);
         self.change_root(place, |root| {
             let was_there = root.stopped.is_some();
@@ -122,7 +116,8 @@ impl LogicalClouds {
             !was_there
         })
         .await?;
-        stopped.map_err(Error::Synchronizer)
+        // Also where it is paused already: whoever asks wants to know that nothing is under way.
+        self.synchronizer.stop(&place.context_id(), limit).await.map_err(|error| failed(place, error))
     }
 
     /// Goes on with what was paused.

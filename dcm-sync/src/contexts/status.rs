@@ -10,8 +10,8 @@ use dcm_core::port::cluster::Origin;
 use dcm_core::port::store::{Change, Prefix};
 use dcm_core::port::synchronizer::{Error, StatusStream, Synchronizer as _};
 use dcm_core::status::{
-    Cause, ContextStatus, LaneState, LaneStatus, ObjectState, ObjectStatus, Progress, Reason, RequestState,
-    RequestStatus,
+    Cause, ContextStatus, Intent, LaneState, LaneStatus, ObjectState, ObjectStatus, Progress, Reason,
+    RequestState, RequestStatus,
 };
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
@@ -50,7 +50,9 @@ pub(super) fn progress_of(root: &Root, cluster: &ClusterId, lane: Option<&Lane>)
     let wanted = root.wanted(cluster);
     let is_given_up = |lane: &Lane| wanted.is_none() && lane.is_abandoned(root);
     let is_over = |lane: &Lane| is_given_up(lane) || (lane.is_at(wanted) && !root.is_leaving(cluster, lane));
-    if lane.map_or(wanted.is_none() && !root.leaves(cluster), is_over) {
+    // Where no worker came, there are only claims; of a context that goes they go with it.
+    let is_untouched = wanted.is_none() && (root.intent == Intent::Absent || !root.leaves(cluster));
+    if lane.map_or(is_untouched, is_over) {
         return Progress::Done;
     }
     let looked_at = lane.filter(|lane| lane.attempt == root.attempt && lane.generation == root.generation);
