@@ -139,7 +139,11 @@ impl Contexts {
                 return Err(Error::Resumed);
             }
             let now = self.clock.now();
-            awaited.workers.retain(|_, heard| now < heard.until());
+            if awaited.workers.values().any(|heard| now >= heard.until()) {
+                // A watch may be late: only what is read now shows no sign of life.
+                awaited.look(self).await?;
+                awaited.workers.retain(|_, heard| now < heard.until());
+            }
             let Some(lapse) = awaited.workers.values().map(Heard::until).min() else { return Ok(()) };
             if now >= end {
                 let workers = awaited.workers.keys().map(ToString::to_string).collect();
@@ -151,7 +155,7 @@ impl Contexts {
                     changes = self.changes_of(&awaited.sign).await?;
                     awaited.look(self).await?;
                 }
-                Either::Left((Some(change), _)) => awaited.follow(&change, now)?,
+                Either::Left((Some(change), _)) => awaited.follow(&change, self.clock.now())?,
                 Either::Right(_) => {}
             }
         }
