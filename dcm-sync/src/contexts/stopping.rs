@@ -203,18 +203,17 @@ impl Awaited<'_> {
         Ok(())
     }
 
-    /// Reads what was not heard of.
+    /// Reads what was not heard of. Each answer counts from when it is there: what it tells is no older than the question.
     async fn look(&mut self, contexts: &Contexts) -> Result<(), Error> {
-        let now = contexts.clock.now();
         for worker in self.workers.keys().cloned().collect::<Vec<_>>() {
             match contexts.store.get(&path::worker(&worker)).await? {
-                Some(entry) => self.follow(&Change::Put(entry), now)?,
+                Some(entry) => self.follow(&Change::Put(entry), contexts.clock.now())?,
                 None => drop(self.workers.remove(&worker)),
             }
         }
         let path = self.sign.path();
         let paused = contexts.store.get(&path).await?;
-        self.follow(&paused.map_or(Change::Deleted(path), Change::Put), now)
+        self.follow(&paused.map_or(Change::Deleted(path), Change::Put), contexts.clock.now())
     }
 
     fn follow(&mut self, change: &Change, now: Timestamp) -> Result<(), Error> {
