@@ -139,11 +139,7 @@ impl Contexts {
                 return Err(Error::Resumed);
             }
             let now = self.clock.now();
-            if awaited.workers.values().any(|heard| now >= heard.until()) {
-                // A watch may be late: only what is read now shows no sign of life.
-                awaited.look(self).await?;
-                awaited.workers.retain(|_, heard| now < heard.until());
-            }
+            self.end_lapsed(&mut awaited, now).await?;
             let Some(lapse) = awaited.workers.values().map(Heard::until).min() else { return Ok(()) };
             if now >= end {
                 let workers = awaited.workers.keys().map(ToString::to_string).collect();
@@ -159,6 +155,25 @@ impl Contexts {
                 Either::Right(_) => {}
             }
         }
+    }
+
+    /// Ends the sessions of those that show no sign of life, as another worker would: one that only stood still begins a new
+    /// session, and reads everything anew.
+    async fn end_lapsed(&self, awaited: &mut Awaited<'_>, now: Timestamp) -> Result<(), Error> {
+        let lapsed = awaited.workers.iter().filter(|(_, heard)| now >= heard.until());
+        let lapsed: Vec<_> = lapsed.map(|(worker, heard)| (worker.clone(), heard.version)).collect();
+        for (worker, version) in lapsed {
+            let end = Write::Delete { path: path::worker(&worker), version };
+            match self.store.write_one(end).await {
+                Ok(_) | Err(store::Error::Conflict { found: None, .. }) => {
+                    awaited.workers.remove(&worker);
+                }
+                // It goes on, and that was not told yet.
+                Err(store::Error::Conflict { .. }) => awaited.look(self).await?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
     }
 
     async fn changes_of(&self, sign: &Sign<'_>) -> Result<Watch, Error> {
