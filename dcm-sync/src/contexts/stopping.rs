@@ -1,8 +1,8 @@
 //! Pausing work, and waiting until no request is under way.
 //!
 //! Each worker that was there when the pause was stored has to say that it has seen it and that nothing is under way: in
-//! its session for an app context, in the shard's record for a cluster. One whose session ended, or shows no sign of life
-//! for the length of its lease, begins nothing any more.
+//! its session for an app context, in the shard's record for a cluster. One whose session ended begins nothing any more; that
+//! of one that shows no sign of life for the length of its lease is ended.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
