@@ -138,7 +138,7 @@ impl Contexts {
                 deletions.extend(self.own_claim(&context.id, &path::claim(cluster, name)).await?);
             }
         }
-        self.delete_all(deletions).await
+        self.delete_all(deletions).await.map(drop)
     }
 
     /// The deletions of all claims of a context, but for those on some clusters.

@@ -17,7 +17,8 @@ use dcm_core::port::store::{self, Document, Path, StoreExt as _, Version, Write}
 use dcm_core::port::synchronizer::Error;
 use dcm_core::status::{Intent, Progress};
 
-use super::{CONTENTION_TRIES, Contexts, deletion};
+use super::writing::{Deleted, deletion};
+use super::{CONTENTION_TRIES, Contexts};
 use crate::record::{self, Forgotten, Root, SCHEMA, path};
 
 impl Contexts {
@@ -31,24 +32,20 @@ impl Contexts {
             Some(_) => return Err(Error::NotRemoved { id: id.clone() }),
         }
         let contended = || Error::Contended { id: id.clone() };
-        let version = match root.forgetting {
-            true => version,
-            false => {
-                let marked = Root { forgetting: true, ..root.clone() };
-                self.replace_root(id, version, &marked).await?.ok_or_else(contended)?
-            }
-        };
+        // Also where it is marked already: workers tell it anew with each version of the root.
+        let marked = Root { forgetting: true, ..root.clone() };
+        let version = self.replace_root(id, version, &marked).await?.ok_or_else(contended)?;
         // A worker that is behind may be about to bring about what was wanted before.
         match self.wait_until_read(id, version).await {
             Err(Error::Resumed) => return Err(contended()),
             read => read?,
         }
-        if self.progress(id).await? != Some(Progress::Done) {
+        let Some(is_left) = self.clear_while_removed(id, &root, version).await? else {
             let unmarked = Root { forgetting: false, ..root };
             self.replace_root(id, version, &unmarked).await?.ok_or_else(contended)?;
             return Err(Error::NotRemoved { id: id.clone() });
-        }
-        if self.clear(id, &root, version).await? {
+        };
+        if is_left {
             // What is left is cleared also where somebody had paused the work.
             let left = Root { forgotten: true, paused: false, ..emptied(root) };
             return self.replace_root(id, version, &left).await?.map(drop).ok_or_else(contended);
@@ -65,20 +62,39 @@ impl Contexts {
         let Some((root, version)) = self.root(id).await?.filter(|(root, _)| root.forgotten) else {
             return Ok(());
         };
-        if self.tombstones_of(id).await?.is_empty() && !self.clear(id, &root, version).await? {
+        if self.tombstones_of(id).await?.is_empty()
+            && self.clear(id, &root, version).await? == Cleared::Everything
+        {
             // Whoever has applied it again meanwhile keeps it.
             self.delete_root(id, &root, version).await?;
         }
         Ok(())
     }
 
+    /// Clears what belongs to a marked root while its lanes say that it is removed, and tells whether abandoned clusters are
+    /// left; none when it is not removed: then nothing but lanes that were has been cleared.
+    async fn clear_while_removed(
+        &self,
+        id: &ContextId,
+        root: &Root,
+        marked: Version,
+    ) -> Result<Option<bool>, Error> {
+        for _ in 0..CONTENTION_TRIES {
+            if self.progress(id).await? != Some(Progress::Done) {
+                return Ok(None);
+            }
+            match self.clear(id, root, marked).await? {
+                Cleared::Everything => return Ok(Some(false)),
+                Cleared::AllButAbandoned => return Ok(Some(true)),
+                Cleared::NotLanes => {}
+            }
+        }
+        Err(Error::Contended { id: id.clone() })
+    }
+
     async fn delete_root(&self, id: &ContextId, root: &Root, version: Version) -> Result<Deleted, Error> {
         self.remember_generation(root.generation).await?;
-        match self.store.write_one(Write::Delete { path: path::root(id), version }).await {
-            Ok(_) | Err(store::Error::Conflict { found: None, .. }) => Ok(Deleted::Gone),
-            Err(store::Error::Conflict { .. }) => Ok(Deleted::Changed),
-            Err(error) => Err(error.into()),
-        }
+        self.delete_all(vec![Write::Delete { path: path::root(id), version }]).await
     }
 
     /// Before a root goes, how far its generation went is written down.
@@ -127,13 +143,10 @@ impl Contexts {
                 Some((root, version)) if root.forgetting => (root, version),
                 found => return Ok(found),
             };
-            let root = match self.progress(id).await? {
-                Some(Progress::Done) => {
-                    self.clear(id, &root, version).await?;
-                    emptied(root)
-                }
+            let root = match self.clear_while_removed(id, &root, version).await? {
+                Some(_) => emptied(root),
                 // Whoever forgets it still waits for the workers, and has deleted nothing.
-                _ => Root { forgetting: false, ..root },
+                None => Root { forgetting: false, ..root },
             };
             if let Some(version) = self.replace_root(id, version, &root).await? {
                 return Ok(Some((root, version)));
@@ -143,28 +156,33 @@ impl Contexts {
     }
 
     /// Deletes what belongs to a root that is marked, if it is still so when all was listed, but for clusters that are
-    /// abandoned; true when there are such.
-    async fn clear(&self, id: &ContextId, root: &Root, marked: Version) -> Result<bool, Error> {
+    /// abandoned. The lanes go first: a worker that has written one meanwhile still needs the rest.
+    async fn clear(&self, id: &ContextId, root: &Root, marked: Version) -> Result<Cleared, Error> {
         let abandoned = self.tombstones_of(id).await?;
-        let mut deletions = self.claims_of(id, root, &abandoned).await?;
-        for prefix in [path::results(id), path::lanes(id), path::manifests(id)] {
-            deletions.extend(self.store.list_all(&prefix).await?.iter().map(deletion));
-        }
         let kept: BTreeSet<Path> = abandoned.iter().map(|cluster| path::lane(id, cluster)).collect();
-        deletions.retain(|deletion| !kept.contains(deletion.path()));
-        match self.root(id).await? {
-            Some((_, version)) if version == marked => self.delete_all(deletions).await?,
-            _ => {}
+        let lanes = self.store.list_all(&path::lanes(id)).await?;
+        let lanes = lanes.iter().filter(|lane| !kept.contains(&lane.path)).map(deletion).collect();
+        let mut rest = self.claims_of(id, root, &abandoned).await?;
+        for prefix in [path::results(id), path::manifests(id)] {
+            rest.extend(self.store.list_all(&prefix).await?.iter().map(deletion));
         }
-        Ok(!abandoned.is_empty())
+        if self.root(id).await?.is_some_and(|(_, version)| version == marked) {
+            if self.delete_all(lanes).await? == Deleted::Changed {
+                return Ok(Cleared::NotLanes);
+            }
+            self.delete_all(rest).await?;
+        }
+        Ok(if abandoned.is_empty() { Cleared::Everything } else { Cleared::AllButAbandoned })
     }
 }
 
-/// What became of a root that was to be deleted.
-enum Deleted {
-    Gone,
-    /// Somebody else has changed it.
-    Changed,
+/// How much of what belongs to a root was deleted.
+#[derive(PartialEq, Eq)]
+enum Cleared {
+    Everything,
+    AllButAbandoned,
+    /// Not all lanes: somebody has written one.
+    NotLanes,
 }
 
 /// A root that names nothing: its generations go on. Lanes of abandoned clusters may still name results that are gone.

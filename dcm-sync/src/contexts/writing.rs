@@ -114,11 +114,23 @@ impl Contexts {
     }
 
     /// Applies deletions; what is gone already, or was written again, is passed over.
-    pub(super) async fn delete_all(&self, deletions: Vec<Write>) -> Result<(), Error> {
-        let mut deletions = InOrder::new(deletions);
-        while deletions.go_on(&*self.store).await?.is_some() {}
-        Ok(())
+    pub(super) async fn delete_all(&self, deletions: Vec<Write>) -> Result<Deleted, Error> {
+        let (mut deletions, mut deleted) = (InOrder::new(deletions), Deleted::Gone);
+        while let Some(conflict) = deletions.go_on(&*self.store).await? {
+            if conflict.found.is_some() {
+                deleted = Deleted::Changed;
+            }
+        }
+        Ok(deleted)
     }
+}
+
+/// What became of documents that were to be deleted as they were read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Deleted {
+    Gone,
+    /// Somebody else has changed one.
+    Changed,
 }
 
 /// The document of a root. One that is too large is refused for good: it would be so again.
