@@ -10,7 +10,7 @@ use dcm_core::port::cluster::{self, Cluster};
 use dcm_core::port::store::{self, Document, Path, Store, StoreExt, Version, Write};
 use futures::future::{Either, select};
 
-use super::io::{ClusterCall, Input, LaneId, Reply, Request, SaveLane};
+use super::io::{ClusterCall, Input, LaneId, Reply, Request, SaveLane, Ticket};
 use super::observed::Asked;
 use super::saving;
 use super::shell::Outcome;
@@ -62,9 +62,9 @@ async fn send(
     })
 }
 
-pub(super) async fn load_lane(store: Arc<dyn Store>, id: LaneId) -> Outcome {
+pub(super) async fn load_lane(store: Arc<dyn Store>, id: LaneId, ticket: Ticket) -> Outcome {
     let loaded = read_lane(&*store, &id).await;
-    Outcome::Input(Box::new(Input::LaneLoaded(id, loaded)))
+    Outcome::Input(Box::new(Input::LaneLoaded(id, ticket, loaded)))
 }
 
 async fn read_lane(store: &dyn Store, id: &LaneId) -> Result<Option<(record::Lane, Version)>, store::Error> {
@@ -81,7 +81,7 @@ pub(super) async fn load_session(store: Arc<dyn Store>, worker: WorkerId) -> Out
 
 pub(super) async fn save_lane(store: Arc<dyn Store>, save: Box<SaveLane>) -> Outcome {
     let saved = saving::save_lane(&*store, &save).await;
-    Outcome::Input(Box::new(Input::LaneSaved(save.id, saved)))
+    Outcome::Input(Box::new(Input::LaneSaved(save.id, save.ticket, saved)))
 }
 
 pub(super) async fn save_session(

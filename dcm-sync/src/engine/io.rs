@@ -25,7 +25,7 @@ pub(crate) struct LaneId {
     pub context: ContextId,
 }
 
-/// Identifies one request to a cluster.
+/// Identifies one request to a cluster, or one reading or writing of a lane's record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Ticket(pub u64);
 
@@ -47,8 +47,8 @@ pub(crate) enum Input {
     /// A root was made, changed or deleted.
     ContextChanged(ContextId),
     ContextLoaded(ContextId, Result<Option<Loaded>, LoadError>),
-    LaneLoaded(LaneId, Result<Option<(Lane, Version)>, store::Error>),
-    LaneSaved(LaneId, Result<Version, store::Error>),
+    LaneLoaded(LaneId, Ticket, Result<Option<(Lane, Version)>, store::Error>),
+    LaneSaved(LaneId, Ticket, Result<Version, store::Error>),
     WorkerChanged(WorkerId, Option<Version>),
     /// A worker's session was looked up; none: it has ended.
     SessionLoaded(WorkerId, Result<Option<Version>, store::Error>),
@@ -72,7 +72,7 @@ pub(crate) enum Input {
 /// What the machine wants done.
 pub(crate) enum Effect {
     LoadContext(ContextId),
-    LoadLane(LaneId),
+    LoadLane(LaneId, Ticket),
     LoadSession(WorkerId),
     SaveLane(Box<SaveLane>),
     SaveSession {
@@ -104,6 +104,7 @@ pub(crate) enum Effect {
 
 /// A lane's record, with what is written together with it.
 pub(crate) struct SaveLane {
+    pub ticket: Ticket,
     pub id: LaneId,
     pub lane: Lane,
     /// The version that the stored record has; none: there is no record yet.

@@ -321,7 +321,7 @@ impl Shell {
                 }
                 .boxed()
             }
-            Effect::LoadLane(id) => calls::load_lane(store, id).boxed(),
+            Effect::LoadLane(id, ticket) => calls::load_lane(store, id, ticket).boxed(),
             Effect::LoadSession(worker) => calls::load_session(store, worker).boxed(),
             Effect::SaveLane(save) => calls::save_lane(store, save).boxed(),
             Effect::SaveSession { worker, record, version } => {

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use super::Machine;
 use super::shard::Shard;
 use super::timers::Alarm;
-use crate::engine::io::{Effect, Input, LaneId, Ticket};
+use crate::engine::io::{Effect, Input, LaneId};
 
 /// A lane that waited gets its turn when there is room for this part of the limit: more than it is about to send. One that
 /// gets less than it asks for has to be planned once more, which costs as much as some requests.
@@ -174,8 +174,8 @@ impl Machine {
     }
 
     fn send_opening(&mut self, effect: Effect) {
-        self.tickets += 1;
-        self.pending.open(Ticket(self.tickets), &effect, self.now);
+        let ticket = self.next_ticket();
+        self.pending.open(ticket, &effect, self.now);
         self.effects.push(effect);
     }
 

@@ -45,7 +45,7 @@ impl Machine {
         }
     }
 
-    fn load_context(&mut self, id: ContextId) {
+    pub(super) fn load_context(&mut self, id: ContextId) {
         let (news, session) = (self.shard_news, self.session.number);
         self.loading.insert(id.clone(), Loading { changed: false, news, session });
         // Before all shards are known it could not be said whose lanes are read; before the first session is stored, a
@@ -77,7 +77,9 @@ impl Machine {
             Ok(None) => self.drop_context(&id),
             Err(error) => {
                 tracing::warn!(context = %id, error = &error as &dyn std::error::Error, "can't load an app context");
-                self.timers.set(self.now + self.options.retry_min, Alarm::Load(id.clone()));
+                // It counts as being read until it is: whoever doubts what is known of it waits.
+                self.loading.insert(id.clone(), Loading { changed: false, news, session });
+                return self.timers.set(self.now + self.options.retry_min, Alarm::Load(id));
             }
         }
         if changed {

@@ -36,7 +36,7 @@ use jiff::Timestamp;
 
 use super::backoff::Jitter;
 use super::event::{Event, What};
-use super::io::{Effect, Epoch, Input, LaneId};
+use super::io::{Effect, Epoch, Input, LaneId, Ticket};
 use super::options::Options;
 use crate::record::Root;
 use admission::Queue;
@@ -150,8 +150,8 @@ impl Machine {
             Input::Listed => self.begin(),
             Input::ContextChanged(id) => self.context_changed(id),
             Input::ContextLoaded(id, loaded) => self.context_loaded(id, loaded),
-            Input::LaneLoaded(id, loaded) => self.lane_loaded(&id, loaded),
-            Input::LaneSaved(id, saved) => self.lane_saved(&id, saved),
+            Input::LaneLoaded(id, ticket, loaded) => self.lane_loaded(&id, ticket, loaded),
+            Input::LaneSaved(id, ticket, saved) => self.lane_saved(&id, ticket, saved),
             Input::WorkerChanged(worker, version) => self.worker_changed(worker, version),
             Input::SessionLoaded(worker, loaded) => self.session_loaded(worker, &loaded),
             Input::ShardChanged(cluster, record) => self.shard_changed(&cluster, record),
@@ -182,7 +182,7 @@ impl Machine {
             Alarm::Cluster(cluster) => self.wake_starved(&cluster),
             // Whoever waits is looked at after each input.
             Alarm::Room => {}
-            Alarm::Load(context) => self.context_changed(context),
+            Alarm::Load(context) => self.load_context(context),
             Alarm::Bury(context) => self.bury(context),
             Alarm::Stop => self.give_back_all(),
         }
@@ -202,6 +202,11 @@ impl Machine {
             context: context.cloned(),
             what,
         }));
+    }
+
+    fn next_ticket(&mut self) -> Ticket {
+        self.tickets += 1;
+        Ticket(self.tickets)
     }
 
     fn is_current(&self, cluster: &ClusterId, epoch: Epoch) -> bool {

@@ -80,7 +80,7 @@ impl Session {
         }
     }
 
-    /// Goes on under another name, as this session has ended. What is known of others stays.
+    /// Begins another session, as this one has ended. What is known of others stays.
     pub(super) fn begin_anew(&mut self, random: u64) {
         let Self { worker, peers, ended, asked, number, .. } = std::mem::replace(self, Self::new(random));
         (self.peers, self.ended, self.asked, self.number) = (peers, ended, asked, number);

@@ -21,7 +21,7 @@ use super::under_way::Pending;
 use crate::engine::Safeguard;
 use crate::engine::backoff;
 use crate::engine::event::What;
-use crate::engine::io::{ClusterCall, Effect, LaneId, Request, Ticket};
+use crate::engine::io::{ClusterCall, Effect, LaneId, Request};
 use crate::record::{Outcome, SCHEMA};
 
 /// A signer that answers within this time is not worth a word in the status, which is a write to the store.
@@ -215,8 +215,7 @@ impl Machine {
     }
 
     pub(super) fn send_request(&mut self, id: &LaneId, step: Step, call: Call, request: Request) {
-        self.tickets += 1;
-        let ticket = Ticket(self.tickets);
+        let ticket = self.next_ticket();
         let Some(shard) = self.shards.get_mut(&id.cluster) else { return };
         shard.requests += 1;
         let epoch = shard.epoch;

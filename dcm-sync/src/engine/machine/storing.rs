@@ -1,4 +1,7 @@
 //! A lane's record on its way to the store and from it.
+//!
+//! Each reading and writing has a ticket: a context may be forgotten and made anew before an answer about its earlier lane
+//! is there.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,7 +12,7 @@ use dcm_core::status::LaneState;
 use super::Machine;
 use super::lane::Lane;
 use super::timers::Alarm;
-use crate::engine::io::{Effect, LaneId, SaveLane};
+use crate::engine::io::{Effect, LaneId, SaveLane, Ticket};
 use crate::record;
 
 /// How far a lane's stored record is known.
@@ -20,9 +23,9 @@ pub(super) enum Reading {
     /// Another worker may have written it: it is read again before anything else.
     Stale,
     /// It is being read.
-    UnderWay,
+    UnderWay(Ticket),
     /// It is being read, and is read again after that: another worker may have written it meanwhile.
-    Outdated,
+    Outdated(Ticket),
 }
 
 /// How far the next record of a lane is on its way to the store.
@@ -39,10 +42,11 @@ pub(super) enum Writing {
 /// A save that is under way.
 #[derive(Debug)]
 pub(super) struct Saving {
+    ticket: Ticket,
     /// How many results go with it.
-    pub outcomes: usize,
+    outcomes: usize,
     /// The namespaces whose claims it drops.
-    pub given_up: BTreeSet<Arc<str>>,
+    given_up: BTreeSet<Arc<str>>,
 }
 
 impl Reading {
@@ -50,17 +54,15 @@ impl Reading {
     pub(super) fn outdate(&mut self) {
         *self = match self {
             Self::Known | Self::Stale => Self::Stale,
-            Self::UnderWay | Self::Outdated => Self::Outdated,
+            Self::UnderWay(ticket) | Self::Outdated(ticket) => Self::Outdated(*ticket),
         };
     }
 
-    /// True when nobody reads the record yet: now somebody does.
-    fn begin(&mut self) -> bool {
-        let is_idle = matches!(self, Self::Known | Self::Stale);
-        if is_idle {
-            *self = Self::UnderWay;
+    fn ticket(self) -> Option<Ticket> {
+        match self {
+            Self::Known | Self::Stale => None,
+            Self::UnderWay(ticket) | Self::Outdated(ticket) => Some(ticket),
         }
-        is_idle
     }
 }
 
@@ -68,26 +70,40 @@ impl Writing {
     pub(super) fn is_under_way(&self) -> bool {
         matches!(self, Self::UnderWay(_))
     }
+
+    /// The save with this ticket is over; none when that is another lane's by now.
+    fn end(&mut self, ticket: Ticket) -> Option<Saving> {
+        match std::mem::take(self) {
+            Self::UnderWay(saving) if saving.ticket == ticket => Some(saving),
+            other => {
+                *self = other;
+                None
+            }
+        }
+    }
 }
 
 impl Machine {
     pub(super) fn reload_lane(&mut self, id: &LaneId) {
-        let Some(lane) = self.lane_mut(id) else { return };
-        if lane.reading.begin() {
-            self.effects.push(Effect::LoadLane(id.clone()));
+        let ticket = self.next_ticket();
+        if let Some(lane) = self.lane_mut(id).filter(|lane| lane.reading.ticket().is_none()) {
+            lane.reading = Reading::UnderWay(ticket);
+            self.effects.push(Effect::LoadLane(id.clone(), ticket));
         }
     }
 
     pub(super) fn lane_loaded(
         &mut self,
         id: &LaneId,
+        ticket: Ticket,
         loaded: Result<Option<(record::Lane, Version)>, store::Error>,
     ) {
         let now = self.now;
         let inherited = self.shards.get(&id.cluster).is_some_and(|shard| shard.inherited);
         let until = now + self.options.late_request_limit;
-        let Some(lane) = self.lane_mut(id) else { return };
-        let is_outdated = lane.reading == Reading::Outdated;
+        let is_awaited = |lane: &&mut Lane| lane.reading.ticket() == Some(ticket);
+        let Some(lane) = self.lane_mut(id).filter(is_awaited) else { return };
+        let is_outdated = lane.reading == Reading::Outdated(ticket);
         lane.reading = Reading::Stale;
         match loaded {
             Ok(stored) => {
@@ -134,15 +150,17 @@ impl Machine {
             return self.timers.set(self.now + self.options.retry_min, Alarm::SaveLane(id.clone()));
         }
         self.forget_outdated(id);
+        let ticket = self.next_ticket();
         let Some(lane) = self.lane_mut(id) else { return };
         lane.keep_wanted(bundle.as_deref());
         let given_up = std::mem::take(&mut lane.given_up);
-        lane.writing =
-            Writing::UnderWay(Saving { outcomes: lane.outcomes.len(), given_up: given_up.clone() });
+        let saving = Saving { ticket, outcomes: lane.outcomes.len(), given_up: given_up.clone() };
+        lane.writing = Writing::UnderWay(saving);
         lane.unsaved = false;
         (lane.renewed, lane.claims_done, lane.claims_gone) = (false, false, false);
         lane.record.fence = fence;
         let save = SaveLane {
+            ticket,
             id: id.clone(),
             lane: lane.record.clone(),
             version: lane.version,
@@ -164,11 +182,11 @@ impl Machine {
         self.lane_mut(id).into_iter().for_each(|lane| lane.forget_outdated(bundle.as_deref()));
     }
 
-    pub(super) fn lane_saved(&mut self, id: &LaneId, saved: Result<Version, store::Error>) {
+    pub(super) fn lane_saved(&mut self, id: &LaneId, ticket: Ticket, saved: Result<Version, store::Error>) {
         let now = self.now;
         let retry = now + self.options.retry_min;
         let Some(lane) = self.lane_mut(id) else { return };
-        let Writing::UnderWay(saving) = std::mem::take(&mut lane.writing) else { return };
+        let Some(saving) = lane.writing.end(ticket) else { return };
         match saved {
             Ok(version) => {
                 lane.version = Some(version);
