@@ -46,6 +46,9 @@ pub struct Rules<'a> {
     /// A person asked again for what is wanted already: what somebody else deleted is made anew, also where that is not
     /// done without being asked (a namespace, whose contents are lost, and what is only reported).
     pub asked_again: bool,
+    /// What is known was told by watches, which may be late to tell that something went: an object that is not recorded is
+    /// read by its name before it counts as there.
+    pub is_watched: bool,
 }
 
 /// The objects that were written for one lane.
@@ -214,6 +217,8 @@ pub enum Why {
     HoldsContents,
     /// The object is not among ours, although it was recorded.
     NotListed,
+    /// The object is among ours, although it was not recorded.
+    NotRecorded,
     /// The object is gone already.
     AlreadyGone,
     /// The object is being deleted.
@@ -244,6 +249,7 @@ impl fmt::Display for Why {
             Self::Kept => "it is not desired any more, and stays",
             Self::HoldsContents => "it holds objects of others",
             Self::NotListed => "it is recorded, but not among ours",
+            Self::NotRecorded => "it is among ours, but not recorded",
             Self::AlreadyGone => "it is gone already",
             Self::Going => "it is being deleted",
             Self::NotReady => "it is not ready yet",

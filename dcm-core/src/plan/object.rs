@@ -105,6 +105,10 @@ fn present(
         let waits = cause(Reason::Waiting, message, manifest.key());
         chosen.work = Some((Work::Await(waits), Why::NotReady));
     }
+    let is_recorded = record.is_some_and(|record| record.uid.is_some());
+    if chosen.work.is_none() && rules.is_watched && !is_recorded {
+        chosen.work = Some((Work::Look, Why::NotRecorded));
+    }
     chosen
 }
 

@@ -115,7 +115,7 @@ fn with(known: &mut Known, manifest: &Manifest, sighting: Sighting) {
 
 fn rules<'a>(owner: &'a OwnerId, context: &'a ContextId) -> Rules<'a> {
     let removal = Removal::default();
-    Rules { owner, context, generation: None, ahead: None, removal, asked_again: false }
+    Rules { owner, context, generation: None, ahead: None, removal, asked_again: false, is_watched: false }
 }
 
 fn decide(desired: Option<&Bundle>, records: &Records, known: &Known) -> Vec<(Work, Why)> {
@@ -193,6 +193,24 @@ fn a_recorded_object_that_is_not_listed_is_looked_at_before_anything_else() {
     known.absent.insert(desired.key().clone());
     assert_eq!(decide(Some(&wanted), &records, &known), [(Work::Unrecord, Why::Missing)]);
     assert_eq!(decide(None, &records, &known), [(Work::Forget, Why::AlreadyGone)]);
+}
+
+#[test]
+fn an_object_that_is_not_recorded_is_looked_at_before_it_counts_as_there() {
+    let desired = manifest("ConfigMap", "c", "1");
+    let wanted = bundle(vec![(0, apply(&desired))]);
+    let (owner, context) = (owner(), context());
+    let mut known = Known::default();
+    with(&mut known, &desired, sighting("u", Some(desired.hash())));
+    let works = |is_watched: bool, records: &Records| {
+        let rules = Rules { is_watched, ..rules(&owner, &context) };
+        let plan = plan(&rules, Some(&wanted), records, &known);
+        plan.steps().iter().map(|step| (step.work.clone(), step.why)).collect::<Vec<_>>()
+    };
+    let records = Records::from([(desired.key().clone(), record(&desired, Some("u")))]);
+    assert_eq!(works(true, &Records::new()), [(Work::Look, Why::NotRecorded)]);
+    assert_eq!(works(false, &Records::new()), [], "it was read just now");
+    assert_eq!(works(true, &records), []);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use dcm_sync::simulation::{Scenario, engine, run};
 
 /// What a scenario is called, and what it is.
-const SCENARIOS: [(&str, &str); 10] = [
+const SCENARIOS: [(&str, &str); 15] = [
     (
         "a lane was removed while it asked for a certificate",
         include_str!("scenarios/removed-while-asking.json"),
@@ -42,6 +42,26 @@ const SCENARIOS: [(&str, &str); 10] = [
         include_str!("scenarios/stored-after-a-take-over.json"),
     ),
     ("a late apply took the claim of a later one back", include_str!("scenarios/applied-late.json")),
+    (
+        "who forgot a context that was marked already waited for workers that had told it before",
+        include_str!("scenarios/marked-and-not-forgotten.json"),
+    ),
+    (
+        "a context that could not be read was taken as read",
+        include_str!("scenarios/store-down-while-in-doubt.json"),
+    ),
+    (
+        "a lane that was taken over was left when its context was forgotten",
+        include_str!("scenarios/taken-over-while-forgotten.json"),
+    ),
+    (
+        "what was stored for an earlier lane was taken as the record of the later one",
+        include_str!("scenarios/stored-for-an-earlier-life.json"),
+    ),
+    (
+        "what went with its namespace was taken as there, as the watch had not told it yet",
+        include_str!("scenarios/gone-before-it-was-told.json"),
+    ),
 ];
 
 #[test]

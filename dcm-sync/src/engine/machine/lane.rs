@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
-use dcm_core::app_context::{Action, Bundle, Request};
+use dcm_core::app_context::{Action, Bundle, Request, Stage};
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ContextId;
-use dcm_core::plan::{Seen, Sighting, View};
-use dcm_core::port::cluster::{Contents, Fence};
+use dcm_core::plan::{Recorded, Seen, Sighting, View};
+use dcm_core::port::cluster::{Contents, Fence, Object};
 use dcm_core::port::store::Version;
 use dcm_core::status::{Cause, LaneState};
 use jiff::Timestamp;
@@ -131,9 +131,11 @@ impl Lane {
         calls.into_values()
     }
 
-    /// Takes over the work of a worker that died in it.
+    /// Takes over the work of a worker that died in it: what that one asked for may still come. Where no kind is named, it
+    /// had asked for nothing.
     pub(super) fn inherit(&mut self, until: Timestamp) {
-        if matches!(self.record.state, LaneState::Working | LaneState::Removing) {
+        let is_under_way = matches!(self.record.state, LaneState::Working | LaneState::Removing);
+        if is_under_way && !self.record.kinds.is_empty() {
             self.record.uncertain_until = self.record.uncertain_until.max(Some(until));
         }
     }
@@ -208,6 +210,20 @@ impl Lane {
             self.record.kinds.clear();
             self.record.uncertain_until = None;
         }
+    }
+
+    /// Records an object that is there: the worker that wrote it may have died before it recorded that.
+    pub(super) fn take_stock(&mut self, object: &Object, stage: Stage) {
+        let marks = object.marks.as_ref();
+        let found = Recorded {
+            kind: object.kind.clone(),
+            uid: Some(object.uid.clone()),
+            manifest: marks.and_then(|marks| marks.manifest),
+            origin: marks.map(|marks| marks.origin).unwrap_or_default(),
+            stage,
+        };
+        self.record.objects.insert(object.key.clone(), found);
+        self.unsaved = true;
     }
 
     /// Gives up nothing that the bundle names: it may have been given up before it was wanted again, by a save that failed.

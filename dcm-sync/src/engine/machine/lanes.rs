@@ -126,6 +126,7 @@ impl Machine {
             ahead: lane.record.ahead,
             removal: context.root.removal(),
             asked_again: lane.record.settled < context.root.attempt,
+            is_watched: self.options.keeps(Safeguard::StockTaken),
         };
         let view = LaneView {
             objects: shard.objects.get(&id.context),
@@ -316,7 +317,7 @@ impl Machine {
         }
     }
 
-    /// Records what is there as it is wanted: the worker that wrote it may have died before it recorded that.
+    /// Records what is there as it is wanted: the answer that told of a change may have been lost.
     fn take_stock(&mut self, id: &LaneId, bundle: Option<&Bundle>) {
         let Some(shard) = self.shards.get_mut(&id.cluster) else { return };
         let (Some(lane), Some(objects)) = (shard.lanes.get_mut(&id.context), shard.objects.get(&id.context))

@@ -75,7 +75,9 @@ impl Machine {
     }
 
     fn written(&mut self, id: &LaneId, step: &Step, object: &Object) {
-        self.shard_mut(&id.cluster).gone.remove(&object.uid);
+        if self.shard_mut(&id.cluster).is_gone_again(object) {
+            return;
+        }
         self.sight(&id.cluster, object);
         let key = step.key.clone();
         let (origin, manifest, what) = match &step.work {
@@ -116,10 +118,13 @@ impl Machine {
             shard.forget(&id.context, &step.key);
         }
         let Some(lane) = shard.lanes.get_mut(&id.context) else { return };
-        if remembered.as_ref() == Some(&id.context) {
-            lane.looked.remove(&step.key);
-        } else {
+        if remembered.as_ref() != Some(&id.context) {
             lane.looked.insert(step.key.clone(), found.map(|object| Sighting::of(object, desired.as_ref())));
+            return;
+        }
+        lane.looked.remove(&step.key);
+        if let (Why::NotRecorded, Wave::Apply(stage), Some(object)) = (step.why, step.wave, found) {
+            lane.take_stock(object, stage);
         }
     }
 
@@ -262,7 +267,7 @@ impl Machine {
         let Some(marks) = &object.marks else { return };
         let context = marks.context.clone();
         let shard = self.shard_mut(cluster);
-        shard.told_gone(&object.kind, &object.uid);
+        shard.told_gone(object);
         let Some(known) = shard.forget(&context, &object.key) else { return };
         let was_going = known.deleting.is_some() || object.deleting.is_some();
         if known.uid != object.uid {

@@ -103,6 +103,8 @@ pub(super) struct Gone {
     is_told: bool,
     /// The list that is under way was made before that.
     is_being_listed: bool,
+    /// In which version its watch has told that.
+    version: Option<Arc<str>>,
 }
 
 impl Watch {
@@ -208,14 +210,27 @@ impl Shard {
         let watch = self.watches.get(kind);
         let is_told = !watch.is_some_and(|watch| matches!(watch.known, Known::Listed | Known::Nothing));
         let is_being_listed = watch.is_some_and(|watch| watch.is_open && !watch.has_listed);
-        self.gone.insert(uid.clone(), Gone { kind: kind.clone(), is_told, is_being_listed });
+        self.gone.insert(uid.clone(), Gone { kind: kind.clone(), is_told, is_being_listed, version: None });
         self.exhume();
     }
 
     /// A watch told that an object went.
-    pub(super) fn told_gone(&mut self, kind: &GroupVersionKind, uid: &Arc<str>) {
-        self.gone.insert(uid.clone(), Gone { kind: kind.clone(), is_told: true, is_being_listed: false });
+    pub(super) fn told_gone(&mut self, object: &Object) {
+        let version = Some(object.resource_version.clone());
+        let gone = Gone { kind: object.kind.clone(), is_told: true, is_being_listed: false, version };
+        self.gone.insert(object.uid.clone(), gone);
         self.exhume();
+    }
+
+    /// True when an object that was written is gone again, as an answer may come late. What we took over after it was no
+    /// longer ours is there.
+    pub(super) fn is_gone_again(&mut self, written: &Object) -> bool {
+        let Some(gone) = self.gone.get(&written.uid) else { return false };
+        let is_back = gone.version.as_ref().is_some_and(|gone| is_older(gone, &written.resource_version));
+        if is_back {
+            self.gone.remove(&written.uid);
+        }
+        !is_back
     }
 
     /// A kind was listed: its watch tells nothing older any more. What a list has that was made after an object went is

@@ -3,7 +3,7 @@
 use dcm_core::app_context::{Action, AppContext, Existing, Generation, Stage, Step};
 use dcm_core::manifest::{GroupVersionKind, Manifest};
 use dcm_core::name::AppName;
-use dcm_core::port::cluster::ClusterUid;
+use dcm_core::port::cluster::{ClusterUid, Object};
 use dcm_core::port::synchronizer::Removal;
 use serde_json::json;
 
@@ -88,4 +88,28 @@ fn an_alarm_for_a_watch_that_is_open_again_opens_no_second_one() {
     assert_eq!(watches(reopened), opened);
     let later = now + Options::default().retry_max;
     assert_eq!(watches(machine.handle(Input::Wake, later)), []);
+}
+
+#[test]
+fn an_answer_that_comes_after_its_object_went_does_not_bring_it_back() {
+    let mut machine = Machine::new(Options::default(), 1, Timestamp::UNIX_EPOCH);
+    let shard = machine.shard_mut(&"p/c".parse().unwrap());
+    let manifest =
+        Manifest::new(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}));
+    let manifest = manifest.unwrap();
+    let in_version = |resource_version: &str| Object {
+        kind: manifest.kind().clone(),
+        key: manifest.key().clone(),
+        uid: "u".into(),
+        resource_version: resource_version.into(),
+        marks: None,
+        deleting: None,
+        body: Arc::new(json!({})),
+    };
+    // The answer is still to come.
+    shard.requests = 1;
+    shard.told_gone(&in_version("9"));
+    assert!(shard.is_gone_again(&in_version("8")));
+    assert!(!shard.is_gone_again(&in_version("10")), "it was given back, and then taken over again");
+    assert!(!shard.is_gone_again(&in_version("8")), "it is there");
 }
