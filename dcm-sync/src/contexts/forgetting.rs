@@ -13,13 +13,13 @@ use std::collections::BTreeSet;
 
 use dcm_core::app_context::Generation;
 use dcm_core::name::ContextId;
-use dcm_core::port::store::{self, Document, Path, StoreExt as _, Version, Write};
+use dcm_core::port::store::{Path, StoreExt as _, Version, Write};
 use dcm_core::port::synchronizer::Error;
 use dcm_core::status::{Intent, Progress};
 
 use super::writing::{Deleted, deletion};
 use super::{CONTENTION_TRIES, Contexts};
-use crate::record::{self, Forgotten, Root, SCHEMA, path};
+use crate::record::{Forgotten, Root, path};
 
 impl Contexts {
     /// Deletes all records of a context that is removed.
@@ -93,44 +93,21 @@ impl Contexts {
     }
 
     async fn delete_root(&self, id: &ContextId, root: &Root, version: Version) -> Result<Deleted, Error> {
-        self.remember_generation(root.generation).await?;
+        let remember = |forgotten: &mut Forgotten| {
+            forgotten.generation = forgotten.generation.max(root.generation);
+        };
+        self.change_record(path::forgotten(), remember).await?;
         self.delete_all(vec![Write::Delete { path: path::root(id), version }]).await
-    }
-
-    /// Before a root goes, how far its generation went is written down.
-    async fn remember_generation(&self, generation: Generation) -> Result<(), Error> {
-        for _ in 0..CONTENTION_TRIES {
-            let (forgotten, version) = self.forgotten().await?;
-            if forgotten.generation >= generation {
-                return Ok(());
-            }
-            let document = Document::from_value(&Forgotten { schema: SCHEMA, generation })?;
-            let write = match version {
-                Some(version) => Write::Update { path: path::forgotten(), version, document },
-                None => Write::Create { path: path::forgotten(), document },
-            };
-            match self.store.write_one(write).await {
-                Ok(_) => return Ok(()),
-                Err(store::Error::Conflict { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        let source = std::sync::Arc::new(std::io::Error::other("others forget app contexts all the time"));
-        Err(store::Error::Unavailable { source }.into())
-    }
-
-    async fn forgotten(&self) -> Result<(Forgotten, Option<Version>), Error> {
-        Ok(match self.store.get(&path::forgotten()).await? {
-            Some(entry) => (record::read(&entry)?, Some(entry.version)),
-            None => (Forgotten::default(), None),
-        })
     }
 
     /// The generation after the current one; of a context that is not known, one that no forgotten one of its name had.
     pub(super) async fn next_generation(&self, current: Option<&Root>) -> Result<Generation, Error> {
         let last = match current {
             Some(root) => root.generation,
-            None => self.forgotten().await?.0.generation,
+            None => {
+                let forgotten = self.read::<Forgotten>(&path::forgotten()).await?;
+                forgotten.map(|(forgotten, _)| forgotten.generation).unwrap_or_default()
+            }
         };
         Ok(last.next())
     }

@@ -2,10 +2,11 @@
 
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::cluster::ClusterUid;
-use dcm_core::port::store::{self, Document, Entry, StoreExt as _, Version, Write};
+use dcm_core::port::store::{Entry, StoreExt as _};
 use dcm_core::port::synchronizer::Error;
 
-use super::{CONTENTION_TRIES, Contexts, deletion};
+use super::changing::contended;
+use super::{Contexts, deletion};
 use crate::record::{self, Lane, Shard, path};
 
 impl Contexts {
@@ -14,7 +15,8 @@ impl Contexts {
     /// # Errors
     /// [`Error::Store`].
     pub async fn cluster_uid(&self, cluster: &ClusterId) -> Result<Option<ClusterUid>, Error> {
-        Ok(self.shard(cluster).await?.and_then(|(shard, _)| shard.identity))
+        let shard = self.read::<Shard>(&path::shard(cluster)).await?;
+        Ok(shard.and_then(|(shard, _)| shard.identity))
     }
 
     /// Takes another cluster as the one that a name stands for from now on. All that was recorded of the old one is
@@ -24,27 +26,20 @@ impl Contexts {
     /// # Errors
     /// [`Error::Store`].
     pub async fn accept_cluster(&self, cluster: &ClusterId, uid: &ClusterUid) -> Result<(), Error> {
-        for _ in 0..CONTENTION_TRIES {
-            let Some((shard, version)) = self.shard(cluster).await? else { return Ok(()) };
-            if shard.identity.as_ref().is_none_or(|known| known == uid) {
-                return Ok(());
-            }
-            // Last: until then no worker touches the cluster, and a crash leaves what can be done again.
-            self.drop_lanes_on(cluster).await?;
-            let document = Document::from_value(&Shard { identity: Some(uid.clone()), ..shard })?;
-            let write = Write::Update { path: path::shard(cluster), version, document };
-            match self.store.write_one(write).await {
-                Ok(_) => return Ok(()),
-                Err(store::Error::Conflict { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
+        let known = self.cluster_uid(cluster).await?;
+        if known.as_ref().is_none_or(|known| known == uid) {
+            return Ok(());
         }
-        Err(shard_contended())
-    }
-
-    pub(super) async fn shard(&self, cluster: &ClusterId) -> Result<Option<(Shard, Version)>, Error> {
-        let Some(entry) = self.store.get(&path::shard(cluster)).await? else { return Ok(None) };
-        Ok(Some((record::read(&entry)?, entry.version)))
+        // First: until the record says so, no worker touches the cluster, and a crash leaves what can be done again.
+        self.drop_lanes_on(cluster).await?;
+        let accept = |shard: &mut Shard| {
+            // Somebody else may have accepted another one meanwhile.
+            if shard.identity == known {
+                shard.identity = Some(uid.clone());
+            }
+        };
+        let shard = self.change_shard(cluster, accept).await?;
+        if shard.identity.as_ref() == Some(uid) { Ok(()) } else { Err(contended(&path::shard(cluster))) }
     }
 
     async fn drop_lanes_on(&self, cluster: &ClusterId) -> Result<(), Error> {
@@ -81,10 +76,4 @@ impl Contexts {
     pub async fn knows(&self, context: &ContextId) -> Result<bool, Error> {
         Ok(self.store.get(&path::root(context)).await?.is_some())
     }
-}
-
-/// Others change a cluster's record all the time.
-pub(super) fn shard_contended() -> Error {
-    let source = std::sync::Arc::new(std::io::Error::other("the cluster's record is changed all the time"));
-    store::Error::Unavailable { source }.into()
 }

@@ -3,6 +3,7 @@
 //! Nothing here talks to a cluster. A worker, in this process or in another one on the same store, sees the root
 //! record change and does the work.
 
+mod changing;
 mod claims;
 mod forgetting;
 mod identity;
@@ -26,15 +27,13 @@ use async_trait::async_trait;
 use dcm_core::app_context::{AppContext, CLUSTERS_MAX, Generation};
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::clock::Clock;
-use dcm_core::port::store::{self, Document, Store, StoreExt, Version, Write};
+use dcm_core::port::store::{self, Store, StoreExt, Version};
 use dcm_core::port::synchronizer::{Error, Issued, Removal, Results, StatusStream, Synchronizer, Tombstone};
 use dcm_core::status::{ContextStatus, Intent, Progress};
 
+use self::changing::CONTENTION_TRIES;
 use self::writing::deletion;
 use crate::record::{self, Lane, Outcome, Root, path};
-
-/// How often a change of a root is tried again when somebody else changed it in the same moment.
-const CONTENTION_TRIES: usize = 8;
 
 /// App contexts over a store. Cheap to clone.
 #[derive(Clone)]
@@ -63,8 +62,7 @@ impl Contexts {
     }
 
     async fn root(&self, id: &ContextId) -> Result<Option<(Root, Version)>, Error> {
-        let Some(entry) = self.store.get(&path::root(id)).await? else { return Ok(None) };
-        Ok(Some((record::read(&entry)?, entry.version)))
+        self.read(&path::root(id)).await
     }
 
     /// The root of a context that is not forgotten.
@@ -130,12 +128,7 @@ impl Contexts {
         version: Version,
         root: &Root,
     ) -> Result<Option<Version>, Error> {
-        let write = Write::Update { path: path::root(id), version, document: Document::from_value(root)? };
-        match self.store.write_one(write).await {
-            Ok(version) => Ok(Some(version)),
-            Err(store::Error::Conflict { .. }) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        self.swap(path::root(id), Some(version), root).await
     }
 
     /// An apply, or a removal, of what is wanted already. Where something is stuck, or was changed by others and only

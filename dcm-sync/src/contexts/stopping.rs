@@ -8,17 +8,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use dcm_core::name::{ClusterId, ContextId};
-use dcm_core::port::store::{
-    self, Change, Document, Entry, Path, Prefix, StoreExt as _, Version, Watch, Write,
-};
+use dcm_core::port::store::{self, Change, Entry, Path, Prefix, StoreExt as _, Version, Watch, Write};
 use dcm_core::port::synchronizer::{Error, STOP_LIMIT};
 use futures::StreamExt as _;
 use futures::future::{Either, select};
 use futures::stream;
 use jiff::Timestamp;
 
-use super::{CONTENTION_TRIES, Contexts};
-use crate::record::{self, Pause, Root, SCHEMA, Shard, Worker, WorkerId, path};
+use super::Contexts;
+use crate::record::{self, Pause, Root, Shard, Worker, WorkerId, path};
 
 /// Where a worker says that nothing is under way.
 enum Sign<'a> {
@@ -71,10 +69,7 @@ impl Contexts {
     }
 
     pub(super) async fn resume_all_on(&self, cluster: &ClusterId) -> Result<(), Error> {
-        if self.shard(cluster).await?.is_some_and(|(shard, _)| shard.pause.is_some()) {
-            self.change_shard(cluster, |shard| shard.pause = None).await?;
-        }
-        Ok(())
+        self.change_shard(cluster, |shard| shard.pause = None).await.map(drop)
     }
 
     pub(super) async fn all_stopped(&self) -> Result<BTreeSet<ClusterId>, Error> {
@@ -87,31 +82,13 @@ impl Contexts {
         Ok(stopped)
     }
 
-    /// Changes a shard's record by compare-and-swap, or makes one, and gives it.
-    async fn change_shard(
+    /// Changes a cluster's record, or makes one, and gives it.
+    pub(super) async fn change_shard(
         &self,
         cluster: &ClusterId,
         change: impl Fn(&mut Shard) + Send + Sync,
     ) -> Result<Shard, Error> {
-        for _ in 0..CONTENTION_TRIES {
-            let (before, version) = self.shard(cluster).await?.unzip();
-            let mut shard = before.clone().unwrap_or_else(|| Shard { schema: SCHEMA, ..Shard::default() });
-            change(&mut shard);
-            if before.as_ref() == Some(&shard) {
-                return Ok(shard);
-            }
-            let (path, document) = (path::shard(cluster), Document::from_value(&shard)?);
-            let write = match version {
-                Some(version) => Write::Update { path, version, document },
-                None => Write::Create { path, document },
-            };
-            match self.store.write_one(write).await {
-                Ok(_) => return Ok(shard),
-                Err(store::Error::Conflict { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Err(super::identity::shard_contended())
+        self.change_record(path::shard(cluster), change).await
     }
 
     /// Waits until every worker has read a root of this version, and has no request under way for an older one.
@@ -133,7 +110,7 @@ impl Contexts {
         for entry in self.store.list_all(&path::workers()).await? {
             awaited.expect(&entry, only.as_ref(), self.clock.now())?;
         }
-        awaited.look(self).await?;
+        awaited.look_at_pause(self).await?;
         loop {
             if awaited.is_resumed {
                 return Err(Error::Resumed);
@@ -208,12 +185,13 @@ impl Heard {
 }
 
 impl Awaited<'_> {
-    /// A worker was there when the pause had been stored.
+    /// A worker was there when the pause had been stored; it may have told already.
     fn expect(&mut self, session: &Entry, only: Option<&WorkerId>, now: Timestamp) -> Result<(), Error> {
         let Some(worker) = path::worker_of(&session.path) else { return Ok(()) };
         if only.is_none_or(|only| *only == worker) {
             let lease = Duration::from_millis(record::read::<Worker>(session)?.lease_ms);
             self.workers.insert(worker, Heard { version: session.version, since: now, lease });
+            self.session(&session.path, Some(session), now)?;
         }
         Ok(())
     }
@@ -226,6 +204,11 @@ impl Awaited<'_> {
                 None => drop(self.workers.remove(&worker)),
             }
         }
+        self.look_at_pause(contexts).await
+    }
+
+    /// Reads the record that says that the work is paused.
+    async fn look_at_pause(&mut self, contexts: &Contexts) -> Result<(), Error> {
         let path = self.sign.path();
         let paused = contexts.store.get(&path).await?;
         self.follow(&paused.map_or(Change::Deleted(path), Change::Put), contexts.clock.now())

@@ -177,7 +177,8 @@ pub(super) fn deletion(entry: &Entry) -> Write {
     Write::Delete { path: entry.path.clone(), version: entry.version }
 }
 
-fn put(path: Path, version: Option<Version>, document: Document) -> Write {
+/// The write that makes a document, or replaces the one that has this version.
+pub(super) fn put(path: Path, version: Option<Version>, document: Document) -> Write {
     match version {
         Some(version) => Write::Update { path, version, document },
         None => Write::Create { path, document },

@@ -458,7 +458,7 @@ pub(crate) struct Claim {
 
 /// How far the generations of app contexts went that are forgotten. Whoever makes one of the same name goes on from there:
 /// what an earlier one of its name still does is told by its earlier generation.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Forgotten {
     pub schema: Schema,
@@ -504,17 +504,11 @@ pub(crate) struct Worker {
     /// The worker takes every shard, not only those that its own caller waits for.
     pub serves: bool,
     /// How long the session lives unchanged, in milliseconds.
-    #[serde(default = "default_lease_ms")]
     pub lease_ms: u64,
     /// Paused app contexts of which the worker has no request under way, with the version of the root that it has seen.
     /// Told for a while: who waits for it hears of it then.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub quiet: BTreeMap<ContextId, u64>,
-}
-
-/// The lease of workers that did not tell it.
-fn default_lease_ms() -> u64 {
-    10_000
 }
 
 #[cfg(test)]

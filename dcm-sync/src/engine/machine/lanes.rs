@@ -74,7 +74,8 @@ impl Machine {
             Writing::Failed => !self.options.keeps(Safeguard::StoredFirst),
         };
         let is_unsettled = lane.reading != Reading::Known || !is_stored;
-        let is_paused = context.root.paused && self.options.keeps(Safeguard::PauseKept);
+        let keeps_pauses = self.options.keeps(Safeguard::PauseKept);
+        let is_paused = context.root.paused && keeps_pauses;
         if is_unsettled || is_paused || stopped || context.session != self.session.number {
             return Gate::Shut;
         }
@@ -82,7 +83,7 @@ impl Machine {
         if wanted.is_none() && shard.is_clear_of(&id.context) {
             return Gate::Open;
         }
-        if self.is_paused(id) {
+        if shard.is_paused() && keeps_pauses {
             return if lane.record.is_at(wanted) { Gate::Shut } else { Gate::Hindered(stopped_cluster()) };
         }
         match &shard.link {
