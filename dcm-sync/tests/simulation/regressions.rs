@@ -4,7 +4,7 @@
 use dcm_sync::simulation::{Scenario, engine, run};
 
 /// What a scenario is called, and what it is.
-const SCENARIOS: [(&str, &str); 15] = [
+const SCENARIOS: [(&str, &str); 16] = [
     (
         "a lane was removed while it asked for a certificate",
         include_str!("scenarios/removed-while-asking.json"),
@@ -61,6 +61,10 @@ const SCENARIOS: [(&str, &str); 15] = [
     (
         "what went with its namespace was taken as there, as the watch had not told it yet",
         include_str!("scenarios/gone-before-it-was-told.json"),
+    ),
+    (
+        "what was taken over in the place of an adopted object was not known as ours",
+        include_str!("scenarios/taken-over-in-its-place.json"),
     ),
 ];
 

@@ -7,7 +7,7 @@ use dcm_core::app_context::{Action, Bundle, Request, Stage};
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ContextId;
-use dcm_core::plan::{Recorded, Seen, Sighting, View};
+use dcm_core::plan::{Plan, Recorded, Seen, Sighting, View, Work};
 use dcm_core::port::cluster::{Contents, Fence, Object};
 use dcm_core::port::store::Version;
 use dcm_core::status::{Cause, LaneState};
@@ -210,6 +210,22 @@ impl Lane {
             self.record.kinds.clear();
             self.record.uncertain_until = None;
         }
+    }
+
+    /// Forgets the UIDs of objects that others have replaced, where the plan takes those over; true when there are such.
+    pub(super) fn forget_replaced(&mut self, plan: &Plan) -> bool {
+        let mut is_replaced = false;
+        for step in plan.runnable() {
+            let Work::Update { observed, .. } = &step.work else { continue };
+            let record = self.record.objects.get_mut(&step.key);
+            if let Some(record) =
+                record.filter(|record| record.uid.as_ref().is_some_and(|uid| *uid != observed.uid))
+            {
+                record.uid = None;
+                is_replaced = true;
+            }
+        }
+        is_replaced
     }
 
     /// Records an object that is there: the worker that wrote it may have died before it recorded that.

@@ -178,7 +178,8 @@ impl Machine {
     /// finds the record knows where to look, and that without one nothing of ours can be on the cluster. And before the
     /// first request of a worker that took the cluster from another one, the record is its own: what the other one was
     /// about to store can't come after it. And it says no more that something is done that this request undoes, nor that
-    /// an object is there that is made anew: should the worker die, and people change their minds, the next one goes by it.
+    /// an object is there that is made anew, or that another one has replaced which is taken over now: should the worker die,
+    /// and people change their minds, the next one goes by it.
     fn must_touch(&mut self, id: &LaneId, plan: &Plan) -> bool {
         let writes = plan.runnable().any(|step| step.work.is_write());
         let makes = plan.runnable().any(|step| matches!(step.work, Work::Create { .. }));
@@ -190,7 +191,8 @@ impl Machine {
         let (fence, is_inherited) = (Self::fence(shard), shard.inherited);
         let Some(lane) = shard.lanes.get_mut(&id.context) else { return false };
         let is_anothers = is_inherited && lane.record.fence != fence && fences;
-        let must_admit = lane.claims_done || (makes && lane.claims_gone);
+        let is_replaced = lane.forget_replaced(plan);
+        let must_admit = lane.claims_done || is_replaced || (makes && lane.claims_gone);
         let must_touch = is_anothers || (names && lane.must_name(bundle)) || must_admit;
         if !must_touch {
             return false;
