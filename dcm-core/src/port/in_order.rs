@@ -40,14 +40,20 @@ impl InOrder {
         Self { writes: writes.into(), last: None }
     }
 
+    /// True when what is left to write fits one batch.
+    #[must_use]
+    pub fn is_one_batch(&self) -> bool {
+        batch_end(&self.writes) >= self.writes.len()
+    }
+
     /// Writes until all is written, which is none, or a write conflicts. Going on then leaves that one out.
     ///
     /// # Errors
     /// [`Error`]; conflicts are none.
     pub async fn go_on(&mut self, store: &dyn Store) -> Result<Option<Conflict>, Error> {
         while !self.writes.is_empty() {
+            let end = batch_end(&self.writes);
             let writes = self.writes.make_contiguous();
-            let end = batch_end(writes);
             let failed = match store.write(&writes[..end]).await {
                 Ok(versions) => {
                     self.last = versions.last().copied().or(self.last);
@@ -79,7 +85,7 @@ impl InOrder {
 }
 
 /// How many of the writes fit one batch; at least one. etcd limits the size of a whole batch like that of a document.
-fn batch_end(writes: &[Write]) -> usize {
+fn batch_end(writes: &VecDeque<Write>) -> usize {
     let mut bytes = 0;
     let fits = writes.iter().take(BATCH_WRITES_MAX).take_while(|write| {
         bytes += match write {

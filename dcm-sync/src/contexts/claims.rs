@@ -16,17 +16,16 @@ use crate::record::{self, Claim, Lane, Root, SCHEMA, path};
 /// The namespaces that are claimed, by cluster.
 pub(super) type Named = BTreeMap<ClusterId, BTreeSet<Arc<str>>>;
 
-/// The claims that a generation of a context needs and does not hold: each namespace that it makes, in each of its
-/// clusters.
-pub(super) fn wanted(
-    context: &AppContext,
-    generation: Generation,
-    held: &Named,
-) -> Result<Vec<Write>, Error> {
-    let claim = Claim { schema: SCHEMA, context: context.id.clone(), generation };
+/// The namespaces that a context needs and does not hold: each that it makes, in each of its clusters.
+pub(super) fn wanted(context: &AppContext, held: &Named) -> Named {
+    without(named_by(context), held)
+}
+
+/// Claims of a generation of a context.
+pub(super) fn writes(id: &ContextId, generation: Generation, claims: &Named) -> Result<Vec<Write>, Error> {
+    let claim = Claim { schema: SCHEMA, context: id.clone(), generation };
     let document = Document::from_value(&claim)?;
-    let claims = without(named_by(context), held);
-    Ok(paths(&claims).map(|path| Write::Create { path, document: document.clone() }).collect())
+    Ok(paths(claims).map(|path| Write::Create { path, document: document.clone() }).collect())
 }
 
 /// The namespaces that a root names, which it holds the claims of while it wants them: they were written before it.
@@ -52,21 +51,19 @@ pub(super) fn named(root: &Root, manifests: &[Entry]) -> Result<Named, Error> {
     Ok(named)
 }
 
-/// What was claimed, and is not any more by a context, but for what is cleared already.
-pub(super) fn leaving(
-    mut before: Named,
-    root: Option<&Root>,
-    cleared: &BTreeSet<ClusterId>,
-    context: &AppContext,
-) -> Named {
-    let leaving = root.iter().flat_map(|root| &root.leaving);
-    for (cluster, names) in leaving.filter(|(cluster, _)| !cleared.contains(cluster)) {
-        before.entry(cluster.clone()).or_default().extend(names.iter().cloned());
-    }
-    without(before, &named_by(context))
+/// What was claimed, and is not any more by a context.
+pub(super) fn leaving(claimed: Named, context: &AppContext) -> Named {
+    without(claimed, &named_by(context))
 }
 
-fn without(mut named: Named, other: &Named) -> Named {
+/// Adds what others name.
+pub(super) fn join(named: &mut Named, others: Named) {
+    for (cluster, names) in others {
+        named.entry(cluster).or_default().extend(names);
+    }
+}
+
+pub(super) fn without(mut named: Named, other: &Named) -> Named {
     for (cluster, names) in &mut named {
         if let Some(other) = other.get(cluster) {
             names.retain(|name| !other.contains(name));
@@ -76,7 +73,7 @@ fn without(mut named: Named, other: &Named) -> Named {
     named
 }
 
-fn paths(named: &Named) -> impl Iterator<Item = Path> + '_ {
+pub(super) fn paths(named: &Named) -> impl Iterator<Item = Path> + '_ {
     named.iter().flat_map(|(cluster, names)| names.iter().map(|name| path::claim(cluster, name)))
 }
 
@@ -121,26 +118,6 @@ impl Contexts {
         Err(Error::NamespaceTaken { namespace, cluster, winner: claim.context })
     }
 
-    /// After a refused apply: gives back the claims that only this try had made.
-    pub(super) async fn give_claims_back(
-        &self,
-        context: &AppContext,
-        current: Option<&Root>,
-    ) -> Result<(), Error> {
-        let named = named_by(context);
-        if self.store.capabilities().atomic_batches && paths(&named).count() < BATCH_SAFE {
-            return Ok(());
-        }
-        let kept: BTreeSet<&ClusterId> = current.iter().flat_map(|root| root.clusters()).collect();
-        let mut deletions = Vec::new();
-        for (cluster, names) in named.iter().filter(|(cluster, _)| !kept.contains(cluster)) {
-            for name in names {
-                deletions.extend(self.own_claim(&context.id, &path::claim(cluster, name)).await?);
-            }
-        }
-        self.delete_all(deletions).await.map(drop)
-    }
-
     /// The deletions of all claims of a context, but for those on some clusters.
     pub(super) async fn claims_of(
         &self,
@@ -148,46 +125,35 @@ impl Contexts {
         root: &Root,
         but: &BTreeSet<ClusterId>,
     ) -> Result<Vec<Write>, Error> {
-        let mut namespaces = BTreeSet::new();
-        let manifests = super::writing::manifests(&*self.store, id).await?;
-        for manifest in root.manifests().filter_map(|hash| manifests.get(&hash)) {
-            if manifest.kind().is_namespace() {
-                namespaces.insert(manifest.key().name.clone());
-            }
+        let mut claims = named(root, &self.store.list_all(&path::manifests(id)).await?)?;
+        join(&mut claims, root.leaving.clone());
+        if let Some((left, _)) = self.claiming(id).await? {
+            join(&mut claims, left.namespaces);
         }
+        claims.retain(|cluster, _| !but.contains(cluster));
         let mut deletions = Vec::new();
-        for cluster in root.clusters().filter(|cluster| !but.contains(cluster)) {
-            for namespace in &namespaces {
-                deletions.extend(self.own_claim(id, &path::claim(cluster, namespace)).await?);
-            }
+        for path in paths(&claims) {
+            deletions.extend(self.own_claim(id, &path).await?);
         }
-        for path in paths(&root.leaving) {
-            if path::cluster_of(&path, 1).is_some_and(|cluster| !but.contains(&cluster)) {
-                deletions.extend(self.own_claim(id, &path).await?);
-            }
-        }
-        deletions.sort_by(|one, other| one.path().cmp(other.path()));
-        deletions.dedup_by(|one, other| one.path() == other.path());
         Ok(deletions)
     }
 
-    /// The clusters on which nothing is leaving any more: the lane's record was stored for this root, or a later one, and
-    /// the claims were dropped before that.
-    pub(super) async fn cleared(&self, id: &ContextId, root: &Root) -> Result<BTreeSet<ClusterId>, Error> {
-        let mut cleared = BTreeSet::new();
-        if root.leaving.is_empty() {
-            return Ok(cleared);
+    /// What is leaving still. Where the lane's record was stored for this root, or a later one, the claims were dropped before
+    /// that.
+    pub(super) async fn leaving(&self, id: &ContextId, root: &Root) -> Result<Named, Error> {
+        let mut leaving = root.leaving.clone();
+        if leaving.is_empty() {
+            return Ok(leaving);
         }
         for entry in self.store.list_all(&path::lanes(id)).await? {
             let Some(cluster) = path::cluster_of(&entry.path, 2) else { continue };
             let lane: Lane = record::read(&entry)?;
-            let leaving = root.leaving.get(&cluster);
-            let is_named = leaving.is_some_and(|names| !names.is_disjoint(&lane.namespaces));
+            let is_named = leaving.get(&cluster).is_some_and(|names| !names.is_disjoint(&lane.namespaces));
             if !root.is_leaving(&cluster, &lane) && !is_named {
-                cleared.insert(cluster);
+                leaving.remove(&cluster);
             }
         }
-        Ok(cleared)
+        Ok(leaving)
     }
 
     pub(super) async fn own_claim(&self, id: &ContextId, path: &Path) -> Result<Option<Write>, Error> {
@@ -196,6 +162,3 @@ impl Contexts {
         Ok((claim.context == *id).then(|| deletion(&entry)))
     }
 }
-
-/// With fewer claims than this, all of them are in the first batch: it failed as a whole, and made none.
-const BATCH_SAFE: usize = dcm_core::port::store::BATCH_WRITES_MAX;

@@ -24,7 +24,7 @@ use crate::record::{Forgotten, Root, path};
 impl Contexts {
     /// Deletes all records of a context that is removed.
     pub(super) async fn forget_removed(&self, id: &ContextId) -> Result<(), Error> {
-        let Some((root, version)) = self.known_root(id).await? else { return Ok(()) };
+        let Some((root, version)) = self.root_to_forget(id).await? else { return Ok(()) };
         match self.progress(id).await? {
             // Somebody else has forgotten it.
             None => return Ok(()),
@@ -55,6 +55,16 @@ impl Contexts {
             Deleted::Gone => Ok(()),
             Deleted::Changed => Err(contended()),
         }
+    }
+
+    /// The root of a context that is to be forgotten. Where an apply did not come so far, one is made for what it left.
+    async fn root_to_forget(&self, id: &ContextId) -> Result<Option<(Root, Version)>, Error> {
+        if let Some((root, version)) = self.root(id).await? {
+            return Ok((!root.forgotten).then_some((root, version)));
+        }
+        let Some(root) = self.root_of_what_is_left(id).await? else { return Ok(None) };
+        let version = self.swap(path::root(id), None, &root).await?;
+        version.map(|version| Some((root, version))).ok_or_else(|| Error::Contended { id: id.clone() })
     }
 
     /// Deletes what is left of a context that was forgotten, when none of its clusters is abandoned any more.
@@ -142,6 +152,9 @@ impl Contexts {
         let mut rest = self.claims_of(id, root, &abandoned).await?;
         for prefix in [path::results(id), path::manifests(id)] {
             rest.extend(self.store.list_all(&prefix).await?.iter().map(deletion));
+        }
+        if let Some((_, version)) = self.claiming(id).await?.filter(|_| abandoned.is_empty()) {
+            rest.push(Write::Delete { path: path::claiming(id), version });
         }
         if self.root(id).await?.is_some_and(|(_, version)| version == marked) {
             if self.delete_all(lanes).await? == Deleted::Changed {

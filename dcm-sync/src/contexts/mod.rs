@@ -4,6 +4,7 @@
 //! record change and does the work.
 
 mod changing;
+mod claiming;
 mod claims;
 mod forgetting;
 mod identity;

@@ -12,7 +12,8 @@ use dcm_core::port::store::{self, Document, Entry, Path, Store, StoreExt, Versio
 use dcm_core::port::synchronizer::Error;
 use dcm_core::status::Intent;
 
-use super::{Contexts, claims};
+use super::Contexts;
+use super::claims::{self, Named};
 use crate::record::{Root, path};
 
 /// The root that follows the current one when a context is applied.
@@ -34,35 +35,43 @@ impl Contexts {
         current: Option<&(Root, Version)>,
         next: Root,
     ) -> Result<Generation, Error> {
-        let (stored, before, used) = match current {
-            Some((root, _)) => {
-                let stored = self.store.list_all(&path::manifests(&context.id)).await?;
-                let before = claims::named(root, &stored)?;
-                (stored, before, root.manifests().collect())
+        let (id, current_root) = (&context.id, current.map(|(root, _)| root));
+        let (stored, named, used) = match current_root {
+            Some(root) => {
+                let stored = self.store.list_all(&path::manifests(id)).await?;
+                let named = claims::named(root, &stored)?;
+                (stored, named, root.manifests().collect())
             }
-            None => (Vec::new(), claims::Named::new(), BTreeSet::new()),
+            None => (Vec::new(), Named::new(), BTreeSet::new()),
         };
-        let current_root = current.map(|(root, _)| root);
-        let is_held = current_root.is_some_and(|root| root.intent == Intent::Present);
-        let held = if is_held { before.clone() } else { claims::Named::new() };
-        let cleared = match current_root {
-            Some(root) => self.cleared(&context.id, root).await?,
-            None => BTreeSet::new(),
-        };
-        let leaving = claims::leaving(before, current_root, &cleared, context);
-        let next = Root { leaving, ..next };
+        let is_present = current_root.is_some_and(|root| root.intent == Intent::Present);
+        let held = if is_present { named.clone() } else { Named::new() };
+        let mut claimed = named;
+        if let Some(root) = current_root {
+            claims::join(&mut claimed, self.leaving(id, root).await?);
+        }
+        let known = claimed.clone();
+        let left = self.claiming(id).await?;
+        if let Some((left, _)) = &left {
+            claims::join(&mut claimed, left.namespaces.clone());
+        }
+        let next = Root { leaving: claims::leaving(claimed, context), ..next };
         let document = root_document(&next)?;
-        let mut writes = claims::wanted(context, next.generation, &held)?;
+        let wanted = claims::wanted(context, &held);
+        let mut writes = claims::writes(id, next.generation, &wanted)?;
         let unused = plan_manifests(context, &stored, &used, &mut writes)?;
-        let root = path::root(&context.id);
-        writes.push(match current {
-            Some((_, version)) => Write::Update { path: root, version: *version, document },
-            None => Write::Create { path: root, document },
-        });
+        writes.push(put(path::root(id), current.map(|(_, version)| *version), document));
         writes.extend(unused);
-        let result = self.write_in_batches(context, writes).await;
-        if let Err(Error::NamespaceTaken { .. }) = &result {
-            self.give_claims_back(context, current_root).await?;
+        let writes = InOrder::new(writes);
+        let remembered = self.remember_claims(id, wanted, left, &writes).await?;
+        let result = self.write_in_order(context, writes).await;
+        match (&result, remembered) {
+            (Ok(()), Some(version)) => {
+                // Another apply may have begun meanwhile: that one knows of all.
+                self.delete_all(vec![Write::Delete { path: path::claiming(id), version }]).await?;
+            }
+            (Err(Error::NamespaceTaken { .. }), _) => self.give_claims_back(id, &known, remembered).await?,
+            _ => {}
         }
         result.map(|()| next.generation)
     }
@@ -78,12 +87,11 @@ impl Contexts {
             let document = Document::from_value(&manifest)?;
             writes.push(put(path::manifest(&context.id, hash), None, document));
         }
-        self.write_in_batches(context, writes).await
+        self.write_in_order(context, InOrder::new(writes)).await
     }
 
     /// Applies the writes in order, in as few batches as the limits allow.
-    async fn write_in_batches(&self, context: &AppContext, writes: Vec<Write>) -> Result<(), Error> {
-        let mut writes = InOrder::new(writes);
+    async fn write_in_order(&self, context: &AppContext, mut writes: InOrder) -> Result<(), Error> {
         let mut conflicts = BTreeSet::new();
         while let Some(conflict) = writes.go_on(&*self.store).await? {
             if !conflicts.insert(conflict.write.path().clone()) {

@@ -456,6 +456,15 @@ pub(crate) struct Claim {
     pub generation: Generation,
 }
 
+/// Namespaces that an apply is about to claim, by cluster: written before the claims where those are not written together
+/// with the root, and deleted after it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Claiming {
+    pub schema: Schema,
+    pub namespaces: BTreeMap<ClusterId, BTreeSet<Arc<str>>>,
+}
+
 /// How far the generations of app contexts went that are forgotten. Whoever makes one of the same name goes on from there:
 /// what an earlier one of its name still does is told by its earlier generation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

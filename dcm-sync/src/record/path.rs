@@ -7,6 +7,7 @@
 //! | `lanes/ID/PROVIDER/CLUSTER` | [`Lane`](super::Lane) |
 //! | `results/ID/PROVIDER/CLUSTER/HASH` | [`Outcome`](super::Outcome): what a cluster issued for a request |
 //! | `claims/PROVIDER/CLUSTER/NAMESPACE` | [`Claim`](super::Claim) |
+//! | `claiming/ID` | [`Claiming`](super::Claiming): claims that are being made |
 //! | `shards/PROVIDER/CLUSTER` | [`Shard`](super::Shard) |
 //! | `workers/ID` | [`Worker`](super::Worker) |
 //! | `forgotten` | [`Forgotten`](super::Forgotten): how far generations went |
@@ -93,6 +94,10 @@ pub(crate) fn result(context: &ContextId, cluster: &ClusterId, request: &str) ->
 
 pub(crate) fn claim(cluster: &ClusterId, namespace: &str) -> Path {
     path(&["claims", cluster.provider.as_str(), cluster.cluster.as_str(), namespace])
+}
+
+pub(crate) fn claiming(context: &ContextId) -> Path {
+    path(&["claiming", context.as_str()])
 }
 
 /// True for the path of a claim.

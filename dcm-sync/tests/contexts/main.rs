@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod at_once;
+mod cut_off;
 mod following;
 mod large;
 mod later_versions;

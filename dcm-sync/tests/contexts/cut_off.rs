@@ -1,0 +1,95 @@
+//! An apply whose process dies leaves nothing that nobody knows of.
+
+use std::collections::BTreeSet;
+use std::pin::pin;
+
+use dcm_core::app_context::AppContext;
+use dcm_core::name::ContextId;
+use dcm_core::port::synchronizer::{Error, Removal, Synchronizer as _};
+use futures::future::{Either, select};
+
+use crate::support::{World, context, id, later};
+
+/// More steps than an apply has.
+const STEPS: usize = 40;
+
+/// Applies, and dies after so many steps; true when it came to its end before.
+async fn apply_and_die(world: &World, wanted: &AppContext, steps: usize) -> bool {
+    matches!(select(pin!(world.contexts.apply(wanted)), pin!(later(steps))).await, Either::Left(_))
+}
+
+/// The clusters on which the namespace is claimed.
+async fn claimed(world: &World) -> BTreeSet<String> {
+    let records = world.records().await.into_keys();
+    let claims = records.filter_map(|path| path.strip_prefix("claims/sim/").map(str::to_owned));
+    claims.map(|claim| claim.trim_end_matches("/team").to_owned()).collect()
+}
+
+/// The clusters on which the root holds the namespace, or is about to give it back.
+async fn named(world: &World) -> BTreeSet<String> {
+    let records = world.records().await;
+    let Some(root) = records.get("contexts/lc-1/root") else { return BTreeSet::new() };
+    let placed =
+        root["placements"].as_object().unwrap().values().flat_map(|placed| placed.as_array().unwrap());
+    let placed = placed.map(|cluster| cluster.as_str().unwrap().to_owned());
+    let leaving = root["leaving"].as_object().into_iter().flatten().map(|(cluster, _)| cluster.clone());
+    placed.chain(leaving).map(|cluster| cluster.trim_start_matches("sim/").to_owned()).collect()
+}
+
+async fn assert_nothing_is_left(world: &World, steps: usize) {
+    let left: Vec<String> = world.records().await.into_keys().filter(|path| path != "forgotten").collect();
+    assert_eq!(left, [""; 0], "after {steps} steps");
+}
+
+#[tokio::test]
+async fn what_it_left_goes_when_the_context_is_forgotten() {
+    let mut ended = 0;
+    for (steps, atomic_batches) in (0..STEPS).flat_map(|steps| [(steps, true), (steps, false)]) {
+        let world = World::new(atomic_batches);
+        if apply_and_die(&world, &context(&["a", "b"], 1..=3), steps).await {
+            ended += 1;
+        }
+        match world.contexts.remove(&id(), Removal::default()).await {
+            Ok(_) | Err(Error::NotFound { .. }) => {}
+            Err(error) => panic!("{error}"),
+        }
+        world.contexts.forget(&id()).await.unwrap();
+        assert_nothing_is_left(&world, steps).await;
+    }
+    assert!((1..2 * STEPS).contains(&ended), "{ended}");
+}
+
+#[tokio::test]
+async fn the_next_apply_holds_what_it_names_and_gives_the_rest_back() {
+    for (steps, atomic_batches) in (0..STEPS).flat_map(|steps| [(steps, true), (steps, false)]) {
+        for (first, second, third) in [(1..=1, 2..=4, 3..=5), (1..=3, 1..=4, 2..=2)] {
+            let world = World::new(atomic_batches);
+            world.contexts.apply(&context(&["a"], first)).await.unwrap();
+            apply_and_die(&world, &context(&["b"], second), steps).await;
+            world.contexts.apply(&context(&["c"], third)).await.unwrap();
+            let (claimed, named) = (claimed(&world).await, named(&world).await);
+            assert!(
+                claimed.is_subset(&named),
+                "after {steps} steps: {claimed:?} are claimed, {named:?} are named"
+            );
+            assert_eq!(world.missing().await, BTreeSet::new());
+            world.contexts.remove(&id(), Removal::default()).await.unwrap();
+            world.contexts.forget(&id()).await.unwrap();
+            assert_nothing_is_left(&world, steps).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_apply_that_is_refused_leaves_what_it_had() {
+    for atomic_batches in [true, false] {
+        let world = World::new(atomic_batches);
+        let other = AppContext { id: ContextId::new("lc-2").unwrap(), ..context(&["a"], 3..=3) };
+        world.contexts.apply(&other).await.unwrap();
+        world.contexts.apply(&context(&["a"], 1..=1)).await.unwrap();
+        let before = world.records().await;
+        let refused = world.contexts.apply(&context(&["a"], 1..=4)).await;
+        assert!(matches!(refused, Err(Error::NamespaceTaken { .. })), "{refused:?}");
+        assert_eq!(world.records().await, before);
+    }
+}
