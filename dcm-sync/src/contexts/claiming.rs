@@ -4,18 +4,14 @@
 //! record says first which they are: should whoever applies the context die in between, the next one who applies it, or
 //! forgets it, knows them.
 
-use std::collections::BTreeMap;
-
-use dcm_core::app_context::AppContext;
 use dcm_core::name::ContextId;
 use dcm_core::port::in_order::InOrder;
-use dcm_core::port::store::{StoreExt as _, Version, Write};
-use dcm_core::port::synchronizer::{Error, Removal};
-use dcm_core::status::Intent;
+use dcm_core::port::store::{Version, Write};
+use dcm_core::port::synchronizer::Error;
 
 use super::Contexts;
 use super::claims::{self, Named};
-use crate::record::{Claiming, Root, SCHEMA, path};
+use crate::record::{Claiming, SCHEMA, path};
 
 impl Contexts {
     /// What was claimed, or was about to be, by an apply that did not come to its end.
@@ -60,23 +56,5 @@ impl Contexts {
         }
         deletions.push(Write::Delete { path: path::claiming(id), version });
         self.delete_all(deletions).await.map(drop)
-    }
-
-    /// The root that a context gets to be forgotten of which there is none: what is left of an apply that did not come to
-    /// its end. None when nothing is.
-    pub(super) async fn root_of_what_is_left(&self, id: &ContextId) -> Result<Option<Root>, Error> {
-        let left = self.claiming(id).await?;
-        if left.is_none() && self.store.list_all(&path::manifests(id)).await?.is_empty() {
-            return Ok(None);
-        }
-        let leaving = left.map(|(left, _)| left.namespaces).unwrap_or_default();
-        let generation = self.next_generation(None).await?;
-        let nothing = AppContext {
-            id: id.clone(),
-            labels: BTreeMap::new(),
-            removal: Removal::default(),
-            placements: BTreeMap::new(),
-        };
-        Ok(Some(Root { intent: Intent::Absent, leaving, ..Root::of(&nothing, generation) }))
     }
 }

@@ -24,7 +24,7 @@ use crate::record::{Forgotten, Root, path};
 impl Contexts {
     /// Deletes all records of a context that is removed.
     pub(super) async fn forget_removed(&self, id: &ContextId) -> Result<(), Error> {
-        let Some((root, version)) = self.root_to_forget(id).await? else { return Ok(()) };
+        let Some((root, version)) = self.known_root(id).await? else { return Ok(()) };
         match self.progress(id).await? {
             // Somebody else has forgotten it.
             None => return Ok(()),
@@ -55,16 +55,6 @@ impl Contexts {
             Deleted::Gone => Ok(()),
             Deleted::Changed => Err(contended()),
         }
-    }
-
-    /// The root of a context that is to be forgotten. Where an apply did not come so far, one is made for what it left.
-    async fn root_to_forget(&self, id: &ContextId) -> Result<Option<(Root, Version)>, Error> {
-        if let Some((root, version)) = self.root(id).await? {
-            return Ok((!root.forgotten).then_some((root, version)));
-        }
-        let Some(root) = self.root_of_what_is_left(id).await? else { return Ok(None) };
-        let version = self.swap(path::root(id), None, &root).await?;
-        version.map(|version| Some((root, version))).ok_or_else(|| Error::Contended { id: id.clone() })
     }
 
     /// Deletes what is left of a context that was forgotten, when none of its clusters is abandoned any more.
@@ -110,16 +100,14 @@ impl Contexts {
         self.delete_all(vec![Write::Delete { path: path::root(id), version }]).await
     }
 
-    /// The generation after the current one; of a context that is not known, one that no forgotten one of its name had.
-    pub(super) async fn next_generation(&self, current: Option<&Root>) -> Result<Generation, Error> {
-        let last = match current {
-            Some(root) => root.generation,
-            None => {
-                let forgotten = self.read::<Forgotten>(&path::forgotten()).await?;
-                forgotten.map(|(forgotten, _)| forgotten.generation).unwrap_or_default()
-            }
-        };
-        Ok(last.next())
+    /// The generation after that of a root; where nothing was wanted of its context yet, one that no forgotten one of its name
+    /// had.
+    pub(super) async fn next_generation(&self, current: &Root) -> Result<Generation, Error> {
+        if !current.is_unused() {
+            return Ok(current.generation.next());
+        }
+        let forgotten = self.read::<Forgotten>(&path::forgotten()).await?;
+        Ok(forgotten.map(|(forgotten, _)| forgotten.generation).unwrap_or_default().next())
     }
 
     /// The root of a context that is to be applied. One that was being forgotten is so by now: an empty root is left,

@@ -164,15 +164,16 @@ impl Synchronizer for Contexts {
             });
         }
         for _ in 0..CONTENTION_TRIES {
-            let current = self.remembered(&context.id).await?;
-            let current_root = current.as_ref().map(|(root, _)| root);
-            let generation = self.next_generation(current_root).await?;
-            let next = writing::next_root(context, current_root, generation);
-            if let Some((root, _)) = current.as_ref().filter(|(root, _)| root.wants_the_same(&next)) {
+            let (root, version) = match self.remembered(&context.id).await? {
+                Some(found) => found,
+                None => self.begin(context).await?,
+            };
+            let next = writing::next_root(context, &root, self.next_generation(&root).await?);
+            if root.wants_the_same(&next) {
                 self.complete_manifests(context).await?;
-                return self.ask_again(&context.id, root).await;
+                return self.ask_again(&context.id, &root).await;
             }
-            match self.commit(context, current.as_ref(), next).await {
+            match self.commit(context, &root, version, next).await {
                 Err(Error::Contended { .. }) => {}
                 committed => return committed,
             }
@@ -194,7 +195,9 @@ impl Synchronizer for Contexts {
             root.intent = Intent::Absent;
             root.removal = removal;
             root.paused = false;
-            root.generation = root.generation.next();
+            if !root.is_unused() {
+                root.generation = root.generation.next();
+            }
             true
         })
         .await

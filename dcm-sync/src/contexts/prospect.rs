@@ -50,17 +50,16 @@ impl Contexts {
     /// # Errors
     /// [`Error::Store`].
     pub async fn prospect(&self, context: &AppContext) -> Result<Prospect, Error> {
-        let current = self.root(&context.id).await?.map(|(root, _)| root);
-        let generation = self.next_generation(current.as_ref()).await?;
-        let next = writing::next_root(context, current.as_ref(), generation);
-        let unchanged = current.as_ref().filter(|root| wants_the_same(root, &next));
+        let found = self.root(&context.id).await?;
+        let current = found.map_or_else(|| Root::unused(&context.id), |(root, _)| root);
+        let next = writing::next_root(context, &current, self.next_generation(&current).await?);
+        let unchanged = wants_the_same(&current, &next).then_some(&current);
         let mut lanes = BTreeMap::new();
         for entry in self.store.list_all(&path::lanes(&context.id)).await? {
             let Some(cluster) = path::cluster_of(&entry.path, 2) else { continue };
             let mut lane: Lane = record::read(&entry)?;
-            let root = current.as_ref().unwrap_or(&next);
-            lane.overrule(root);
-            lane.forget_results(root);
+            lane.overrule(&current);
+            lane.forget_results(&current);
             lanes.insert(cluster, lane);
         }
         let mut clusters: BTreeMap<ClusterId, LaneProspect> =

@@ -17,39 +17,39 @@ use super::claims::{self, Named};
 use crate::record::{Root, path};
 
 /// The root that follows the current one when a context is applied.
-pub(super) fn next_root(context: &AppContext, current: Option<&Root>, generation: Generation) -> Root {
-    let mut next = Root::of(context, generation);
-    if let Some(current) = current {
-        next.attempt = current.attempt + 1;
-        next.overrules = current.overrules;
-        next.without_results = current.without_results;
+pub(super) fn next_root(context: &AppContext, current: &Root, generation: Generation) -> Root {
+    Root {
+        attempt: if current.is_unused() { 0 } else { current.attempt + 1 },
+        overrules: current.overrules,
+        without_results: current.without_results,
+        ..Root::of(context, generation)
     }
-    next
 }
 
 impl Contexts {
+    /// Makes the root of a context that nobody has heard of. It wants nothing yet: whoever claims something has a root that
+    /// others must have left alone when he writes it again.
+    pub(super) async fn begin(&self, context: &AppContext) -> Result<(Root, Version), Error> {
+        root_document(&Root::of(context, Generation::default()))?;
+        let root = Root::unused(&context.id);
+        let version = self.swap(path::root(&context.id), None, &root).await?;
+        Ok((root, version.ok_or_else(|| contended(context))?))
+    }
+
     /// Writes claims, manifests and, last, the root, and gives its generation.
     pub(super) async fn commit(
         &self,
         context: &AppContext,
-        current: Option<&(Root, Version)>,
+        current: &Root,
+        version: Version,
         next: Root,
     ) -> Result<Generation, Error> {
-        let (id, current_root) = (&context.id, current.map(|(root, _)| root));
-        let (stored, named, used) = match current_root {
-            Some(root) => {
-                let stored = self.store.list_all(&path::manifests(id)).await?;
-                let named = claims::named(root, &stored)?;
-                (stored, named, root.manifests().collect())
-            }
-            None => (Vec::new(), Named::new(), BTreeSet::new()),
-        };
-        let is_present = current_root.is_some_and(|root| root.intent == Intent::Present);
-        let held = if is_present { named.clone() } else { Named::new() };
+        let id = &context.id;
+        let stored = self.store.list_all(&path::manifests(id)).await?;
+        let named = claims::named(current, &stored)?;
+        let held = if current.intent == Intent::Present { named.clone() } else { Named::new() };
         let mut claimed = named;
-        if let Some(root) = current_root {
-            claims::join(&mut claimed, self.leaving(id, root).await?);
-        }
+        claims::join(&mut claimed, self.leaving(id, current).await?);
         let known = claimed.clone();
         let left = self.claiming(id).await?;
         if let Some((left, _)) = &left {
@@ -59,8 +59,8 @@ impl Contexts {
         let document = root_document(&next)?;
         let wanted = claims::wanted(context, &held);
         let mut writes = claims::writes(id, next.generation, &wanted)?;
-        let unused = plan_manifests(context, &stored, &used, &mut writes)?;
-        writes.push(put(path::root(id), current.map(|(_, version)| *version), document));
+        let unused = plan_manifests(context, &stored, &current.manifests().collect(), &mut writes)?;
+        writes.push(Write::Update { path: path::root(id), version, document });
         writes.extend(unused);
         let writes = InOrder::new(writes);
         let remembered = self.remember_claims(id, wanted, left, &writes).await?;
@@ -70,7 +70,12 @@ impl Contexts {
                 // Another apply may have begun meanwhile: that one knows of all.
                 self.delete_all(vec![Write::Delete { path: path::claiming(id), version }]).await?;
             }
-            (Err(Error::NamespaceTaken { .. }), _) => self.give_claims_back(id, &known, remembered).await?,
+            (Err(Error::NamespaceTaken { .. }), _) => {
+                self.give_claims_back(id, &known, remembered).await?;
+                if current.is_unused() {
+                    self.delete_all(vec![Write::Delete { path: path::root(id), version }]).await?;
+                }
+            }
             _ => {}
         }
         result.map(|()| next.generation)

@@ -48,7 +48,7 @@ pub(crate) enum Input {
     ContextChanged(ContextId),
     ContextLoaded(ContextId, Result<Option<Loaded>, LoadError>),
     LaneLoaded(LaneId, Ticket, Result<Option<(Lane, Version)>, store::Error>),
-    LaneSaved(LaneId, Ticket, Result<Version, store::Error>),
+    LaneSaved(LaneId, Ticket, Result<SavedLane, store::Error>),
     WorkerChanged(WorkerId, Option<Version>),
     /// A worker's session was looked up; none: it has ended.
     SessionLoaded(WorkerId, Result<Option<Version>, store::Error>),
@@ -112,6 +112,13 @@ pub(crate) struct SaveLane {
     pub outcomes: Vec<Outcome>,
     /// Namespaces that the lane needs no more: claims on them are dropped, before the record is stored.
     pub given_up: BTreeSet<Arc<str>>,
+}
+
+/// A lane's record is stored.
+pub(crate) struct SavedLane {
+    pub version: Version,
+    /// Whether the results are gone that it does not name.
+    pub dropped: Result<(), store::Error>,
 }
 
 /// One request to a cluster.

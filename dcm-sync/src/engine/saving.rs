@@ -2,8 +2,9 @@
 
 use dcm_core::port::in_order::{Conflict, InOrder};
 use dcm_core::port::store::{self, Document, Entry, Store, StoreExt, Version, Write};
+use dcm_core::status::LaneState;
 
-use super::io::SaveLane;
+use super::io::{SaveLane, SavedLane};
 use crate::record::{self, Claim, path};
 
 /// Stores a lane's record: before it the results that it names, after it those go that it drops.
@@ -11,7 +12,7 @@ use crate::record::{self, Claim, path};
 /// A result that is there already comes from a worker that died between the two writes: it is replaced. Claims on what
 /// the lane gave up go first: should this worker die then, the next one finds the record as it was, and does it again.
 /// Results go last: a worker that lost the lane, and does not know it, fails at the record, and takes nothing away.
-pub(super) async fn save_lane(store: &dyn Store, save: &SaveLane) -> Result<Version, store::Error> {
+pub(super) async fn save_lane(store: &dyn Store, save: &SaveLane) -> Result<SavedLane, store::Error> {
     drop_claims(store, save).await?;
     let mut writes = Vec::with_capacity(save.outcomes.len() + 1);
     for outcome in &save.outcomes {
@@ -27,18 +28,23 @@ pub(super) async fn save_lane(store: &dyn Store, save: &SaveLane) -> Result<Vers
         }
     }
     let version = writes.last_version().unwrap_or(Version(0));
-    drop_results(store, save).await?;
-    Ok(version)
+    Ok(SavedLane { version, dropped: drop_results(store, save).await })
 }
 
-/// Deletes the results of requests that are desired no more.
+/// Deletes the results of requests that are desired no more. Of a lane that is removed that is all there are: also those
+/// of a worker that died before it stored the record that names them.
 async fn drop_results(store: &dyn Store, save: &SaveLane) -> Result<(), store::Error> {
-    let mut deletions = Vec::with_capacity(save.lane.dropping.len());
-    for name in &save.lane.dropping {
-        let entry = store.get(&path::result(&save.id.context, &save.id.cluster, name)).await?;
-        deletions.extend(entry.map(|Entry { path, version, .. }| Write::Delete { path, version }));
+    let (context, cluster) = (&save.id.context, &save.id.cluster);
+    let mut outdated = Vec::with_capacity(save.lane.dropping.len());
+    if save.lane.state == LaneState::Removed {
+        outdated = store.list_all(&path::results_on(context, cluster)).await?;
+    } else {
+        for name in &save.lane.dropping {
+            outdated.extend(store.get(&path::result(context, cluster, name)).await?);
+        }
     }
-    let mut deletions = InOrder::new(deletions);
+    let deletions = outdated.into_iter().map(|Entry { path, version, .. }| Write::Delete { path, version });
+    let mut deletions = InOrder::new(deletions.collect());
     // Whoever changed one deletes it, or has.
     while deletions.go_on(store).await?.is_some() {}
     Ok(())

@@ -154,6 +154,22 @@ impl Root {
         }
     }
 
+    /// The record of a context of which nothing was wanted yet: it has no generation, and gets none by a removal.
+    pub(crate) fn unused(id: &ContextId) -> Self {
+        let nothing = AppContext {
+            id: id.clone(),
+            labels: BTreeMap::new(),
+            removal: Removal::default(),
+            placements: BTreeMap::new(),
+        };
+        Self { intent: Intent::Absent, ..Self::of(&nothing, Generation::default()) }
+    }
+
+    /// True while nothing was wanted of its context yet.
+    pub(crate) fn is_unused(&self) -> bool {
+        self.generation == Generation::default()
+    }
+
     /// True when both want the same of the same clusters.
     pub(crate) fn wants_the_same(&self, other: &Self) -> bool {
         self.intent == other.intent

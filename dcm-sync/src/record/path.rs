@@ -87,6 +87,11 @@ pub(crate) fn results(context: &ContextId) -> Prefix {
     Prefix::below(&path(&["results", context.as_str()]))
 }
 
+pub(crate) fn results_on(context: &ContextId, cluster: &ClusterId) -> Prefix {
+    let (provider, cluster) = (cluster.provider.as_str(), cluster.cluster.as_str());
+    Prefix::below(&path(&["results", context.as_str(), provider, cluster]))
+}
+
 pub(crate) fn result(context: &ContextId, cluster: &ClusterId, request: &str) -> Path {
     let digits = ContentHash::of_bytes(request.as_bytes()).short(REQUEST_DIGITS);
     path(&["results", context.as_str(), cluster.provider.as_str(), cluster.cluster.as_str(), &digits])

@@ -76,9 +76,11 @@ impl Person {
     async fn forget(&self, id: &ContextId) -> Result<(), Error> {
         let gone = self.contexts.wait_until_done(id);
         match select(pin!(gone), self.clock.sleep(FORGOTTEN_WITHIN)).await {
-            // It is not known, or not asked to go.
+            // What is not known may have been asked for half way.
+            Either::Left((Ok(_) | Err(Error::NotFound { .. }), _)) | Either::Right(_) => {
+                self.contexts.forget(id).await
+            }
             Either::Left((Err(error), _)) => Err(error),
-            Either::Left((Ok(_), _)) | Either::Right(_) => self.contexts.forget(id).await,
         }
     }
 

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 
 use super::events::Told;
 use super::executor::ProcessId;
+use super::fate::Death;
 use super::judge::{self, Judge, Violation};
 use super::meddling;
 use super::people::Person;
@@ -147,8 +148,8 @@ impl<'a> Run<'a> {
     fn perform(&mut self, act: Act) {
         (self.told)(Told::Act(self.world.now(), &act));
         match act {
-            Act::Wish { context, wish } => {
-                let process = self.ask(context, wish);
+            Act::Wish { context, wish, death } => {
+                let process = self.ask(context, wish, death);
                 self.asking.push(process);
             }
             Act::StopCluster { cluster } => {
@@ -182,25 +183,26 @@ impl<'a> Run<'a> {
     /// Lets somebody do something over the store.
     fn person<F: Future<Output = ()> + Send + 'static>(
         &mut self,
+        death: Option<Death>,
         act: impl FnOnce(Person) -> F + Send + 'static,
     ) -> ProcessId {
         let (clusters, events) = (self.scenario.clusters, self.world.events().clone());
-        self.world.spawn(move |store, clock| {
+        self.world.spawn(death, move |store, clock| {
             let contexts = Contexts::new(store, clock.clone());
             act(Person { contexts, clock, events, clusters }).boxed()
         })
     }
 
-    fn ask(&mut self, context: usize, wish: Wish) -> ProcessId {
-        self.person(move |person| async move { person.ask(context, wish).await })
+    fn ask(&mut self, context: usize, wish: Wish, death: Option<Death>) -> ProcessId {
+        self.person(death, move |person| async move { person.ask(context, wish).await })
     }
 
     fn stop_cluster(&mut self, cluster: usize) -> ProcessId {
-        self.person(move |person| async move { person.stop_cluster(&cluster_id(cluster)).await })
+        self.person(None, move |person| async move { person.stop_cluster(&cluster_id(cluster)).await })
     }
 
     fn resume_cluster(&mut self, cluster: usize) -> ProcessId {
-        self.person(move |person| async move { person.resume_cluster(&cluster_id(cluster)).await })
+        self.person(None, move |person| async move { person.resume_cluster(&cluster_id(cluster)).await })
     }
 
     fn lose(&mut self, cluster: usize, last: Duration) {
@@ -227,14 +229,14 @@ impl<'a> Run<'a> {
             (1..=self.scenario.clusters).map(|cluster| self.resume_cluster(cluster)).collect();
         self.wait_for(&resuming)?;
         let resuming: Vec<ProcessId> =
-            (1..=self.scenario.contexts).map(|context| self.ask(context, Wish::Resume)).collect();
+            (1..=self.scenario.contexts).map(|context| self.ask(context, Wish::Resume, None)).collect();
         self.wait_for(&resuming)?;
         self.go_on_until(self.world.now() + SETTLED_WITHIN)?;
         self.clear_the_way(true);
         let scenario = self.scenario;
         let insist = |(index, wish): (usize, &Wish)| {
             let (context, wish) = (index + 1, *wish);
-            self.person(move |person| async move { person.insist(context, wish).await })
+            self.person(None, move |person| async move { person.insist(context, wish).await })
         };
         let asking: Vec<ProcessId> = scenario.last_wishes.iter().enumerate().map(insist).collect();
         self.wait_for(&asking)

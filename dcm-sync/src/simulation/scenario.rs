@@ -58,6 +58,9 @@ pub enum Act {
         context: usize,
         /// What.
         wish: Wish,
+        /// When whoever asks for it dies; none: never.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        death: Option<Death>,
     },
     /// Somebody changes something on a cluster.
     Meddle {
@@ -169,6 +172,7 @@ impl Scenario {
         let contexts = draw.count(1, CONTEXTS_MAX);
         let workers: Vec<Skew> = (0..draw.count(1, WORKERS_MAX)).map(|_| draw.skew()).collect();
         let mut acts = draw.wishes(contexts);
+        let_die(seed, &mut acts);
         acts.extend(draw.trouble(clusters));
         acts.sort_by_key(|(at, _)| *at);
         let last_wishes = (0..contexts).map(|_| draw.last_wish()).collect();
@@ -183,6 +187,27 @@ impl Scenario {
             store_faults: draw.store_faults(),
             acts,
             last_wishes,
+        }
+    }
+}
+
+/// Somebody asks for something.
+fn asked(context: usize, wish: Wish) -> Act {
+    Act::Wish { context, wish, death: None }
+}
+
+/// In some scenarios people die while they ask for something.
+fn let_die(seed: u64, acts: &mut [(Duration, Act)]) {
+    let random = Seeded::named(seed, "deaths");
+    if random.below(4) > 0 {
+        return;
+    }
+    for (_, act) in acts {
+        if let Act::Wish { death, .. } = act
+            && random.below(3) == 0
+        {
+            let calls = u32::try_from(random.below(6)).unwrap_or(0);
+            *death = Some(Death { calls, is_after: random.below(2) == 0 });
         }
     }
 }
@@ -290,9 +315,9 @@ impl Draw {
     fn wishes(&self, contexts: usize) -> Vec<(Duration, Act)> {
         let mut acts = Vec::new();
         for context in 1..=contexts {
-            acts.push((self.seconds(0, 5), Act::Wish { context, wish: Wish::Apply(self.variant()) }));
+            acts.push((self.seconds(0, 5), asked(context, Wish::Apply(self.variant()))));
             for _ in 0..self.count(0, 6) {
-                acts.push((self.moment(), Act::Wish { context, wish: self.wish() }));
+                acts.push((self.moment(), asked(context, self.wish())));
             }
             if self.restless {
                 acts.extend(self.changes_of_mind(context));
@@ -306,11 +331,11 @@ impl Draw {
         let mut acts = Vec::new();
         let mut at = self.seconds(0, 20);
         while at < TROUBLE {
-            acts.push((at, Act::Wish { context, wish: Wish::Apply(self.variant()) }));
+            acts.push((at, asked(context, Wish::Apply(self.variant()))));
             at += self.seconds(1, 15);
-            acts.push((at, Act::Wish { context, wish: self.removal() }));
+            acts.push((at, asked(context, self.removal())));
             if self.one_in(2) {
-                acts.push((at + self.seconds(0, 2), Act::Wish { context, wish: Wish::Forget }));
+                acts.push((at + self.seconds(0, 2), asked(context, Wish::Forget)));
             }
             at += self.seconds(1, 40);
         }

@@ -58,6 +58,12 @@ struct Worker {
     stop: Option<oneshot::Sender<()>>,
 }
 
+/// Somebody who asks for something.
+struct Asker {
+    process: ProcessId,
+    fate: Arc<Fate>,
+}
+
 /// A simulated world.
 pub struct World<'a> {
     clock: VirtualClock,
@@ -67,6 +73,7 @@ pub struct World<'a> {
     events: Events,
     program: &'a dyn Program,
     workers: Vec<Worker>,
+    askers: Vec<Asker>,
     processes: u32,
     random: Seeded,
     alarms: BTreeMap<(Timestamp, u64), Alarm>,
@@ -108,6 +115,7 @@ impl<'a> World<'a> {
             events,
             program,
             workers: Vec::new(),
+            askers: Vec::new(),
             processes: 0,
             random: Seeded::named(scenario.seed, "world"),
             alarms: BTreeMap::new(),
@@ -186,14 +194,17 @@ impl<'a> World<'a> {
         self.workers.push(Worker { process, fate, stop: Some(stop) });
     }
 
-    /// Starts something that somebody does over the store.
+    /// Starts something that somebody does over the store, who may die over it.
     pub fn spawn(
         &mut self,
+        death: Option<Death>,
         work: impl FnOnce(Arc<dyn Store>, Arc<dyn Clock>) -> BoxFuture<'static, ()>,
     ) -> ProcessId {
         let (process, fate) = self.process();
         let store = self.store_of(&fate);
         self.executor.spawn(process, work(store, Arc::new(self.clock.clone())));
+        death.into_iter().for_each(|death| fate.decide(death));
+        self.askers.push(Asker { process, fate });
         process
     }
 
@@ -274,7 +285,8 @@ impl<'a> World<'a> {
             cluster.set_faults(Faults::NONE);
             cluster.set_link(Link::Up);
         }
-        self.workers.iter().for_each(|worker| worker.fate.spare());
+        let fates = self.workers.iter().map(|worker| &worker.fate);
+        fates.chain(self.askers.iter().map(|asker| &asker.fate)).for_each(|fate| fate.spare());
     }
 
     /// Goes one step on. False when nothing more happens until then.
@@ -304,11 +316,13 @@ impl<'a> World<'a> {
     /// Takes away who has died, and who has ended.
     fn bury(&mut self) {
         let executor = &mut self.executor;
-        self.workers.retain(|worker| {
-            if worker.fate.is_dead() {
-                executor.kill(worker.process);
+        let mut is_alive = |process: ProcessId, fate: &Fate| {
+            if fate.is_dead() {
+                executor.kill(process);
             }
-            executor.is_alive(worker.process)
-        });
+            executor.is_alive(process)
+        };
+        self.workers.retain(|worker| is_alive(worker.process, &worker.fate));
+        self.askers.retain(|asker| is_alive(asker.process, &asker.fate));
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::pin::pin;
 
-use dcm_core::app_context::AppContext;
+use dcm_core::app_context::{AppContext, Generation};
 use dcm_core::name::ContextId;
 use dcm_core::port::synchronizer::{Error, Removal, Synchronizer as _};
 use futures::future::{Either, select};
@@ -91,5 +91,19 @@ async fn an_apply_that_is_refused_leaves_what_it_had() {
         let refused = world.contexts.apply(&context(&["a"], 1..=4)).await;
         assert!(matches!(refused, Err(Error::NamespaceTaken { .. })), "{refused:?}");
         assert_eq!(world.records().await, before);
+    }
+}
+
+#[tokio::test]
+async fn a_removal_of_what_nobody_has_wanted_yet_gives_it_no_generation() {
+    for steps in 0..STEPS {
+        let world = World::new(false);
+        world.contexts.apply(&context(&["a"], 1..=1)).await.unwrap();
+        world.contexts.remove(&id(), Removal::default()).await.unwrap();
+        world.contexts.forget(&id()).await.unwrap();
+        apply_and_die(&world, &context(&["b"], 1..=2), steps).await;
+        let _ = world.contexts.remove(&id(), Removal { delete_contents: true, ..Removal::default() }).await;
+        let applied = world.contexts.apply(&context(&["c"], 1..=2)).await.unwrap();
+        assert!(applied > Generation(2), "after {steps} steps: {applied}");
     }
 }

@@ -74,13 +74,15 @@ pub(super) struct StepKey {
 
 impl Lane {
     pub(super) fn new(record: record::Lane, version: Option<Version>) -> Self {
+        // Whoever wrote it may have died before the results were dropped.
+        let unsaved = !record.dropping.is_empty();
         Self {
             record,
             version,
             reading: Reading::Known,
             read_under: None,
             writing: Writing::Idle,
-            unsaved: false,
+            unsaved,
             renewed: false,
             claims_done: false,
             claims_gone: false,
@@ -247,11 +249,12 @@ impl Lane {
         self.given_up.retain(|name| !namespaces(bundle).any(|wanted| wanted == name));
     }
 
-    /// Forgets the answered requests that the bundle of a finished lane does not have: their results are dropped.
+    /// Forgets the answered requests that the bundle does not have, when nothing is to take their place: their results are
+    /// dropped.
     pub(super) fn forget_outdated(&mut self, bundle: Option<&Bundle>) {
         let record = &mut self.record;
         record.dropping.retain(|name| !record.issued.contains(name));
-        if !matches!(record.state, LaneState::Done | LaneState::Removed) {
+        if !matches!(record.state, LaneState::Done | LaneState::Removing | LaneState::Removed) {
             return;
         }
         let is_wanted = |name: &Arc<str>| requests(bundle).any(|wanted| wanted == name);
@@ -259,6 +262,14 @@ impl Lane {
         let (issued, outdated): (Vec<_>, Vec<_>) = issued.into_iter().partition(is_wanted);
         record.issued = issued;
         record.dropping.extend(outdated);
+    }
+
+    /// What the stored record says to be dropped is gone: the next record says it no more. A lane that rests has one written
+    /// for that, or every worker that reads it would do it again.
+    pub(super) fn results_dropped(&mut self) {
+        let rests = matches!(self.record.state, LaneState::Done | LaneState::Removed) && !self.record.untidy;
+        self.unsaved |= rests && !self.record.dropping.is_empty();
+        self.record.dropping.clear();
     }
 
     /// Gives up the namespaces that the bundle does not name.

@@ -157,7 +157,7 @@ impl Machine {
         if !finished && self.stopping.is_some() {
             return;
         }
-        // Until a look is answered, what rests is as it was.
+        // Until a look is answered, what rests is as it was, and is not said again.
         let rests = plan.only_looks() && self.lane_mut(id).is_some_and(|lane| lane.record.is_at(wanted));
         if finished && !(wanted.is_none() && self.must_look_again(id)) {
             self.finish(id, wanted, plan);
@@ -169,7 +169,7 @@ impl Machine {
         // Until a result is stored, the request stays that it can be had from again.
         let later = plan.is_empty() || (finished && (unsaved || self.lets_others_go_before(id)));
         let again = !later && !self.must_touch(id, plan) && self.run_wave(id, plan);
-        if !again && self.lane_mut(id).is_some_and(|lane| lane.unsaved) {
+        if !again && !rests && self.lane_mut(id).is_some_and(|lane| lane.unsaved) {
             self.save(id);
         }
     }

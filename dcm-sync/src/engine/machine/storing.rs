@@ -12,7 +12,7 @@ use dcm_core::status::LaneState;
 use super::Machine;
 use super::lane::Lane;
 use super::timers::Alarm;
-use crate::engine::io::{Effect, LaneId, SaveLane, Ticket};
+use crate::engine::io::{Effect, LaneId, SaveLane, SavedLane, Ticket};
 use crate::record;
 
 /// How far a lane's stored record is known.
@@ -170,8 +170,8 @@ impl Machine {
         self.effects.push(Effect::SaveLane(Box::new(save)));
     }
 
-    /// Forgets the answered requests of a finished lane that are not desired any more: their results go after the next
-    /// save. Until then what was issued before stays, beside what is being asked for.
+    /// Forgets the answered requests that are not desired any more, of a lane that is done, or is being removed: their results
+    /// go after the next save. Until then what was issued before stays, beside what is being asked for.
     fn forget_outdated(&mut self, id: &LaneId) {
         let hash = self.lane_mut(id).and_then(|lane| lane.record.bundle);
         let bundle = hash.and_then(|hash| self.contexts.get(&id.context)?.bundles.get(&hash)).cloned();
@@ -182,18 +182,19 @@ impl Machine {
         self.lane_mut(id).into_iter().for_each(|lane| lane.forget_outdated(bundle.as_deref()));
     }
 
-    pub(super) fn lane_saved(&mut self, id: &LaneId, ticket: Ticket, saved: Result<Version, store::Error>) {
-        let now = self.now;
-        let retry = now + self.options.retry_min;
+    pub(super) fn lane_saved(&mut self, id: &LaneId, ticket: Ticket, saved: Result<SavedLane, store::Error>) {
         let Some(lane) = self.lane_mut(id) else { return };
         let Some(saving) = lane.writing.end(ticket) else { return };
         match saved {
-            Ok(version) => {
+            Ok(SavedLane { version, dropped }) => {
                 lane.version = Some(version);
-                lane.record.dropping.clear();
-                let is_removed = lane.record.state == LaneState::Removed;
                 // What was issued meanwhile is still to be stored.
                 lane.outcomes = lane.outcomes.split_off(saving.outcomes);
+                if let Err(error) = dropped {
+                    return self.save_later(id, BTreeSet::new(), &error);
+                }
+                lane.results_dropped();
+                let is_removed = lane.record.state == LaneState::Removed;
                 self.ready.insert(id.clone());
                 if is_removed {
                     self.bury_soon(&id.context);
@@ -203,14 +204,19 @@ impl Machine {
                 lane.reading.outdate();
                 self.reload_lane(id);
             }
-            Err(error) => {
-                tracing::warn!(context = %id.context, cluster = %id.cluster,
-                    error = &error as &dyn std::error::Error, "can't store a lane");
-                lane.unsaved = true;
-                lane.writing = Writing::Failed;
-                lane.given_up = saving.given_up;
-                self.timers.set(retry, Alarm::SaveLane(id.clone()));
-            }
+            Err(error) => self.save_later(id, saving.given_up, &error),
         }
+    }
+
+    /// A lane could not be stored, or what goes after it: nothing is done before it is.
+    fn save_later(&mut self, id: &LaneId, given_up: BTreeSet<Arc<str>>, error: &store::Error) {
+        tracing::warn!(context = %id.context, cluster = %id.cluster,
+            error = error as &dyn std::error::Error, "can't store a lane");
+        let retry = self.now + self.options.retry_min;
+        let Some(lane) = self.lane_mut(id) else { return };
+        lane.unsaved = true;
+        lane.writing = Writing::Failed;
+        lane.given_up = given_up;
+        self.timers.set(retry, Alarm::SaveLane(id.clone()));
     }
 }

@@ -106,10 +106,24 @@ fn of_store(world: &World<'_>, wanted: &[Option<AppContext>]) -> Vec<String> {
     }
     let missing = needed.iter().filter(|path| !there.contains(path.as_str()));
     let mut differences: Vec<String> = missing.map(|path| format!("{path} is not in the store")).collect();
-    let is_exact = |path: &&&str| path.starts_with("claims/") || path.starts_with("contexts/");
-    let left = there.iter().filter(is_exact).filter(|path| !needed.contains(**path));
+    let is_left = |path: &&&str| is_exact(wanted, path) && !needed.contains(**path);
+    let left = there.iter().filter(is_left);
     differences.extend(left.map(|path| format!("{path} is left in the store")));
     differences
+}
+
+/// True for a record that is there when it is needed, and only then. Of a context that is there, lanes may be left where it was
+/// before.
+fn is_exact(wanted: &[Option<AppContext>], path: &str) -> bool {
+    let mut segments = path.split('/');
+    match segments.next() {
+        Some("claims" | "claiming" | "contexts" | "results") => true,
+        Some("lanes" | "manifests") => {
+            let context = segments.next();
+            !wanted.iter().flatten().any(|wanted| Some(wanted.id.as_str()) == context)
+        }
+        _ => false,
+    }
 }
 
 /// The claims on a bundle's namespaces, and the results of its requests.
