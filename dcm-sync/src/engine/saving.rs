@@ -28,12 +28,15 @@ pub(super) async fn save_lane(store: &dyn Store, save: &SaveLane) -> Result<Save
         }
     }
     let version = writes.last_version().unwrap_or(Version(0));
-    Ok(SavedLane { version, dropped: drop_results(store, save).await })
+    Ok(SavedLane { version, dropped: drop_results(store, save, version).await })
 }
 
 /// Deletes the results of requests that are desired no more. Of a lane that is removed that is all there are: also those
 /// of a worker that died before it stored the record that names them.
-async fn drop_results(store: &dyn Store, save: &SaveLane) -> Result<(), store::Error> {
+///
+/// By the time they are read the context may be forgotten and made anew. They go only if the record is still the one that
+/// was stored after they are read: until then nobody has stored others.
+async fn drop_results(store: &dyn Store, save: &SaveLane, stored: Version) -> Result<(), store::Error> {
     let (context, cluster) = (&save.id.context, &save.id.cluster);
     let mut outdated = Vec::with_capacity(save.lane.dropping.len());
     if save.lane.state == LaneState::Removed {
@@ -43,11 +46,20 @@ async fn drop_results(store: &dyn Store, save: &SaveLane) -> Result<(), store::E
             outdated.extend(store.get(&path::result(context, cluster, name)).await?);
         }
     }
+    if outdated.is_empty() || !is_stored(store, save, stored).await? {
+        return Ok(());
+    }
     let deletions = outdated.into_iter().map(|Entry { path, version, .. }| Write::Delete { path, version });
     let mut deletions = InOrder::new(deletions.collect());
     // Whoever changed one deletes it, or has.
     while deletions.go_on(store).await?.is_some() {}
     Ok(())
+}
+
+/// True while a lane's record has this version.
+async fn is_stored(store: &dyn Store, save: &SaveLane, version: Version) -> Result<bool, store::Error> {
+    let found = store.get(&path::lane(&save.id.context, &save.id.cluster)).await?;
+    Ok(found.is_some_and(|found| found.version == version))
 }
 
 /// What is written instead of a result that is there; none for the lane's record, which somebody else wrote.
