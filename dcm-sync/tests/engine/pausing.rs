@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use dcm_core::port::synchronizer::{Error, Removal, STOP_LIMIT, Synchronizer as _};
 use dcm_core::status::{LaneState, Reason};
-use dcm_sync::engine::{Options, What};
+use dcm_sync::engine::{Engine, Options, What};
 use dcm_sync::sim::{Link, RequestLog, cluster_id};
 
 use crate::fixture::*;
@@ -91,14 +91,20 @@ async fn a_stop_ends_when_somebody_else_resumes_the_work() {
     assert!(matches!(stop.await.unwrap(), Err(Error::Resumed)));
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_stopped_cluster_hears_nothing_and_the_others_go_on() {
+/// A context that is done on two clusters, of which the first is stopped then.
+async fn with_one_of_two_stopped() -> (World, Engine) {
     let world = World::new(2);
     let engine = world.engine();
-    let contexts = engine.contexts();
-    contexts.apply(&context(steps(), [1, 2])).await.unwrap();
+    engine.contexts().apply(&context(steps(), [1, 2])).await.unwrap();
     done(&engine, &context_id()).await;
-    contexts.stop_cluster(&cluster_id(1), STOP_LIMIT).await.unwrap();
+    engine.contexts().stop_cluster(&cluster_id(1), STOP_LIMIT).await.unwrap();
+    (world, engine)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stopped_cluster_hears_nothing_and_the_others_go_on() {
+    let (world, engine) = with_one_of_two_stopped().await;
+    let contexts = engine.contexts();
     assert_eq!(contexts.stopped_clusters().await.unwrap(), [cluster_id(1)].into());
     let before = heard(&world, 1);
     let mut other = steps();
@@ -174,12 +180,8 @@ async fn a_cluster_that_nobody_has_to_do_with_yet_can_be_stopped() {
 
 #[tokio::test(start_paused = true)]
 async fn a_removal_from_a_stopped_cluster_ends_by_its_deadline() {
-    let world = World::new(2);
-    let engine = world.engine();
+    let (world, engine) = with_one_of_two_stopped().await;
     let contexts = engine.contexts();
-    contexts.apply(&context(steps(), [1, 2])).await.unwrap();
-    done(&engine, &context_id()).await;
-    contexts.stop_cluster(&cluster_id(1), STOP_LIMIT).await.unwrap();
     let removal = Removal { deadline_seconds: Some(60), ..Removal::default() };
     contexts.remove(&context_id(), removal).await.unwrap();
     let status = done(&engine, &context_id()).await;
