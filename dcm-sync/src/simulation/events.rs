@@ -222,6 +222,13 @@ impl Witness for Events {
 fn deed(operation: &Operation, answer: &Result<Reply, Error>) -> Option<Deed> {
     match (operation, answer.as_ref().ok()?) {
         (Operation::Create { .. }, Reply::Written(object)) => Some(Deed::Created(Written::of(object))),
+        // What was so already was not written.
+        (
+            Operation::Update { observed, .. }
+            | Operation::Release { observed, .. }
+            | Operation::Approve { observed, .. },
+            Reply::Written(object),
+        ) if observed.resource_version == object.resource_version => None,
         (_, Reply::Written(object)) => Some(Deed::Changed(operation.verb(), Written::of(object))),
         (Operation::Delete { key, observed, .. }, Reply::Deleted(deletion)) => {
             Some(Deed::Deleted { key: key.clone(), observed: observed.clone(), deletion: *deletion })
