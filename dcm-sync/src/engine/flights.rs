@@ -1,4 +1,5 @@
-//! Requests to clusters that are under way, counted for whoever waits until there are none.
+//! What is under way, counted for whoever waits until nothing is: requests to clusters, and records of lanes on their way to the
+//! store. One that came late, after its context is forgotten, nobody would know of.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +7,7 @@ use dcm_core::name::{ClusterId, ContextId};
 
 use super::io::Scope;
 
-/// Requests under way, by what they are about.
+/// What is under way, by what it is about.
 #[derive(Default)]
 pub(super) struct Flights {
     under_way: BTreeMap<Scope, usize>,
@@ -14,7 +15,7 @@ pub(super) struct Flights {
 }
 
 impl Flights {
-    /// A request to a cluster leaves, for an app context or for none.
+    /// Something leaves, for an app context or for none.
     pub(super) fn begun(&mut self, cluster: &ClusterId, context: Option<&ContextId>) {
         for scope in scopes(cluster, context) {
             *self.under_way.entry(scope).or_default() += 1;

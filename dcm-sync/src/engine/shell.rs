@@ -252,7 +252,12 @@ impl Shell {
 
     fn finished(&mut self, outcome: Outcome) {
         match outcome {
-            Outcome::Input(input) => self.tell(*input),
+            Outcome::Input(input) => {
+                if let Input::LaneSaved(id, ..) = &*input {
+                    self.flights.ended(&id.cluster, Some(&id.context));
+                }
+                self.tell(*input);
+            }
             Outcome::Answered(Answered { cluster, context, verb, code, took }, outcome) => {
                 self.flights.ended(&cluster, context.as_ref());
                 self.counters.answered(&cluster, verb, code, took);
@@ -323,7 +328,10 @@ impl Shell {
             }
             Effect::LoadLane(id, ticket) => calls::load_lane(store, id, ticket).boxed(),
             Effect::LoadSession(worker) => calls::load_session(store, worker).boxed(),
-            Effect::SaveLane(save) => calls::save_lane(store, save).boxed(),
+            Effect::SaveLane(save) => {
+                self.flights.begun(&save.id.cluster, Some(&save.id.context));
+                calls::save_lane(store, save).boxed()
+            }
             Effect::SaveSession { worker, record, version } => {
                 calls::save_session(store, worker, record, version).boxed()
             }

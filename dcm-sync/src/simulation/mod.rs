@@ -7,8 +7,10 @@
 //!
 //! One seed decides all of it, the order in which processes go on included, so what was found is found again.
 //!
-//! Who has a controller of their own runs it here, too: a [`Program`] is a function of [`Ports`].
+//! Who has a controller of their own runs it here, too: a [`Program`] is a function of [`Ports`]. And who has services over
+//! app contexts lets people use those: an [`Api`] is what they ask with ([`run_through`]).
 
+mod api;
 mod engine;
 mod events;
 mod executor;
@@ -24,6 +26,7 @@ mod time;
 mod wish;
 mod world;
 
+pub use api::{Api, AppContexts, Client, ClientPorts, Refused};
 #[cfg(feature = "planted-faults")]
 pub use engine::engine_without;
 pub use engine::{engine, options};
@@ -32,7 +35,7 @@ pub use executor::{Executor, ProcessId, Step};
 pub use fate::Death;
 pub use judge::{INVARIANTS, Invariant, Scene, Violation};
 pub use meddling::MEDDLER;
-pub use run::{Summary, run, run_telling};
+pub use run::{Summary, run, run_telling, run_through};
 pub use scenario::{Act, Meddling, Scenario};
 pub use shrink::shrink;
 pub use store::{SimStore, StoreFaults, StoreSettings, StoreWitness};

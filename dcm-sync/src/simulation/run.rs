@@ -7,6 +7,7 @@ use dcm_core::name::ClusterId;
 use futures::FutureExt as _;
 use jiff::Timestamp;
 
+use super::api::{Api, AppContexts, ClientPorts};
 use super::events::Told;
 use super::executor::ProcessId;
 use super::fate::Death;
@@ -47,6 +48,7 @@ pub struct Summary {
 
 struct Run<'a> {
     scenario: &'a Scenario,
+    api: &'a dyn Api,
     world: World<'a>,
     judge: Judge,
     began: Timestamp,
@@ -74,7 +76,20 @@ pub fn run_telling(
     program: &dyn Program,
     told: &mut dyn FnMut(Told<'_>),
 ) -> Result<Summary, Violation> {
-    let mut run = Run::new(scenario, program, told);
+    run_through(&AppContexts, scenario, program, told)
+}
+
+/// Runs a scenario in which people get what they want through services of their own, and tells all that happens.
+///
+/// # Errors
+/// The first [`Violation`].
+pub fn run_through(
+    api: &dyn Api,
+    scenario: &Scenario,
+    program: &dyn Program,
+    told: &mut dyn FnMut(Told<'_>),
+) -> Result<Summary, Violation> {
+    let mut run = Run::new(api, scenario, program, told);
     run.trouble()?;
     run.peace()?;
     run.converge()?;
@@ -84,7 +99,12 @@ pub fn run_telling(
 }
 
 impl<'a> Run<'a> {
-    fn new(scenario: &'a Scenario, program: &'a dyn Program, told: &'a mut dyn FnMut(Told<'_>)) -> Self {
+    fn new(
+        api: &'a dyn Api,
+        scenario: &'a Scenario,
+        program: &'a dyn Program,
+        told: &'a mut dyn FnMut(Told<'_>),
+    ) -> Self {
         let mut world = World::new(scenario, program);
         for number in 1..=scenario.clusters {
             let cluster = world.cluster(number);
@@ -98,6 +118,7 @@ impl<'a> Run<'a> {
         let began = world.now();
         Self {
             scenario,
+            api,
             world,
             judge: Judge::new(),
             began,
@@ -186,10 +207,11 @@ impl<'a> Run<'a> {
         death: Option<Death>,
         act: impl FnOnce(Person) -> F + Send + 'static,
     ) -> ProcessId {
-        let (clusters, events) = (self.scenario.clusters, self.world.events().clone());
-        self.world.spawn(death, move |store, clock| {
-            let contexts = Contexts::new(store, clock.clone());
-            act(Person { contexts, clock, events, clusters }).boxed()
+        let (api, clusters, events) = (self.api, self.scenario.clusters, self.world.events().clone());
+        self.world.spawn(death, move |store, clock, random| {
+            let contexts = Contexts::new(store.clone(), clock.clone());
+            let client = api.client(ClientPorts { store, clock: clock.clone(), random, clusters });
+            act(Person { client, contexts, clock, events }).boxed()
         })
     }
 
@@ -270,7 +292,7 @@ impl<'a> Run<'a> {
     }
 
     fn differences(&self) -> Vec<String> {
-        judge::find_differences(&self.world, self.scenario, &self.judge.meddled)
+        judge::find_differences(&self.world, self.api, self.scenario, &self.judge.meddled)
     }
 
     fn converge(&mut self) -> Result<(), Violation> {

@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dcm_core::name::ClusterId;
+use dcm_core::app_context::AppContext;
+use dcm_core::manifest::Manifest;
+use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::clock::{Clock, Random};
 use dcm_core::port::cluster::Clusters;
-use dcm_core::port::store::Store;
+use dcm_core::port::store::{Prefix, Store};
+use dcm_core::status::Intent;
 use futures::FutureExt as _;
 use futures::channel::oneshot;
 use futures::future::BoxFuture;
@@ -19,6 +22,7 @@ use super::fate::{Death, Fate, Gate, OwnClusters};
 use super::scenario::Scenario;
 use super::store::{SimStore, StoreFaults, StoreSettings};
 use super::time::{Skew, VirtualClock};
+use crate::record::{self, Root, path};
 use crate::sim::{FakeSigner, Faults, Fleet, Link, Seeded, SimCluster, cluster_id};
 use crate::tap::Tapped;
 
@@ -75,6 +79,7 @@ pub struct World<'a> {
     workers: Vec<Worker>,
     askers: Vec<Asker>,
     processes: u32,
+    seed: u64,
     random: Seeded,
     alarms: BTreeMap<(Timestamp, u64), Alarm>,
     alarms_count: u64,
@@ -117,6 +122,7 @@ impl<'a> World<'a> {
             workers: Vec::new(),
             askers: Vec::new(),
             processes: 0,
+            seed: scenario.seed,
             random: Seeded::named(scenario.seed, "world"),
             alarms: BTreeMap::new(),
             alarms_count: 0,
@@ -198,14 +204,39 @@ impl<'a> World<'a> {
     pub fn spawn(
         &mut self,
         death: Option<Death>,
-        work: impl FnOnce(Arc<dyn Store>, Arc<dyn Clock>) -> BoxFuture<'static, ()>,
+        work: impl FnOnce(Arc<dyn Store>, Arc<dyn Clock>, Arc<dyn Random>) -> BoxFuture<'static, ()>,
     ) -> ProcessId {
         let (process, fate) = self.process();
-        let store = self.store_of(&fate);
-        self.executor.spawn(process, work(store, Arc::new(self.clock.clone())));
+        let (store, random) =
+            (self.store_of(&fate), Seeded::named(self.seed, &format!("asker {}", process.0)));
+        self.executor.spawn(process, work(store, Arc::new(self.clock.clone()), Arc::new(random)));
         death.into_iter().for_each(|death| fate.decide(death));
         self.askers.push(Asker { process, fate });
         process
+    }
+
+    /// The app contexts that are wanted, as the store has them.
+    #[must_use]
+    pub fn wanted(&self) -> Vec<AppContext> {
+        let roots = self.store.documents(&path::contexts());
+        let ids = roots.iter().filter_map(|root| path::context_of_root(&root.path));
+        ids.filter_map(|id| self.stored(&id)).collect()
+    }
+
+    fn stored(&self, id: &ContextId) -> Option<AppContext> {
+        let root = self.store.documents(&Prefix::below(&path::context_folder(id)));
+        let root: Root =
+            record::read(root.first()?).ok().filter(|root: &Root| root.intent == Intent::Present)?;
+        let manifests = self.store.documents(&path::manifests(id)).into_iter();
+        let manifests: Vec<Manifest> = manifests.filter_map(|entry| entry.document.read().ok()).collect();
+        let manifests = manifests.into_iter().map(|manifest| (manifest.hash(), manifest)).collect();
+        let mut placements = BTreeMap::new();
+        for (hash, clusters) in &root.placements {
+            let bundle = Arc::new(record::bundle(root.bundles.get(hash)?, &manifests).ok()?);
+            placements.extend(clusters.iter().map(|cluster| (cluster.clone(), bundle.clone())));
+        }
+        let (labels, removal) = ((*root.labels).clone(), root.removal_policy);
+        Some(AppContext { id: id.clone(), labels, removal, placements })
     }
 
     /// True while a process has work left.

@@ -10,6 +10,7 @@ use dcm_core::plan::Records;
 use dcm_core::port::cluster::Object;
 use dcm_core::port::store::{Prefix, Write};
 
+use super::super::api::Api;
 use super::super::events::Event;
 use super::super::meddling::Meddled;
 use super::super::scenario::Scenario;
@@ -20,30 +21,32 @@ use crate::record::{self, Lane, path};
 /// What is not as it was wanted last.
 pub(in crate::simulation) fn find_differences(
     world: &World<'_>,
+    api: &dyn Api,
     scenario: &Scenario,
     meddled: &Meddled,
 ) -> Vec<String> {
-    let wanted: Vec<Option<AppContext>> = scenario
-        .last_wishes
-        .iter()
-        .enumerate()
-        .map(|(index, wish)| match wish {
-            Wish::Apply(variant) => Some(variant.of(index + 1, scenario.clusters)),
-            _ => None,
-        })
-        .collect();
-    let mut differences = Vec::new();
+    let (mut wanted, mut there, mut differences) = (Vec::new(), BTreeSet::new(), Vec::new());
+    for (number, wish) in (1..).zip(&scenario.last_wishes) {
+        if let Wish::Apply(variant) = wish {
+            there.insert(number);
+            match api.wanted(world, number, *variant) {
+                Ok(context) => wanted.push(context),
+                Err(difference) => differences.push(difference),
+            }
+        }
+    }
     for id in world.fleet().ids() {
         differences.extend(of_cluster(world, id, &wanted, meddled));
     }
     differences.extend(of_store(world, &wanted));
+    differences.extend(api.differences(world, &there));
     differences
 }
 
 fn of_cluster(
     world: &World<'_>,
     cluster: &ClusterId,
-    wanted: &[Option<AppContext>],
+    wanted: &[AppContext],
     meddled: &Meddled,
 ) -> Vec<String> {
     let objects = world
@@ -52,7 +55,7 @@ fn of_cluster(
         .map_or_else(Vec::new, |cluster| cluster.server(|server| server.objects().collect::<Vec<Object>>()));
     let mut differences = Vec::new();
     let mut expected: BTreeSet<ObjectKey> = BTreeSet::new();
-    for context in wanted.iter().flatten() {
+    for context in wanted.iter() {
         let Some(bundle) = context.placements.get(cluster) else { continue };
         for (key, hash) in manifests(bundle) {
             let found = objects.iter().find(|object| object.key == key);
@@ -65,7 +68,7 @@ fn of_cluster(
     for object in &objects {
         let Some(marks) = &object.marks else { continue };
         // What a cluster has again that lost its last writes may be of a kind, or of a context, that nobody looks for.
-        let wanted = wanted.iter().flatten().find(|wanted| wanted.id == marks.context);
+        let wanted = wanted.iter().find(|wanted| wanted.id == marks.context);
         let bundle = wanted.and_then(|wanted| wanted.placements.get(cluster));
         let is_looked_for = bundle.is_some_and(|bundle| {
             let is_request = &*object.kind.kind == "CertificateSigningRequest";
@@ -93,11 +96,11 @@ fn manifests(bundle: &Bundle) -> impl Iterator<Item = (ObjectKey, ContentHash)> 
     })
 }
 
-fn of_store(world: &World<'_>, wanted: &[Option<AppContext>]) -> Vec<String> {
+fn of_store(world: &World<'_>, wanted: &[AppContext]) -> Vec<String> {
     let documents = world.store().documents(&Prefix::everything());
     let there: BTreeSet<&str> = documents.iter().map(|entry| entry.path.as_str()).collect();
     let mut needed = BTreeSet::new();
-    for context in wanted.iter().flatten() {
+    for context in wanted.iter() {
         needed.insert(path::root(&context.id).as_str().to_owned());
         for (cluster, bundle) in &context.placements {
             needed.insert(path::lane(&context.id, cluster).as_str().to_owned());
@@ -114,13 +117,13 @@ fn of_store(world: &World<'_>, wanted: &[Option<AppContext>]) -> Vec<String> {
 
 /// True for a record that is there when it is needed, and only then. Of a context that is there, lanes may be left where it was
 /// before.
-fn is_exact(wanted: &[Option<AppContext>], path: &str) -> bool {
+fn is_exact(wanted: &[AppContext], path: &str) -> bool {
     let mut segments = path.split('/');
     match segments.next() {
         Some("claims" | "claiming" | "contexts" | "results") => true,
         Some("lanes" | "manifests") => {
             let context = segments.next();
-            !wanted.iter().flatten().any(|wanted| Some(wanted.id.as_str()) == context)
+            !wanted.iter().any(|wanted| Some(wanted.id.as_str()) == context)
         }
         _ => false,
     }
