@@ -15,9 +15,6 @@ pub enum Safeguard {
     KindsNamed,
     /// Nothing is done while a record could not be stored.
     StoredFirst,
-    /// After a take-over the record is written once before anything else: what the earlier owner was about to store can't
-    /// come after it.
-    RecordFenced,
     /// After a take-over records are read again.
     RecordsReadAgain,
     /// What is there is recorded when a lane is done.

@@ -127,7 +127,8 @@ impl Machine {
             ahead: lane.record.ahead,
             removal: context.root.removal(),
             asked_again: lane.record.settled < context.root.attempt,
-            is_watched: self.options.keeps(Safeguard::StockTaken),
+            // Without UIDs nothing is recorded.
+            is_watched: self.options.keeps(Safeguard::StockTaken) && self.options.keeps(Safeguard::UidProof),
         };
         let view = LaneView {
             objects: shard.objects.get(&id.context),
@@ -183,14 +184,13 @@ impl Machine {
     fn must_touch(&mut self, id: &LaneId, plan: &Plan) -> bool {
         let writes = plan.runnable().any(|step| step.work.is_write());
         let makes = plan.runnable().any(|step| matches!(step.work, Work::Create { .. }));
-        let (names, fences) =
-            (self.options.keeps(Safeguard::KindsNamed), self.options.keeps(Safeguard::RecordFenced));
+        let names = self.options.keeps(Safeguard::KindsNamed);
         let bundle = self.contexts.get(&id.context).and_then(|context| context.bundle(&id.cluster));
         let bundle = bundle.as_deref();
         let Some(shard) = self.shards.get_mut(&id.cluster).filter(|_| writes) else { return false };
         let (fence, is_inherited) = (Self::fence(shard), shard.inherited);
         let Some(lane) = shard.lanes.get_mut(&id.context) else { return false };
-        let is_anothers = is_inherited && lane.record.fence != fence && fences;
+        let is_anothers = is_inherited && lane.record.fence != fence;
         let is_replaced = lane.forget_replaced(plan);
         let must_admit = lane.claims_done || is_replaced || (makes && lane.claims_gone);
         let must_touch = is_anothers || (names && lane.must_name(bundle)) || must_admit;
