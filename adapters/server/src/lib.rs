@@ -27,6 +27,7 @@ mod planning;
 mod rehearsal;
 mod renewal;
 mod serve;
+mod sweeping;
 
 pub use audit::AUDIT_DAYS;
 pub use configuration::{Configuration, SESSION_LEASE};

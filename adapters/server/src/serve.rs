@@ -9,7 +9,7 @@ use futures::stream::StreamExt as _;
 
 use crate::deployment::Deployment;
 use crate::metrics::{self, Ends, MetricsListener, Source};
-use crate::{audit, renewal};
+use crate::{audit, renewal, sweeping};
 
 /// How long a stop may take: as long as one request to a cluster may, and some time to give the clusters back.
 pub const STOP_TIMEOUT: Duration = Duration::from_secs(35);
@@ -47,6 +47,7 @@ pub async fn serve_with_metrics(
     let log = tokio::spawn(log_events(engine.clone()));
     let ends = Ends::default();
     let renewal = tokio::spawn(renewal::keep_renewed(deployment.clone(), ends.clone()));
+    let sweeping = tokio::spawn(sweeping::keep_swept(deployment.clone()));
     let bounded = tokio::spawn(audit::keep_bounded(deployment.clone()));
     let source = Source { engine: engine.clone(), ends };
     let answering = listener.map(|listener| metrics::answer(deployment.clone(), listener, source));
@@ -60,6 +61,7 @@ pub async fn serve_with_metrics(
         }
     };
     renewal.abort();
+    sweeping.abort();
     bounded.abort();
     metrics.abort();
     log.abort();

@@ -263,6 +263,13 @@ pub trait Synchronizer: Send + Sync + 'static {
     /// [`Error`], among them [`Error::NotRemoved`]. A context that does not exist is forgotten already.
     async fn forget(&self, id: &ContextId) -> Result<(), Error>;
 
+    /// Removes an app context that nobody asks about any more, and forgets it when it is gone. Until then nobody sees it. A
+    /// context that does not exist is forgotten already.
+    ///
+    /// # Errors
+    /// [`Error`].
+    async fn discard(&self, id: &ContextId, removal: Removal) -> Result<(), Error>;
+
     /// What is left of app contexts on a cluster that was abandoned.
     ///
     /// # Errors

@@ -2,6 +2,8 @@
 //!
 //! The root says first that the cloud is gone; from then on nobody sees it, and whoever finds it so finishes the work.
 
+use jiff::Timestamp;
+
 use crate::logical_cloud::life_cycle::Operation;
 use crate::name::{LogicalCloudName, ProjectName};
 use crate::port::audit::Action;
@@ -14,6 +16,7 @@ use super::error::{Error, Kind};
 use super::load::{self, CONTENTION_TRIES, Found};
 use super::logical_clouds::LogicalClouds;
 use super::path::Place;
+use super::sweep::{self, SweepAgenda};
 use super::{clean, life};
 
 impl LogicalClouds {
@@ -29,7 +32,10 @@ impl LogicalClouds {
         cloud: &LogicalCloudName,
     ) -> Result<(), Error> {
         let deleting = self.delete_tries(caller, project, cloud);
-        self.audited(caller, Action::Delete, about(project, cloud), deleting).await
+        self.audited(caller, Action::Delete, about(project, cloud), deleting).await?;
+        // It is deleted by now. What is not swept here is swept by a worker, or by whoever deletes the next one.
+        drop(self.sweep(&mut SweepAgenda::default()).await);
+        Ok(())
     }
 
     async fn delete_tries(
@@ -39,9 +45,12 @@ impl LogicalClouds {
         cloud: &LogicalCloudName,
     ) -> Result<(), Error> {
         for _ in 0..CONTENTION_TRIES {
+            let now = self.clock.now();
             let (place, version) = match load::find(&*self.documents, project, cloud).await? {
                 Found::Nothing => return Err(Error::no_cloud(project, cloud)),
-                Found::Deleting(place, version) => return clear(&*self.documents, &place, version).await,
+                Found::Deleting(place, version) => {
+                    return clear(&*self.documents, &place, version, now).await;
+                }
                 Found::Reserved(place, version) => (place, version),
                 Found::Standing(place, root, version) => {
                     self.forget(&place, &root).await?;
@@ -49,7 +58,7 @@ impl LogicalClouds {
                 }
             };
             match mark(&*self.documents, &place, version, self.change(caller)).await {
-                Ok(version) => return clear(&*self.documents, &place, version).await,
+                Ok(version) => return clear(&*self.documents, &place, version, now).await,
                 Err(error) if error.is_lost_race() => {}
                 Err(error) => return Err(error),
             }
@@ -81,8 +90,14 @@ pub(super) async fn mark(
     Ok(store.write_one(Write::Update { path: place.root(), version, document }).await?)
 }
 
-/// Removes all that is left of a cloud that is marked as gone, the mark last.
-pub(super) async fn clear(store: &dyn Store, place: &Place, version: Version) -> Result<(), Error> {
+/// Removes all that is left of a cloud that is marked as gone, the mark last. What comes later is found by the next sweep.
+pub(super) async fn clear(
+    store: &dyn Store,
+    place: &Place,
+    version: Version,
+    now: Timestamp,
+) -> Result<(), Error> {
+    sweep::remember(store, place, now).await?;
     clean::everything(store, place).await?;
     match store.write_one(Write::Delete { path: place.root(), version }).await {
         // Somebody else finished it.

@@ -90,7 +90,9 @@ impl LogicalClouds {
         let mut handed = Some(ours.clone());
         for _ in 0..CONTENTION_TRIES {
             let Some((root, version)) = self.found(place).await? else {
-                return self.undo(place, Removal::default()).await.and(Err(terminated(place)));
+                // Nobody asks about it any more.
+                let discarded = self.synchronizer.discard(&place.context_id(), Removal::default()).await;
+                return discarded.map_err(Error::Synchronizer).and(Err(terminated(place)));
             };
             let Some(newest) = root.newest().cloned() else {
                 self.undo(place, root.removal).await?;

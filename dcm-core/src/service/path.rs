@@ -9,6 +9,7 @@
 //! | `credentials/PROJECT/CLOUD/UID/USER` | a user's credential |
 //! | `handed-out/PROJECT/CLOUD/UID/USER` | what the kubeconfigs said of clusters that a user was given |
 //! | `context-owners/ID` | the logical cloud that an app context belongs to |
+//! | `deleted/PROJECT/CLOUD/UID` | a logical cloud that was deleted, for as long as something of it may still come |
 //! | `clusters/PROVIDER/CLUSTER` | a registered cluster |
 //!
 //! Parts and snapshots are never changed: a new edit has new ones. What belongs to a cloud lies below its UID, so that
@@ -60,6 +61,11 @@ pub(super) fn of_root(path: &Path) -> Option<(ProjectName, LogicalCloudName)> {
 
 pub(super) fn context_owner(context: &ContextId) -> Path {
     path(&["context-owners", context.as_str()])
+}
+
+/// The logical clouds that were deleted lately.
+pub(super) fn all_deleted() -> Prefix {
+    below(&["deleted"])
 }
 
 pub(super) fn cluster(cluster: &ClusterId) -> Path {
@@ -130,6 +136,10 @@ impl Place {
 
     pub(super) fn handed_out(&self, user: &UserName) -> Path {
         self.at("handed-out", &[user.as_str()])
+    }
+
+    pub(super) fn deleted(&self) -> Path {
+        self.at("deleted", &[])
     }
 
     fn below(&self, room: &str) -> Prefix {

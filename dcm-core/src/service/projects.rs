@@ -182,9 +182,11 @@ impl Projects {
                 Found::Standing(..) => return Err(Error::NotEmpty { project, cloud }),
                 Found::Reserved(place, version) => {
                     let version = delete::mark(store, &place, version, change.clone()).await?;
-                    delete::clear(store, &place, version).await?;
+                    delete::clear(store, &place, version, self.clock.now()).await?;
                 }
-                Found::Deleting(place, version) => delete::clear(store, &place, version).await?,
+                Found::Deleting(place, version) => {
+                    delete::clear(store, &place, version, self.clock.now()).await?;
+                }
                 Found::Nothing => {}
             }
         }

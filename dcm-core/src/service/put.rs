@@ -155,7 +155,7 @@ impl LogicalClouds {
             }
             Found::Deleting(place, version) => {
                 check_new(&place, draft)?;
-                delete::clear(&*self.documents, &place, version).await?;
+                delete::clear(&*self.documents, &place, version, self.clock.now()).await?;
                 Ok(None)
             }
             Found::Nothing | Found::Standing(..) => {
@@ -221,7 +221,7 @@ impl LogicalClouds {
             Found::Deleting(place, version) => (place, version),
             Found::Nothing => return Ok(()),
         };
-        delete::clear(&*self.documents, &place, version).await
+        delete::clear(&*self.documents, &place, version, self.clock.now()).await
     }
 
     async fn change_once(

@@ -19,4 +19,5 @@ mod renewing;
 mod requests;
 mod revoking;
 mod support;
+mod sweeping;
 mod workflows;

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use dcm_core::app_context::Generation;
 use dcm_core::name::ContextId;
 use dcm_core::port::store::{Path, StoreExt as _, Version, Write};
-use dcm_core::port::synchronizer::Error;
+use dcm_core::port::synchronizer::{Error, Removal};
 use dcm_core::status::{Intent, Progress};
 
 use super::writing::{Deleted, deletion};
@@ -24,12 +24,30 @@ use crate::record::{Forgotten, Root, path};
 impl Contexts {
     /// Deletes all records of a context that is removed.
     pub(super) async fn forget_removed(&self, id: &ContextId) -> Result<(), Error> {
-        let Some((root, version)) = self.known_root(id).await? else { return Ok(()) };
-        match self.progress(id).await? {
-            // Somebody else has forgotten it.
-            None => return Ok(()),
-            Some(Progress::Done) if root.intent == Intent::Absent => {}
-            Some(_) => return Err(Error::NotRemoved { id: id.clone() }),
+        match self.known_root(id).await? {
+            Some((root, version)) => self.forget_root(id, root, version).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Removes a context that nobody asks about any more: whoever works on it forgets it when it is gone.
+    pub(super) async fn discard_context(&self, id: &ContextId, removal: Removal) -> Result<(), Error> {
+        for _ in 0..CONTENTION_TRIES {
+            let Some((root, version)) = self.known_root(id).await? else { return Ok(()) };
+            let generation = if root.is_unused() { root.generation } else { root.generation.next() };
+            let (intent, paused, forgotten) = (Intent::Absent, false, true);
+            let discarded = Root { intent, paused, forgotten, removal, generation, ..root };
+            if self.replace_root(id, version, &discarded).await?.is_some() {
+                return Ok(());
+            }
+        }
+        Err(Error::Contended { id: id.clone() })
+    }
+
+    /// Deletes all records of a context with this root, if it is removed.
+    async fn forget_root(&self, id: &ContextId, root: Root, version: Version) -> Result<(), Error> {
+        if root.intent == Intent::Present || self.progress(id, &root).await? != Progress::Done {
+            return Err(Error::NotRemoved { id: id.clone() });
         }
         let contended = || Error::Contended { id: id.clone() };
         // Also where it is marked already: workers tell it anew with each version of the root.
@@ -62,13 +80,14 @@ impl Contexts {
         let Some((root, version)) = self.root(id).await?.filter(|(root, _)| root.forgotten) else {
             return Ok(());
         };
-        if self.tombstones_of(id).await?.is_empty()
-            && self.clear(id, &root, version).await? == Cleared::Everything
-        {
-            // Whoever has applied it again meanwhile keeps it.
-            self.delete_root(id, &root, version).await?;
+        if !self.tombstones_of(id).await?.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        match self.forget_root(id, root, version).await {
+            // Whoever has applied it again meanwhile keeps it.
+            Err(Error::NotRemoved { .. } | Error::Contended { .. }) => Ok(()),
+            forgotten => forgotten,
+        }
     }
 
     /// Clears what belongs to a marked root while its lanes say that it is removed, and tells whether abandoned clusters are
@@ -80,7 +99,7 @@ impl Contexts {
         marked: Version,
     ) -> Result<Option<bool>, Error> {
         for _ in 0..CONTENTION_TRIES {
-            if self.progress(id).await? != Some(Progress::Done) {
+            if self.progress(id, root).await? != Progress::Done {
                 return Ok(None);
             }
             match self.clear(id, root, marked).await? {

@@ -51,15 +51,14 @@ impl Contexts {
         Self { store, clock }
     }
 
-    /// How far a context is; none when there is no such context.
-    async fn progress(&self, id: &ContextId) -> Result<Option<Progress>, Error> {
-        let Some((root, _)) = self.known_root(id).await? else { return Ok(None) };
+    /// How far a context with this root is.
+    async fn progress(&self, id: &ContextId, root: &Root) -> Result<Progress, Error> {
         let mut progress = Progress::Done;
-        self.visit_lanes(id, &root, |cluster, lane| {
-            progress = status::progress_with(progress, &root, cluster, lane);
+        self.visit_lanes(id, root, |cluster, lane| {
+            progress = status::progress_with(progress, root, cluster, lane);
         })
         .await?;
-        Ok(Some(progress))
+        Ok(progress)
     }
 
     async fn root(&self, id: &ContextId) -> Result<Option<(Root, Version)>, Error> {
@@ -230,6 +229,10 @@ impl Synchronizer for Contexts {
 
     async fn forget(&self, id: &ContextId) -> Result<(), Error> {
         self.forget_removed(id).await
+    }
+
+    async fn discard(&self, id: &ContextId, removal: Removal) -> Result<(), Error> {
+        self.discard_context(id, removal).await
     }
 
     async fn tombstones(&self, cluster: &ClusterId) -> Result<Vec<Tombstone>, Error> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
-use dcm_core::name::ClusterId;
+use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::plan::Records;
 use dcm_core::port::cluster::{
     ANNOTATION_GENERATION, ANNOTATION_MANIFEST, ANNOTATION_ORIGIN, LABEL_CONTEXT, LABEL_OWNER, Object,
@@ -226,11 +226,18 @@ pub(super) fn tidy_up(server: &mut Server, names: &[ObjectKey]) {
     }
 }
 
-/// Deletes what carries our marks and is another object than the recorded one, or was never made by us.
-pub(super) fn drop_revived(server: &mut Server, recorded: &Records, is_made: impl Fn(&Arc<str>) -> bool) {
+/// Deletes what carries our marks and is another object than the recorded one, or was never made by us, or is an orphan.
+pub(super) fn drop_revived(
+    server: &mut Server,
+    recorded: &Records,
+    is_made: impl Fn(&Arc<str>) -> bool,
+    is_orphaned: impl Fn(&ContextId) -> bool,
+) {
     let is_another = |object: &Object| {
         let uid = recorded.get(&object.key).and_then(|record| record.uid.as_ref());
-        object.marks.is_some() && uid.map_or(!is_made(&object.uid), |uid| *uid != object.uid)
+        object.marks.as_ref().is_some_and(|marks| {
+            uid.map_or(!is_made(&object.uid), |uid| *uid != object.uid) || is_orphaned(&marks.context)
+        })
     };
     let revived: Vec<Object> = server.objects().filter(is_another).collect();
     for object in &revived {

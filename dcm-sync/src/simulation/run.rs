@@ -1,9 +1,10 @@
 //! Running one scenario: trouble first, then peace, and in the end all has to be as it was wanted last.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use dcm_core::manifest::ObjectKey;
-use dcm_core::name::ClusterId;
+use dcm_core::name::{ClusterId, ContextId};
 use futures::FutureExt as _;
 use jiff::Timestamp;
 
@@ -272,10 +273,14 @@ impl<'a> Run<'a> {
             let names = names(&self.judge, &id);
             let recorded = judge::recorded(&self.world, &id);
             let judge = &self.judge;
+            let known = self.world.known_contexts();
+            let has_lost = judge.meddled.lost(&id).is_some();
             self.world.cluster(number).server(|server| {
                 meddling::tidy_up(server, &names);
                 if is_settled {
-                    meddling::drop_revived(server, &recorded, |uid| judge.has_made(&id, uid));
+                    let is_made = |uid: &Arc<str>| judge.has_made(&id, uid);
+                    let is_orphaned = |context: &ContextId| has_lost && !known.contains(context);
+                    meddling::drop_revived(server, &recorded, is_made, is_orphaned);
                 }
             });
             self.judge.meddled.note(&id, meddling::adopted(), self.world.now());

@@ -1,6 +1,6 @@
 //! A simulated world: clusters, a store, and the processes in it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -218,9 +218,12 @@ impl<'a> World<'a> {
     /// The app contexts that are wanted, as the store has them.
     #[must_use]
     pub fn wanted(&self) -> Vec<AppContext> {
+        self.known_contexts().iter().filter_map(|id| self.stored(id)).collect()
+    }
+
+    pub(super) fn known_contexts(&self) -> BTreeSet<ContextId> {
         let roots = self.store.documents(&path::contexts());
-        let ids = roots.iter().filter_map(|root| path::context_of_root(&root.path));
-        ids.filter_map(|id| self.stored(&id)).collect()
+        roots.iter().filter_map(|root| path::context_of_root(&root.path)).collect()
     }
 
     fn stored(&self, id: &ContextId) -> Option<AppContext> {

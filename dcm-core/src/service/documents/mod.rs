@@ -16,7 +16,7 @@ pub(super) use id::DocumentId;
 pub(super) use part::{Contents, Part, PartKey, PartKind, join, split};
 pub(super) use project::ProjectDocument;
 pub(super) use root::{AppliedReference, Root, RootDocument, SnapshotReference};
-pub(super) use snapshot::{ContextOwner, CredentialId, Snapshot};
+pub(super) use snapshot::{ContextOwner, CredentialId, Deleted, Snapshot};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::logical_cloud::{ClusterReference, Epoch, LogicalCloudUid, Serial};
@@ -45,6 +46,17 @@ impl Snapshot {
             && self.namespace == other.namespace
             && self.credentials == other.credentials
     }
+}
+
+/// A logical cloud that was deleted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(in crate::service) struct Deleted {
+    pub schema: Schema,
+    pub project: ProjectName,
+    pub cloud: LogicalCloudName,
+    pub uid: LogicalCloudUid,
+    pub at: Timestamp,
 }
 
 /// The logical cloud that an app context belongs to.

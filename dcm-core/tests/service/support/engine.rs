@@ -483,6 +483,14 @@ impl Synchronizer for Engine {
         Ok(())
     }
 
+    /// Nothing of it is left at once.
+    async fn discard(&self, id: &ContextId, _: Removal) -> Result<(), Error> {
+        let mut state = self.call("discard")?;
+        state.contexts.remove(id);
+        state.claims.retain(|_, owner| owner != id);
+        Ok(())
+    }
+
     async fn tombstones(&self, cluster: &ClusterId) -> Result<Vec<Tombstone>, Error> {
         Ok(self.state().tombstones.get(cluster).cloned().unwrap_or_default())
     }

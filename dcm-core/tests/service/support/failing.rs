@@ -94,6 +94,10 @@ impl Synchronizer for Failing {
         self.make(self.inner.forget(id)).await
     }
 
+    async fn discard(&self, id: &ContextId, removal: Removal) -> Result<(), Error> {
+        self.make(self.inner.discard(id, removal)).await
+    }
+
     async fn tombstones(&self, cluster: &ClusterId) -> Result<Vec<Tombstone>, Error> {
         self.inner.tombstones(cluster).await
     }

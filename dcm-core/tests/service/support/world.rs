@@ -211,7 +211,14 @@ impl World {
     }
 
     /// All documents.
+    /// All documents, but for those that say what was deleted lately.
     pub(crate) async fn documents(&self) -> BTreeMap<String, Value> {
+        let mut all = self.all_documents().await;
+        all.retain(|path, _| !path.starts_with("deleted/"));
+        all
+    }
+
+    pub(crate) async fn all_documents(&self) -> BTreeMap<String, Value> {
         let entries = self.memory.list_all(&Prefix::everything()).await.unwrap();
         entries.into_iter().map(|entry| (entry.path.to_string(), entry.document.read().unwrap())).collect()
     }
