@@ -26,14 +26,29 @@ impl Contexts {
     pub(super) async fn forget_removed(&self, id: &ContextId) -> Result<(), Error> {
         match self.known_root(id).await? {
             Some((root, version)) => self.forget_root(id, root, version).await,
-            None => Ok(()),
+            None => self.clear_late(id).await,
         }
+    }
+
+    /// Deletes what came late of a context that is gone: from a worker whose session was ended, or an apply.
+    async fn clear_late(&self, id: &ContextId) -> Result<(), Error> {
+        let mut late = Vec::new();
+        for prefix in [path::lanes(id), path::results(id), path::manifests(id)] {
+            late.extend(self.store.list_all(&prefix).await?.iter().map(deletion));
+        }
+        // Whoever has begun to apply it since writes what he needs anew.
+        if self.root(id).await?.is_none() {
+            self.delete_all(late).await?;
+        }
+        Ok(())
     }
 
     /// Removes a context that nobody asks about any more: whoever works on it forgets it when it is gone.
     pub(super) async fn discard_context(&self, id: &ContextId, removal: Removal) -> Result<(), Error> {
         for _ in 0..CONTENTION_TRIES {
-            let Some((root, version)) = self.known_root(id).await? else { return Ok(()) };
+            let Some((root, version)) = self.known_root(id).await? else {
+                return self.clear_late(id).await;
+            };
             let generation = if root.is_unused() { root.generation } else { root.generation.next() };
             let (intent, paused, forgotten) = (Intent::Absent, false, true);
             let discarded = Root { intent, paused, forgotten, removal, generation, ..root };
@@ -84,8 +99,8 @@ impl Contexts {
             return Ok(());
         }
         match self.forget_root(id, root, version).await {
-            // Whoever has applied it again meanwhile keeps it.
-            Err(Error::NotRemoved { .. } | Error::Contended { .. }) => Ok(()),
+            // Whoever removes the last of it comes here again.
+            Err(Error::NotRemoved { .. }) => Ok(()),
             forgotten => forgotten,
         }
     }

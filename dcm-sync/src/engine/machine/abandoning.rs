@@ -123,7 +123,10 @@ impl Machine {
     /// The records of a forgotten context went, or some stay because their clusters are still abandoned.
     pub(super) fn buried(&mut self, context: ContextId, buried: Result<(), Error>) {
         if let Err(error) = buried {
-            tracing::warn!(%context, error = &error as &dyn std::error::Error, "can't drop a forgotten context");
+            // Other workers may be at it, too.
+            if !matches!(error, Error::Contended { .. }) {
+                tracing::warn!(%context, error = &error as &dyn std::error::Error, "can't drop a forgotten context");
+            }
             self.timers.set(self.now + self.options.retry_min, Alarm::Bury(context));
         }
     }
