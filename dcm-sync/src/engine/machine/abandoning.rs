@@ -15,6 +15,7 @@ use super::shard::{Link, Shard};
 use super::storing::Reading;
 use super::timers::Alarm;
 use crate::engine::Safeguard;
+use crate::engine::backoff;
 use crate::engine::event::What;
 use crate::engine::io::{Effect, LaneId};
 
@@ -25,6 +26,10 @@ const SEARCH_WAIT: Duration = Duration::from_secs(4);
 /// Looks in a second for all clusters with abandoned lanes, at most: each is a connection with its TLS, so more of them
 /// would leave a core for nothing else. Where there are so many such clusters, each is looked for less often.
 const SEARCHES_PER_SECOND: u32 = 200;
+
+/// What could not be buried is tried again as after so many failures in a row: each try takes as long as all workers need to
+/// read the root.
+const BURIAL_FAILURES: u32 = 6;
 
 /// How long after the last abandoned lane was cleared the records of a forgotten context are looked through: all lanes
 /// that are cleared together need only one look.
@@ -123,11 +128,13 @@ impl Machine {
     /// The records of a forgotten context went, or some stay because their clusters are still abandoned.
     pub(super) fn buried(&mut self, context: ContextId, buried: Result<(), Error>) {
         if let Err(error) = buried {
-            // Other workers may be at it, too.
+            // Workers that are at it together keep each other from it: they come back one after the other.
             if !matches!(error, Error::Contended { .. }) {
                 tracing::warn!(%context, error = &error as &dyn std::error::Error, "can't drop a forgotten context");
             }
-            self.timers.set(self.now + self.options.retry_min, Alarm::Bury(context));
+            let (random, min, max) = (self.jitter.next(), self.options.retry_min, self.options.retry_max);
+            let wait = backoff::delay(BURIAL_FAILURES, min, max, random);
+            self.timers.set(self.now + wait, Alarm::Bury(context));
         }
     }
 
