@@ -7,6 +7,7 @@ use anyhow::{Result, ensure};
 use dcm_core::logical_cloud::MetadataDraft;
 use dcm_core::name::{LogicalCloudName, ProjectName, UserName};
 use dcm_core::render::naming::Identity;
+use dcm_core::secret::Secret;
 use dcm_core::service::{Caller, Registration};
 use dcm_core::status::Progress;
 use dcm_server::{Configuration, Deployment};
@@ -55,6 +56,21 @@ impl FromDocument {
             ensure!(given.missing.is_empty(), "{user} lacks credentials: {:?}", given.missing);
             ensure!(given.access.clusters.len() == self.clusters, "{user} has every cluster");
         }
+        Ok(())
+    }
+
+    /// The user's kubeconfig for all clusters.
+    pub(crate) async fn kubeconfig(&self, cloud: &str, user: &str) -> Result<Secret> {
+        let (cloud, user) = (LogicalCloudName::new(cloud)?, UserName::new(user)?);
+        let clouds = self.deployment.clouds();
+        let given = clouds.kubeconfigs(&self.project, &cloud, Some(&user), None).await?;
+        Ok(given.access.for_all_clusters().to_yaml()?)
+    }
+
+    /// Revokes the user's credentials.
+    pub(crate) async fn revoke(&self, cloud: &str, user: &str) -> Result<()> {
+        let (cloud, user) = (LogicalCloudName::new(cloud)?, UserName::new(user)?);
+        self.deployment.clouds().revoke(&self.caller, &self.project, &cloud, &user).await?;
         Ok(())
     }
 

@@ -1,4 +1,5 @@
-//! What instantiating logical clouds costs: time beside the least possible, requests, CPU and memory a lane.
+//! What instantiating logical clouds costs: time beside the least possible, requests, CPU and memory a lane; and how long it
+//! takes until a cluster is as it should be again.
 //!
 //! ```text
 //! cargo bench -p dcm-benches --bench instantiate [-- wall|scale]
@@ -14,6 +15,7 @@ mod document;
 mod floor;
 mod kubectl;
 mod ours;
+mod recover;
 mod report;
 mod requests;
 mod scale;
@@ -56,6 +58,7 @@ async fn run(wall: bool, scale: bool) -> Result<()> {
         let contest = Contest::start(&servers).await?;
         report.add_walls(&contest.run().await?);
         report.add_requests(&requests::count(&servers, &contest).await?);
+        report.add_recovery(&recover::run(&servers, &contest).await?);
         contest.stop().await;
     }
     println!("{}\n{}", report.table(), report.json());

@@ -3,6 +3,7 @@
 use comfy_table::{Table, presets};
 use serde_json::{Map, Value};
 
+use crate::recover::Recovery;
 use crate::requests::Counts;
 use crate::scale::Scale;
 use crate::wall::Contestant::{Document, Floor, Kubectl, Memory, Sqlite};
@@ -71,6 +72,12 @@ impl Report {
             each(changed.reads),
             None,
         );
+    }
+
+    pub(crate) fn add_recovery(&mut self, recovery: &Recovery) {
+        self.add("deleted_role_ms", "a deleted Role is there again after, ms", recovery.deleted, None);
+        self.add("changed_quota_ms", "a changed quota is as before after, ms", recovery.changed, None);
+        self.add("revoked_ms", "a revoked certificate is refused after, ms", recovery.revoked, None);
     }
 
     pub(crate) fn add_scale(&mut self, scale: &Scale) {

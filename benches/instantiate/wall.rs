@@ -82,7 +82,7 @@ pub(crate) struct Contest<'a> {
     servers: &'a Servers,
     pub(crate) memory: Ours,
     sqlite: Ours,
-    document: FromDocument,
+    pub(crate) document: FromDocument,
     floor: Floor,
     _folder: tempfile::TempDir,
 }
@@ -177,7 +177,7 @@ pub(crate) async fn rest(clouds: usize) {
     tokio::time::sleep(rest.max(REST_MIN)).await;
 }
 
-fn median(values: impl Iterator<Item = f64>) -> f64 {
+pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
