@@ -44,14 +44,8 @@ use serde::Serialize;
 use crate::app_context::{Action, Bundle, InvalidBundle, Stage, Step};
 use crate::logical_cloud::{LogicalCloud, ObjectPolicies, ObjectPolicy};
 use crate::manifest::{InvalidManifest, Manifest};
-use crate::name::{AppName, ContextId, Namespace};
+use crate::name::{AppName, Namespace};
 use naming::Identity;
-
-/// The app context that a logical cloud is to the engine, for ever.
-#[must_use]
-pub fn context_id(cloud: &LogicalCloud) -> ContextId {
-    Identity::of(cloud).context_id()
-}
 
 /// The one app of a logical cloud's app context.
 pub const APP: &str = "logical-cloud";

@@ -11,7 +11,7 @@ use dcm_core::name::{ClusterId, ContextId, LogicalCloudName, ProjectName};
 use dcm_core::port::key_source::{self, KeyAndRequest, KeySource, KeyType};
 use dcm_core::port::store::Prefix;
 use dcm_core::port::synchronizer::{Removal, STOP_LIMIT, Synchronizer};
-use dcm_core::render::context_id;
+use dcm_core::render::naming::Identity;
 use dcm_core::secret::Secret;
 use dcm_core::service::{
     Caller, Error, LogicalClouds, Projects, RegisteredClusters, Registration, SweepAgenda,
@@ -214,7 +214,7 @@ impl Client for Tenant {
 
     async fn context(&self, number: usize) -> Result<Option<ContextId>, Refused> {
         match self.clouds.get(&project(), &cloud(number)).await {
-            Ok(described) => Ok(Some(context_id(&described.cloud))),
+            Ok(described) => Ok(Some(Identity::of(&described.cloud).context_id())),
             Err(Error::NotFound { .. }) => Ok(None),
             Err(error) => Err(refused(&error)),
         }
