@@ -9,7 +9,7 @@ const FOUND: [(Safeguard, u64); 13] = [
     (Safeguard::AdoptedStays, 1),
     (Safeguard::ContentsCounted, 108),
     (Safeguard::KindsNamed, 2),
-    (Safeguard::StoredFirst, 12),
+    (Safeguard::StoredFirst, 137),
     (Safeguard::RecordsReadAgain, 218),
     (Safeguard::StockTaken, 16),
     (Safeguard::OwnerLookedUp, 582),
