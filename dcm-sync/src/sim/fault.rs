@@ -45,8 +45,12 @@ pub struct Faults {
     pub unauthorized: u16,
     /// It is answered with 403.
     pub forbidden: u16,
+    /// What is to be made is answered with 404, as by an API server that has not heard of its namespace yet.
+    pub not_found: u16,
     /// A write to an object that is there is answered with 409.
     pub conflict: u16,
+    /// A write is answered with 422, as by a policy that somebody tries out.
+    pub invalid: u16,
     /// It is answered with 429.
     pub too_many_requests: u16,
     /// How long the server asks to wait with its 429.
@@ -55,6 +59,8 @@ pub struct Faults {
     pub server_error: u16,
     /// A watch ends instead of telling a change.
     pub watch_broken: u16,
+    /// A watch ends with 410 instead of telling a change.
+    pub watch_gone: u16,
     /// The longest time by which watches are late: what they tell is as old as that.
     pub watch_lag_max: Duration,
 }
@@ -92,11 +98,14 @@ impl Faults {
         delay_max: Duration::ZERO,
         unauthorized: 0,
         forbidden: 0,
+        not_found: 0,
         conflict: 0,
+        invalid: 0,
         too_many_requests: 0,
         retry_after: Duration::from_secs(1),
         server_error: 0,
         watch_broken: 0,
+        watch_gone: 0,
         watch_lag_max: Duration::ZERO,
     };
 
@@ -105,10 +114,9 @@ impl Faults {
         if *self == Self::NONE {
             return Fault::None;
         }
-        let has_precondition = matches!(verb, Verb::Update | Verb::Release | Verb::Delete | Verb::Approve);
         match self.draw_any(random) {
             Fault::Duplicated if verb == Verb::IssueToken => Fault::None,
-            Fault::Refused(Error::Conflict) if !has_precondition => Fault::None,
+            Fault::Refused(error) if !may_meet(verb, &error) => Fault::None,
             fault => fault,
         }
     }
@@ -130,6 +138,8 @@ impl Faults {
                 Fault::Refused(Error::TooManyRequests { retry_after: Some(self.retry_after) }),
             ),
             (self.server_error, failed(failure)),
+            (self.not_found, Fault::Refused(Error::NotFound)),
+            (self.invalid, Fault::Refused(Error::Invalid { message: message() })),
         ];
         let mut number = random.below(1000);
         for (chance, fault) in table {
@@ -143,8 +153,30 @@ impl Faults {
 
     /// True when a watch breaks now.
     pub(super) fn breaks_watch(&self, random: &Seeded) -> bool {
-        self.watch_broken > 0 && random.below(1000) < u64::from(self.watch_broken)
+        hits(self.watch_broken, random)
     }
+
+    /// True when a watch learns now that it is too far behind.
+    pub(super) fn outruns_watch(&self, random: &Seeded) -> bool {
+        hits(self.watch_gone, random)
+    }
+}
+
+/// True when a server answers a request so.
+fn may_meet(verb: Verb, error: &Error) -> bool {
+    match error {
+        Error::Conflict => matches!(verb, Verb::Update | Verb::Release | Verb::Delete | Verb::Approve),
+        Error::NotFound => matches!(verb, Verb::Create | Verb::IssueToken),
+        Error::Invalid { .. } => {
+            matches!(verb, Verb::Create | Verb::Update | Verb::Release | Verb::Approve)
+        }
+        _ => true,
+    }
+}
+
+/// True when something of a chance in a thousand happens now.
+fn hits(chance: u16, random: &Seeded) -> bool {
+    chance > 0 && random.below(1000) < u64::from(chance)
 }
 
 /// A part of a duration, in whole microseconds.
@@ -187,9 +219,16 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_precondition_meets_no_conflict() {
-        let faults = Faults { conflict: 1000, ..Faults::NONE };
-        assert!(matches!(faults.draw(Verb::Create, &Seeded::new(1)), Fault::None));
-        assert!(matches!(faults.draw(Verb::Update, &Seeded::new(1)), Fault::Refused(Error::Conflict)));
+    fn a_request_is_answered_only_as_its_verb_can_be() {
+        let random = Seeded::new(1);
+        let conflict = Faults { conflict: 1000, ..Faults::NONE };
+        assert!(matches!(conflict.draw(Verb::Create, &random), Fault::None));
+        assert!(matches!(conflict.draw(Verb::Update, &random), Fault::Refused(Error::Conflict)));
+        let not_found = Faults { not_found: 1000, ..Faults::NONE };
+        assert!(matches!(not_found.draw(Verb::Delete, &random), Fault::None));
+        assert!(matches!(not_found.draw(Verb::Create, &random), Fault::Refused(Error::NotFound)));
+        let invalid = Faults { invalid: 1000, ..Faults::NONE };
+        assert!(matches!(invalid.draw(Verb::Delete, &random), Fault::None));
+        assert!(matches!(invalid.draw(Verb::Update, &random), Fault::Refused(Error::Invalid { .. })));
     }
 }

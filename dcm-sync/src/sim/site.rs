@@ -279,6 +279,9 @@ impl Site {
                 later_at(Some(state.way.told(revision, at, travel)))
             }
             Ok((_, Some(_))) if state.way.faults.breaks_watch(&state.way.random) => Look::Broken(None),
+            Ok((_, Some(_))) if state.way.faults.outruns_watch(&state.way.random) => {
+                Look::Broken(Some(Error::Gone))
+            }
             Ok(seen) => Look::Saw(Box::new(seen)),
         }
     }

@@ -176,7 +176,7 @@ impl Scenario {
         acts.extend(draw.trouble(clusters));
         acts.sort_by_key(|(at, _)| *at);
         let last_wishes = (0..contexts).map(|_| draw.last_wish()).collect();
-        Self {
+        let mut scenario = Self {
             seed,
             clusters,
             contexts,
@@ -187,13 +187,25 @@ impl Scenario {
             store_faults: draw.store_faults(),
             acts,
             last_wishes,
-        }
+        };
+        let_err(seed, &mut scenario.faults);
+        scenario
     }
 }
 
 /// Somebody asks for something.
 fn asked(context: usize, wish: Wish) -> Act {
     Act::Wish { context, wish, death: None }
+}
+
+/// In some scenarios servers refuse what they need not refuse, and forget what watches have not seen yet.
+fn let_err(seed: u64, faults: &mut Faults) {
+    let draw = Draw { random: Seeded::named(seed, "answers"), restless: false };
+    if draw.one_in(3) {
+        faults.not_found = draw.some(50);
+        faults.invalid = draw.some(50);
+        faults.watch_gone = draw.some(100);
+    }
 }
 
 /// In some scenarios people die while they ask for something.
@@ -273,6 +285,7 @@ impl Draw {
             server_error: self.chance(50),
             watch_broken: self.chance(100),
             watch_lag_max: if self.one_in(3) { self.seconds(0, 10) } else { Duration::ZERO },
+            ..Faults::NONE
         }
     }
 

@@ -135,6 +135,8 @@ async fn errors_are_what_a_server_would_answer_and_refused_requests_do_not_happe
     let faults = [
         Faults { unauthorized: 1000, ..Faults::NONE },
         Faults { forbidden: 1000, ..Faults::NONE },
+        Faults { not_found: 1000, ..Faults::NONE },
+        Faults { invalid: 1000, ..Faults::NONE },
         Faults { too_many_requests: 1000, ..Faults::NONE },
     ];
     let mut errors = Vec::new();
@@ -146,6 +148,8 @@ async fn errors_are_what_a_server_would_answer_and_refused_requests_do_not_happe
     let expected = [
         "our credential is not accepted: injected fault",
         "not allowed: injected fault",
+        "there is no such object",
+        "refused: injected fault",
         "the cluster asks for fewer requests",
     ];
     assert_eq!(errors, expected);
@@ -171,6 +175,16 @@ async fn a_watch_can_be_broken_instead_of_telling_a_change() {
     assert!(poll!(open.next()).is_pending());
     create(&cluster).await.unwrap();
     assert!(matches!(poll!(open.next()), Poll::Ready(None)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_can_be_too_far_behind() {
+    let (cluster, _) = cluster(|fleet| fleet);
+    cluster.set_faults(Faults { watch_gone: 1000, ..Faults::NONE });
+    let mut open = watch(&cluster).await;
+    create(&cluster).await.unwrap();
+    assert!(matches!(open.next().await, Some(Err(Error::Gone))));
+    assert!(open.next().await.is_none());
 }
 
 #[tokio::test(start_paused = true)]
