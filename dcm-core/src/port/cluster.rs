@@ -8,8 +8,11 @@
 //! - After `update`, what the manifest says holds, what an earlier manifest of ours said and this one does not is
 //!   gone, and what others wrote beside it stays. Objects are written under one field manager,
 //!   [`FIELD_MANAGER`].
-//! - A stream of [`Cluster::watch`] begins with [`WatchEvent::Listed`]. States of one object never go back within
-//!   what one `Listed` began. Its end, or an error, means: watch again.
+//! - Reads are consistent: what [`Cluster::get`], [`Cluster::list`] and a [`WatchEvent::Listed`] tell was so at a moment
+//!   after they were asked for. In Kubernetes that is a read without `resourceVersion`; one with `resourceVersion=0`, from
+//!   the cache of an API server, won't do, since it may go back behind what was told before.
+//! - A stream of [`Cluster::watch`] begins with [`WatchEvent::Listed`]. What it tells after that may be late. States of
+//!   one object never go back within what one `Listed` began. Its end, or an error, means: watch again.
 //! - A call whose future is dropped, or that fails with an error for which [`Error::outcome_is_unknown`] holds, may
 //!   still happen, until the server's own time limit has passed.
 //! - Calls never retry by themselves, and never wait for a budget: the engine does both.
