@@ -80,6 +80,7 @@ pub(crate) async fn live_plan(
         ahead: recorded.ahead,
         removal: place.context.removal,
         asked_again: recorded.asked_again,
+        in_doubt: false,
         is_watched: false,
     };
     let plan = plan(&rules, looked.bundle, &recorded.objects, &looked);

@@ -83,7 +83,8 @@ pub struct ObjectPolicyDraft {
     pub report_only: Vec<String>,
 }
 
-/// How a logical cloud is taken off clusters, where whoever does it says nothing else.
+/// How a logical cloud is taken off clusters, where whoever does it says nothing else. What is taken out of a cloud that
+/// stays on a cluster, such as a permission, is always deleted there.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct RemovalDraft {

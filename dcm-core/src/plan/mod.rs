@@ -20,7 +20,7 @@ use crate::fields::HeldField;
 use crate::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use crate::name::{ContextId, OwnerId};
 use crate::port::cluster::{Origin, Precondition};
-use crate::port::synchronizer::Removal;
+use crate::port::synchronizer::{Disposal, Removal};
 use crate::status::Cause;
 
 pub use digest::{Changes, Observed, Part, PlanHash};
@@ -49,6 +49,9 @@ pub struct Rules<'a> {
     /// What is known was told by watches, which may be late to tell that something went: an object that is not recorded is
     /// read by its name before it counts as there.
     pub is_watched: bool,
+    /// A request of an earlier generation had no answer, and may still change what is as desired: that is written once more,
+    /// so that it is not as that request expects it.
+    pub in_doubt: bool,
 }
 
 /// The objects that were written for one lane.
@@ -231,6 +234,8 @@ pub enum Why {
     NotIssued,
     /// The change takes other objects away, and this one says so.
     TakesAway,
+    /// An earlier request had no answer, and may still change it.
+    InDoubt,
     /// The cluster holds a generation that the store does not know of.
     StoreBehind,
 }
@@ -256,6 +261,7 @@ impl fmt::Display for Why {
             Self::NotOurs => "it is not ours",
             Self::NotIssued => "it is not issued yet",
             Self::TakesAway => "the change takes others away",
+            Self::InDoubt => "an earlier request may still change it",
             Self::StoreBehind => "the store is behind",
         })
     }
@@ -344,7 +350,9 @@ pub fn plan(rules: &Rules<'_>, desired: Option<&Bundle>, recorded: &Records, vie
             }
         }
     }
-    steps.extend(unwanted(rules, desired_steps, recorded, view));
+    // Rights that are taken away are not to stay: only what all of a cloud leaves is kept.
+    let disposal = if desired.is_some() { Disposal::Delete } else { rules.removal.disposal() };
+    steps.extend(unwanted(rules, disposal, desired_steps, recorded, view));
     let ahead = generation::ahead(rules, desired_steps, view).max(rules.ahead);
     if let Some(ahead) = ahead {
         let steps = generation::halted(ahead, steps, rules, view);
@@ -377,6 +385,7 @@ fn ask_ahead(steps: &mut [Step], desired: &[crate::app_context::Step]) {
 /// Steps for what is recorded, or carries our marks, and is not desired.
 fn unwanted(
     rules: &Rules<'_>,
+    disposal: Disposal,
     desired: &[crate::app_context::Step],
     recorded: &Records,
     view: &dyn View,
@@ -391,7 +400,7 @@ fn unwanted(
     let mut steps: Vec<Step> = recorded
         .iter()
         .filter(|(key, _)| !wanted.contains(key))
-        .filter_map(|(key, record)| object::remove(rules, key, record, view))
+        .filter_map(|(key, record)| object::remove(rules, disposal, key, record, view))
         .collect();
     for (kind, key, sighting) in view.marked() {
         if wanted.contains(key) || recorded.contains_key(key) {
@@ -405,7 +414,7 @@ fn unwanted(
         let origin = sighting.marks.as_ref().map(|marks| marks.origin).unwrap_or_default();
         let stage = if kind.is_namespace() { Stage(0) } else { Stage(u16::MAX) };
         let stray = Recorded { kind: kind.clone(), uid: None, manifest: None, origin, stage };
-        let step = object::remove(rules, key, &stray, view);
+        let step = object::remove(rules, disposal, key, &stray, view);
         steps.extend(step.map(|step| if answered { Step { wave: Wave::Tidy, ..step } } else { step }));
     }
     steps

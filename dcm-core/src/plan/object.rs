@@ -101,6 +101,11 @@ fn present(
         return Choice::do_this(update(manifest, sighting, origin, terms), why);
     }
     let mut chosen = drift::of_fields(wanted, origin, sighting, view);
+    let is_older = written.map(|marks| marks.generation) < rules.generation;
+    if chosen.work.is_none() && rules.in_doubt && is_older {
+        let terms = Terms { left: sighting.fields().to_vec(), ..terms(wanted, origin) };
+        chosen.work = Some((update(manifest, sighting, origin, terms), Why::InDoubt));
+    }
     if let (None, Some(message)) = (&chosen.work, sighting.unready()) {
         let waits = cause(Reason::Waiting, message, manifest.key());
         chosen.work = Some((Work::Await(waits), Why::NotReady));
@@ -169,7 +174,13 @@ fn take_over(wanted: &Wanted<'_>, sighting: &Sighting) -> Result<(Work, Why), St
 }
 
 /// What is left to do for an object that is not desired; none when nothing can be done for it but to forget.
-pub(super) fn remove(rules: &Rules<'_>, key: &ObjectKey, record: &Recorded, view: &dyn View) -> Option<Step> {
+pub(super) fn remove(
+    rules: &Rules<'_>,
+    disposal: Disposal,
+    key: &ObjectKey,
+    record: &Recorded,
+    view: &dyn View,
+) -> Option<Step> {
     let wave = Wave::Remove(Reverse(record.stage));
     let make = |work, why| Some(step(wave, &record.kind, key, work, why));
     let sighting = match view.see(key) {
@@ -189,7 +200,7 @@ pub(super) fn remove(rules: &Rules<'_>, key: &ObjectKey, record: &Recorded, view
         return make(Work::Release { observed, contents: None }, Why::WasAdopted);
     }
     // What was asked for through a request is no object that anybody keeps.
-    if rules.removal.disposal() == Disposal::Keep && !request::is_request(&record.kind) {
+    if disposal == Disposal::Keep && !request::is_request(&record.kind) {
         return make(Work::Release { observed, contents: None }, Why::Kept);
     }
     if record.kind.is_namespace() && !rules.removal.delete_contents {

@@ -115,7 +115,16 @@ fn with(known: &mut Known, manifest: &Manifest, sighting: Sighting) {
 
 fn rules<'a>(owner: &'a OwnerId, context: &'a ContextId) -> Rules<'a> {
     let removal = Removal::default();
-    Rules { owner, context, generation: None, ahead: None, removal, asked_again: false, is_watched: false }
+    Rules {
+        owner,
+        context,
+        generation: None,
+        ahead: None,
+        removal,
+        asked_again: false,
+        is_watched: false,
+        in_doubt: false,
+    }
 }
 
 fn decide(desired: Option<&Bundle>, records: &Records, known: &Known) -> Vec<(Work, Why)> {
@@ -462,16 +471,46 @@ fn a_change_that_only_takes_away_is_written_on_the_namespace_before() {
 
 #[test]
 fn what_is_to_be_kept_is_released_and_its_requests_are_not() {
+    let works = keeping(None);
+    assert_eq!(works.len(), 2);
+    let expected = [("c".to_owned(), Why::Kept), ("csr".to_owned(), Why::NotDesired)];
+    assert!(expected.iter().all(|step| works.contains(step)), "{works:?}");
+}
+
+#[test]
+fn what_is_taken_out_of_what_stays_is_deleted_though_all_of_it_would_be_kept() {
+    let stays = manifest("Namespace", "n", "1");
+    let works = keeping(Some(&bundle(vec![(0, apply(&stays))])));
+    assert!(works.contains(&("c".to_owned(), Why::NotDesired)), "{works:?}");
+}
+
+/// What is done about objects that are not desired, where all of them are to be kept at a removal.
+fn keeping(desired: Option<&Bundle>) -> Vec<(String, Why)> {
     let role = manifest("ConfigMap", "c", "1");
     let (kind, key, _) = certificate();
     let mut known = Known::default();
     with(&mut known, &role, sighting("r", Some(role.hash())));
     known.present.insert(key, (kind, sighting("c", None)));
     let (owner, context) = (owner(), context());
-    let removal = Removal { objects: Some(crate::port::synchronizer::Disposal::Keep), ..Removal::default() };
+    let removal = Removal { objects: Some(Disposal::Keep), ..Removal::default() };
     let rules = Rules { removal, ..rules(&owner, &context) };
-    let plan = plan(&rules, None, &Records::new(), &known);
-    let works: Vec<_> = plan.steps().iter().map(|step| (&*step.key.name, step.why)).collect();
-    assert_eq!(works.len(), 2);
-    assert!(works.contains(&("c", Why::Kept)) && works.contains(&("csr", Why::NotDesired)), "{works:?}");
+    let plan = plan(&rules, desired, &Records::new(), &known);
+    plan.steps().iter().map(|step| (step.key.name.to_string(), step.why)).collect()
+}
+
+#[test]
+fn what_an_earlier_request_may_still_change_is_written_once_more() {
+    let (desired, equal) = (manifest("ConfigMap", "c", "1"), manifest("ConfigMap", "e", "1"));
+    let wanted = bundle(vec![(0, apply(&desired)), (0, apply(&equal))]);
+    let mut known = Known::default();
+    written(&mut known, &desired, 1);
+    written(&mut known, &equal, 2);
+    let (owner, context) = (owner(), context());
+    let works = |in_doubt: bool| {
+        let rules = Rules { generation: Some(Generation(2)), in_doubt, ..rules(&owner, &context) };
+        let plan = plan(&rules, Some(&wanted), &Records::new(), &known);
+        plan.steps().iter().map(|step| (step.key.name.to_string(), step.why)).collect::<Vec<_>>()
+    };
+    assert_eq!(works(true), [("c".to_owned(), Why::InDoubt)], "the other one is of this generation");
+    assert_eq!(works(false), []);
 }

@@ -72,7 +72,8 @@ pub struct Removal {
     pub deadline_seconds: Option<u32>,
 }
 
-/// What becomes of objects that are not wanted any more.
+/// What becomes of an app context's objects when it leaves a cluster. What is not wanted any more on a cluster on which it
+/// stays is always deleted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Disposal {
