@@ -1,5 +1,7 @@
 //! Storing what the machine wants stored.
 
+use std::collections::BTreeSet;
+
 use dcm_core::port::in_order::{Conflict, InOrder};
 use dcm_core::port::store::{self, Document, Entry, Store, StoreExt, Version, Write};
 use dcm_core::status::LaneState;
@@ -37,15 +39,15 @@ pub(super) async fn save_lane(store: &dyn Store, save: &SaveLane) -> Result<Save
 /// By the time they are read the context may be forgotten and made anew. They go only if the record is still the one that
 /// was stored after they are read: until then nobody has stored others.
 async fn drop_results(store: &dyn Store, save: &SaveLane, stored: Version) -> Result<(), store::Error> {
-    let (context, cluster) = (&save.id.context, &save.id.cluster);
-    let mut outdated = Vec::with_capacity(save.lane.dropping.len());
-    if save.lane.state == LaneState::Removed {
-        outdated = store.list_all(&path::results_on(context, cluster)).await?;
-    } else {
-        for name in &save.lane.dropping {
-            outdated.extend(store.get(&path::result(context, cluster, name)).await?);
-        }
+    let (context, cluster, lane) = (&save.id.context, &save.id.cluster, &save.lane);
+    let is_removed = lane.state == LaneState::Removed;
+    if !is_removed && (lane.dropping.is_empty() || !lane.drops_results()) {
+        return Ok(());
     }
+    let dropped: BTreeSet<_> =
+        lane.dropping.iter().map(|name| path::result(context, cluster, name)).collect();
+    let mut outdated = store.list_all(&path::results_on(context, cluster)).await?;
+    outdated.retain(|entry| is_removed || dropped.contains(&entry.path));
     if outdated.is_empty() || !is_stored(store, save, stored).await? {
         return Ok(());
     }

@@ -306,7 +306,8 @@ pub(crate) struct Lane {
     /// Names of the requests that are answered; their results are stored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub issued: Vec<Arc<str>>,
-    /// Requests that are desired no more: their results are deleted after this was stored. Who finds them here does it again.
+    /// Requests whose results may be stored, though they are not answered, or are desired no more: named together with the
+    /// kinds. Their results are deleted once this was stored in a state that drops them. Who finds that does it again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dropping: Vec<Arc<str>>,
     /// Namespaces that were kept, with the number of objects of others in each.
@@ -344,6 +345,16 @@ impl Lane {
             ahead: None,
             untidy: false,
         }
+    }
+
+    /// True when a result of this request may be stored.
+    pub(crate) fn may_have_result(&self, name: &Arc<str>) -> bool {
+        self.issued.contains(name) || self.dropping.contains(name)
+    }
+
+    /// True in a state in which nothing takes the place of what is not desired any more.
+    pub(crate) fn drops_results(&self) -> bool {
+        matches!(self.state, LaneState::Done | LaneState::Removing | LaneState::Removed)
     }
 
     /// Forgets what was issued before the context was forgotten and came back.

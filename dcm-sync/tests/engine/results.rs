@@ -18,7 +18,7 @@ use serde_json::json;
 use tokio::sync::Notify;
 
 use crate::fixture::*;
-use crate::slow::{is_of_lane, world_with};
+use crate::slow::{Lanes, is_of_lane, world_with};
 
 /// How long a write to a slow store takes: much longer than a request to a cluster.
 const SLOW: Duration = Duration::from_millis(50);
@@ -150,6 +150,39 @@ async fn more_results_than_one_batch_of_the_store_holds_are_stored() {
     let results = engine.contexts().results(&context_id()).await.unwrap();
     assert_eq!(results[&cluster_id(1)].len(), count + 2);
     assert_eq!(tokens_issued(&world), count as u64 + 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_that_was_stored_without_its_record_goes_when_something_else_is_done() {
+    let (world, lanes) = world_with(SLOW);
+    let (engine, running) =
+        world.mortal_engine(Options { writes_burst: 1000, cluster_requests_max: 1000, ..Options::default() });
+    let mut events = engine.events();
+    let tokens = (0..2 * BATCH_WRITES_MAX).map(|number| token(&format!("token-{number}")));
+    engine.contexts().apply(&context(steps().into_iter().chain(tokens).collect(), [1])).await.unwrap();
+    event(&mut events, |what| matches!(what, What::Issued(_))).await;
+    lanes.fail_writes.store(true, Ordering::Relaxed);
+    tokio::time::timeout(SOON, async {
+        while count_results(&lanes).await < BATCH_WRITES_MAX {
+            tokio::time::sleep(SLOW).await;
+        }
+    })
+    .await
+    .unwrap();
+    running.abort();
+    lanes.fail_writes.store(false, Ordering::Relaxed);
+    let engine = world.engine();
+    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+    done(&engine, &context_id()).await;
+    tidied(&engine).await;
+    assert_eq!(names(&engine).await, ["ci", "developer"]);
+    assert_eq!(count_results(&lanes).await, 2);
+}
+
+/// How many results are stored.
+async fn count_results(lanes: &Lanes) -> usize {
+    let entries = lanes.store.list_all(&Prefix::everything()).await.unwrap();
+    entries.iter().filter(|entry| entry.path.as_str().starts_with("results/")).count()
 }
 
 #[tokio::test(start_paused = true)]

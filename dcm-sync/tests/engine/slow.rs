@@ -1,7 +1,7 @@
-//! A world whose store takes its time, and fails some reads when it is told to.
+//! A world whose store takes its time, and fails some calls when it is told to.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use dcm_core::port::store::{Path, Store};
@@ -16,6 +16,8 @@ pub struct Lanes {
     pub writes: AtomicU64,
     /// How many of the next reads fail.
     pub failing_reads: AtomicU64,
+    /// No batch with a lane's record is stored.
+    pub fail_writes: AtomicBool,
 }
 
 pub fn is_of_lane(path: &Path) -> bool {
@@ -45,6 +47,9 @@ impl Tap for Slow {
                 let lanes = batch.iter().filter(|write| is_of_lane(write.path())).count();
                 self.lanes.writes.fetch_add(lanes as u64, Ordering::Relaxed);
                 tokio::time::sleep(self.slowness).await;
+                if lanes > 0 && self.lanes.fail_writes.load(Ordering::Relaxed) {
+                    return Err(E::lost());
+                }
                 let written = call.await;
                 tokio::time::sleep(self.slowness).await;
                 written
@@ -62,7 +67,8 @@ impl Tap for Slow {
 pub fn world_with(slowness: Duration) -> (World, Arc<Lanes>) {
     let mut world = World::new(1);
     let store = world.store.clone();
-    let lanes = Arc::new(Lanes { store, writes: AtomicU64::new(0), failing_reads: AtomicU64::new(0) });
+    let (writes, failing_reads, fail_writes) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
+    let lanes = Arc::new(Lanes { store, writes, failing_reads, fail_writes });
     let slow = Arc::new(Slow { slowness, lanes: lanes.clone() });
     world.store = Arc::new(Tapped::new(world.store, slow));
     (world, lanes)

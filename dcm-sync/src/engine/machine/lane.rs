@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
-use dcm_core::app_context::{Action, Bundle, Request, Stage};
+use dcm_core::app_context::{Action, Bundle, Generation, Request, Stage};
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ContextId;
@@ -61,8 +61,18 @@ pub(super) struct Lane {
     pub retry_at: Option<Timestamp>,
     /// Since when the signer has been awaited.
     pub signer_since: Option<Timestamp>,
+    /// Requests without an answer that may still change or delete something. Boxed: there are hardly ever any.
+    pub lost: Option<Box<Lost>>,
     /// Objects that somebody else changes again and again. Boxed: there are hardly ever any.
     pub contests: Option<Box<Contests>>,
+}
+
+/// Requests that had no answer.
+pub(super) struct Lost {
+    /// The oldest generation that one of them was for.
+    generation: Generation,
+    /// Until when they may take effect.
+    until: Timestamp,
 }
 
 /// What a step is about: an object, or a request through it.
@@ -75,7 +85,7 @@ pub(super) struct StepKey {
 impl Lane {
     pub(super) fn new(record: record::Lane, version: Option<Version>) -> Self {
         // Whoever wrote it may have died before the results were dropped.
-        let unsaved = !record.dropping.is_empty();
+        let unsaved = record.drops_results() && !record.dropping.is_empty();
         Self {
             record,
             version,
@@ -100,8 +110,17 @@ impl Lane {
             failures: 0,
             retry_at: None,
             signer_since: None,
+            lost: None,
             contests: None,
         }
+    }
+
+    /// What another worker may have written is read anew: what is under way goes on, since sent again it would be done twice,
+    /// and what is known beside the record stays.
+    pub(super) fn reread(&mut self, record: record::Lane, version: Option<Version>) {
+        let (calls, lost) = (std::mem::take(&mut self.calls), self.lost.take());
+        let contests = self.contests.take();
+        *self = Self { calls, lost, contests, ..Self::new(record, version) };
     }
 
     /// True while nothing new can be begun: it waits for its turn, or objects of the wave are under way. What was asked of
@@ -135,11 +154,24 @@ impl Lane {
 
     /// Takes over the work of a worker that died in it: what that one asked for may still come. Where no kind is named, it
     /// had asked for nothing.
-    pub(super) fn inherit(&mut self, until: Timestamp) {
+    pub(super) fn inherit(&mut self, now: Timestamp, until: Timestamp) {
+        self.lose(self.record.generation, now, until);
         let is_under_way = matches!(self.record.state, LaneState::Working | LaneState::Removing);
         if is_under_way && !self.record.kinds.is_empty() {
             self.record.uncertain_until = self.record.uncertain_until.max(Some(until));
         }
+    }
+
+    /// A request of this generation has no answer, and may take effect until then.
+    pub(super) fn lose(&mut self, generation: Generation, now: Timestamp, until: Timestamp) {
+        let before = self.lost.as_ref().filter(|lost| lost.until > now).map(|lost| lost.generation);
+        let generation = before.map_or(generation, |before| before.min(generation));
+        self.lost = Some(Box::new(Lost { generation, until }));
+    }
+
+    /// True when a request of an earlier generation may still take effect.
+    pub(super) fn is_in_doubt(&self, generation: Generation, now: Timestamp) -> bool {
+        self.lost.as_ref().is_some_and(|lost| lost.generation < generation && lost.until > now)
     }
 
     /// Tries again at once, whatever failed before or stood in the way.
@@ -187,9 +219,10 @@ impl Lane {
         self.record.objects.keys().any(|key| key.kind == kind.kind && key.group == kind.group)
     }
 
-    /// True when the record does not name all kinds and namespaces yet that the bundle may make.
+    /// True when the record does not name all kinds, namespaces and results yet that the bundle may make.
     pub(super) fn must_name(&self, bundle: Option<&Bundle>) -> bool {
         let mut missing = namespaces(bundle).any(|name| !self.record.namespaces.contains(name));
+        missing |= requests(bundle).any(|name| !self.record.may_have_result(name));
         visit_kinds(bundle, &mut |kind| missing |= !self.record.kinds.contains(kind));
         missing
     }
@@ -201,6 +234,11 @@ impl Lane {
             }
         });
         self.record.namespaces.extend(namespaces(bundle).cloned());
+        for name in requests(bundle) {
+            if !self.record.may_have_result(name) {
+                self.record.dropping.push(name.clone());
+            }
+        }
         self.given_up.retain(|name| !self.record.namespaces.contains(name));
     }
 
@@ -254,7 +292,7 @@ impl Lane {
     pub(super) fn forget_outdated(&mut self, bundle: Option<&Bundle>) {
         let record = &mut self.record;
         record.dropping.retain(|name| !record.issued.contains(name));
-        if !matches!(record.state, LaneState::Done | LaneState::Removing | LaneState::Removed) {
+        if !record.drops_results() {
             return;
         }
         let is_wanted = |name: &Arc<str>| requests(bundle).any(|wanted| wanted == name);
@@ -265,8 +303,11 @@ impl Lane {
     }
 
     /// What the stored record says to be dropped is gone: the next record says it no more. A lane that rests has one written
-    /// for that, or every worker that reads it would do it again.
+    /// for that, or every worker that reads it would do it again. While something is under way there may be results yet.
     pub(super) fn results_dropped(&mut self) {
+        if !self.record.drops_results() || !self.calls.is_empty() {
+            return;
+        }
         let rests = matches!(self.record.state, LaneState::Done | LaneState::Removed) && !self.record.untidy;
         self.unsaved |= rests && !self.record.dropping.is_empty();
         self.record.dropping.clear();

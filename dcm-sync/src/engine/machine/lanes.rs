@@ -129,6 +129,7 @@ impl Machine {
             asked_again: lane.record.settled < context.root.attempt,
             // Without UIDs nothing is recorded.
             is_watched: self.options.keeps(Safeguard::StockTaken) && self.options.keeps(Safeguard::UidProof),
+            in_doubt: lane.is_in_doubt(context.root.generation, self.now),
         };
         let view = LaneView {
             objects: shard.objects.get(&id.context),
@@ -182,7 +183,8 @@ impl Machine {
     /// an object is there that is made anew, or that another one has replaced which is taken over now: should the worker die,
     /// and people change their minds, the next one goes by it.
     fn must_touch(&mut self, id: &LaneId, plan: &Plan) -> bool {
-        let writes = plan.runnable().any(|step| step.work.is_write());
+        let writes =
+            plan.runnable().any(|step| step.work.is_write() || matches!(step.work, Work::Request { .. }));
         let makes = plan.runnable().any(|step| matches!(step.work, Work::Create { .. }));
         let names = self.options.keeps(Safeguard::KindsNamed);
         let bundle = self.contexts.get(&id.context).and_then(|context| context.bundle(&id.cluster));

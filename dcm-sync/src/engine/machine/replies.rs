@@ -1,5 +1,6 @@
 //! What clusters answer and tell.
 
+use dcm_core::app_context::Generation;
 use dcm_core::name::ClusterId;
 use dcm_core::plan::{Recorded, RequestWork, Sighting, Step, Wave, Why, Work};
 use dcm_core::port::cluster::{self, Deletion, IssuedToken, Object, Origin};
@@ -21,7 +22,7 @@ pub(super) const REFUSED_WAIT_FACTOR: u32 = 10;
 impl Machine {
     pub(super) fn replied(&mut self, ticket: Ticket, reply: Result<Reply, cluster::Error>) {
         let Some(pending) = self.pending.remove(ticket) else { return };
-        let Pending { lane: id, epoch, step } = pending;
+        let Pending { lane: id, epoch, generation, step } = pending;
         if !self.is_current(&id.cluster, epoch) {
             return;
         }
@@ -36,7 +37,7 @@ impl Machine {
         lane.call_ended(&step_key(&step));
         match reply {
             Ok(reply) => self.succeeded(&id, &step, reply),
-            Err(error) => self.failed(&id, &step, &error),
+            Err(error) => self.failed(&id, &step, generation, &error),
         }
         if room {
             self.wake_starved(&id.cluster);
@@ -169,9 +170,9 @@ impl Machine {
         self.publish(&id.cluster, Some(&id.context), What::Released(step.key.clone()));
     }
 
-    fn failed(&mut self, id: &LaneId, step: &Step, error: &cluster::Error) {
+    fn failed(&mut self, id: &LaneId, step: &Step, generation: Generation, error: &cluster::Error) {
         if error.outcome_is_unknown() {
-            self.uncertain(id, step);
+            self.uncertain(id, step, generation);
         }
         if error.is_about_cluster() {
             return self.break_link(&id.cluster, error);
@@ -192,15 +193,19 @@ impl Machine {
         }
     }
 
-    /// A request that may make something may do so yet, and one that deletes may have done so.
-    pub(super) fn uncertain(&mut self, id: &LaneId, step: &Step) {
+    /// A request that may make or change something may do so yet, and one that deletes may have done so.
+    pub(super) fn uncertain(&mut self, id: &LaneId, step: &Step, generation: Generation) {
         if matches!(step.work, Work::Delete { .. }) {
             self.expect_gone(id, step);
         }
-        let until = self.now + self.options.late_request_limit;
+        let (now, until) = (self.now, self.now + self.options.late_request_limit);
         let makes =
             matches!(step.work, Work::Create { .. } | Work::Request { work: RequestWork::Ask { .. }, .. });
-        if let Some(lane) = self.lane_mut(id).filter(|_| makes) {
+        let Some(lane) = self.lane_mut(id) else { return };
+        if step.work.is_write() {
+            lane.lose(generation, now, until);
+        }
+        if makes {
             lane.record.uncertain_until = Some(until);
             lane.unsaved = true;
         }

@@ -167,7 +167,7 @@ impl Machine {
         let shard = self.shard_mut(cluster);
         shard.acquired = now;
         if shard.inherited {
-            shard.lanes.values_mut().for_each(|lane| lane.inherit(until));
+            shard.lanes.values_mut().for_each(|lane| lane.inherit(now, until));
         }
         // Whoever takes a shard raises its fence by one: nobody else did since these were read.
         let before = Self::fence(shard).0.checked_sub(1).map(Fence);
@@ -316,7 +316,7 @@ impl Machine {
         }
         for ticket in under_way {
             if let Some(pending) = self.pending.remove(ticket) {
-                self.uncertain(&pending.lane, &pending.step);
+                self.uncertain(&pending.lane, &pending.step, pending.generation);
             }
         }
         self.leave_queue(cluster);

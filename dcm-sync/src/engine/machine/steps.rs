@@ -224,7 +224,11 @@ impl Machine {
             lane.errors.remove(&key);
             lane.calls.insert(key, ticket);
         }
-        self.pending.insert(ticket, Pending { lane: id.clone(), epoch, step }, self.now);
+        self.pending.insert(
+            ticket,
+            Pending { lane: id.clone(), epoch, generation: call.generation, step },
+            self.now,
+        );
         self.effects.push(Effect::Call(Box::new(ClusterCall {
             ticket,
             cluster: id.cluster.clone(),

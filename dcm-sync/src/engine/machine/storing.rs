@@ -111,14 +111,12 @@ impl Machine {
                     Some((record, version)) => (record, Some(version)),
                     None => (record::Lane::untouched(now), None),
                 };
-                // What is under way goes on; sent again, it would be done twice.
-                let calls = std::mem::take(&mut lane.calls);
-                *lane = Lane { calls, ..Lane::new(record, version) };
+                lane.reread(record, version);
                 if is_outdated {
                     lane.reading = Reading::Stale;
                 }
                 if inherited {
-                    lane.inherit(until);
+                    lane.inherit(now, until);
                 }
                 self.forget_results(id);
                 // Whoever cleared it may have died before it dropped the records of a forgotten context.

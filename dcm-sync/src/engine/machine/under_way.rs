@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use dcm_core::app_context::Generation;
 use dcm_core::manifest::GroupVersionKind;
 use dcm_core::name::ClusterId;
 use dcm_core::plan::{Step, Wave};
@@ -17,6 +18,7 @@ const YOUNG: Duration = Duration::from_secs(2);
 pub(super) struct Pending {
     pub lane: LaneId,
     pub epoch: Epoch,
+    pub generation: Generation,
     pub step: Step,
 }
 
