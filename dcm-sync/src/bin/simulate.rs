@@ -6,14 +6,14 @@
 //!
 //! A seed that violates a rule is made shorter and printed as JSON, to be replayed with `--replay` and kept as a test.
 
+use std::fs;
 use std::io::{self, Write as _};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::{fs, thread};
 
 use clap::Parser;
-use dcm_sync::simulation::{self, Program, Scenario, Violation};
+use dcm_sync::simulation::{self, Program, Scenario, Summary, Sweep, Violation};
 
 /// Runs the whole engine in virtual time, from one seed after the other.
 #[derive(Debug, Parser)]
@@ -28,7 +28,7 @@ struct Arguments {
     /// Runs the scenario of a file instead, as it is printed for a seed that violates a rule.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["seeds", "first_seed"])]
     replay: Option<PathBuf>,
-    /// Tells all that happens; of one seed or a replay.
+    /// Tells all that happens; one seed runs at a time.
     #[arg(long)]
     trace: bool,
     /// Prints what violates a rule as it is, not made shorter.
@@ -36,8 +36,8 @@ struct Arguments {
     no_shrink: bool,
     /// How many seeds run beside each other; default: one a processor.
     #[arg(long)]
-    jobs: Option<usize>,
-    /// Takes a safeguard of the engine away, and runs until that is found.
+    jobs: Option<NonZeroUsize>,
+    /// Takes a safeguard of the engine away, to see that its loss is found.
     #[cfg(feature = "planted-faults")]
     #[arg(long, value_name = "SAFEGUARD")]
     plant: Option<dcm_sync::engine::Safeguard>,
@@ -52,9 +52,11 @@ impl Arguments {
         Box::new(simulation::engine)
     }
 
-    fn jobs(&self) -> usize {
-        let processors = || thread::available_parallelism().map_or(1, usize::from);
-        if self.trace { 1 } else { self.jobs.unwrap_or_else(processors).max(1) }
+    fn sweep(&self) -> Sweep {
+        let jobs = if self.trace { Some(NonZeroUsize::MIN) } else { self.jobs };
+        // What is told of all runs of a shrinking would hide the one that was asked for.
+        let shrinks = !self.no_shrink && !self.trace;
+        Sweep { first_seed: self.first_seed, seeds: self.seeds, jobs, shrinks }
     }
 }
 
@@ -72,63 +74,40 @@ fn main() -> ExitCode {
 }
 
 /// Gives the number of violations.
-fn run(arguments: &Arguments) -> io::Result<u64> {
-    if let Some(file) = &arguments.replay {
-        let scenario = serde_json::from_str(&fs::read_to_string(file)?)?;
-        let violations = u64::from(!plays(arguments, &scenario)?);
-        writeln!(io::stdout(), "1 seeds, {violations} violations")?;
-        return Ok(violations);
-    }
-    let (next, violations) = (AtomicU64::new(0), AtomicU64::new(0));
-    let work = || -> io::Result<()> {
-        loop {
-            let count = next.fetch_add(1, Ordering::Relaxed);
-            if count >= arguments.seeds {
-                return Ok(());
-            }
-            let scenario = Scenario::of(arguments.first_seed.wrapping_add(count));
-            if !plays(arguments, &scenario)? {
-                violations.fetch_add(1, Ordering::Relaxed);
-            }
+fn run(arguments: &Arguments) -> io::Result<usize> {
+    let program = arguments.program();
+    let play = |scenario: &Scenario| play(arguments, &*program, scenario);
+    let (seeds, violations) = match &arguments.replay {
+        Some(file) => {
+            let scenario = serde_json::from_str(&fs::read_to_string(file)?)?;
+            (1, replay(&scenario, play)?)
+        }
+        None => {
+            let sweep = arguments.sweep();
+            // Nobody may be reading any more; the last line says so.
+            let found = sweep.run(play, |found| drop(writeln!(io::stdout(), "{found}")));
+            (arguments.seeds, found.len())
         }
     };
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..arguments.jobs()).map(|_| scope.spawn(work)).collect();
-        workers
-            .into_iter()
-            .try_for_each(|worker| worker.join().unwrap_or_else(|_| Err(io::Error::other("a panic"))))
-    })?;
-    let (seeds, violations) = (arguments.seeds, violations.into_inner());
     writeln!(io::stdout(), "{seeds} seeds, {violations} violations")?;
     Ok(violations)
 }
 
-/// Plays a scenario; false when it violates a rule, which is told.
-fn plays(arguments: &Arguments, scenario: &Scenario) -> io::Result<bool> {
-    let program = arguments.program();
+fn replay(
+    scenario: &Scenario,
+    play: impl FnOnce(&Scenario) -> Result<Summary, Violation>,
+) -> io::Result<usize> {
+    let Err(violation) = play(scenario) else { return Ok(0) };
+    writeln!(io::stdout(), "{violation}")?;
+    Ok(1)
+}
+
+fn play(arguments: &Arguments, program: &dyn Program, scenario: &Scenario) -> Result<Summary, Violation> {
     let mut told = |told: simulation::Told<'_>| {
         if arguments.trace {
             // Nobody may be reading any more.
             let _ = writeln!(io::stdout(), "{told}");
         }
     };
-    let Err(violation) = simulation::run_telling(scenario, &*program, &mut told) else { return Ok(true) };
-    tell(arguments, scenario, &*program, &violation)?;
-    Ok(false)
-}
-
-fn tell(
-    arguments: &Arguments,
-    scenario: &Scenario,
-    program: &dyn Program,
-    violation: &Violation,
-) -> io::Result<()> {
-    let shorter =
-        if arguments.no_shrink { scenario.clone() } else { simulation::shrink(scenario, program, violation) };
-    let text = serde_json::to_string(&shorter)?;
-    let (seed, acts) = (scenario.seed, shorter.acts.len());
-    let mut out = io::stdout().lock();
-    writeln!(out, "seed {seed}: {violation}")?;
-    writeln!(out, "  again: simulate --first-seed {seed} --seeds 1 --trace")?;
-    writeln!(out, "  shorter ({acts} acts), for --replay: {text}")
+    simulation::run_telling(scenario, program, &mut told)
 }

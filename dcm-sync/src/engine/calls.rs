@@ -31,6 +31,8 @@ pub(super) async fn within<T>(
 
 /// Sends one request to a cluster.
 pub(super) async fn call(client: Arc<dyn Cluster>, clock: Arc<dyn Clock>, asked: ClusterCall) -> Outcome {
+    #[cfg(feature = "planted-faults")]
+    let asked = planted::unbound(&*client, asked).await;
     let ClusterCall { ticket, cluster, call, request, limit, .. } = asked;
     let asked = Asked::of(&cluster, &call, &request);
     let sent = within(&*clock, limit, send(&*client, &call, &request));
@@ -125,4 +127,29 @@ async fn put<T: serde::Serialize>(
         None => Write::Create { path, document },
     };
     store.write_one(write).await
+}
+
+/// What happens without [`StateObserved`](super::Safeguard::StateObserved).
+#[cfg(feature = "planted-faults")]
+mod planted {
+    use super::{Cluster, ClusterCall, Request};
+
+    /// Lets a write go to whatever is there under its object's name.
+    pub(super) async fn unbound(client: &dyn Cluster, mut asked: ClusterCall) -> ClusterCall {
+        let (kind, key, observed) = match &mut asked.request {
+            Request::Delete { kind, key, observed } | Request::Release { kind, key, observed } => {
+                (&*kind, &*key, observed)
+            }
+            Request::Update { object, observed, .. } => {
+                (object.manifest.kind(), object.manifest.key(), observed)
+            }
+            _ => return asked,
+        };
+        if asked.hits_whatever_is_there
+            && let Ok(Some(found)) = client.get(&asked.call, kind, key).await
+        {
+            (observed.uid, observed.resource_version) = (found.uid, found.resource_version);
+        }
+        asked
+    }
 }

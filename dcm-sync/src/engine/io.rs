@@ -129,6 +129,8 @@ pub(crate) struct ClusterCall {
     pub call: Call,
     pub request: Request,
     pub limit: Duration,
+    #[cfg(feature = "planted-faults")]
+    pub hits_whatever_is_there: bool,
 }
 
 /// What is asked of a cluster.

@@ -31,6 +31,14 @@ pub enum Safeguard {
     TombstoneKept,
     /// Work on a paused app context stands still.
     PauseKept,
+    /// Nothing is sent once the session has ended, and somebody else may have taken the cluster.
+    SessionKept,
+    /// An object is written and deleted in the state that was seen when that was chosen: in no other one.
+    StateObserved,
+    /// What a request without an answer may still change is written once more.
+    DoubtSettled,
+    /// What somebody else changes is brought back.
+    DriftCorrected,
 }
 
 #[cfg(feature = "planted-faults")]

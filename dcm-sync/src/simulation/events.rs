@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use dcm_core::app_context::Generation;
+use dcm_core::app_context::{Generation, TokenRequest};
 use dcm_core::manifest::ObjectKey;
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::cluster::{Deletion, Error, Fence, Marks, Object, Precondition};
@@ -26,10 +26,19 @@ pub struct Sent {
     pub cluster: ClusterId,
     /// What.
     pub verb: Verb,
-    /// For which app context, of an object that is made or changed.
+    /// For which app context.
     pub context: Option<ContextId>,
-    /// The certificate that is asked for with it: the app context, and the name of the request's object.
-    pub asks_for: Option<(ContextId, String)>,
+    /// The credential that is asked for with it.
+    pub asks_for: Option<Asked>,
+}
+
+/// A credential that is asked for.
+#[derive(Debug, Clone)]
+pub enum Asked {
+    /// A certificate, through the CertificateSigningRequest of this name.
+    Certificate(Arc<str>),
+    /// A token.
+    Token(TokenRequest),
 }
 
 /// A write was handled by a cluster's server, and not refused.

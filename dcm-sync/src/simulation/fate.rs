@@ -5,15 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::name::ClusterId;
 use dcm_core::port::clock::Clock;
 use dcm_core::port::cluster::{self, Cluster, Clusters};
 use jiff::Timestamp;
 
-use super::events::{Events, Sent};
+use super::events::{Asked, Events, Sent};
 use super::executor::ProcessId;
 use crate::sim::Verb;
-use crate::tap::{Crossing, PortError, Tap, Tapped};
+use crate::tap::{ClusterChange, Crossing, PortError, Tap, Tapped};
 
 /// When a process dies: at one of its next calls that change something, before it or after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,33 +101,37 @@ pub(super) struct Gate {
 
 impl Gate {
     fn note(&self, crossing: &Crossing<'_>) {
-        let (Some(cluster), Some(verb)) = (&self.cluster, verb(crossing)) else { return };
-        let (process, at) = (self.fate.process, self.fate.clock.now());
-        let (cluster, asks_for) = (cluster.clone(), asked_for(crossing));
-        let context = match crossing {
-            Crossing::Create(object) | Crossing::Update(object) => Some(object.marks.context.clone()),
-            _ => None,
-        };
-        self.fate.events.sent(Sent { process, at, cluster, verb, context, asks_for });
+        let (Some(cluster), Crossing::Change(call, change)) = (&self.cluster, crossing) else { return };
+        self.fate.events.sent(Sent {
+            process: self.fate.process,
+            at: self.fate.clock.now(),
+            cluster: cluster.clone(),
+            verb: verb(change),
+            context: call.context.clone(),
+            asks_for: asked_for(change),
+        });
     }
 }
 
-fn asked_for(crossing: &Crossing<'_>) -> Option<(ContextId, String)> {
-    let Crossing::Create(object) = crossing else { return None };
-    let key = object.manifest.key();
-    (&*key.kind == "CertificateSigningRequest").then(|| (object.marks.context.clone(), key.name.to_string()))
+fn asked_for(change: &ClusterChange<'_>) -> Option<Asked> {
+    match change {
+        ClusterChange::Create(object) if &*object.manifest.kind().kind == "CertificateSigningRequest" => {
+            Some(Asked::Certificate(object.manifest.key().name.clone()))
+        }
+        ClusterChange::IssueToken(request) => Some(Asked::Token((*request).clone())),
+        _ => None,
+    }
 }
 
-fn verb(crossing: &Crossing<'_>) -> Option<Verb> {
-    Some(match crossing {
-        Crossing::Create(_) => Verb::Create,
-        Crossing::Update(_) => Verb::Update,
-        Crossing::Release(..) => Verb::Release,
-        Crossing::Delete(..) => Verb::Delete,
-        Crossing::Approve(_) => Verb::Approve,
-        Crossing::IssueToken(_) => Verb::IssueToken,
-        Crossing::Get(_) | Crossing::Commit(_) | Crossing::Read => return None,
-    })
+fn verb(change: &ClusterChange<'_>) -> Verb {
+    match change {
+        ClusterChange::Create(_) => Verb::Create,
+        ClusterChange::Update(_) => Verb::Update,
+        ClusterChange::Release(..) => Verb::Release,
+        ClusterChange::Delete(..) => Verb::Delete,
+        ClusterChange::Approve(_) => Verb::Approve,
+        ClusterChange::IssueToken(_) => Verb::IssueToken,
+    }
 }
 
 impl Tap for Gate {

@@ -13,11 +13,14 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::scenario::Meddling;
-use super::wish::{ADOPTED, COMMON, NAMESPACES};
+use super::wish::{ADOPTED, CLUSTER_ROLES, COMMON, NAMESPACES, THEIRS};
 use crate::sim::Server;
 
 /// Under whose name they write.
 pub const MEDDLER: &str = "kubectl-edit";
+
+/// What the names begin with of what they put into our namespaces.
+pub(super) const INTRUDER: &str = "intruder-";
 
 /// What they hold things back with.
 const FINALIZER: &str = "example.com/hold";
@@ -95,7 +98,7 @@ pub(super) fn furnish(server: &mut Server) {
     debug_assert!(made.is_ok(), "{made:?}");
     let key = adopted();
     let body = json!({"apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": {"name": ADOPTED, "namespace": COMMON}, "data": {"theirs": "1"}});
+        "metadata": {"name": ADOPTED, "namespace": COMMON}, "data": {"theirs": THEIRS}});
     let made = server.create_as(MEDDLER, &map, &key, &body);
     debug_assert!(made.is_ok(), "{made:?}");
 }
@@ -180,7 +183,7 @@ fn replace(server: &mut Server, target: &Object, metadata: Value) -> Option<()> 
 
 fn intrude(server: &mut Server, namespace: &str, number: u64) -> Option<ObjectKey> {
     let kind = core("ConfigMap");
-    let name = format!("intruder-{}", number % 3);
+    let name = format!("{INTRUDER}{}", number % 3);
     let key = ObjectKey::of_kind(&kind, Some(namespace), &name);
     let body = json!({"apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": name, "namespace": namespace}, "data": {"theirs": "1"}});
@@ -212,9 +215,15 @@ pub(super) fn tidy_up(server: &mut Server, names: &[ObjectKey]) {
     let annotations =
         json!({ANNOTATION_GENERATION: null, ANNOTATION_MANIFEST: null, ANNOTATION_ORIGIN: null});
     let metadata = json!({"labels": {LABEL_OWNER: null, LABEL_CONTEXT: null}, "annotations": annotations});
-    let _ = server.edit_as(MEDDLER, &map, &adopted, &json!({"metadata": metadata, "data": {"ours": null}}));
-    // What was kept with its contents is given up, too.
-    let is_kept = |object: &Object| object.kind.is_namespace() && object.key.name.starts_with(NAMESPACES);
+    let data = json!({"ours": null, "theirs": THEIRS});
+    let _ = server.edit_as(MEDDLER, &map, &adopted, &json!({"metadata": metadata, "data": data}));
+    // What was kept is given up, too: namespaces with their contents, and what we made in those and beside them.
+    let is_kept = |object: &Object| {
+        let key = &object.key;
+        let namespace = if object.kind.is_namespace() { Some(&key.name) } else { key.namespace.as_ref() };
+        let is_in_one = namespace.is_some_and(|name| name.starts_with(NAMESPACES));
+        (is_in_one && !key.name.starts_with(INTRUDER)) || key.name.ends_with(CLUSTER_ROLES)
+    };
     let is_in_the_way = |object: &Object| {
         let is_touched = names.contains(&object.key) && &*object.key.name != ADOPTED;
         object.marks.is_none() && (is_touched || is_kept(object))

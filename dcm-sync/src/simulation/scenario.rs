@@ -8,7 +8,7 @@ use crate::sim::{Faults, Latency, Link, Seeded};
 use super::fate::Death;
 use super::store::StoreFaults;
 use super::time::Skew;
-use super::wish::{Variant, Wish};
+use super::wish::{POLICIES, STATES, Variant, Wish};
 
 /// Most clusters of a scenario.
 const CLUSTERS_MAX: u64 = 4;
@@ -189,6 +189,7 @@ impl Scenario {
             last_wishes,
         };
         let_err(seed, &mut scenario.faults);
+        let_vary(seed, &mut scenario);
         scenario
     }
 }
@@ -205,6 +206,25 @@ fn let_err(seed: u64, faults: &mut Faults) {
         faults.not_found = draw.some(50);
         faults.invalid = draw.some(50);
         faults.watch_gone = draw.some(100);
+    }
+}
+
+/// In some scenarios people have other policies about what others do.
+fn let_vary(seed: u64, scenario: &mut Scenario) {
+    let random = Seeded::named(seed, "policies");
+    if random.below(3) > 0 {
+        return;
+    }
+    let asked = scenario.acts.iter_mut().filter_map(|(_, act)| match act {
+        Act::Wish { wish, .. } => Some(wish),
+        _ => None,
+    });
+    for wish in asked.chain(&mut scenario.last_wishes) {
+        if let Wish::Apply(variant) = wish
+            && random.below(2) == 0
+        {
+            variant.0 += STATES * random.below(POLICIES);
+        }
     }
 }
 
@@ -303,7 +323,7 @@ impl Draw {
 
     fn variant(&self) -> Variant {
         // Few enough that one comes back now and then.
-        Variant(self.below(64))
+        Variant(self.below(STATES))
     }
 
     fn wish(&self) -> Wish {

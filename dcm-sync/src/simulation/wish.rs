@@ -12,7 +12,7 @@ use dcm_core::app_context::{
 use dcm_core::manifest::Manifest;
 use dcm_core::name::{AppName, ClusterId, ContextId};
 use dcm_core::port::clock::Random as _;
-use dcm_core::port::synchronizer::Removal;
+use dcm_core::port::synchronizer::{Disposal, Removal};
 use serde_json::{Value, json};
 
 use crate::sim::{Seeded, cluster_id};
@@ -39,7 +39,7 @@ pub enum Wish {
     Forget,
 }
 
-/// One of many desired states of an app context: a number says all of it.
+/// One of many desired states of an app context, with what is done about others: a number says all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Variant(pub u64);
 
@@ -69,17 +69,50 @@ pub fn namespace(number: usize) -> String {
 /// The ConfigMap that is there before anybody wants it, and that some variants adopt.
 pub const ADOPTED: &str = "shared";
 
+/// What it says, under the key `theirs`.
+pub(super) const THEIRS: &str = "1";
+
 /// The namespace in which it is.
 pub const COMMON: &str = "common";
 
 /// How many kinds of objects a variant has or has not.
 const PARTS: u64 = 6;
 
+/// How many desired states there are under each set of policies.
+pub(super) const STATES: u64 = 64;
+
+/// How many sets of policies there are.
+pub(super) const POLICIES: u64 = 16;
+
+/// What is done about others: what the number of a variant says beside the state.
+#[derive(Debug, Clone, Copy)]
+struct Policies {
+    /// What becomes of the object that is there before.
+    existing: Existing,
+    /// What others change is only reported.
+    reports: bool,
+    /// What a removal does with objects.
+    disposal: Disposal,
+}
+
+impl Policies {
+    fn of(number: u64) -> Self {
+        let existing = match number % 4 {
+            0 | 1 => Existing::Adopt,
+            2 => Existing::AdoptIfEqual,
+            _ => Existing::Overwrite,
+        };
+        let disposal = if number & 8 == 0 { Disposal::Delete } else { Disposal::Keep };
+        Self { existing, reports: number & 4 != 0, disposal }
+    }
+}
+
 impl Variant {
     /// The desired state that it is of an app context, over some of so many clusters.
     #[must_use]
     pub fn of(self, context: usize, clusters: usize) -> AppContext {
-        let random = Seeded::new(self.0);
+        let random = Seeded::new(self.0 % STATES);
+        let policies = self.policies();
         let one = self.bundle(context, &random);
         // Some clusters get less than others.
         let other = self.bundle(context, &random);
@@ -93,21 +126,26 @@ impl Variant {
         AppContext {
             id: context_id(context),
             labels: BTreeMap::new(),
-            removal: Removal::default(),
+            removal: Removal { objects: Some(policies.disposal), ..Removal::default() },
             placements,
         }
     }
 
+    fn policies(self) -> Policies {
+        Policies::of(self.0 / STATES)
+    }
+
     fn bundle(self, context: usize, random: &Seeded) -> Arc<Bundle> {
-        let name = namespace(context);
+        let (name, policies) = (namespace(context), self.policies());
+        let drift = if policies.reports { Drift::Report } else { Drift::default() };
         let parts = random.next();
         let has = |part: u64| parts >> (part % PARTS) & 1 == 1;
         let mut steps = vec![object(0, namespace_body(&name))];
         if has(0) {
-            steps.push(object(1, quota(&name, random.below(3))));
+            steps.push(apply(1, quota(&name, random.below(3)), Existing::Refuse, drift.clone()));
         }
         if has(1) {
-            steps.push(object(1, role(&name, "reader", random.below(3))));
+            steps.push(apply(1, role(&name, "reader", random.below(3)), Existing::Refuse, drift));
         }
         if has(2) {
             steps.push(object(1, role(&name, "writer", 0)));
@@ -117,7 +155,7 @@ impl Variant {
             steps.push(object(2, cluster_role(context)));
         }
         if has(4) && context == 1 {
-            steps.push(adopted(random.below(2)));
+            steps.push(adopted(random.below(2), policies.existing));
         }
         steps.push(certificate(context, random.below(2)));
         if has(5) {
@@ -132,13 +170,13 @@ fn step(stage: u16, action: Action) -> Step {
     Step { app, stage: Stage(stage), action }
 }
 
-fn apply(stage: u16, body: Value, existing: Existing) -> Step {
+fn apply(stage: u16, body: Value, existing: Existing, drift: Drift) -> Step {
     let manifest = Manifest::new(body).unwrap_or_else(|error| unreachable!("{error}"));
-    step(stage, Action::Apply { manifest, existing, drift: Drift::default() })
+    step(stage, Action::Apply { manifest, existing, drift })
 }
 
 fn object(stage: u16, body: Value) -> Step {
-    apply(stage, body, Existing::Refuse)
+    apply(stage, body, Existing::Refuse, Drift::default())
 }
 
 fn namespace_body(name: &str) -> Value {
@@ -162,9 +200,12 @@ fn role(namespace: &str, name: &str, form: u64) -> Value {
         "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": verbs}]})
 }
 
+/// What the names of the app contexts' ClusterRoles end with.
+pub(super) const CLUSTER_ROLES: &str = "-nodes";
+
 fn cluster_role(context: usize) -> Value {
     json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
-        "metadata": {"name": format!("context-{context}-nodes")},
+        "metadata": {"name": format!("context-{context}{CLUSTER_ROLES}")},
         "rules": [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["list"]}]})
 }
 
@@ -172,11 +213,16 @@ fn service_account(namespace: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "ci", "namespace": namespace}})
 }
 
-/// Adds a member to what somebody else made.
-fn adopted(form: u64) -> Step {
+/// Says something about what somebody else made: more than they did, another thing, or the same.
+fn adopted(form: u64, existing: Existing) -> Step {
+    let data = match existing {
+        Existing::Overwrite => json!({"theirs": format!("not {form}")}),
+        Existing::AdoptIfEqual => json!({"theirs": THEIRS}),
+        Existing::Adopt | Existing::Refuse => json!({"ours": form.to_string()}),
+    };
     let body = json!({"apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": {"name": ADOPTED, "namespace": COMMON}, "data": {"ours": form.to_string()}});
-    apply(1, body, Existing::Adopt)
+        "metadata": {"name": ADOPTED, "namespace": COMMON}, "data": data});
+    apply(1, body, existing, Drift::default())
 }
 
 fn certificate(context: usize, serial: u64) -> Step {
@@ -196,7 +242,8 @@ fn token(namespace: &str, serial: u64) -> Step {
     let token = TokenRequest {
         namespace: namespace.into(),
         service_account: "ci".into(),
-        lifetime_seconds: Some(3600),
+        // So that one request is told from the other.
+        lifetime_seconds: i64::try_from(3600 + serial).ok(),
     };
     step(3, Action::Request { name: format!("ci/{serial}").into(), request: Request::Token(token) })
 }

@@ -162,7 +162,8 @@ impl<'a> World<'a> {
     }
 
     /// What has happened since this was asked last.
-    pub(super) fn take_events(&self) -> Vec<Event> {
+    #[must_use]
+    pub fn take_events(&self) -> Vec<Event> {
         self.events.take()
     }
 

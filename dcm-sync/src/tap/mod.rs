@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 use dcm_core::app_context::TokenRequest;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
-use dcm_core::port::cluster::{self, IssuedToken, Stamped};
+use dcm_core::port::cluster::{self, Call, IssuedToken, Stamped};
 use dcm_core::port::store::{self, BatchError, Path, Write};
 
 pub use tapped::Tapped;
@@ -45,6 +45,15 @@ pub enum Crossing<'a> {
     Get(&'a Path),
     /// Writes documents.
     Commit(&'a [Write]),
+    /// Changes a cluster, on somebody's behalf.
+    Change(&'a Call, ClusterChange<'a>),
+    /// Any other call; none of them changes anything.
+    Read,
+}
+
+/// A call that changes a cluster.
+#[derive(Debug, Clone, Copy)]
+pub enum ClusterChange<'a> {
     /// Makes an object.
     Create(&'a Stamped),
     /// Brings an object to another state.
@@ -57,8 +66,6 @@ pub enum Crossing<'a> {
     Approve(&'a ObjectKey),
     /// Asks for a ServiceAccount's token.
     IssueToken(&'a TokenRequest),
-    /// Any other call; none of them changes anything.
-    Read,
 }
 
 impl Crossing<'_> {

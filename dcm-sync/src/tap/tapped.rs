@@ -15,7 +15,7 @@ use dcm_core::port::store::{
 };
 use serde_json::Value;
 
-use super::{Crossing, Tap};
+use super::{ClusterChange, Crossing, Tap};
 
 /// A port (`Arc<dyn Store>` or `Arc<dyn Clusters>`) behind a tap.
 pub struct Tapped<P, T> {
@@ -100,7 +100,9 @@ impl<T: Tap> Cluster for Tapped<Arc<dyn Cluster>, T> {
     }
 
     async fn create(&self, call: &Call, object: &Stamped) -> Result<Object, cluster::Error> {
-        self.tap.pass(Crossing::Create(object), self.port.create(call, object)).await
+        self.tap
+            .pass(Crossing::Change(call, ClusterChange::Create(object)), self.port.create(call, object))
+            .await
     }
 
     async fn update(
@@ -111,7 +113,7 @@ impl<T: Tap> Cluster for Tapped<Arc<dyn Cluster>, T> {
         force: bool,
     ) -> Result<Object, cluster::Error> {
         let happens = self.port.update(call, object, observed, force);
-        self.tap.pass(Crossing::Update(object), happens).await
+        self.tap.pass(Crossing::Change(call, ClusterChange::Update(object)), happens).await
     }
 
     async fn release(
@@ -122,7 +124,7 @@ impl<T: Tap> Cluster for Tapped<Arc<dyn Cluster>, T> {
         observed: &Precondition,
     ) -> Result<Object, cluster::Error> {
         let happens = self.port.release(call, kind, key, observed);
-        self.tap.pass(Crossing::Release(kind, key), happens).await
+        self.tap.pass(Crossing::Change(call, ClusterChange::Release(kind, key)), happens).await
     }
 
     async fn delete(
@@ -133,7 +135,7 @@ impl<T: Tap> Cluster for Tapped<Arc<dyn Cluster>, T> {
         observed: &Precondition,
     ) -> Result<Deletion, cluster::Error> {
         let happens = self.port.delete(call, kind, key, observed);
-        self.tap.pass(Crossing::Delete(kind, key), happens).await
+        self.tap.pass(Crossing::Change(call, ClusterChange::Delete(kind, key)), happens).await
     }
 
     async fn watch(&self, call: &Call, selection: &Selection) -> Result<cluster::Watch, cluster::Error> {
@@ -146,7 +148,9 @@ impl<T: Tap> Cluster for Tapped<Arc<dyn Cluster>, T> {
         key: &ObjectKey,
         observed: &Precondition,
     ) -> Result<Object, cluster::Error> {
-        self.tap.pass(Crossing::Approve(key), self.port.approve(call, key, observed)).await
+        self.tap
+            .pass(Crossing::Change(call, ClusterChange::Approve(key)), self.port.approve(call, key, observed))
+            .await
     }
 
     async fn issue_token(&self, call: &Call, request: &TokenRequest) -> Result<IssuedToken, cluster::Error> {
@@ -155,7 +159,7 @@ impl<T: Tap> Cluster for Tapped<Arc<dyn Cluster>, T> {
             self.tap.token_issued(&issued);
             Ok(issued)
         };
-        self.tap.pass(Crossing::IssueToken(request), happens).await
+        self.tap.pass(Crossing::Change(call, ClusterChange::IssueToken(request)), happens).await
     }
 
     async fn contents(&self, call: &Call, namespace: &str) -> Result<Contents, cluster::Error> {

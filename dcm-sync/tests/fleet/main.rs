@@ -3,7 +3,6 @@
 
 // One binary: nothing outside reaches in. An unwrap is an assertion here.
 #![allow(unreachable_pub, clippy::unwrap_used)]
-#![cfg(feature = "sim")]
 
 mod cold_start;
 mod hanging;

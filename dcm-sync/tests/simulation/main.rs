@@ -1,8 +1,6 @@
 //! The simulation: what it is made of, the engine in it, and what it finds when a safeguard is missing.
 #![allow(clippy::unwrap_used)]
-#![cfg(feature = "sim")]
 
-#[cfg(feature = "planted-faults")]
 mod planted;
 mod regressions;
 mod store;

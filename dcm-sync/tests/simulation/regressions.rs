@@ -4,7 +4,7 @@
 use dcm_sync::simulation::{Scenario, engine, run};
 
 /// What a scenario is called, and what it is.
-const SCENARIOS: [(&str, &str); 16] = [
+const SCENARIOS: [(&str, &str); 17] = [
     (
         "a lane was removed while it asked for a certificate",
         include_str!("scenarios/removed-while-asking.json"),
@@ -65,6 +65,10 @@ const SCENARIOS: [(&str, &str); 16] = [
     (
         "what was taken over in the place of an adopted object was not known as ours",
         include_str!("scenarios/taken-over-in-its-place.json"),
+    ),
+    (
+        "a request was answered when another bundle had taken the place of its own, and its result was dropped",
+        include_str!("scenarios/answered-after-a-change.json"),
     ),
 ];
 

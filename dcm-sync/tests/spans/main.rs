@@ -2,7 +2,6 @@
 //! threads of a program.
 #![allow(clippy::unwrap_used, unreachable_pub)]
 #![allow(dead_code, reason = "what tests of the engine have in common, of which this needs a part")]
-#![cfg(feature = "sim")]
 
 #[path = "../engine/fixture.rs"]
 mod fixture;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use dcm_core::port::cluster::IssuedToken;
 use dcm_core::port::store::Write;
-use dcm_sync::tap::{Crossing, PortError, Tap};
+use dcm_sync::tap::{ClusterChange, Crossing, PortError, Tap};
 use serde_json::Value;
 
 use crate::fate::Fate;
@@ -33,14 +33,20 @@ impl Tap for Fate {
 fn things(crossing: Crossing<'_>) -> Option<Vec<String>> {
     Some(match crossing {
         Crossing::Commit(batch) => commits(batch),
-        Crossing::Create(object) => vec![format!("create {}", object.manifest.kind().kind)],
-        Crossing::Update(object) => vec![format!("update {}", object.manifest.kind().kind)],
-        Crossing::Release(kind, _) => vec![format!("release {}", kind.kind)],
-        Crossing::Delete(kind, _) => vec![format!("delete {}", kind.kind)],
-        Crossing::Approve(_) => vec!["approve".to_owned()],
-        Crossing::IssueToken(_) => vec![TOKEN_REQUEST.to_owned()],
+        Crossing::Change(_, change) => vec![changed(change)],
         Crossing::Get(_) | Crossing::Read => return None,
     })
+}
+
+fn changed(change: ClusterChange<'_>) -> String {
+    match change {
+        ClusterChange::Create(object) => format!("create {}", object.manifest.kind().kind),
+        ClusterChange::Update(object) => format!("update {}", object.manifest.kind().kind),
+        ClusterChange::Release(kind, _) => format!("release {}", kind.kind),
+        ClusterChange::Delete(kind, _) => format!("delete {}", kind.kind),
+        ClusterChange::Approve(_) => "approve".to_owned(),
+        ClusterChange::IssueToken(_) => TOKEN_REQUEST.to_owned(),
+    }
 }
 
 /// A batch by the kinds of documents that it writes. Results, and the lane that they end, count one by one: which ones

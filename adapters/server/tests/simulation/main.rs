@@ -1,15 +1,15 @@
 //! Logical clouds under simulation: people use the services, and die while they do; all else is as in the simulation of the
 //! engine. More seeds: `SEEDS=20000 cargo test --release -p dcm-server --test simulation`; one of them, with all that happens:
-//! `FIRST_SEED=7 SEEDS=1 TRACE=1 cargo test -p dcm-server --test simulation -- --nocapture`.
+//! `FIRST_SEED=7 SEEDS=1 TRACE=1 cargo test -p dcm-server --test simulation -- --nocapture`; and what was printed for a seed
+//! that violates a rule, from a file: `REPLAY=FILE` in place of the seeds.
 #![allow(clippy::unwrap_used)]
 
 mod services;
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
+use std::env;
+use std::num::NonZeroUsize;
 
-use dcm_sync::simulation::{Scenario, run_through};
+use dcm_sync::simulation::{Scenario, Summary, Sweep, Told, Violation, run_through};
 
 use services::{Services, worker};
 
@@ -17,37 +17,33 @@ use services::{Services, worker};
 const SEEDS: u64 = 150;
 
 fn number(variable: &str) -> Option<u64> {
-    std::env::var(variable).ok().map(|text| text.parse().unwrap())
+    env::var(variable).ok().map(|text| text.parse().unwrap())
+}
+
+fn play(scenario: &Scenario) -> Result<Summary, Violation> {
+    let tells = number("TRACE").is_some();
+    let told = &mut |told: Told<'_>| {
+        if tells {
+            println!("{told}");
+        }
+    };
+    run_through(&Services, scenario, &worker, told)
 }
 
 #[test]
 fn no_seed_violates_a_rule() {
-    let first = number("FIRST_SEED").unwrap_or(1);
-    let end = first + number("SEEDS").unwrap_or(SEEDS);
-    let (next, found) = (AtomicU64::new(first), Mutex::new(Vec::new()));
-    let work = || {
-        loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= end {
-                return;
-            }
-            let tells = number("TRACE").is_some();
-            let told = &mut |told: dcm_sync::simulation::Told<'_>| {
-                if tells {
-                    println!("{told}");
-                }
-            };
-            if let Err(violation) = run_through(&Services, &Scenario::of(seed), &worker, told) {
-                eprintln!("seed {seed}: {violation}");
-                found.lock().unwrap().push(seed);
-            }
-        }
+    if let Some(file) = env::var_os("REPLAY") {
+        let scenario = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+        play(&scenario).unwrap();
+        return;
+    }
+    let tells = number("TRACE").is_some();
+    let sweep = Sweep {
+        first_seed: number("FIRST_SEED").unwrap_or(1),
+        seeds: number("SEEDS").unwrap_or(SEEDS),
+        jobs: NonZeroUsize::new(usize::from(tells)),
+        shrinks: !tells,
     };
-    thread::scope(|scope| {
-        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(work);
-        }
-    });
-    let found = found.into_inner().unwrap();
-    assert!(found.is_empty(), "seeds {found:?}");
+    let found = sweep.run(play, |found| eprintln!("{found}"));
+    assert!(found.is_empty(), "{} of {} seeds violate a rule", found.len(), sweep.seeds);
 }

@@ -287,11 +287,19 @@ impl Lane {
         self.given_up.retain(|name| !namespaces(bundle).any(|wanted| wanted == name));
     }
 
+    /// A request is answered, and its result is stored with the next record.
+    pub(super) fn answered(&mut self, outcome: Outcome) {
+        self.record.dropping.retain(|name| *name != outcome.name);
+        self.record.issued.push(outcome.name.clone());
+        self.outcomes.push(outcome);
+        self.unsaved = true;
+        self.signer_since = None;
+    }
+
     /// Forgets the answered requests that the bundle does not have, when nothing is to take their place: their results are
     /// dropped.
     pub(super) fn forget_outdated(&mut self, bundle: Option<&Bundle>) {
         let record = &mut self.record;
-        record.dropping.retain(|name| !record.issued.contains(name));
         if !record.drops_results() {
             return;
         }

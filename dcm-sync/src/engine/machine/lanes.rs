@@ -129,7 +129,8 @@ impl Machine {
             asked_again: lane.record.settled < context.root.attempt,
             // Without UIDs nothing is recorded.
             is_watched: self.options.keeps(Safeguard::StockTaken) && self.options.keeps(Safeguard::UidProof),
-            in_doubt: lane.is_in_doubt(context.root.generation, self.now),
+            in_doubt: lane.is_in_doubt(context.root.generation, self.now)
+                && self.options.keeps(Safeguard::DoubtSettled),
         };
         let view = LaneView {
             objects: shard.objects.get(&id.context),

@@ -9,6 +9,7 @@ use dcm_core::port::cluster::Object;
 use super::Machine;
 use super::shard::Known;
 use super::timers::Alarm;
+use crate::engine::Safeguard;
 
 impl Machine {
     /// Remembers an object that carries our marks, and what of it somebody else took.
@@ -35,7 +36,7 @@ impl Machine {
         context: &ContextId,
         key: &ObjectKey,
     ) -> Option<Desired> {
-        let context = self.contexts.get(context)?;
+        let context = self.contexts.get(context).filter(|_| self.options.keeps(Safeguard::DriftCorrected))?;
         let manifest = context.bundle(cluster)?.manifest(key)?.clone();
         Some(Desired { manifest, labels: context.root.labels.clone() })
     }

@@ -16,6 +16,7 @@ use jiff::Timestamp;
 
 use super::Machine;
 use super::timers::Alarm;
+use crate::engine::Safeguard;
 use crate::engine::io::Effect;
 use crate::engine::options::Acquire;
 use crate::record::{SCHEMA, Worker, WorkerId};
@@ -107,7 +108,7 @@ impl Session {
 impl Machine {
     /// True while nobody else can have taken our shards.
     pub(super) fn session_is_valid(&self) -> bool {
-        self.now < self.session.valid_until
+        self.now < self.session.valid_until || !self.options.keeps(Safeguard::SessionKept)
     }
 
     pub(super) fn renew_session(&mut self) {

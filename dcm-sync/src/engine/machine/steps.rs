@@ -171,10 +171,7 @@ impl Machine {
     /// Keeps a result until it is stored together with the lane's record.
     pub(super) fn issued(&mut self, id: &LaneId, name: &Arc<str>, issued: Issued) {
         let Some(lane) = self.lane_mut(id) else { return };
-        lane.outcomes.push(Outcome { schema: SCHEMA, name: name.clone(), issued });
-        lane.record.issued.push(name.clone());
-        lane.unsaved = true;
-        lane.signer_since = None;
+        lane.answered(Outcome { schema: SCHEMA, name: name.clone(), issued });
         self.publish(&id.cluster, Some(&id.context), What::Issued(name.clone()));
     }
 
@@ -236,6 +233,8 @@ impl Machine {
             call,
             request,
             limit: self.options.request_limit,
+            #[cfg(feature = "planted-faults")]
+            hits_whatever_is_there: !self.options.keeps(Safeguard::StateObserved),
         })));
     }
 

@@ -24,7 +24,8 @@ pub(in crate::simulation) struct Known {
     /// When the engine first wrote it.
     pub(in crate::simulation) since: Timestamp,
     pub(in crate::simulation) origin: Origin,
-    /// Fence and generation of the last write.
+    /// Who wrote it last: for which app context, under which fence, and in which generation.
+    pub(in crate::simulation) context: Option<ContextId>,
     pub(in crate::simulation) fence: Fence,
     pub(in crate::simulation) generation: Generation,
 }
@@ -75,7 +76,9 @@ impl Facts {
     /// A cluster has lost what was written last: who wrote its objects last is not known any more.
     pub(super) fn note_loss(&mut self, cluster: &ClusterId) {
         let of_cluster = self.objects.iter_mut().filter(|((of, _), _)| of == cluster);
-        of_cluster.for_each(|(_, known)| known.fence = Fence::default());
+        of_cluster.for_each(|(_, known)| {
+            (known.fence, known.generation) = (Fence::default(), Generation::default());
+        });
     }
 
     pub(in crate::simulation) fn paused_since(&self, context: &ContextId) -> Option<Timestamp> {
@@ -182,9 +185,16 @@ impl Facts {
         };
         let origin = written.marks.as_ref().map(|marks| marks.origin).unwrap_or_default();
         let key = (handled.cluster.clone(), written.uid.clone());
-        let (fence, generation) = (handled.fence, handled.generation);
-        let known = Known { is_made, since: handled.at, origin, fence, generation };
-        let known = self.objects.entry(key).or_insert(known);
-        (known.fence, known.generation, known.origin) = (fence, generation, origin);
+        let (context, fence, generation) = (handled.context.clone(), handled.fence, handled.generation);
+        let known = self.objects.entry(key).or_insert(Known {
+            is_made,
+            since: handled.at,
+            origin,
+            context: None,
+            fence,
+            generation,
+        });
+        (known.context, known.fence, known.generation) = (context, fence, generation);
+        known.origin = origin;
     }
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use dcm_core::app_context::{Action, AppContext, Bundle};
-use dcm_core::hash::ContentHash;
-use dcm_core::manifest::ObjectKey;
+use dcm_core::app_context::{Action, AppContext, Bundle, Existing};
+use dcm_core::fields;
+use dcm_core::manifest::{Manifest, ObjectKey};
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::plan::Records;
 use dcm_core::port::cluster::Object;
@@ -57,12 +57,13 @@ fn of_cluster(
     let mut expected: BTreeSet<ObjectKey> = BTreeSet::new();
     for context in wanted.iter() {
         let Some(bundle) = context.placements.get(cluster) else { continue };
-        for (key, hash) in manifests(bundle) {
-            let found = objects.iter().find(|object| object.key == key);
-            if !found.is_some_and(|object| is_as_wanted(object, &context.id, hash)) {
+        for (manifest, is_left) in manifests(bundle) {
+            let key = manifest.key();
+            let found = objects.iter().find(|object| object.key == *key);
+            if !found.is_some_and(|object| is_as_wanted(object, &context.id, manifest, is_left)) {
                 differences.push(format!("{key} on {cluster} is not as {} wants it: {found:?}", context.id));
             }
-            expected.insert(key);
+            expected.insert(key.clone());
         }
     }
     for object in &objects {
@@ -72,7 +73,7 @@ fn of_cluster(
         let bundle = wanted.and_then(|wanted| wanted.placements.get(cluster));
         let is_looked_for = bundle.is_some_and(|bundle| {
             let is_request = &*object.kind.kind == "CertificateSigningRequest";
-            is_request || manifests(bundle).any(|(key, _)| key.kind == object.key.kind)
+            is_request || manifests(bundle).any(|(manifest, _)| manifest.key().kind == object.key.kind)
         });
         let is_revived = meddled.lost(cluster).is_some() && !is_looked_for;
         if !expected.contains(&object.key) && !is_revived {
@@ -82,16 +83,21 @@ fn of_cluster(
     differences
 }
 
-fn is_as_wanted(object: &Object, context: &ContextId, hash: ContentHash) -> bool {
+fn is_as_wanted(object: &Object, context: &ContextId, manifest: &Manifest, is_left: bool) -> bool {
     let marks = object.marks.as_ref();
-    // What was adopted is not edited back: what others say of it is theirs.
-    let is_ours = marks.is_some_and(|marks| marks.context == *context && marks.manifest == Some(hash));
-    is_ours && object.deleting.is_none()
+    let is_ours =
+        marks.is_some_and(|marks| marks.context == *context && marks.manifest == Some(manifest.hash()));
+    let is_so = is_left || fields::differing(&object.kind, &object.body, manifest.body()).is_empty();
+    is_ours && is_so && object.deleting.is_none()
 }
 
-fn manifests(bundle: &Bundle) -> impl Iterator<Item = (ObjectKey, ContentHash)> {
+/// What a bundle makes, and whether what others say of it stays: of what was adopted, and of what is only reported.
+fn manifests(bundle: &Bundle) -> impl Iterator<Item = (&Manifest, bool)> {
     bundle.steps().iter().filter_map(|step| match &step.action {
-        Action::Apply { manifest, .. } => Some((manifest.key().clone(), manifest.hash())),
+        Action::Apply { manifest, drift, existing } => {
+            let is_adopted = matches!(existing, Existing::Adopt | Existing::AdoptIfEqual);
+            Some((manifest, is_adopted || !drift.is_default()))
+        }
         Action::Request { .. } => None,
     })
 }

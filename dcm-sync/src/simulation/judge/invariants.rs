@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dcm_core::app_context::Request;
+use dcm_core::hash::ContentHash;
 use dcm_core::manifest::ObjectKey;
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::cluster::{Object, Origin};
@@ -11,9 +13,11 @@ use dcm_core::port::store::{Prefix, Write};
 use dcm_core::status::LaneState;
 
 use super::super::engine::options;
-use super::super::events::{Deed, Event, Halt, Handled, Sent, Written};
+use super::super::events::{Asked, Deed, Event, Halt, Handled, Sent, Written};
+use super::super::meddling::INTRUDER;
 use super::Scene;
-use crate::record::{self, Claim, Lane, path};
+use super::facts::Known;
+use crate::record::{self, ActionRecord, Claim, Lane, path};
 
 /// A rule, and how it is looked at.
 pub struct Invariant {
@@ -33,6 +37,11 @@ pub const INVARIANTS: &[Invariant] = &[
         name: "an older fence overwrites no newer one",
         holds: an_older_fence_overwrites_no_newer_one,
     },
+    Invariant {
+        name: "an older generation overwrites no newer one",
+        holds: an_older_generation_overwrites_no_newer_one,
+    },
+    Invariant { name: "what is done is not undone late", holds: what_is_done_is_not_undone_late },
     Invariant {
         name: "what is answered is not asked for again",
         holds: what_is_answered_is_not_asked_for_again,
@@ -117,7 +126,7 @@ fn contents_are_kept(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
     };
     let intruder = objects(scene, cluster).into_iter().find(|object| {
         object.key.namespace.as_deref() == Some(&*key.name)
-            && object.key.name.starts_with("intruder")
+            && object.key.name.starts_with(INTRUDER)
             && is_old(object)
     });
     match intruder {
@@ -169,34 +178,95 @@ fn no_namespace_is_made_without_a_claim(scene: &Scene<'_>, event: &Event) -> Res
     ))
 }
 
-/// A write that hits an object which a later owner of the cluster has written.
-fn an_older_fence_overwrites_no_newer_one(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
-    let Some(handled) = handled(event) else { return Ok(()) };
+/// A write to an object that was there: the object's UID, its key, and what was known of it.
+fn hit<'a>(scene: &'a Scene<'_>, handled: &'a Handled) -> Option<(&'a ObjectKey, &'a Known)> {
     let (uid, key) = match &handled.deed {
         Deed::Changed(_, written) => (&written.uid, &written.key),
         Deed::Deleted { observed, key, .. } => (&observed.uid, key),
-        Deed::Created(_) | Deed::Token(_) => return Ok(()),
+        Deed::Created(_) | Deed::Token(_) => return None,
     };
-    let Some(known) = scene.facts.object(&handled.cluster, uid) else { return Ok(()) };
-    if known.fence <= handled.fence {
-        return Ok(());
-    }
-    let (newer, older) = (known.fence.0, handled.fence.0);
-    Err(format!("{key} on {}: fence {older} wrote after fence {newer}", handled.cluster))
+    Some((key, scene.facts.object(&handled.cluster, uid)?))
 }
 
-/// A certificate whose result is stored is not asked for again.
-fn what_is_answered_is_not_asked_for_again(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
-    let Event::Sent(Sent { cluster, asks_for: Some((context, object)), .. }) = event else { return Ok(()) };
-    let Some((_, serial)) = object.rsplit_once('-') else { return Ok(()) };
-    let request = format!("developer/{serial}");
-    let lane = lane(scene, context, cluster);
-    // A result that no record names comes from a worker that died, or lost the lane, in that moment.
-    let is_known = lane.is_some_and(|lane| lane.issued.iter().any(|issued| **issued == request));
-    if is_known && scene.facts.has_result(context, cluster, &request) {
-        return Err(format!("{request} of {context} on {cluster} is asked for, and was answered"));
+/// A write that hits an object which a later owner of the cluster has written.
+fn an_older_fence_overwrites_no_newer_one(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
+    let Some(handled) = handled(event) else { return Ok(()) };
+    match hit(scene, handled) {
+        Some((key, known)) if known.fence > handled.fence => {
+            let (newer, older) = (known.fence.0, handled.fence.0);
+            Err(format!("{key} on {}: fence {older} wrote after fence {newer}", handled.cluster))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A write that hits an object which a later generation of its app context has written.
+fn an_older_generation_overwrites_no_newer_one(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
+    let Some(handled) = handled(event) else { return Ok(()) };
+    match hit(scene, handled) {
+        Some((key, known)) if known.context == handled.context && known.generation > handled.generation => {
+            let (newer, older) = (known.generation, handled.generation);
+            Err(format!("{key} on {}: generation {older} wrote after generation {newer}", handled.cluster))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A late request of an earlier generation changes nothing that a lane has brought about since, by its record.
+fn what_is_done_is_not_undone_late(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
+    let Some((handled, context)) =
+        handled(event).and_then(|handled| Some((handled, handled.context.as_ref()?)))
+    else {
+        return Ok(());
+    };
+    let Some((key, _)) = hit(scene, handled) else { return Ok(()) };
+    let lane = lane(scene, context, &handled.cluster)
+        .filter(|lane| lane.state == LaneState::Done && lane.generation > handled.generation);
+    let wanted = lane.as_ref().zip(root(scene, context)).and_then(|(lane, root)| wanted(lane, &root));
+    let is_wanted = lane.zip(wanted).is_some_and(|(lane, wanted)| {
+        lane.objects.get(key).and_then(|record| record.manifest).is_some_and(|hash| wanted.contains(&hash))
+    });
+    if is_wanted {
+        let older = handled.generation;
+        return Err(format!("{key} on {} is done, and was changed by generation {older}", handled.cluster));
     }
     Ok(())
+}
+
+/// The manifests that a lane's record speaks of, as far as the root still has them.
+fn wanted(lane: &Lane, root: &record::Root) -> Option<BTreeSet<ContentHash>> {
+    Some(root.manifests_of(&lane.bundle?).collect())
+}
+
+/// A credential whose result is stored is not asked for again.
+fn what_is_answered_is_not_asked_for_again(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
+    let Event::Sent(Sent { cluster, context: Some(context), asks_for: Some(asked), .. }) = event else {
+        return Ok(());
+    };
+    let (Some(root), Some(lane)) = (root(scene, context), lane(scene, context, cluster)) else {
+        return Ok(());
+    };
+    let is_known = |name: &Arc<str>| {
+        // A result that no record names comes from a worker that died, or lost the lane, in that moment.
+        lane.issued.contains(name) && scene.facts.has_result(context, cluster, name)
+    };
+    match requests(&root, asked).find(|name| is_known(name)) {
+        Some(name) => Err(format!("{name} of {context} on {cluster} is asked for, and was answered")),
+        None => Ok(()),
+    }
+}
+
+/// The names of an app context's requests for a credential.
+fn requests<'a>(root: &'a record::Root, asked: &'a Asked) -> impl Iterator<Item = &'a Arc<str>> {
+    root.bundles.values().flatten().filter_map(move |step| {
+        let ActionRecord::Request { name, request } = &step.action else { return None };
+        let is_it = match (request, asked) {
+            (Request::Certificate(wanted), Asked::Certificate(object)) => wanted.object_name == *object,
+            (Request::Token(wanted), Asked::Token(token)) => wanted == token,
+            _ => false,
+        };
+        is_it.then_some(name)
+    })
 }
 
 /// While an app context is paused nothing of it is written, but for what was on its way.
@@ -272,15 +342,11 @@ fn everything_is_there(
     lane: &Lane,
 ) -> Result<(), String> {
     let objects = objects(scene, cluster);
-    let (root, bundle) = (root(scene, context), lane.bundle);
-    let wanted: BTreeSet<_> = root
-        .iter()
-        .zip(bundle)
-        .flat_map(|(root, bundle)| root.manifests_of(&bundle).collect::<Vec<_>>())
-        .collect();
+    let wanted = root(scene, context).and_then(|root| wanted(lane, &root)).unwrap_or_default();
     for (key, record) in &lane.objects {
         let is_wanted = record.manifest.is_some_and(|hash| wanted.contains(&hash));
-        if !is_wanted || is_disturbed(scene, cluster, key) {
+        let is_told = lane.causes.iter().any(|cause| cause.object.as_ref() == Some(key));
+        if !is_wanted || is_told || is_disturbed(scene, cluster, key) {
             continue;
         }
         let found = objects.iter().find(|object| object.key == *key);
@@ -293,7 +359,17 @@ fn everything_is_there(
             return Err(format!("{key} on {cluster} is not as the record says that it is: {found:?}"));
         }
     }
-    Ok(())
+    let stored = scene.world.store().documents(&path::results_on(context, cluster));
+    let is_stored = |name: &str| {
+        let path = path::result(context, cluster, name);
+        stored.iter().any(|entry| entry.path == path)
+    };
+    match lane.issued.iter().find(|name| !is_stored(name)) {
+        Some(name) => {
+            Err(format!("{name} of {context} on {cluster} is said to be answered, and is not stored"))
+        }
+        None => Ok(()),
+    }
 }
 
 fn nothing_is_there(scene: &Scene<'_>, cluster: &ClusterId, context: &ContextId) -> Result<(), String> {

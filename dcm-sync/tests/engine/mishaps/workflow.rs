@@ -1,0 +1,313 @@
+//! What is asked for while something goes wrong, and what there is in the end.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use dcm_core::app_context::{AppContext, Existing, Step};
+use dcm_core::manifest::Manifest;
+use dcm_core::port::cluster::ClusterUid;
+use dcm_core::port::synchronizer::{Disposal, Error, Removal, STOP_LIMIT, Synchronizer as _};
+use dcm_core::status::{Progress, Reason};
+use dcm_sync::engine::{Engine, Options};
+use dcm_sync::sim::{Link, cluster_id};
+use serde_json::{Value, json};
+
+use crate::fixture::*;
+
+/// Who writes on clusters beside us.
+const SOMEBODY: &str = "kubectl-edit";
+
+/// How long is waited for what need not come: it is there already after a mishap.
+const A_WHILE: Duration = Duration::from_secs(20);
+
+/// What a workflow asks for. It is asked for again after a death, as a user would.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Workflow {
+    BringAbout,
+    Change,
+    Remove,
+    /// Brought about, and given up in the middle.
+    GiveUp,
+    /// Something that is there already is taken over.
+    Adopt,
+    /// What was taken over is given back, and all else is removed.
+    GiveBack,
+    /// Removed, and all objects stay.
+    Keep,
+    /// An app context is stopped, and goes on.
+    StopContext,
+    /// A cluster is stopped, and goes on.
+    StopCluster,
+    /// What somebody else changed and deleted is brought back.
+    Correct,
+    /// The store is an old copy, and is said to be right.
+    Reconcile,
+    /// A cluster is another one than before, and is accepted.
+    AcceptCluster,
+    /// A cluster that was abandoned is there again.
+    Bury,
+}
+
+impl Workflow {
+    /// What is there before.
+    pub async fn prepare(self) -> World {
+        let world = World::new(3);
+        match self {
+            Self::BringAbout | Self::GiveUp => {}
+            Self::Change | Self::Remove | Self::Keep | Self::StopContext | Self::StopCluster => {
+                bring_about(&world, &context(steps(), 1..=2)).await;
+            }
+            Self::Adopt => furnish(&world),
+            Self::GiveBack => {
+                furnish(&world);
+                bring_about(&world, &with_adopted()).await;
+            }
+            Self::Correct => {
+                bring_about(&world, &context(steps(), 1..=2)).await;
+                meddle(&world);
+            }
+            Self::Reconcile => {
+                bring_about(&world, &context(steps(), 1..=2)).await;
+                let copy = world.copy().await;
+                bring_about(&world, &context(changed_steps(), 1..=2)).await;
+                return world.restored(&copy).await;
+            }
+            Self::AcceptCluster => {
+                bring_about(&world, &context(steps(), 1..=2)).await;
+                return world.with_other_clusters();
+            }
+            Self::Bury => abandon(&world).await,
+        }
+        world
+    }
+
+    /// What is asked for after the mishap.
+    pub fn then(self) -> Self {
+        match self {
+            Self::GiveUp => Self::Remove,
+            other => other,
+        }
+    }
+
+    /// How whoever finishes the work runs: as a command, which waits for its own changes alone; where what is stored is no
+    /// change of its own, as one that serves.
+    pub fn options(self) -> Options {
+        match self {
+            Self::Correct | Self::Reconcile | Self::AcceptCluster | Self::Bury => Options::default(),
+            _ => one_shot(),
+        }
+    }
+
+    pub async fn ask(self, engine: &Engine, world: &World) {
+        if let Err(error) = self.ask_once(engine, world).await {
+            assert!(error.is_retryable(), "{error:?}");
+            self.ask_once(engine, world).await.unwrap();
+        }
+    }
+
+    async fn ask_once(self, engine: &Engine, world: &World) -> Result<(), Error> {
+        let (contexts, id) = (engine.contexts(), context_id());
+        match self {
+            Self::BringAbout | Self::GiveUp => {
+                contexts.apply(&context(steps(), 1..=2)).await?;
+            }
+            Self::Change => {
+                contexts.apply(&context(changed_steps(), 2..=3)).await?;
+            }
+            Self::Remove | Self::GiveBack => {
+                contexts.remove(&id, Removal::default()).await?;
+            }
+            Self::Adopt => {
+                contexts.apply(&with_adopted()).await?;
+            }
+            Self::Keep => {
+                contexts.remove(&id, Removal { objects: Some(Disposal::Keep), ..Removal::default() }).await?;
+            }
+            Self::StopContext => {
+                contexts.stop(&id, STOP_LIMIT).await?;
+                contexts.resume(&id).await?;
+            }
+            Self::StopCluster => {
+                contexts.stop_cluster(&cluster_id(1), STOP_LIMIT).await?;
+                contexts.resume_cluster(&cluster_id(1)).await?;
+            }
+            Self::Correct => {
+                contexts.apply(&context(steps(), 1..=2)).await?;
+            }
+            Self::Reconcile => {
+                hindered(engine, Reason::StoreBehind).await;
+                contexts.reconcile(&id).await?;
+            }
+            Self::AcceptCluster => {
+                contexts.apply(&context(steps(), 1..=2)).await?;
+                hindered(engine, Reason::ClusterChanged).await;
+                for number in 1..=2 {
+                    contexts.accept_cluster(&cluster_id(number), &uid(world, number)).await?;
+                }
+            }
+            Self::Bury => {}
+        }
+        Ok(())
+    }
+
+    /// Waits until it is done.
+    pub async fn finish(self, engine: &Engine, world: &World) {
+        if self == Self::Bury {
+            let is_buried = async {
+                while !engine.contexts().tombstones(&cluster_id(2)).await.unwrap().is_empty() {
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            };
+            return tokio::time::timeout(SOON, is_buried).await.unwrap();
+        }
+        if matches!(self, Self::Reconcile | Self::Correct) {
+            let is_so = || (1..=2).all(|number| is_as_before(world, number));
+            return tokio::time::timeout(SOON, until_so(is_so)).await.unwrap();
+        }
+        done(engine, &context_id()).await;
+    }
+
+    /// Where something is at the end.
+    pub fn clusters(self) -> BTreeSet<usize> {
+        match self {
+            Self::Change => [2, 3].into(),
+            Self::Remove | Self::GiveUp | Self::GiveBack | Self::Keep | Self::Bury => BTreeSet::new(),
+            _ => [1, 2].into(),
+        }
+    }
+
+    /// How many objects are there of ours, where there are any.
+    pub fn expected(self) -> usize {
+        match self {
+            Self::Change => 4,
+            Self::Adopt => 2,
+            _ => 5,
+        }
+    }
+
+    /// Fewer calls that change something would mean that some were missed: of a session, shards, roots, lanes and objects.
+    pub fn calls_min(self) -> i64 {
+        match self {
+            Self::StopContext | Self::StopCluster => 2,
+            Self::Bury => 4,
+            Self::Correct | Self::Reconcile => 8,
+            _ => 16,
+        }
+    }
+
+    /// What else there is in the end.
+    pub fn check(self, world: &World, case: &str) {
+        let is_there = |number: usize, name: &str| {
+            let (kind, key) = namespace(name);
+            world.body(number, &kind, &key).is_some()
+        };
+        let theirs = |number: usize| {
+            let (kind, key) = config_map("default", "shared");
+            world.body(number, &kind, &key).map(|body| body["data"].clone())
+        };
+        match self {
+            Self::Keep => assert!(is_there(1, "team") && is_there(2, "team"), "{case}"),
+            Self::Adopt => assert_eq!(theirs(1), Some(json!({"theirs": "1", "ours": "1"})), "{case}"),
+            Self::GiveBack => assert_eq!(theirs(1), Some(json!({"theirs": "1"})), "{case}"),
+            _ => {}
+        }
+    }
+}
+
+/// A quota key and a verb less.
+fn changed_steps() -> Vec<Step> {
+    let mut steps = steps();
+    steps[1] = apply(1, quota_body(&json!({"pods": "10"})));
+    steps[2] = apply(1, role_body("reader", &["get"]));
+    steps.remove(3);
+    steps
+}
+
+fn shared(data: &Value) -> Value {
+    let metadata = json!({"name": "shared", "namespace": "default"});
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+}
+
+fn with_adopted() -> AppContext {
+    let adopted = apply_or(1, shared(&json!({"ours": "1"})), Existing::Adopt);
+    context(vec![apply(0, namespace_body("team")), adopted], 1..=2)
+}
+
+/// Somebody made what is to be adopted.
+fn furnish(world: &World) {
+    let (kind, key) = config_map("default", "shared");
+    for number in 1..=2 {
+        let cluster = world.fleet.cluster(&cluster_id(number)).unwrap();
+        let body = shared(&json!({"theirs": "1"}));
+        cluster.server(|server| server.create_as(SOMEBODY, &kind, &key, &body)).unwrap();
+    }
+}
+
+/// Somebody takes rights, and deletes a quota.
+fn meddle(world: &World) {
+    let (role, quota) = (manifest(role_body("reader", &[])), manifest(quota_body(&json!({}))));
+    let of = |number: usize| world.fleet.cluster(&cluster_id(number)).unwrap();
+    of(1).server(|server| server.edit_as(SOMEBODY, role.kind(), role.key(), &json!({"rules": []}))).unwrap();
+    of(2).server(|server| server.delete_as_other(quota.kind(), quota.key())).unwrap();
+}
+
+/// True when rights and quota are as they were brought about at first.
+fn is_as_before(world: &World, number: usize) -> bool {
+    let (role, quota) = (manifest(role_body("reader", &[])), manifest(quota_body(&json!({}))));
+    let body = |of: &Manifest| world.body(number, of.kind(), of.key()).unwrap_or_default();
+    body(&role)["rules"][0]["verbs"] == json!(["get", "list"])
+        && body(&quota)["spec"]["hard"] == json!({"pods": "10", "requests.cpu": "4"})
+}
+
+fn manifest(body: Value) -> Manifest {
+    Manifest::new(body).unwrap()
+}
+
+/// What a cluster says it is.
+fn uid(world: &World, number: usize) -> ClusterUid {
+    let (kind, key) = namespace("kube-system");
+    let body = world.body(number, &kind, &key).unwrap();
+    ClusterUid(body["metadata"]["uid"].as_str().unwrap().into())
+}
+
+async fn bring_about(world: &World, wanted: &AppContext) {
+    let engine = world.engine();
+    engine.contexts().apply(wanted).await.unwrap();
+    done(&engine, &context_id()).await;
+    tidied(&engine).await;
+    engine.shutdown().await;
+}
+
+/// Leaves something behind on a cluster that could not be reached in time, and can be now.
+async fn abandon(world: &World) {
+    bring_about(world, &context(steps(), 1..=2)).await;
+    let cluster = world.fleet.cluster(&cluster_id(2)).unwrap();
+    cluster.set_link(Link::Cut);
+    let engine = world.engine();
+    let removal = Removal { deadline_seconds: Some(10), ..Removal::default() };
+    engine.contexts().remove(&context_id(), removal).await.unwrap();
+    until(&engine, |status| status.progress == Progress::Done).await;
+    engine.shutdown().await;
+    cluster.set_link(Link::Up);
+}
+
+/// Waits until a cluster is hindered for this reason; not for ever, since it may not be any more.
+async fn hindered(engine: &Engine, reason: Reason) {
+    let is_so = async {
+        loop {
+            let status = engine.contexts().status(&context_id()).await.ok().flatten();
+            let mut lanes = status.iter().flat_map(|status| status.lanes.values());
+            if lanes.any(|lane| lane.cause.as_ref().is_some_and(|cause| cause.reason == reason)) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    let _ = tokio::time::timeout(A_WHILE, is_so).await;
+}
+
+async fn until_so(is_so: impl Fn() -> bool) {
+    while !is_so() {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
