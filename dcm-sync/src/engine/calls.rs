@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dcm_core::name::ClusterId;
+use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::clock::Clock;
 use dcm_core::port::cluster::{self, Cluster};
 use dcm_core::port::store::{self, Document, Path, Store, StoreExt, Version, Write};
@@ -14,6 +14,7 @@ use super::io::{ClusterCall, Input, LaneId, Reply, Request, SaveLane, Ticket};
 use super::observed::Asked;
 use super::saving;
 use super::shell::Outcome;
+use crate::contexts::{self, Contexts};
 use crate::record::{self, WorkerId, path};
 
 /// Gives up waiting after a limit. What was asked for may still happen.
@@ -62,6 +63,16 @@ async fn send(
         Request::Token(request) => Reply::Token(client.issue_token(call, request).await?),
         Request::Contents { namespace } => Reply::Contents(client.contents(call, namespace).await?),
     })
+}
+
+pub(super) async fn load_context(store: Arc<dyn Store>, id: ContextId) -> Outcome {
+    let loaded = contexts::load(&*store, &id).await;
+    Outcome::Input(Box::new(Input::ContextLoaded(id, loaded)))
+}
+
+pub(super) async fn bury(store: Arc<dyn Store>, clock: Arc<dyn Clock>, id: ContextId) -> Outcome {
+    let buried = Contexts::new(store, clock).bury(&id).await;
+    Outcome::Input(Box::new(Input::Buried(id, buried)))
 }
 
 pub(super) async fn load_lane(store: Arc<dyn Store>, id: LaneId, ticket: Ticket) -> Outcome {

@@ -17,17 +17,16 @@ use futures::stream::{Abortable, BoxStream, FuturesUnordered, SelectAll, StreamE
 use jiff::Timestamp;
 
 use super::Command;
-use super::calls::{self, call};
+use super::calls;
 use super::event::Event;
 use super::flights::Flights;
 use super::follow::{Followed, follow};
-use super::io::{Effect, Epoch, Input};
+use super::io::{ClusterCall, Effect, Epoch, Input};
 use super::machine::Machine;
 use super::metrics::{Counters, Verb};
 use super::observed::{Answered, Asked};
 use super::options::Options;
 use super::telling::{Telling, Told};
-use crate::contexts;
 use crate::record::{self, path};
 
 /// What an engine reaches the outside through.
@@ -307,25 +306,27 @@ impl Shell {
     }
 
     fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::Publish(event) => self.publish(&event),
+            Effect::Disconnect(cluster) => self.disconnect(&cluster),
+            Effect::Stopped => self.stopped = true,
+            Effect::AwaitQuiet(scope) => self.flights.await_quiet(scope),
+            effect => {
+                let task = self.task(effect);
+                self.tasks.extend(task);
+            }
+        }
+    }
+
+    /// The task behind an effect that has one.
+    fn task(&mut self, effect: Effect) -> Option<BoxFuture<'static, Outcome>> {
         let store = self.ports.store.clone();
-        let task: BoxFuture<'static, Outcome> = match effect {
-            Effect::Publish(event) => return self.publish(&event),
-            Effect::Disconnect(cluster) => return self.disconnect(&cluster),
-            Effect::Stopped => return self.stopped = true,
-            Effect::AwaitQuiet(scope) => return self.flights.await_quiet(scope),
-            Effect::LoadContext(id) => async move {
-                let loaded = contexts::load(&*store, &id).await;
-                Outcome::Input(Box::new(Input::ContextLoaded(id, loaded)))
+        Some(match effect {
+            Effect::Publish(_) | Effect::Disconnect(_) | Effect::Stopped | Effect::AwaitQuiet(_) => {
+                return None;
             }
-            .boxed(),
-            Effect::Bury(id) => {
-                let contexts = contexts::Contexts::new(store, self.ports.clock.clone());
-                async move {
-                    let buried = contexts.bury(&id).await;
-                    Outcome::Input(Box::new(Input::Buried(id, buried)))
-                }
-                .boxed()
-            }
+            Effect::LoadContext(id) => calls::load_context(store, id).boxed(),
+            Effect::Bury(id) => calls::bury(store, self.ports.clock.clone(), id).boxed(),
             Effect::LoadLane(id, ticket) => calls::load_lane(store, id, ticket).boxed(),
             Effect::LoadSession(worker) => calls::load_session(store, worker).boxed(),
             Effect::SaveLane(save) => {
@@ -346,18 +347,21 @@ impl Shell {
                 self.connect(cluster, epoch)
             }
             Effect::Watch(cluster, epoch, kind, call) => self.watch(cluster, epoch, kind, call),
-            Effect::Call(request) => match self.client(&request.cluster, request.epoch) {
-                Ok(client) => {
-                    self.flights.begun(&request.cluster, request.call.context.as_ref());
-                    call(client, self.ports.clock.clone(), *request).boxed()
-                }
-                Err(error) => {
-                    let answer = Input::Replied(request.ticket, Err(error));
-                    future::ready(Outcome::Input(Box::new(answer))).boxed()
-                }
-            },
-        };
-        self.tasks.push(task);
+            Effect::Call(request) => self.call(*request),
+        })
+    }
+
+    fn call(&mut self, request: ClusterCall) -> BoxFuture<'static, Outcome> {
+        match self.client(&request.cluster, request.epoch) {
+            Ok(client) => {
+                self.flights.begun(&request.cluster, request.call.context.as_ref());
+                calls::call(client, self.ports.clock.clone(), request).boxed()
+            }
+            Err(error) => {
+                let answer = Input::Replied(request.ticket, Err(error));
+                future::ready(Outcome::Input(Box::new(answer))).boxed()
+            }
+        }
     }
 
     fn connect(&mut self, cluster: ClusterId, epoch: Epoch) -> BoxFuture<'static, Outcome> {

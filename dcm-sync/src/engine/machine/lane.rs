@@ -1,9 +1,9 @@
 //! One app context in one cluster: its record, and what is known and under way.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use dcm_core::app_context::{Action, Bundle, Generation, Request, Stage};
+use dcm_core::app_context::{Bundle, Generation, Stage};
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ContextId;
@@ -190,6 +190,25 @@ impl Lane {
         self.looks = 0;
     }
 
+    /// Forgets what only the way to the end needed, and what failed on it when nothing is left to do.
+    pub(super) fn forget_way(&mut self, is_tidy: bool) {
+        if is_tidy {
+            self.forget_failures();
+        }
+        self.forget_looks();
+        self.contents.clear();
+        self.signer_since = None;
+    }
+
+    /// Comes into a state; false when it is in it already.
+    pub(super) fn enter(&mut self, state: LaneState, now: Timestamp) -> bool {
+        if self.record.state == state {
+            return false;
+        }
+        (self.record.state, self.record.since) = (state, now);
+        true
+    }
+
     /// Forgets what stood in the way, when it is time to look again.
     pub(super) fn forget_old_looks(&mut self, now: Timestamp) {
         if self.look_again.is_some_and(|at| at <= now) {
@@ -201,45 +220,10 @@ impl Lane {
 
     /// Forgets what was asked for by name, but for what is recorded and not there: where that is only reported, it would
     /// have to be asked for each time.
-    pub(super) fn forget_looks(&mut self) {
+    fn forget_looks(&mut self) {
         let looked = std::mem::take(&mut self.looked).into_iter();
         let objects = &self.record.objects;
         self.looked = looked.filter(|(key, found)| found.is_none() && objects.contains_key(key)).collect();
-    }
-
-    /// Visits the kinds whose objects must be known before this lane can be planned: what is desired, and what may
-    /// have been made before.
-    pub(super) fn kinds(&self, bundle: Option<&Bundle>, visit: &mut dyn FnMut(&GroupVersionKind)) {
-        visit_kinds(bundle, visit);
-        self.record.kinds.iter().for_each(visit);
-    }
-
-    /// True when an object of this kind is recorded.
-    pub(super) fn has_recorded(&self, kind: &GroupVersionKind) -> bool {
-        self.record.objects.keys().any(|key| key.kind == kind.kind && key.group == kind.group)
-    }
-
-    /// True when the record does not name all kinds, namespaces and results yet that the bundle may make.
-    pub(super) fn must_name(&self, bundle: Option<&Bundle>) -> bool {
-        let mut missing = namespaces(bundle).any(|name| !self.record.namespaces.contains(name));
-        missing |= requests(bundle).any(|name| !self.record.may_have_result(name));
-        visit_kinds(bundle, &mut |kind| missing |= !self.record.kinds.contains(kind));
-        missing
-    }
-
-    pub(super) fn name(&mut self, bundle: Option<&Bundle>) {
-        visit_kinds(bundle, &mut |kind| {
-            if !self.record.kinds.contains(kind) {
-                self.record.kinds.insert(kind.clone());
-            }
-        });
-        self.record.namespaces.extend(namespaces(bundle).cloned());
-        for name in requests(bundle) {
-            if !self.record.may_have_result(name) {
-                self.record.dropping.push(name.clone());
-            }
-        }
-        self.given_up.retain(|name| !self.record.namespaces.contains(name));
     }
 
     /// Everything is as this bundle wants it: what only the way there needed is dropped.
@@ -281,87 +265,6 @@ impl Lane {
         self.record.objects.insert(object.key.clone(), found);
         self.unsaved = true;
     }
-
-    /// Gives up nothing that the bundle names: it may have been given up before it was wanted again, by a save that failed.
-    pub(super) fn keep_wanted(&mut self, bundle: Option<&Bundle>) {
-        self.given_up.retain(|name| !namespaces(bundle).any(|wanted| wanted == name));
-    }
-
-    /// A request is answered, and its result is stored with the next record.
-    pub(super) fn answered(&mut self, outcome: Outcome) {
-        self.record.dropping.retain(|name| *name != outcome.name);
-        self.record.issued.push(outcome.name.clone());
-        self.outcomes.push(outcome);
-        self.unsaved = true;
-        self.signer_since = None;
-    }
-
-    /// Forgets the answered requests that the bundle does not have, when nothing is to take their place: their results are
-    /// dropped.
-    pub(super) fn forget_outdated(&mut self, bundle: Option<&Bundle>) {
-        let record = &mut self.record;
-        if !record.drops_results() {
-            return;
-        }
-        let is_wanted = |name: &Arc<str>| requests(bundle).any(|wanted| wanted == name);
-        let issued = std::mem::take(&mut record.issued);
-        let (issued, outdated): (Vec<_>, Vec<_>) = issued.into_iter().partition(is_wanted);
-        record.issued = issued;
-        record.dropping.extend(outdated);
-    }
-
-    /// What the stored record says to be dropped is gone: the next record says it no more. A lane that rests has one written
-    /// for that, or every worker that reads it would do it again. While something is under way there may be results yet.
-    pub(super) fn results_dropped(&mut self) {
-        if !self.record.drops_results() || !self.calls.is_empty() {
-            return;
-        }
-        let rests = matches!(self.record.state, LaneState::Done | LaneState::Removed) && !self.record.untidy;
-        self.unsaved |= rests && !self.record.dropping.is_empty();
-        self.record.dropping.clear();
-    }
-
-    /// Gives up the namespaces that the bundle does not name.
-    fn give_up_all_but(&mut self, bundle: Option<&Bundle>) {
-        let mut all = std::mem::take(&mut self.record.namespaces);
-        all.append(&mut self.given_up);
-        let is_wanted = |name: &Arc<str>| namespaces(bundle).any(|wanted| wanted == name);
-        (self.record.namespaces, self.given_up) = all.into_iter().partition(is_wanted);
-    }
-}
-
-/// Visits the kinds that a bundle makes objects of.
-fn visit_kinds(bundle: Option<&Bundle>, visit: &mut dyn FnMut(&GroupVersionKind)) {
-    for step in bundle.into_iter().flat_map(Bundle::steps) {
-        match &step.action {
-            Action::Apply { manifest, .. } => visit(manifest.kind()),
-            Action::Request { request: Request::Certificate(_), .. } => visit(signing_requests()),
-            Action::Request { request: Request::Token(_), .. } => {}
-        }
-    }
-}
-
-/// The names of a bundle's requests.
-fn requests(bundle: Option<&Bundle>) -> impl Iterator<Item = &Arc<str>> {
-    bundle.into_iter().flat_map(Bundle::steps).filter_map(|step| match &step.action {
-        Action::Request { name, .. } => Some(name),
-        Action::Apply { .. } => None,
-    })
-}
-
-/// The namespaces that a bundle makes.
-fn namespaces(bundle: Option<&Bundle>) -> impl Iterator<Item = &Arc<str>> {
-    bundle.into_iter().flat_map(Bundle::steps).filter_map(|step| match &step.action {
-        Action::Apply { manifest, .. } if manifest.kind().is_namespace() => Some(&manifest.key().name),
-        Action::Apply { .. } | Action::Request { .. } => None,
-    })
-}
-
-/// The kind through which certificates are asked for; one for all lanes.
-pub(super) fn signing_requests() -> &'static GroupVersionKind {
-    static KIND: LazyLock<GroupVersionKind> =
-        LazyLock::new(|| GroupVersionKind::new("certificates.k8s.io", "v1", "CertificateSigningRequest"));
-    &KIND
 }
 
 impl Shard {

@@ -9,25 +9,14 @@ use dcm_core::port::cluster::Origin;
 use dcm_core::status::{Cause, LaneState, Reason};
 
 use super::Machine;
+use super::gate::Gate;
 use super::lane::{Lane, LaneView};
-use super::pausing::stopped_cluster;
-use super::shard::{Known, Link};
-use super::storing::{Reading, Writing};
+use super::storing::Reading;
 use super::tidying;
 use super::timers::Alarm;
 use crate::engine::Safeguard;
 use crate::engine::event::What;
 use crate::engine::io::LaneId;
-
-/// What keeps a lane from being planned.
-enum Gate {
-    /// Nothing: go on.
-    Open,
-    /// Something that will wake the lane again.
-    Shut,
-    /// Something that the status has to tell.
-    Hindered(Cause),
-}
 
 impl Machine {
     /// Takes a lane as far as it goes without waiting.
@@ -57,59 +46,6 @@ impl Machine {
             self.wake_starved(&id.cluster);
         }
         self.release_if_idle(&id.cluster);
-    }
-
-    fn gate(&self, id: &LaneId) -> Gate {
-        let Some(shard) = self.shards.get(&id.cluster).filter(|shard| self.owns(shard)) else {
-            return Gate::Shut;
-        };
-        let (Some(lane), Some(context)) = (shard.lanes.get(&id.context), self.contexts.get(&id.context))
-        else {
-            return Gate::Shut;
-        };
-        let stopped = self.stopping.is_some() && !self.tidies(&id.cluster, context, lane);
-        let is_stored = match &lane.writing {
-            Writing::Idle => true,
-            Writing::UnderWay(_) => false,
-            Writing::Failed => !self.options.keeps(Safeguard::StoredFirst),
-        };
-        let is_unsettled = lane.reading != Reading::Known || !is_stored;
-        let keeps_pauses = self.options.keeps(Safeguard::PauseKept);
-        let is_paused = context.root.paused && keeps_pauses;
-        if is_unsettled || is_paused || stopped || context.session != self.session.number {
-            return Gate::Shut;
-        }
-        let wanted = context.wanted(&id.cluster);
-        if wanted.is_none() && shard.is_clear_of(&id.context) {
-            return Gate::Open;
-        }
-        if shard.is_paused() && keeps_pauses {
-            return if lane.record.is_at(wanted) { Gate::Shut } else { Gate::Hindered(stopped_cluster()) };
-        }
-        match &shard.link {
-            Link::Up => {}
-            // What is done stays done while its cluster is away; on another cluster it is not.
-            Link::Broken(cause) if !lane.record.is_at(wanted) || cause.reason == Reason::ClusterChanged => {
-                return Gate::Hindered(cause.clone());
-            }
-            Link::Down | Link::Connecting(_) | Link::Broken(_) => return Gate::Shut,
-        }
-        if lane.retry_at.is_some_and(|at| at > self.now) || lane.is_busy() {
-            return Gate::Shut;
-        }
-        let mut gate = Gate::Open;
-        lane.kinds(context.bundle(&id.cluster).as_deref(), &mut |kind| match shard
-            .watches
-            .get(kind)
-            .map_or(&Known::Nothing, |watch| &watch.known)
-        {
-            Known::Listed | Known::NoKind => {}
-            Known::ByName(_) if wanted.is_some() && lane.has_recorded(kind) => {}
-            Known::Hidden(cause) | Known::ByName(cause) => gate = Gate::Hindered((**cause).clone()),
-            Known::Nothing if matches!(gate, Gate::Open) => gate = Gate::Shut,
-            Known::Nothing => {}
-        });
-        gate
     }
 
     fn plan(&self, id: &LaneId) -> Option<(Plan, Option<ContentHash>)> {
@@ -257,9 +193,7 @@ impl Machine {
         lane.renewed |= (lane.record.generation, lane.record.attempt) != (generation, attempt);
         lane.record.generation = generation;
         lane.record.attempt = attempt;
-        if lane.record.state != state {
-            lane.record.state = state;
-            lane.record.since = now;
+        if lane.enter(state, now) {
             lane.record.kept.clear();
             self.publish(&id.cluster, Some(&id.context), What::Lane(state));
         }
@@ -277,7 +211,7 @@ impl Machine {
     }
 
     fn finish(&mut self, id: &LaneId, wanted: Option<ContentHash>, plan: &Plan) {
-        let (tidy, drift) = (plan.is_empty(), plan.drift());
+        let (tidy, drift, now) = (plan.is_empty(), plan.drift(), self.now);
         self.remind_of(id, drift);
         let Some(context) = self.contexts.get(&id.context) else { return };
         let (generation, attempt) = (context.root.generation, context.root.attempt);
@@ -285,18 +219,12 @@ impl Machine {
         let lane = self.shards.get(&id.cluster).and_then(|shard| shard.lanes.get(&id.context));
         let gives_up = lane.is_some_and(|lane| context.root.is_leaving(&id.cluster, &lane.record));
         let leaving = context.root.leaving.get(&id.cluster).filter(|_| gives_up).cloned();
-        let now = self.now;
         if self.options.keeps(Safeguard::StockTaken) {
             self.take_stock(id, bundle.as_deref());
         }
         let Some(lane) = self.lane_mut(id) else { return };
         let untidy = !tidy && lane.failures < tidying::TRIES_MAX;
-        if tidy {
-            lane.forget_failures();
-        }
-        lane.forget_looks();
-        lane.contents.clear();
-        lane.signer_since = None;
+        lane.forget_way(tidy);
         // Claims of a generation of which no worker knew anything have to go, too.
         lane.given_up.extend(leaving.into_iter().flatten());
         let as_recorded = lane.record.is_at(wanted) && lane.record.untidy == untidy && !gives_up;
@@ -306,16 +234,10 @@ impl Machine {
         if as_recorded && lane.record.causes == drift && (is_answered || drift.is_empty()) && !lane.unsaved {
             return;
         }
-        let state = if wanted.is_some() { LaneState::Done } else { LaneState::Removed };
         lane.conclude(wanted, bundle.as_deref());
-        let record = &mut lane.record;
-        record.generation = generation;
-        record.untidy = untidy;
-        let changed = record.state != state;
-        if changed {
-            record.state = state;
-            record.since = now;
-        }
+        (lane.record.generation, lane.record.untidy) = (generation, untidy);
+        let state = if wanted.is_some() { LaneState::Done } else { LaneState::Removed };
+        let changed = lane.enter(state, now);
         lane.unsaved = true;
         self.set_causes(id, drift.to_vec());
         if changed {

@@ -9,7 +9,7 @@ use dcm_core::port::cluster::{self, WatchEvent};
 use dcm_core::status::{Cause, Reason};
 
 use super::Machine;
-use super::lane::signing_requests;
+use super::naming::signing_requests;
 use super::shard::{Known, Shard, Watch};
 use super::shards::words;
 use super::steps::reason_of;

@@ -1,0 +1,47 @@
+//! Results of requests on their way into the store, and out of it.
+
+use std::sync::Arc;
+
+use dcm_core::app_context::Bundle;
+use dcm_core::status::LaneState;
+
+use super::lane::Lane;
+use super::naming::requests;
+use crate::record::Outcome;
+
+impl Lane {
+    /// A request is answered, and its result is stored with the next record.
+    pub(super) fn answered(&mut self, outcome: Outcome) {
+        self.record.dropping.retain(|name| *name != outcome.name);
+        self.record.issued.push(outcome.name.clone());
+        self.outcomes.push(outcome);
+        self.unsaved = true;
+        self.signer_since = None;
+    }
+
+    /// Forgets the answered requests that the bundle does not have, when nothing is to take their place: their results are
+    /// dropped.
+    pub(super) fn forget_outdated(&mut self, bundle: Option<&Bundle>) {
+        let record = &mut self.record;
+        if !record.drops_results() {
+            return;
+        }
+        let is_wanted = |name: &Arc<str>| requests(bundle).any(|wanted| wanted == name);
+        let issued = std::mem::take(&mut record.issued);
+        let (issued, outdated): (Vec<_>, Vec<_>) = issued.into_iter().partition(is_wanted);
+        record.issued = issued;
+        record.dropping.extend(outdated);
+    }
+
+    /// What the stored record says to be dropped is gone: the next record says it no more. A lane that rests has one written
+    /// for that, or every worker that reads it would do it again. While something is under way there may be results yet.
+    pub(super) fn results_dropped(&mut self) {
+        if !self.record.drops_results() || !self.calls.is_empty() {
+            return;
+        }
+        let rests = matches!(self.record.state, LaneState::Done | LaneState::Removed) && !self.record.untidy;
+        self.unsaved |= rests && !self.record.dropping.is_empty();
+        // An emptied list keeps its memory, and most lanes rest.
+        self.record.dropping = Vec::new();
+    }
+}

@@ -1,0 +1,237 @@
+//! What the engine knows of an app context on a cluster, as it is stored.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use dcm_core::app_context::{Generation, Stage};
+use dcm_core::hash::ContentHash;
+use dcm_core::manifest::{GroupVersionKind, ObjectKey};
+use dcm_core::plan::{Recorded, Records};
+use dcm_core::port::cluster::{Fence, Origin};
+use dcm_core::port::synchronizer::Issued;
+use dcm_core::status::{Cause, Intent, LaneState};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{Root, SCHEMA, Schema};
+
+/// The engine's state for one (app context, cluster).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Lane {
+    pub schema: Schema,
+    pub state: LaneState,
+    /// The bundle that `state` speaks of; none: removal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bundle: Option<ContentHash>,
+    /// The generation whose work was begun last.
+    pub generation: Generation,
+    /// The root's attempt that was looked at last.
+    #[serde(default)]
+    pub attempt: u64,
+    /// The root's attempt in which all namespaces were there last: a later one may make again what is gone.
+    #[serde(default)]
+    pub settled: u64,
+    /// Fence of the worker that wrote this.
+    pub fence: Fence,
+    pub since: Timestamp,
+    /// Kinds of what may have been made on the cluster: written before the first request that may make one. While
+    /// empty, nothing of ours can be there.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub kinds: BTreeSet<GroupVersionKind>,
+    /// Namespaces that the lane may have made, and so may hold claims for: named together with the kinds. When the lane
+    /// ends, the claims on those that are not desired are dropped, and then their names.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub namespaces: BTreeSet<Arc<str>>,
+    /// Until when a request that was lost may still make something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncertain_until: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<Cause>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", with = "objects")]
+    pub objects: Records,
+    /// Names of the requests that are answered; their results are stored.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub issued: Vec<Arc<str>>,
+    /// Requests whose results may be stored, though they are not answered, or are desired no more: named together with the
+    /// kinds. Their results are deleted once this was stored in a state that drops them. Who finds that does it again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dropping: Vec<Arc<str>>,
+    /// Namespaces that were kept, with the number of objects of others in each.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub kept: BTreeMap<Arc<str>, usize>,
+    /// A generation that the cluster was found to hold, and the store did not know of: nothing is written until a person
+    /// has said whose state is true.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ahead: Option<Generation>,
+    /// Answered requests may still be on the cluster: who finds this clears them away.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub untidy: bool,
+}
+
+impl Lane {
+    /// A lane to which nothing has happened.
+    pub(crate) fn untouched(now: Timestamp) -> Self {
+        Self {
+            schema: SCHEMA,
+            state: LaneState::Pending,
+            bundle: None,
+            generation: Generation::default(),
+            attempt: 0,
+            settled: 0,
+            fence: Fence::default(),
+            since: now,
+            kinds: BTreeSet::new(),
+            namespaces: BTreeSet::new(),
+            uncertain_until: None,
+            causes: Vec::new(),
+            objects: Records::new(),
+            issued: Vec::new(),
+            dropping: Vec::new(),
+            kept: BTreeMap::new(),
+            ahead: None,
+            untidy: false,
+        }
+    }
+
+    /// True when a result of this request may be stored.
+    pub(crate) fn may_have_result(&self, name: &Arc<str>) -> bool {
+        self.issued.contains(name) || self.dropping.contains(name)
+    }
+
+    /// True in a state in which nothing takes the place of what is not desired any more.
+    pub(crate) fn drops_results(&self) -> bool {
+        matches!(self.state, LaneState::Done | LaneState::Removing | LaneState::Removed)
+    }
+
+    /// Forgets what was issued before the context was forgotten and came back.
+    pub(crate) fn forget_results(&mut self, root: &Root) {
+        if !self.has_results(root) {
+            self.issued.clear();
+        }
+    }
+
+    /// True when the results are stored that the lane says it has.
+    pub(crate) fn has_results(&self, root: &Root) -> bool {
+        Some(self.generation) > root.without_results
+    }
+
+    /// Takes the store's state as the truth over what the cluster was found to hold, when a person has said so: what is
+    /// ours is then told by our marks, as what was recorded of it may be about objects that were replaced since.
+    pub(crate) fn overrule(&mut self, root: &Root) -> bool {
+        let is_overruled = self.ahead.is_some() && root.overrules >= self.ahead;
+        if is_overruled {
+            self.ahead = None;
+            self.objects.values_mut().for_each(|record| record.uid = None);
+        }
+        is_overruled
+    }
+
+    /// True when the lane was given up, and nobody has asked for another try since. What was given up while the context
+    /// itself stays is tried on and on; each change of the context would ask for it again.
+    pub(crate) fn is_abandoned(&self, root: &Root) -> bool {
+        let is_as_asked = self.attempt == root.attempt && self.generation == root.generation;
+        self.state == LaneState::Abandoned && (root.intent == Intent::Present || is_as_asked)
+    }
+
+    /// The causes that an abandoned lane has, now that these are in its way. It is tried so often, and perhaps for so
+    /// long, that only another kind of cause is news: no times, and nothing that changes with each try.
+    pub(crate) fn lasting(&self, causes: Vec<Cause>) -> Vec<Cause> {
+        let same = |(one, other): (&Cause, &Cause)| one.reason == other.reason && one.object == other.object;
+        let is_same = causes.len() == self.causes.len() && self.causes.iter().zip(&causes).all(same);
+        // While a try is under way, what was in the way before is not known to be gone.
+        if is_same || causes.is_empty() {
+            return self.causes.clone();
+        }
+        causes.into_iter().map(|cause| Cause { next_try: None, ..cause }).collect()
+    }
+
+    /// True when the lane is where it is to be.
+    pub(crate) fn is_at(&self, wanted: Option<ContentHash>) -> bool {
+        match wanted {
+            Some(hash) => self.state == LaneState::Done && self.bundle == Some(hash),
+            None => self.state == LaneState::Removed || self.kinds.is_empty(),
+        }
+    }
+}
+
+/// A recorded object as it is stored: a list reads better than a map with composite keys.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ObjectRecord {
+    version: Arc<str>,
+    #[serde(flatten)]
+    key: ObjectKey,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    uid: Option<Arc<str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    manifest: Option<ContentHash>,
+    #[serde(default, skip_serializing_if = "is_created")]
+    origin: Origin,
+    stage: Stage,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
+fn is_created(origin: &Origin) -> bool {
+    *origin == Origin::Created
+}
+
+mod objects {
+    use super::*;
+    use serde::{Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(records: &Records, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(records.iter().map(|(key, record)| ObjectRecord {
+            version: record.kind.version.clone(),
+            key: key.clone(),
+            uid: record.uid.clone(),
+            manifest: record.manifest,
+            origin: record.origin,
+            stage: record.stage,
+        }))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Records, D::Error> {
+        let list = Vec::<ObjectRecord>::deserialize(deserializer)?;
+        Ok(list.into_iter().map(restore).collect())
+    }
+
+    fn restore(record: ObjectRecord) -> (ObjectKey, Recorded) {
+        let (group, kind) = (record.key.group.clone(), record.key.kind.clone());
+        let kind = GroupVersionKind::of_parts(group, record.version, kind);
+        let recorded = Recorded {
+            kind,
+            uid: record.uid,
+            manifest: record.manifest,
+            origin: record.origin,
+            stage: record.stage,
+        };
+        (record.key, recorded)
+    }
+}
+
+/// What a cluster issued for a request.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Outcome {
+    pub schema: Schema,
+    pub name: Arc<str>,
+    pub issued: Issued,
+}
+
+#[cfg(test)]
+mod tests {
+    use dcm_core::secret::Secret;
+    use jiff::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn what_a_cluster_issued_is_not_shown() {
+        let token = Secret::new("hunter2");
+        let issued = Issued::Token { token, expires: Timestamp::UNIX_EPOCH, received: None };
+        let outcome = Outcome { schema: SCHEMA, name: "token/ci".into(), issued };
+        assert!(serde_json::to_string(&outcome).unwrap().contains(r#"{"$secret":"hunter2"}"#));
+        assert!(!format!("{outcome:?} {outcome:#?}").contains("hunter2"));
+    }
+}
