@@ -5,6 +5,7 @@ use std::sync::Arc;
 use dcm_core::app_context::{Drift, Existing, Step};
 use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use dcm_core::port::cluster::Access;
+use dcm_core::port::store::{Entry, Path, Prefix, StoreExt as _, Write};
 use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
 use dcm_core::status::{Cause, LaneStatus, ObjectState, Progress, Reason};
 use dcm_sync::engine::{Engine, Event, Options, What};
@@ -236,6 +237,25 @@ async fn a_fight_is_given_up_with_the_others_name_and_begun_again_later_or_when_
     scene.engine.contexts().apply(&context(steps_with(Drift::default()), [1])).await.unwrap();
     tokio::time::sleep(SOON / 10).await;
     assert_eq!((&scene.hard()["pods"], scene.drift().await), (&json!("10"), None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fight_that_was_given_up_is_not_begun_anew_since_somebody_wrote_the_lanes_record() {
+    let scene = Scene::of(steps_with(Drift::default())).await;
+    fight(&scene).await;
+    let store = &scene.world.store;
+    let lanes = store.list_all(&Prefix::below(&Path::new("lanes").unwrap())).await.unwrap();
+    for Entry { path, version, document } in lanes {
+        store.write_one(Write::Update { path, version, document }).await.unwrap();
+    }
+    // The lane's next write meets that, and it is read anew.
+    let role = Manifest::new(role_body("reader", &["get"])).unwrap();
+    let mut events = scene.engine.events();
+    scene.cluster.server(|server| server.delete_as_other(role.kind(), role.key())).unwrap();
+    assert_eq!(made(&mut events).await, *role.key());
+    tokio::time::sleep(Options::default().contest_wait_min / 4).await;
+    assert_eq!(scene.hard()["pods"], "99");
+    assert!(scene.drift().await.unwrap().message.contains("rancher"));
 }
 
 #[tokio::test(start_paused = true)]
