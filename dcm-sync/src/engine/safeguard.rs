@@ -34,6 +34,7 @@ pub enum Safeguard {
     /// Nothing is sent once the session has ended, and somebody else may have taken the cluster.
     SessionKept,
     /// An object is written and deleted in the state that was seen when that was chosen: in no other one.
+    #[cfg(feature = "planted-faults")]
     StateObserved,
     /// What a request without an answer may still change is written once more.
     DoubtSettled,

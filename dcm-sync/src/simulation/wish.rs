@@ -78,11 +78,12 @@ pub const COMMON: &str = "common";
 /// How many kinds of objects a variant has or has not.
 const PARTS: u64 = 6;
 
-/// How many desired states there are under each set of policies.
-pub(super) const STATES: u64 = 64;
+/// How many desired states there are under each set of policies: [`Variant`]s that differ by a multiple of it are of the
+/// same state.
+pub const STATES: u64 = 64;
 
 /// How many sets of policies there are.
-pub(super) const POLICIES: u64 = 16;
+pub const POLICIES: u64 = 16;
 
 /// What is done about others: what the number of a variant says beside the state.
 #[derive(Debug, Clone, Copy)]

@@ -27,7 +27,7 @@ fn play(scenario: &Scenario) -> Result<Summary, Violation> {
             println!("{told}");
         }
     };
-    run_through(&Services, scenario, &worker, told)
+    run_through(&Services::default(), scenario, &worker, told)
 }
 
 #[test]

@@ -1,26 +1,27 @@
 //! People who use logical clouds.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use dcm_core::app_context::{Action, AppContext};
 use dcm_core::logical_cloud::{Draft, MetadataDraft};
-use dcm_core::name::{ClusterId, ContextId, LogicalCloudName, ProjectName};
+use dcm_core::name::{ClusterId, ContextId, LogicalCloudName, ProjectName, UserName};
+use dcm_core::port::cluster::Object;
 use dcm_core::port::key_source::{self, KeyAndRequest, KeySource, KeyType};
 use dcm_core::port::store::Prefix;
 use dcm_core::port::synchronizer::{Removal, STOP_LIMIT, Synchronizer};
 use dcm_core::render::naming::Identity;
 use dcm_core::secret::Secret;
 use dcm_core::service::{
-    Caller, Error, LogicalClouds, Projects, RegisteredClusters, Registration, SweepAgenda,
+    BoundName, Caller, Error, LogicalClouds, Projects, RegisteredClusters, Registration, SweepAgenda,
 };
 use dcm_core::subject::Subject;
 use dcm_sync::Contexts;
 use dcm_sync::sim::{Seeded, cluster_id};
 use dcm_sync::simulation::{
-    Api, Client, ClientPorts, Ports, Refused, Variant, Wish, World, engine, namespace,
+    Api, Client, ClientPorts, Ports, Refused, STATES, Variant, Wish, World, engine, namespace,
 };
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, select};
@@ -28,7 +29,13 @@ use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, PKCS_ED25519}
 use serde_json::{Value, json};
 
 /// The services over app contexts.
-pub(crate) struct Services;
+#[derive(Default)]
+pub(crate) struct Services {
+    revoked: RevokedNames,
+}
+
+/// Whom no binding of an app context may name any more, as people are told it.
+type RevokedNames = Arc<Mutex<BTreeSet<(ContextId, String)>>>;
 
 /// How often a worker sweeps.
 const SWEPT_EVERY: Duration = Duration::from_secs(30);
@@ -42,6 +49,10 @@ fn project() -> ProjectName {
 
 fn cloud(number: usize) -> LogicalCloudName {
     LogicalCloudName::new(format!("cloud-{number}")).unwrap()
+}
+
+fn user(name: &str) -> UserName {
+    UserName::new(name).unwrap()
 }
 
 /// The clusters that a variant names, and its draft.
@@ -69,6 +80,14 @@ fn draft(number: usize, variant: Variant, clusters: usize) -> (BTreeSet<ClusterI
     if random.below(2) == 0 {
         let pods = random.below(20).to_string();
         spec["quotas"] = json!([{"name": "small", "hard": {"pods": pods}}]);
+    }
+    let policies = variant.0 / STATES;
+    if policies & 4 != 0 {
+        let report = json!({"drift": "report"});
+        spec["objectPolicies"] = json!({"Role": report, "ResourceQuota": report});
+    }
+    if policies & 8 != 0 {
+        spec["removal"] = json!({"objects": "keep"});
     }
     let draft = json!({"metadata": {"name": cloud(number).as_str()}, "spec": spec});
     (named.into_iter().map(cluster_id).collect(), serde_json::from_value(draft).unwrap())
@@ -107,6 +126,7 @@ impl Api for Services {
             projects: Projects::new(store, clock),
             caller: Caller::new("tenant"),
             clusters,
+            revoked: self.revoked.clone(),
         })
     }
 
@@ -139,8 +159,42 @@ impl Api for Services {
             ROOMS.contains(&segments[0]) && !names.contains(name)
         };
         let paths = documents.iter().map(|entry| entry.path.as_str());
-        paths.filter(|path| is_left(path)).map(|path| format!("{path} is left in the store")).collect()
+        let left = paths.filter(|path| is_left(path)).map(|path| format!("{path} is left in the store"));
+        left.chain(self.rights_of_revoked(world)).collect()
     }
+}
+
+impl Services {
+    /// Bindings of ours that name who was revoked.
+    fn rights_of_revoked(&self, world: &World<'_>) -> Vec<String> {
+        let revoked = self.revoked.lock().unwrap();
+        let clusters = world.fleet().ids().filter_map(|id| Some((id, world.fleet().cluster(id)?)));
+        let bindings = clusters.flat_map(|(id, cluster)| {
+            let objects: Vec<Object> = cluster.server(|server| server.objects().collect());
+            objects.into_iter().map(move |object| (id, object))
+        });
+        let mut found = Vec::new();
+        for (id, binding) in bindings {
+            let Some(marks) = &binding.marks else { continue };
+            let subjects = binding.body["subjects"].as_array().into_iter().flatten();
+            let named =
+                subjects.map(named).filter(|name| revoked.contains(&(marks.context.clone(), name.clone())));
+            found.extend(named.map(|name| format!("{} on {id} still names {name}", binding.key)));
+        }
+        found
+    }
+}
+
+/// Whom a binding names, in the words in which people are told whom it may not name any more.
+fn named(subject: &Value) -> String {
+    let member = |name: &str| subject[name].as_str().unwrap_or_default().to_owned();
+    let bound = match subject["kind"].as_str() {
+        Some("ServiceAccount") => {
+            BoundName::ServiceAccount { namespace: member("namespace"), name: member("name") }
+        }
+        _ => BoundName::User { name: member("name") },
+    };
+    bound.to_string()
 }
 
 /// Nobody reads it: the clusters are simulated.
@@ -160,6 +214,7 @@ struct Tenant {
     projects: Projects,
     caller: Caller,
     clusters: usize,
+    revoked: RevokedNames,
 }
 
 fn refused(error: &Error) -> Refused {
@@ -170,7 +225,10 @@ impl Tenant {
     async fn ask_for(&self, number: usize, wish: Wish) -> Result<(), Error> {
         let (caller, project, name) = (&self.caller, project(), cloud(number));
         match wish {
-            Wish::Apply(variant) => self.apply(number, variant).await,
+            Wish::Apply(variant) => {
+                self.apply(number, variant).await?;
+                self.renew(number, variant).await
+            }
             Wish::Remove { delete_contents, deadline } => {
                 let removal = Removal { delete_contents, deadline_seconds: deadline, objects: None };
                 self.clouds.terminate(caller, &project, &name, removal).await
@@ -179,6 +237,28 @@ impl Tenant {
             Wish::Resume => self.clouds.resume(caller, &project, &name).await,
             Wish::Forget => self.clouds.delete(caller, &project, &name).await,
         }
+    }
+
+    /// After some variants a user gets new credentials, or loses those it has. Not every cloud has a developer.
+    async fn renew(&self, number: usize, variant: Variant) -> Result<(), Error> {
+        let (caller, project, name) = (&self.caller, project(), cloud(number));
+        let renewed = match variant.0 / STATES % 4 {
+            1 => self.clouds.renew(caller, &project, &name, Some(&user("bot"))).await.map(drop),
+            2 => self.revoke(number, &user("bot")).await,
+            3 => self.revoke(number, &user("developer")).await,
+            _ => Ok(()),
+        };
+        if matches!(renewed, Err(Error::NotFound { .. })) { Ok(()) } else { renewed }
+    }
+
+    async fn revoke(&self, number: usize, user: &UserName) -> Result<(), Error> {
+        let (project, name) = (project(), cloud(number));
+        let described = self.clouds.get(&project, &name).await?;
+        let context = Identity::of(&described.cloud).context_id();
+        let revoked = self.clouds.revoke(&self.caller, &project, &name, user).await?;
+        let earlier = revoked.earlier.iter().map(|earlier| (context.clone(), earlier.to_string()));
+        self.revoked.lock().unwrap().extend(earlier);
+        Ok(())
     }
 
     /// As `dcm apply` does with a document.
