@@ -22,6 +22,9 @@ const LICENCES: [&str; 10] = [
     "CDLA-Permissive-2.0",
 ];
 
+/// The feature with which safeguards of the engine can be taken away.
+const PLANTED: &str = "planted-faults";
+
 /// The tables of a manifest that hold dependencies.
 const TABLES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
 
@@ -63,6 +66,24 @@ fn every_dependency_comes_from_the_workspace_table() {
         }
     }
     assert!(offenders.is_empty(), "{offenders:#?}");
+}
+
+#[test]
+fn nothing_that_ships_can_lose_a_safeguard() {
+    let workspace = Workspace::load().unwrap();
+    let mut offenders = Vec::new();
+    for package in workspace.members() {
+        let asks = package.dependencies.iter().filter(|dependency| {
+            dependency.kind != DependencyKind::Development
+                && dependency.features.iter().any(|feature| feature == PLANTED)
+        });
+        offenders.extend(asks.map(|dependency| format!("{} asks {} for it", package.name, dependency.name)));
+        let enables = package.features.iter().filter(|(name, enabled)| {
+            *name != PLANTED && enabled.iter().any(|feature| feature.split('/').next_back() == Some(PLANTED))
+        });
+        offenders.extend(enables.map(|(name, _)| format!("{} has it with {name}", package.name)));
+    }
+    assert!(offenders.is_empty(), "the feature {PLANTED} is for tests alone: {offenders:#?}");
 }
 
 #[test]

@@ -1,31 +1,41 @@
-//! Safeguards that are taken away: for each a seed in which that is found.
+//! Safeguards that are taken away: for each a seed in which that is found, and by which rule. Other seeds that find one:
+//! `cargo run --release -p dcm-sync --features planted-faults --bin simulate -- --plant SAFEGUARD --seeds 2000 --no-shrink`.
 
 use dcm_sync::engine::Safeguard;
 use dcm_sync::simulation::{Ports, Scenario, engine, engine_without, run};
 
-/// Safeguards, each with a seed that finds its loss.
-const FOUND: [(Safeguard, u64); 13] = [
-    (Safeguard::UidProof, 6),
-    (Safeguard::AdoptedStays, 1),
-    (Safeguard::ContentsCounted, 108),
-    (Safeguard::KindsNamed, 2),
-    (Safeguard::StoredFirst, 137),
-    (Safeguard::RecordsReadAgain, 35),
-    (Safeguard::StockTaken, 12),
-    (Safeguard::OwnerLookedUp, 443),
-    (Safeguard::Budget, 8),
-    (Safeguard::PendingAwaited, 117),
-    (Safeguard::LostAwaited, 267),
-    (Safeguard::TombstoneKept, 6),
-    (Safeguard::PauseKept, 16),
+const RECORDED: &str = "nothing is made without a record";
+const TRUE: &str = "a status claims only what is";
+const ONCE: &str = "what is answered is not asked for again";
+
+/// Safeguards, each with a seed that finds its loss, and the rule that is violated.
+const FOUND: [(Safeguard, u64, &str); 17] = [
+    (Safeguard::UidProof, 6, "only what we made is deleted"),
+    (Safeguard::AdoptedStays, 1, "only what we made is deleted"),
+    (Safeguard::ContentsCounted, 108, "what others put into a namespace is kept"),
+    (Safeguard::KindsNamed, 1, RECORDED),
+    (Safeguard::StoredFirst, 12, RECORDED),
+    (Safeguard::RecordsReadAgain, 279, ONCE),
+    (Safeguard::StockTaken, 16, TRUE),
+    (Safeguard::OwnerLookedUp, 839, ONCE),
+    (Safeguard::Budget, 8, "the write budget is kept"),
+    (Safeguard::PendingAwaited, 402, TRUE),
+    (Safeguard::LostAwaited, 876, TRUE),
+    (Safeguard::TombstoneKept, 6, TRUE),
+    (Safeguard::PauseKept, 12, "nothing begins once a stop has returned"),
+    (Safeguard::SessionKept, 763, "nothing begins once a stop has returned"),
+    (Safeguard::StateObserved, 244, "an older generation overwrites no newer one"),
+    (Safeguard::DoubtSettled, 282, "what is done is not undone late"),
+    (Safeguard::DriftCorrected, 200, "in the end all is as wanted"),
 ];
 
 #[test]
 fn the_loss_of_each_safeguard_is_found() {
-    for (safeguard, seed) in FOUND {
+    for (safeguard, seed, rule) in FOUND {
         let scenario = Scenario::of(seed);
         assert!(run(&scenario, &engine).is_ok(), "{safeguard:?}: seed {seed} has to be good with it");
         let without = move |ports: Ports| engine_without(ports, safeguard);
-        assert!(run(&scenario, &without).is_err(), "{safeguard:?}: seed {seed} does not find its loss");
+        let found = run(&scenario, &without).err().map(|violation| violation.invariant);
+        assert_eq!(found, Some(rule), "{safeguard:?}: seed {seed} does not find its loss");
     }
 }
