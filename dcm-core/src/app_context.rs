@@ -6,6 +6,7 @@
 
 mod policies;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -104,7 +105,7 @@ impl Bundle {
             }
         }
         steps.sort_by_key(|step| step.stage);
-        let hash = hash_of(&steps);
+        let hash = hash_of(steps.iter().map(Cow::Borrowed));
         let objects = steps.iter().enumerate().filter_map(|(place, step)| match &step.action {
             Action::Apply { manifest, .. } => Some((manifest.key().clone(), place)),
             Action::Request { .. } => None,
@@ -128,14 +129,40 @@ impl Bundle {
         &self.steps
     }
 
+    /// The manifests of its objects, in the order of its steps.
+    pub fn manifests(&self) -> impl Iterator<Item = &Manifest> {
+        self.steps.iter().filter_map(|step| match &step.action {
+            Action::Apply { manifest, .. } => Some(manifest),
+            Action::Request { .. } => None,
+        })
+    }
+
     /// Hash of the content: equal bundles have equal hashes.
     #[must_use]
     pub fn hash(&self) -> ContentHash {
         self.hash
     }
+
+    /// Hash of the content but for what certificates are asked for with: the same before a key is made as after it.
+    #[must_use]
+    pub fn hash_as_planned(&self) -> ContentHash {
+        hash_of(self.steps.iter().map(Step::as_planned))
+    }
 }
 
-fn hash_of(steps: &[Step]) -> ContentHash {
+impl Step {
+    /// The same, with nothing in place of a certificate request's bytes.
+    fn as_planned(&self) -> Cow<'_, Self> {
+        let Action::Request { name, request: Request::Certificate(certificate) } = &self.action else {
+            return Cow::Borrowed(self);
+        };
+        let certificate = CertificateRequest { csr_pem: "".into(), ..certificate.clone() };
+        let action = Action::Request { name: name.clone(), request: Request::Certificate(certificate) };
+        Cow::Owned(Self { action, ..self.clone() })
+    }
+}
+
+fn hash_of<'a>(steps: impl ExactSizeIterator<Item = Cow<'a, Step>>) -> ContentHash {
     use std::fmt::Write as _;
     let mut text = String::with_capacity(96 * steps.len());
     for step in steps {

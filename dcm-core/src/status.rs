@@ -158,6 +158,8 @@ pub enum Reason {
     ClusterChanged,
     /// The cluster holds a later change than the store knows of: the store was lost, or restored from an old copy.
     StoreBehind,
+    /// The cluster is not as it was when this was planned, and it was to be done as planned or not at all.
+    PlanStale,
     /// A certificate was approved and is not issued.
     SignerSilent,
     /// A namespace has contents and is kept.
@@ -179,6 +181,7 @@ impl Reason {
             | Self::NamespaceGone
             | Self::ClusterChanged
             | Self::StoreBehind
+            | Self::PlanStale
             | Self::Unauthorized => true,
             Self::Waiting
             | Self::Retrying

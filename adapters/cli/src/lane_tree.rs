@@ -149,6 +149,7 @@ pub(crate) fn reason_of(reason: Reason) -> &'static str {
         Reason::NamespaceGone => "namespace-gone",
         Reason::ClusterChanged => "cluster-changed",
         Reason::StoreBehind => "store-behind",
+        Reason::PlanStale => "plan-stale",
         Reason::SignerSilent => "signer-silent",
         Reason::HasContents => "has-contents",
         Reason::Paused => "paused",

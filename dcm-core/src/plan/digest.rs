@@ -60,13 +60,16 @@ impl Observed {
         self.take(&object.kind, &object.key, Some(state(object, desired)));
     }
 
-    fn take(&mut self, kind: &GroupVersionKind, key: &ObjectKey, state: Option<ContentHash>) {
+    /// Takes up the state of an object (see [`state`]), or that it is not there.
+    pub fn take(&mut self, kind: &GroupVersionKind, key: &ObjectKey, state: Option<ContentHash>) {
         if !is_request(kind) {
             self.objects.insert(key.clone(), state);
         }
     }
 
-    fn hash(&self) -> ContentHash {
+    /// What is the same as long as nothing changes that is ours.
+    #[must_use]
+    pub fn hash(&self) -> ContentHash {
         let objects: BTreeMap<String, Option<ContentHash>> =
             self.objects.iter().map(|(key, state)| (key.to_string(), *state)).collect();
         ContentHash::of(&json!({"identity": self.identity, "objects": objects}))
@@ -75,7 +78,8 @@ impl Observed {
 
 /// The state of an object, as far as it is ours: which object it is, whose marks it has, the values of our fields, and
 /// who took any of them.
-fn state(object: &Object, desired: Option<&Desired>) -> ContentHash {
+#[must_use]
+pub fn state(object: &Object, desired: Option<&Desired>) -> ContentHash {
     let written = desired.map(|desired| match &object.marks {
         Some(marks) => desired.stamped(marks).body(),
         None => desired.manifest.body().clone(),

@@ -4,6 +4,7 @@
 //! executes a plan chooses nothing. The engine plans again after each wave, so a plan never has to foresee what a
 //! cluster will answer: an empty plan means *done*.
 
+mod binding;
 mod digest;
 mod drift;
 mod generation;
@@ -23,7 +24,8 @@ use crate::port::cluster::{Origin, Precondition};
 use crate::port::synchronizer::{Disposal, Removal};
 use crate::status::Cause;
 
-pub use digest::{Changes, Observed, Part, PlanHash};
+pub use binding::Binding;
+pub use digest::{Changes, Observed, Part, PlanHash, state};
 pub use drift::{cause as drift_cause, named as named_fields};
 use request::Answer;
 pub use request::{RequestWork, certificate_manifest};

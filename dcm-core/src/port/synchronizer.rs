@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::app_context::{AppContext, Generation};
 use crate::manifest::ObjectKey;
 use crate::name::{ClusterId, ContextId};
+use crate::plan::Binding;
 use crate::port::store;
 use crate::secret::Secret;
 use crate::status::{Cause, ContextStatus};
@@ -159,6 +160,12 @@ pub enum Error {
         /// The rule.
         reason: String,
     },
+    /// It is not what was planned any more; nothing was changed.
+    #[error("app context {id} is not as it was when this was planned")]
+    Stale {
+        /// Which one.
+        id: ContextId,
+    },
     /// Somebody else changed the same app context in the same moment; ask again.
     #[error("app context {id} was changed by somebody else meanwhile")]
     Contended {
@@ -191,6 +198,7 @@ impl Error {
             Self::NotFound { .. }
             | Self::NamespaceTaken { .. }
             | Self::NotRemoved { .. }
+            | Self::Stale { .. }
             | Self::Resumed
             | Self::Invalid { .. } => false,
         }
@@ -208,6 +216,14 @@ pub trait Synchronizer: Send + Sync + 'static {
     /// # Errors
     /// [`Error`].
     async fn apply(&self, context: &AppContext) -> Result<Generation, Error>;
+
+    /// As [`apply`](Self::apply), when that is still what was planned: of the same generation, for the same clusters. And no
+    /// cluster is written to that is not in the state for which it was planned any more: what differs there stands in the
+    /// status ([`Reason::PlanStale`](crate::status::Reason::PlanStale)), until somebody applies or removes it anew.
+    ///
+    /// # Errors
+    /// [`Error::Stale`], then nothing is changed; [`Error`].
+    async fn apply_as_planned(&self, context: &AppContext, planned: &Binding) -> Result<Generation, Error>;
 
     /// Wants an app context gone from its clusters. Asked again while something is left, it tries again at once, and
     /// gives clusters that were abandoned another deadline.

@@ -11,7 +11,10 @@ use crate::app_context::{AppContext, Generation};
 use crate::logical_cloud::LogicalCloud;
 use crate::logical_cloud::life_cycle::{Allowed, Operation, Work};
 use crate::name::{LogicalCloudName, ProjectName};
+use crate::plan::Binding;
 use crate::port::audit::Action;
+#[cfg(doc)]
+use crate::port::synchronizer::{self, Synchronizer};
 use crate::refusal::Warning;
 use crate::status::{ContextStatus, Intent};
 
@@ -78,7 +81,23 @@ impl LogicalClouds {
         cloud: &LogicalCloudName,
     ) -> Result<Applied, Error> {
         let applying =
-            load::contending(Kind::LogicalCloud, cloud, || self.apply_once(caller, project, cloud));
+            load::contending(Kind::LogicalCloud, cloud, || self.apply_once(caller, project, cloud, None));
+        self.audited(caller, Action::Apply, about(project, cloud), applying).await
+    }
+
+    /// As [`apply`](Self::apply), when that is still what was planned; see [`Synchronizer::apply_as_planned`].
+    ///
+    /// # Errors
+    /// [`synchronizer::Error::Stale`], then nothing is changed; those of [`apply`](Self::apply).
+    pub async fn apply_as_planned(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        planned: &Binding,
+    ) -> Result<Applied, Error> {
+        let apply = || self.apply_once(caller, project, cloud, Some(planned));
+        let applying = load::contending(Kind::LogicalCloud, cloud, apply);
         self.audited(caller, Action::Apply, about(project, cloud), applying).await
     }
 
@@ -87,6 +106,7 @@ impl LogicalClouds {
         caller: &Caller,
         project: &ProjectName,
         cloud: &LogicalCloudName,
+        planned: Option<&Binding>,
     ) -> Result<Applied, Error> {
         let (loaded, newest) = load::load_with(&*self.documents, project, cloud, Root::newest).await?;
         let place = &loaded.place;
@@ -104,7 +124,7 @@ impl LogicalClouds {
             Some(id) => id.clone(),
             None => self.reserve(&loaded, &prepared.freezing).await?,
         };
-        let generation = self.hand_over(place, &id, &prepared.context).await?;
+        let generation = self.hand_over(place, &id, &prepared.context, planned).await?;
         let generation = self.settle(place, &id, generation).await?;
         if status.is_some_and(|status| status.paused) {
             self.synchronizer.resume(&place.context_id()).await.map_err(Error::Synchronizer)?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::app_context::{AppContext, Generation};
 use crate::logical_cloud::LogicalCloud;
 use crate::name::ContextId;
+use crate::plan::Binding;
 use crate::port::store::{self, StoreExt, Version};
 use crate::port::synchronizer::{self, Removal};
 use crate::render;
@@ -40,8 +41,13 @@ impl LogicalClouds {
         place: &Place,
         id: &DocumentId,
         context: &AppContext,
+        planned: Option<&Binding>,
     ) -> Result<Generation, Error> {
-        let error = match self.synchronizer.apply(context).await {
+        let given = match planned {
+            None => self.synchronizer.apply(context).await,
+            Some(planned) => self.synchronizer.apply_as_planned(context, planned).await,
+        };
+        let error = match given {
             Ok(generation) => return Ok(generation),
             Err(error) => error,
         };
@@ -132,7 +138,7 @@ impl LogicalClouds {
             Err(Error::Incomplete { .. }) => return Ok(None),
             read => read?,
         };
-        match self.hand_over(place, &newest.id, &context).await {
+        match self.hand_over(place, &newest.id, &context, None).await {
             // It was given up, so what it took the place of stands again.
             Err(Error::NamespaceTaken { .. }) => Ok(None),
             Err(Error::Synchronizer(error)) if is_refusal(&error) => Ok(None),
@@ -221,7 +227,7 @@ impl LogicalClouds {
 /// True when the synchronizer will never take just this.
 fn is_refusal(error: &synchronizer::Error) -> bool {
     use synchronizer::Error as Failure;
-    matches!(error, Failure::NamespaceTaken { .. } | Failure::Invalid { .. })
+    matches!(error, Failure::NamespaceTaken { .. } | Failure::Invalid { .. } | Failure::Stale { .. })
 }
 
 fn terminated(place: &Place) -> Error {

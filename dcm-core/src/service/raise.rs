@@ -91,7 +91,7 @@ impl LogicalClouds {
             credentials: writes.collect::<Result<_, _>>()?,
         };
         let id = self.reserve(loaded, &freezing).await?;
-        let generation = self.hand_over(place, &id, &context).await?;
+        let generation = self.hand_over(place, &id, &context, None).await?;
         let generation = self.settle(place, &id, generation).await?;
         self.tidy_snapshots(place).await;
         Ok((freezing.snapshot, generation))

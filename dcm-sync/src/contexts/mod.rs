@@ -27,6 +27,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use dcm_core::app_context::{AppContext, CLUSTERS_MAX, Generation};
 use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::plan::Binding;
 use dcm_core::port::clock::Clock;
 use dcm_core::port::store::{self, Store, StoreExt, Version};
 use dcm_core::port::synchronizer::{Error, Issued, Removal, Results, StatusStream, Synchronizer, Tombstone};
@@ -131,9 +132,54 @@ impl Contexts {
         self.swap(path::root(id), Some(version), root).await
     }
 
+    /// Applies; when it is bound to what was planned, only that.
+    async fn apply_bound(
+        &self,
+        context: &AppContext,
+        planned: Option<&Binding>,
+    ) -> Result<Generation, Error> {
+        if context.placements.len() > CLUSTERS_MAX {
+            return Err(Error::Invalid {
+                reason: format!("an app context has at most {CLUSTERS_MAX} clusters"),
+            });
+        }
+        let is_stale = |generation| planned.is_some_and(|planned| !planned.allows(context, generation));
+        for _ in 0..CONTENTION_TRIES {
+            let found = self.remembered(&context.id).await?;
+            let (root, version) = match found {
+                Some((root, version)) => (root, Some(version)),
+                None => (Root::unused(&context.id), None),
+            };
+            let mut next = writing::next_root(context, &root, self.next_generation(&root).await?);
+            let is_unchanged = root.wants_the_same(&next);
+            if is_stale(if is_unchanged { root.generation } else { next.generation }) {
+                return Err(Error::Stale { id: context.id.clone() });
+            }
+            if is_unchanged {
+                self.complete_manifests(context).await?;
+                return self.ask_again(&context.id, &root, planned).await;
+            }
+            next.bind(planned);
+            let version = match version {
+                Some(version) => version,
+                None => self.begin(context).await?,
+            };
+            match self.commit(context, &root, version, next).await {
+                Err(Error::Contended { .. }) => {}
+                committed => return committed,
+            }
+        }
+        Err(Error::Contended { id: context.id.clone() })
+    }
+
     /// An apply, or a removal, of what is wanted already. Where something is stuck, or was changed by others and only
     /// reported, it asks for another try.
-    async fn ask_again(&self, id: &ContextId, root: &Root) -> Result<Generation, Error> {
+    async fn ask_again(
+        &self,
+        id: &ContextId,
+        root: &Root,
+        planned: Option<&Binding>,
+    ) -> Result<Generation, Error> {
         let mut done = true;
         self.visit_lanes(id, root, |cluster, lane| {
             let wanted = root.wanted(cluster);
@@ -147,6 +193,7 @@ impl Contexts {
         }
         self.change(id, |root| {
             root.attempt += 1;
+            root.bind(planned);
             true
         })
         .await
@@ -157,27 +204,11 @@ impl Contexts {
 #[async_trait]
 impl Synchronizer for Contexts {
     async fn apply(&self, context: &AppContext) -> Result<Generation, Error> {
-        if context.placements.len() > CLUSTERS_MAX {
-            return Err(Error::Invalid {
-                reason: format!("an app context has at most {CLUSTERS_MAX} clusters"),
-            });
-        }
-        for _ in 0..CONTENTION_TRIES {
-            let (root, version) = match self.remembered(&context.id).await? {
-                Some(found) => found,
-                None => self.begin(context).await?,
-            };
-            let next = writing::next_root(context, &root, self.next_generation(&root).await?);
-            if root.wants_the_same(&next) {
-                self.complete_manifests(context).await?;
-                return self.ask_again(&context.id, &root).await;
-            }
-            match self.commit(context, &root, version, next).await {
-                Err(Error::Contended { .. }) => {}
-                committed => return committed,
-            }
-        }
-        Err(Error::Contended { id: context.id.clone() })
+        self.apply_bound(context, None).await
+    }
+
+    async fn apply_as_planned(&self, context: &AppContext, planned: &Binding) -> Result<Generation, Error> {
+        self.apply_bound(context, Some(planned)).await
     }
 
     async fn remove(&self, id: &ContextId, removal: Removal) -> Result<Generation, Error> {
@@ -185,7 +216,7 @@ impl Synchronizer for Contexts {
         if let Some((root, _)) =
             asked.filter(|(root, _)| root.intent == Intent::Absent && root.removal == removal)
         {
-            return self.ask_again(id, &root).await;
+            return self.ask_again(id, &root, None).await;
         }
         self.change(id, |root| {
             if root.intent == Intent::Absent && root.removal == removal {
@@ -194,6 +225,7 @@ impl Synchronizer for Contexts {
             root.intent = Intent::Absent;
             root.removal = removal;
             root.paused = false;
+            root.bind(None);
             if !root.is_unused() {
                 root.generation = root.generation.next();
             }

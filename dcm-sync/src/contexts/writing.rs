@@ -29,11 +29,10 @@ pub(super) fn next_root(context: &AppContext, current: &Root, generation: Genera
 impl Contexts {
     /// Makes the root of a context that nobody has heard of. It wants nothing yet: whoever claims something has a root that
     /// others must have left alone when he writes it again.
-    pub(super) async fn begin(&self, context: &AppContext) -> Result<(Root, Version), Error> {
+    pub(super) async fn begin(&self, context: &AppContext) -> Result<Version, Error> {
         root_document(&Root::of(context, Generation::default()))?;
-        let root = Root::unused(&context.id);
-        let version = self.swap(path::root(&context.id), None, &root).await?;
-        Ok((root, version.ok_or_else(|| contended(context))?))
+        let version = self.swap(path::root(&context.id), None, &Root::unused(&context.id)).await?;
+        version.ok_or_else(|| contended(context))
     }
 
     /// Writes claims, manifests and, last, the root, and gives its generation.

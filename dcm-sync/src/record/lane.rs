@@ -6,6 +6,7 @@ use std::sync::Arc;
 use dcm_core::app_context::{Generation, Stage};
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
+use dcm_core::name::ClusterId;
 use dcm_core::plan::{Recorded, Records};
 use dcm_core::port::cluster::{Fence, Origin};
 use dcm_core::port::synchronizer::Issued;
@@ -32,6 +33,9 @@ pub(crate) struct Lane {
     /// The root's attempt in which all namespaces were there last: a later one may make again what is gone.
     #[serde(default)]
     pub settled: u64,
+    /// The root's attempt for which the cluster was found to be as planned, or all was done.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub checked: u64,
     /// Fence of the worker that wrote this.
     pub fence: Fence,
     pub since: Timestamp,
@@ -79,6 +83,7 @@ impl Lane {
             generation: Generation::default(),
             attempt: 0,
             settled: 0,
+            checked: 0,
             fence: Fence::default(),
             since: now,
             kinds: BTreeSet::new(),
@@ -146,6 +151,11 @@ impl Lane {
         causes.into_iter().map(|cause| Cause { next_try: None, ..cause }).collect()
     }
 
+    /// True while nothing may be written before the cluster is known to be as planned.
+    pub(crate) fn is_bound(&self, root: &Root, cluster: &ClusterId) -> bool {
+        root.planned.contains_key(cluster) && self.checked < root.attempt
+    }
+
     /// True when the lane is where it is to be.
     pub(crate) fn is_at(&self, wanted: Option<ContentHash>) -> bool {
         match wanted {
@@ -169,6 +179,11 @@ struct ObjectRecord {
     #[serde(default, skip_serializing_if = "is_created")]
     origin: Origin,
     stage: Stage,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature

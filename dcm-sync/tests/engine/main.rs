@@ -3,6 +3,7 @@
 // One binary: nothing outside reaches in. An unwrap is an assertion here.
 #![allow(unreachable_pub, clippy::unwrap_used)]
 
+mod bound;
 mod drift;
 mod ending;
 mod fixture;

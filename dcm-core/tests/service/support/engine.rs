@@ -8,6 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use dcm_core::app_context::{Action, AppContext, Generation, Request};
 use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::plan::Binding;
 use dcm_core::port::synchronizer::{Error, Issued, Removal, Results, StatusStream, Synchronizer, Tombstone};
 use dcm_core::secret::Secret;
 use dcm_core::status::{
@@ -416,6 +417,14 @@ impl Synchronizer for Engine {
         drop(state);
         self.changed.send_replace(());
         Ok(generation)
+    }
+
+    async fn apply_as_planned(&self, context: &AppContext, planned: &Binding) -> Result<Generation, Error> {
+        let next = self.status(&context.id).await?.map_or(Generation(1), |status| status.generation.next());
+        if !planned.allows(context, next) {
+            return Err(Error::Stale { id: context.id.clone() });
+        }
+        self.apply(context).await
     }
 
     async fn remove(&self, id: &ContextId, removal: Removal) -> Result<Generation, Error> {

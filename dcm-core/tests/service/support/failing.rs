@@ -7,6 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use dcm_core::app_context::{AppContext, Generation};
 use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::plan::Binding;
 use dcm_core::port::synchronizer::{Error, Issued, Removal, Results, StatusStream, Synchronizer, Tombstone};
 use dcm_core::status::ContextStatus;
 use dcm_store::memory::Fault;
@@ -60,6 +61,10 @@ impl Failing {
 impl Synchronizer for Failing {
     async fn apply(&self, context: &AppContext) -> Result<Generation, Error> {
         self.make(self.inner.apply(context)).await
+    }
+
+    async fn apply_as_planned(&self, context: &AppContext, planned: &Binding) -> Result<Generation, Error> {
+        self.make(self.inner.apply_as_planned(context, planned)).await
     }
 
     async fn remove(&self, id: &ContextId, removal: Removal) -> Result<Generation, Error> {

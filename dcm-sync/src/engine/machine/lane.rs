@@ -13,6 +13,7 @@ use dcm_core::port::store::Version;
 use dcm_core::status::{Cause, LaneState};
 use jiff::Timestamp;
 
+use super::binding::Check;
 use super::contests::Contests;
 use super::shard::{Objects, Shard};
 use super::storing::{Reading, Writing};
@@ -63,6 +64,8 @@ pub(super) struct Lane {
     pub signer_since: Option<Timestamp>,
     /// Requests without an answer that may still change or delete something. Boxed: there are hardly ever any.
     pub lost: Option<Box<Lost>>,
+    /// What was read to see whether the cluster is as planned. Boxed: hardly ever is a lane bound.
+    pub check: Option<Box<Check>>,
     /// Objects that somebody else changes again and again. Boxed: there are hardly ever any.
     pub contests: Option<Box<Contests>>,
 }
@@ -111,6 +114,7 @@ impl Lane {
             retry_at: None,
             signer_since: None,
             lost: None,
+            check: None,
             contests: None,
         }
     }
@@ -119,8 +123,8 @@ impl Lane {
     /// and what is known beside the record stays.
     pub(super) fn reread(&mut self, record: record::Lane, version: Option<Version>) {
         let (calls, lost) = (std::mem::take(&mut self.calls), self.lost.take());
-        let contests = self.contests.take();
-        *self = Self { calls, lost, contests, ..Self::new(record, version) };
+        let (check, contests) = (self.check.take(), self.contests.take());
+        *self = Self { calls, lost, check, contests, ..Self::new(record, version) };
     }
 
     /// True while nothing new can be begun: it waits for its turn, or objects of the wave are under way. What was asked of
@@ -198,6 +202,12 @@ impl Lane {
         self.forget_looks();
         self.contents.clear();
         self.signer_since = None;
+    }
+
+    /// All that was planned is done.
+    pub(super) fn end_check(&mut self, attempt: u64) {
+        self.check = None;
+        self.unsaved |= std::mem::replace(&mut self.record.checked, attempt) != attempt;
     }
 
     /// Comes into a state; false when it is in it already.

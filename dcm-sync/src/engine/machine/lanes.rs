@@ -107,7 +107,8 @@ impl Machine {
         let unsaved = self.lane_mut(id).is_some_and(|lane| lane.unsaved);
         // Until a result is stored, the request stays that it can be had from again.
         let later = plan.is_empty() || (finished && (unsaved || self.lets_others_go_before(id)));
-        let again = !later && !self.must_touch(id, plan) && self.run_wave(id, plan);
+        let may_go_on = !later && self.is_as_planned(id, plan);
+        let again = may_go_on && !self.must_touch(id, plan) && self.run_wave(id, plan);
         if !again && !rests && self.lane_mut(id).is_some_and(|lane| lane.unsaved) {
             self.save(id);
         }
@@ -219,12 +220,16 @@ impl Machine {
         let lane = self.shards.get(&id.cluster).and_then(|shard| shard.lanes.get(&id.context));
         let gives_up = lane.is_some_and(|lane| context.root.is_leaving(&id.cluster, &lane.record));
         let leaving = context.root.leaving.get(&id.cluster).filter(|_| gives_up).cloned();
+        let is_bound = lane.is_some_and(|lane| lane.record.is_bound(&context.root, &id.cluster));
         if self.options.keeps(Safeguard::StockTaken) {
             self.take_stock(id, bundle.as_deref());
         }
         let Some(lane) = self.lane_mut(id) else { return };
         let untidy = !tidy && lane.failures < tidying::TRIES_MAX;
         lane.forget_way(tidy);
+        if is_bound {
+            lane.end_check(attempt);
+        }
         // Claims of a generation of which no worker knew anything have to go, too.
         lane.given_up.extend(leaving.into_iter().flatten());
         let as_recorded = lane.record.is_at(wanted) && lane.record.untidy == untidy && !gives_up;
@@ -270,7 +275,7 @@ impl Machine {
     }
 
     /// Something keeps the whole lane from being worked on: the status tells it.
-    fn hinder(&mut self, id: &LaneId, cause: Cause) {
+    pub(super) fn hinder(&mut self, id: &LaneId, cause: Cause) {
         let Some(context) = self.contexts.get(&id.context) else { return };
         let wanted = context.wanted(&id.cluster);
         self.begin_work(id, wanted);

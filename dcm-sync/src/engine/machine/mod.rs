@@ -6,6 +6,7 @@
 mod abandoning;
 mod admission;
 mod behind;
+mod binding;
 mod contests;
 mod gate;
 mod gauges;

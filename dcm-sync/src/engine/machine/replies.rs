@@ -112,6 +112,7 @@ impl Machine {
     fn found(&mut self, id: &LaneId, step: &Step, found: Option<&Object>) {
         let gone = &self.shard_mut(&id.cluster).gone;
         let found = found.filter(|object| !gone.contains_key(&object.uid));
+        self.note_read(id, step, found);
         let remembered = found.and_then(|object| self.sight(&id.cluster, object));
         let desired = self.desired(&id.cluster, &id.context, &step.key);
         let shard = self.shard_mut(&id.cluster);
@@ -173,6 +174,8 @@ impl Machine {
     fn failed(&mut self, id: &LaneId, step: &Step, generation: Generation, error: &cluster::Error) {
         if error.outcome_is_unknown() {
             self.uncertain(id, step, generation);
+        } else if let Some(check) = self.lane_mut(id).and_then(|lane| lane.check.as_mut()) {
+            check.note_refused(&step.key);
         }
         if error.is_about_cluster() {
             return self.break_link(&id.cluster, error);

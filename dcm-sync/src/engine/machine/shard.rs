@@ -6,7 +6,7 @@ use std::sync::Arc;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::{ContextId, OwnerId};
 use dcm_core::plan::{Desired, Sighting};
-use dcm_core::port::cluster::{Fence, Marks, Object};
+use dcm_core::port::cluster::{ClusterUid, Fence, Marks, Object};
 use dcm_core::port::store::Version;
 use dcm_core::status::Cause;
 use jiff::Timestamp;
@@ -114,6 +114,12 @@ impl Watch {
 }
 
 impl Shard {
+    /// What the cluster said it is, as far as that is stored, or being stored.
+    pub(super) fn identity(&self) -> Option<&ClusterUid> {
+        let record = self.record.as_ref().map(|(record, _)| record);
+        self.saving.as_ref().or(record)?.identity.as_ref()
+    }
+
     pub(super) fn new(bucket: Bucket) -> Self {
         Self {
             record: None,

@@ -90,6 +90,21 @@ impl Machine {
         again
     }
 
+    /// Sends reads that go before the wave.
+    pub(super) fn send_all(&mut self, id: &LaneId, steps: Vec<Step>) {
+        let (mut starved, mut served) = (false, false);
+        for step in steps {
+            match self.send(id, step) {
+                Run::Starved => starved = true,
+                _ => served = true,
+            }
+        }
+        self.lane_mut(id).into_iter().for_each(|lane| lane.starved = starved);
+        if starved {
+            self.queue(id, served);
+        }
+    }
+
     /// Tells what the wave met, what failed before, and what others did that is left so.
     fn tell_causes(&mut self, id: &LaneId, plan: &Plan, met: Vec<Cause>) {
         let Some(lane) = self.lane_mut(id) else { return };
@@ -217,6 +232,9 @@ impl Machine {
         shard.requests += 1;
         let epoch = shard.epoch;
         if let Some(lane) = shard.lanes.get_mut(&id.context) {
+            if let Some(check) = lane.check.as_mut().filter(|_| step.work.is_write()) {
+                check.note_written(&step.key);
+            }
             let key = step_key(&step);
             lane.errors.remove(&key);
             lane.calls.insert(key, ticket);

@@ -1,0 +1,225 @@
+//! An apply that is bound to what was planned. Before the first write to a cluster the cluster has to be as it was then, as far
+//! as it is ours; and each object still has to be so when it is written. Else the lane halts, alone.
+//!
+//! What was read for that is kept in memory. A worker that comes after one which had begun to write goes on unbound: what it
+//! finds is the work of the other one, too.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use dcm_core::app_context::Stage;
+use dcm_core::hash::ContentHash;
+use dcm_core::manifest::{GroupVersionKind, ObjectKey};
+use dcm_core::plan::{Observed, Plan, Step, Wave, Why, Work, state};
+use dcm_core::port::cluster::Object;
+use dcm_core::status::{Cause, Reason};
+
+use super::Machine;
+use super::naming::signing_requests;
+use super::timers::Alarm;
+use crate::engine::io::LaneId;
+use crate::record::planned_state;
+
+const STALE: &str = "it is not as it was when this was planned; plan again, and apply that";
+
+/// What was read of a cluster for one attempt that is bound.
+pub(super) struct Check {
+    attempt: u64,
+    objects: BTreeMap<ObjectKey, Checked>,
+    /// Objects that were written since, or may have been: they are not as they were planned on any more.
+    written: BTreeSet<ObjectKey>,
+    stale: Option<Stale>,
+}
+
+/// What is not as planned.
+enum Stale {
+    /// Something: a hash does not tell what.
+    Something,
+    Object(ObjectKey),
+}
+
+/// An object as it was read.
+struct Checked {
+    kind: GroupVersionKind,
+    state: Option<ContentHash>,
+    version: Option<Arc<str>>,
+}
+
+impl Check {
+    fn new(attempt: u64) -> Self {
+        Self { attempt, objects: BTreeMap::new(), written: BTreeSet::new(), stale: None }
+    }
+
+    /// An object is being written.
+    pub(super) fn note_written(&mut self, key: &ObjectKey) {
+        self.written.insert(key.clone());
+    }
+
+    /// It was not written.
+    pub(super) fn note_refused(&mut self, key: &ObjectKey) {
+        self.written.remove(key);
+    }
+
+    /// Takes up what was read of an object: what it was at first it still has to be.
+    fn take(&mut self, key: &ObjectKey, read: Checked) {
+        if self.written.contains(key) {
+            return;
+        }
+        match self.objects.get_mut(key) {
+            Some(checked) if checked.state != read.state => self.stale = Some(Stale::Object(key.clone())),
+            Some(checked) => checked.version = read.version,
+            None => drop(self.objects.insert(key.clone(), read)),
+        }
+    }
+
+    /// True for an object that was read in another version than this one.
+    fn has_moved(&self, key: &ObjectKey, version: Option<&Arc<str>>) -> bool {
+        let checked = self.objects.get(key).filter(|_| !self.written.contains(key));
+        checked.is_some_and(|checked| checked.version.as_ref() != version)
+    }
+}
+
+/// The version in which an object has to be that a step writes, where that is none for a new one; none for other steps.
+fn expected_version(step: &Step) -> Option<Option<&Arc<str>>> {
+    match &step.work {
+        Work::Create { .. } => Some(None),
+        Work::Update { observed, .. } | Work::Delete { observed } | Work::Release { observed, .. } => {
+            Some(Some(&observed.resource_version))
+        }
+        _ => None,
+    }
+}
+
+impl Machine {
+    /// True when a lane may go on with what its plan writes: it is bound to nothing, or everything is as it was planned.
+    pub(super) fn is_as_planned(&mut self, id: &LaneId, plan: &Plan) -> bool {
+        let Some(root) = self.contexts.get(&id.context).map(|context| &context.root) else { return false };
+        let Some(planned) = root.planned.get(&id.cluster).cloned() else { return true };
+        if !plan.runnable().any(|step| step.work.is_write()) {
+            return true;
+        }
+        let attempt = root.attempt;
+        let Some(lane) = self.lane_mut(id) else { return false };
+        let is_checked = lane.record.checked >= attempt;
+        if lane.check.as_ref().is_none_or(|check| check.attempt != attempt) {
+            if is_checked {
+                return true;
+            }
+            lane.check = Some(Box::new(Check::new(attempt)));
+        }
+        let unread = if is_checked { self.moved(id, plan) } else { self.unread(id) };
+        if self.halts(id) {
+            return false;
+        }
+        if !unread.is_empty() {
+            self.read(id, unread);
+            return false;
+        }
+        if !is_checked {
+            self.compare(id, &planned, attempt);
+        }
+        is_checked
+    }
+
+    /// What is to be read before the first write, and was not yet: what is wanted, recorded, or carries our marks.
+    fn unread(&self, id: &LaneId) -> BTreeMap<ObjectKey, GroupVersionKind> {
+        let mut unread = BTreeMap::new();
+        let (Some(shard), Some(context)) = (self.shards.get(&id.cluster), self.contexts.get(&id.context))
+        else {
+            return unread;
+        };
+        let Some(lane) = shard.lanes.get(&id.context) else { return unread };
+        let bundle = context.bundle(&id.cluster);
+        let bundle = bundle.as_deref();
+        let mut kinds = BTreeSet::new();
+        lane.kinds(bundle, &mut |kind| kinds.extend([kind.clone()]));
+        let wanted = bundle.into_iter().flat_map(|bundle| bundle.manifests());
+        unread.extend(wanted.map(|manifest| (manifest.key().clone(), manifest.kind().clone())));
+        let recorded = lane.record.objects.iter();
+        unread.extend(recorded.map(|(key, record)| (key.clone(), record.kind.clone())));
+        let marked = shard.objects.get(&id.context).into_iter().flatten();
+        let marked = marked.filter(|(_, (kind, _))| kinds.contains(kind));
+        unread.extend(marked.map(|(key, (kind, _))| (key.clone(), kind.clone())));
+        let known = lane.check.as_ref().map(|check| &check.objects);
+        unread.retain(|key, kind| {
+            kind != signing_requests() && known.is_none_or(|known| !known.contains_key(key))
+        });
+        unread
+    }
+
+    /// What a plan writes, and was read in another version.
+    fn moved(&mut self, id: &LaneId, plan: &Plan) -> BTreeMap<ObjectKey, GroupVersionKind> {
+        let Some(check) = self.lane_mut(id).and_then(|lane| lane.check.as_ref()) else {
+            return BTreeMap::new();
+        };
+        let moved = plan
+            .runnable()
+            .filter(|step| expected_version(step).is_some_and(|version| check.has_moved(&step.key, version)));
+        moved.map(|step| (step.key.clone(), step.kind.clone())).collect()
+    }
+
+    fn read(&mut self, id: &LaneId, objects: BTreeMap<ObjectKey, GroupVersionKind>) {
+        let steps = objects.into_iter().map(|(key, kind)| Step {
+            wave: Wave::Apply(Stage(0)),
+            kind,
+            key,
+            work: Work::Look,
+            why: Why::NotListed,
+        });
+        self.send_all(id, steps.collect());
+    }
+
+    /// Takes up what was read of an object of a lane that is bound.
+    pub(super) fn note_read(&mut self, id: &LaneId, step: &Step, found: Option<&Object>) {
+        if self.lane_mut(id).is_none_or(|lane| lane.check.is_none()) {
+            return;
+        }
+        let is_others =
+            found.and_then(|object| object.marks.as_ref()).is_some_and(|marks| marks.context != id.context);
+        let desired = self.desired(&id.cluster, &id.context, &step.key).filter(|_| !is_others);
+        let read = Checked {
+            kind: step.kind.clone(),
+            state: found.map(|object| state(object, desired.as_ref())),
+            version: found.map(|object| object.resource_version.clone()),
+        };
+        if let Some(check) = self.lane_mut(id).and_then(|lane| lane.check.as_mut()) {
+            check.take(&step.key, read);
+        }
+    }
+
+    /// Holds what was read against what was planned. When it is so, that is stored before anything is written.
+    fn compare(&mut self, id: &LaneId, planned: &Arc<str>, attempt: u64) {
+        let retry = self.now + self.options.retry_min;
+        let Some(shard) = self.shards.get_mut(&id.cluster) else { return };
+        let Some(identity) = shard.identity().cloned() else {
+            // It is being stored.
+            return self.timers.set(retry, Alarm::Lane(id.clone()));
+        };
+        let Some(lane) = shard.lanes.get_mut(&id.context) else { return };
+        let Some(check) = &mut lane.check else { return };
+        let mut observed = Observed::new(identity);
+        for (key, checked) in &check.objects {
+            observed.take(&checked.kind, key, checked.state);
+        }
+        if planned_state(observed.hash()) == *planned {
+            lane.record.checked = attempt;
+            lane.unsaved = true;
+        } else {
+            check.stale = Some(Stale::Something);
+            self.halts(id);
+        }
+    }
+
+    /// True when a lane halts, as something is not as planned. Who comes after this worker finds that out anew.
+    fn halts(&mut self, id: &LaneId) -> bool {
+        let Some(lane) = self.lane_mut(id) else { return false };
+        let Some(stale) = lane.check.as_ref().and_then(|check| check.stale.as_ref()) else { return false };
+        let object = match stale {
+            Stale::Something => None,
+            Stale::Object(key) => Some(key.clone()),
+        };
+        lane.record.checked = lane.record.checked.min(lane.record.attempt.saturating_sub(1));
+        self.hinder(id, Cause { reason: Reason::PlanStale, message: STALE.into(), object, next_try: None });
+        true
+    }
+}

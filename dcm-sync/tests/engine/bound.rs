@@ -1,0 +1,196 @@
+//! An apply that is bound to what was planned does that, or halts where something is not as it was.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dcm_core::app_context::{AppContext, Generation, Step};
+use dcm_core::manifest::Manifest;
+use dcm_core::plan::{Binding, Desired, Observed};
+use dcm_core::port::cluster::ClusterUid;
+use dcm_core::port::synchronizer::{Error, Synchronizer as _};
+use dcm_core::status::{LaneState, Progress, Reason};
+use dcm_sync::engine::Engine;
+use dcm_sync::sim::{Verb, cluster_id};
+use serde_json::{Value, json};
+
+use crate::fixture::*;
+use crate::slow::world_with;
+
+const SOMEBODY: &str = "kubectl-edit";
+
+/// A quota and a role.
+fn steps_with(pods: &str, verbs: &[&str]) -> Vec<Step> {
+    vec![
+        apply(0, namespace_body("team")),
+        apply(1, quota_body(&json!({"pods": pods}))),
+        apply(1, role_body("reader", verbs)),
+    ]
+}
+
+fn first() -> AppContext {
+    context(steps_with("10", &["get"]), 1..=2)
+}
+
+fn second() -> AppContext {
+    context(steps_with("20", &["get", "list"]), 1..=2)
+}
+
+/// What is seen of clusters now, and bound to when this is applied next.
+fn planned(world: &World, wanted: &AppContext, generation: u64) -> Binding {
+    let labels = Arc::new(BTreeMap::new());
+    let mut all = BTreeMap::new();
+    for (cluster, bundle) in &wanted.placements {
+        let server = world.fleet.cluster(cluster).unwrap();
+        let object = |kind: &_, key: &_| server.server(|server| server.object(kind, key).unwrap());
+        let (kind, key) = namespace("kube-system");
+        let mut observed = Observed::new(ClusterUid(object(&kind, &key).unwrap().uid));
+        for manifest in bundle.manifests() {
+            match object(manifest.kind(), manifest.key()) {
+                None => observed.absent(manifest.kind(), manifest.key()),
+                Some(found) => {
+                    let desired = Desired { manifest: manifest.clone(), labels: labels.clone() };
+                    observed.present(&found, Some(&desired));
+                }
+            }
+        }
+        all.insert(cluster.clone(), observed);
+    }
+    Binding::new(wanted, Generation(generation), all.iter().map(|(cluster, seen)| (cluster, Some(seen))))
+}
+
+fn edit(world: &World, number: usize, body: Value, patch: &Value) {
+    let manifest = Manifest::new(body).unwrap();
+    let cluster = world.fleet.cluster(&cluster_id(number)).unwrap();
+    cluster.server(|server| server.edit_as(SOMEBODY, manifest.kind(), manifest.key(), patch)).unwrap();
+}
+
+fn verbs(world: &World, number: usize) -> Value {
+    let role = Manifest::new(role_body("reader", &[])).unwrap();
+    world.body(number, role.kind(), role.key()).unwrap()["rules"][0]["verbs"].clone()
+}
+
+/// A world in which the first one was brought about.
+async fn applied() -> (World, Engine) {
+    let world = World::new(2);
+    let engine = world.engine();
+    engine.contexts().apply(&first()).await.unwrap();
+    done(&engine, &context_id()).await;
+    (world, engine)
+}
+
+/// Waits until a cluster halts, since it is not as planned.
+async fn halted(engine: &Engine, number: usize) {
+    let is_so = |status: &dcm_core::status::ContextStatus| {
+        let cause = status.lanes.get(&cluster_id(number)).and_then(|lane| lane.cause.as_ref());
+        cause.is_some_and(|cause| cause.reason == Reason::PlanStale)
+    };
+    until(engine, is_so).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_as_planned_is_done() {
+    let world = World::new(2);
+    let engine = world.engine();
+    engine.contexts().apply_as_planned(&first(), &planned(&world, &first(), 1)).await.unwrap();
+    done(&engine, &context_id()).await;
+    engine.contexts().apply_as_planned(&second(), &planned(&world, &second(), 2)).await.unwrap();
+    done(&engine, &context_id()).await;
+    assert_eq!((verbs(&world, 1), verbs(&world, 2)), (json!(["get", "list"]), json!(["get", "list"])));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_is_not_as_planned_halts_alone_and_nothing_is_written_to_it() {
+    let (world, engine) = applied().await;
+    let binding = planned(&world, &second(), 2);
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
+    let writes = || cluster.server(|server| server.requests().writes());
+    engine.shutdown().await;
+    edit(&world, 1, role_body("reader", &[]), &json!({"rules": []}));
+    let (before, engine) = (writes(), world.engine());
+    engine.contexts().apply_as_planned(&second(), &binding).await.unwrap();
+    halted(&engine, 1).await;
+    let status = until(&engine, |status| status.progress == Progress::Stuck).await;
+    assert_eq!(status.lanes[&cluster_id(2)].state, LaneState::Done);
+    assert_eq!((writes(), verbs(&world, 2)), (before, json!(["get", "list"])));
+    // Also a worker that knows nothing of it yet.
+    engine.shutdown().await;
+    let engine = world.engine();
+    tokio::time::sleep(SOON).await;
+    assert_eq!(writes(), before);
+    // Whoever applies without a plan wants it whatever the cluster is like.
+    engine.contexts().apply(&second()).await.unwrap();
+    done(&engine, &context_id()).await;
+    assert_eq!(verbs(&world, 1), json!(["get", "list"]));
+}
+
+/// A change that is bound, in the middle of which somebody does something: after the cluster was found to be as planned, before
+/// anything is written.
+async fn in_the_middle(patch: Value, body: Value) -> (World, Engine) {
+    let (world, _) = world_with(std::time::Duration::from_millis(200));
+    let wanted = |context: AppContext| AppContext {
+        placements: context.placements.into_iter().take(1).collect(),
+        ..context
+    };
+    let engine = world.engine();
+    engine.contexts().apply(&wanted(first())).await.unwrap();
+    done(&engine, &context_id()).await;
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
+    let reads = || cluster.server(|server| server.requests().count(Verb::Get));
+    let before = reads();
+    let binding = planned(&world, &wanted(second()), 2);
+    engine.contexts().apply_as_planned(&wanted(second()), &binding).await.unwrap();
+    tokio::time::timeout(SOON, async {
+        while reads() < before + 3 {
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
+    })
+    .await
+    .unwrap();
+    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    edit(&world, 1, body, &patch);
+    (world, engine)
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_somebody_changes_between_the_look_and_the_write_is_not_written_over() {
+    let (world, engine) = in_the_middle(json!({"rules": []}), role_body("reader", &[])).await;
+    halted(&engine, 1).await;
+    assert_eq!(verbs(&world, 1), Value::Null);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_cluster_reports_meanwhile_changes_nothing() {
+    let used = json!({"status": {"used": {"pods": "3"}}});
+    let (world, engine) = in_the_middle(used, quota_body(&json!({}))).await;
+    done(&engine, &context_id()).await;
+    assert_eq!(verbs(&world, 1), json!(["get", "list"]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_change_that_came_first_makes_it_stale() {
+    let (world, engine) = applied().await;
+    let binding = planned(&world, &second(), 2);
+    engine.contexts().apply(&context(steps_with("30", &["get"]), 1..=2)).await.unwrap();
+    let stale = engine.contexts().apply_as_planned(&second(), &binding).await;
+    assert!(matches!(stale, Err(Error::Stale { .. })), "{stale:?}");
+    assert_eq!(done(&engine, &context_id()).await.generation, Generation(2));
+    let other = context(steps_with("20", &["get", "list"]), 1..=1);
+    let stale = engine.contexts().apply_as_planned(&other, &planned(&world, &second(), 3)).await;
+    assert!(matches!(stale, Err(Error::Stale { .. })), "it is of other clusters: {stale:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn once_it_is_done_it_binds_nobody_any_more() {
+    let (world, engine) = applied().await;
+    engine.contexts().apply_as_planned(&second(), &planned(&world, &second(), 2)).await.unwrap();
+    done(&engine, &context_id()).await;
+    edit(&world, 1, role_body("reader", &[]), &json!({"rules": []}));
+    tokio::time::sleep(SOON).await;
+    assert_eq!(verbs(&world, 1), json!(["get", "list"]));
+    engine.shutdown().await;
+    edit(&world, 2, role_body("reader", &[]), &json!({"rules": []}));
+    let engine = world.engine();
+    tokio::time::sleep(SOON).await;
+    assert_eq!(verbs(&world, 2), json!(["get", "list"]));
+    drop(engine);
+}
