@@ -16,7 +16,7 @@ use crate::name::{ClusterId, LogicalCloudName, Namespace, OwnerId, ProjectName, 
 use crate::port::audit::Action;
 use crate::port::cluster::{Call, Cluster, Error as ClusterError, Object};
 use crate::render::naming;
-use crate::status::{LaneStatus, ObjectState};
+use crate::status::{Cause, LaneStatus, ObjectState, ObjectStatus};
 
 use super::audited::about_users;
 use super::caller::Caller;
@@ -71,12 +71,19 @@ pub enum BoundName {
 }
 
 impl Revoked {
-    /// True when a cluster has taken the rights away.
+    /// True when a cluster has taken the rights away. A binding that somebody else has changed, and that is left so, may
+    /// name anybody: where there is one, this is not claimed.
     #[must_use]
     pub fn is_done_in(&self, lane: &LaneStatus) -> bool {
-        let is_open = |state| matches!(state, ObjectState::Pending | ObjectState::Removing);
-        let mut rights = lane.objects.iter().filter(|object| KINDS.contains(&&*object.key.kind));
-        lane.observed_generation >= self.generation && rights.all(|object| !is_open(object.state))
+        lane.observed_generation >= self.generation && !lane.objects.iter().any(is_open)
+    }
+
+    /// What is in the way on a cluster where the rights are not taken away; none when it only takes its time.
+    #[must_use]
+    pub fn cause_in<'a>(&self, lane: &'a LaneStatus) -> Option<&'a Cause> {
+        let of_object =
+            || lane.objects.iter().filter(|object| is_open(object)).find_map(|one| one.cause.as_ref());
+        lane.cause.as_ref().or_else(of_object)
     }
 
     /// Looks for bindings of other people that name the earlier identity: RoleBindings in the cloud's namespace, and
@@ -109,6 +116,15 @@ impl Revoked {
                 .into_iter()
                 .flatten()
                 .any(|subject| self.earlier.iter().any(|earlier| earlier.is_named(subject)))
+    }
+}
+
+/// True for a part of a user's rights or identity that may still be as it was.
+fn is_open(object: &ObjectStatus) -> bool {
+    match object.state {
+        ObjectState::Pending | ObjectState::Removing => KINDS.contains(&&*object.key.kind),
+        ObjectState::Drifted => object.key.is_binding(),
+        ObjectState::Applied | ObjectState::Adopted | ObjectState::Kept => false,
     }
 }
 

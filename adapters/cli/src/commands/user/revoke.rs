@@ -71,7 +71,7 @@ async fn report_of(session: &Session, revoked: Revoked, status: &CloudStatus) ->
     let each = revoked.clusters.iter().map(async |id| {
         let lane = status.clusters.get(id).and_then(|cluster| cluster.lane.as_ref());
         let is_revoked = lane.is_some_and(|lane| revoked.is_done_in(lane));
-        let cause = lane.and_then(|lane| lane.cause.clone());
+        let cause = lane.and_then(|lane| revoked.cause_in(lane).cloned());
         let (bindings, bindings_unknown) = match bindings(session, &revoked, id).await {
             Ok(bindings) => (bindings, None),
             Err(error) => (Vec::new(), Some(format!("{error:#}"))),
