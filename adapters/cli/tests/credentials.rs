@@ -241,6 +241,7 @@ async fn a_revocation_lists_what_others_bound_and_which_clusters_are_pending() {
     let ann = Person::new(&environment, &installation, "pending", "ann", "ann", &[]);
     let [one, .., last] = installation.clusters() else { panic!("some clusters are expected") };
     make(one, &binding("pending", &ann.identity(one)));
+    make(one, &binding("default", &ann.identity(one)));
 
     last.proxy().set(Fault::Cut).await.unwrap();
     let arguments = ["user", "revoke", "pending", "ann", "--timeout", "5s", "-o", "json"];
@@ -249,7 +250,14 @@ async fn a_revocation_lists_what_others_bound_and_which_clusters_are_pending() {
     let report: Value = serde_json::from_str(&ran.out).unwrap();
     let on = |cluster: &Cluster| &report["clusters"][registered(cluster)];
     assert_eq!(on(one)["isRevoked"], true, "{report:#}");
-    assert_eq!(on(one)["bindings"][0]["name"], "of-a-tenant", "{report:#}");
+    let bindings = on(one)["bindings"].as_array().unwrap().iter();
+    let bindings: Vec<_> = bindings.map(|one| (&one["namespace"], &one["name"])).collect();
+    let [elsewhere, inside] = ["default", "pending"].map(|namespace| json!(namespace));
+    assert_eq!(
+        bindings,
+        [(&elsewhere, &json!("of-a-tenant")), (&inside, &json!("of-a-tenant"))],
+        "{report:#}"
+    );
     assert_eq!(on(last)["isRevoked"], false, "{report:#}");
     assert!(on(last)["cause"].is_object() && on(last)["bindingsUnknown"].is_string(), "{report:#}");
     assert_eq!(ann.works(one).code, 1);
@@ -257,6 +265,7 @@ async fn a_revocation_lists_what_others_bound_and_which_clusters_are_pending() {
     last.proxy().set(Fault::None).await.unwrap();
     installation.apply(&document).done();
     assert!(ann.works(last).err.contains("(Forbidden)"));
+    kubectl(one, &["delete", "rolebinding", "of-a-tenant", "-n", "default"]);
     installation.terminate("pending").done();
 }
 
