@@ -7,8 +7,8 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use common::OWNED_KINDS;
 use common::installation::{CLUSTERS, Installation, kubectl, make, registered, until};
+use common::{OWNED_KINDS, UNREACHABLE};
 use dcm_testenv::{Cluster, Environment, Fault, Route};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -238,27 +238,46 @@ async fn a_store_that_is_three_changes_old_takes_nothing_away_tells_what_differs
     installation.terminate("restored").done();
 }
 
+/// A cloud whose store is lost: a new one knows the clusters, and not the cloud.
+fn lost(installation: &Installation<'_>, document: &Value) {
+    let empty = installation.person.home().join("empty");
+    copy(&store_of(installation), &empty);
+    installation.apply(document).done();
+    restore(installation, &empty);
+}
+
+/// The app context of which there is this namespace among the orphans on a cluster.
+fn orphaned(listed: &Value, cluster: &Cluster, namespace: &str) -> String {
+    let orphans = listed[registered(cluster)]["orphans"].as_array().unwrap().iter();
+    let mut ours = orphans
+        .filter(|orphan| orphan["object"]["kind"] == "Namespace" && orphan["object"]["name"] == namespace);
+    ours.next().unwrap()["context"].as_str().unwrap().to_owned()
+}
+
 #[tokio::test]
 async fn what_a_lost_store_has_left_is_listed_and_removed_only_when_somebody_says_so() {
     let environment = Environment::shared(CLUSTERS).await.unwrap();
     let installation = Installation::new(&environment, "lost");
     let person = &installation.person;
-    let empty = person.home().join("empty");
-    copy(&store_of(&installation), &empty);
-    installation.apply(&document(&installation, "lost")).done();
-    restore(&installation, &empty);
+    let dead = person.write("dead", UNREACHABLE);
+    person.run(["cluster", "add", "a/dead", "--unchecked", "--kubeconfig", dead.to_str().unwrap()]).done();
+    let mut document = document(&installation, "lost");
+    // Of a kind that only an extra manifest can have.
+    document["spec"]["manifests"] = json!([{"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+        "metadata": {"name": "extra"}, "spec": {"minAvailable": 1, "selector": {"matchLabels": {"a": "b"}}}}]);
+    lost(&installation, &document);
 
-    let listed: Value = serde_json::from_str(&person.run(["orphans", "list", "-o", "json"]).done()).unwrap();
-    let context = |cluster: &Cluster| {
-        let orphans = listed[registered(cluster)].as_array().unwrap().iter();
-        let mut ours = orphans
-            .filter(|orphan| orphan["object"]["kind"] == "Namespace" && orphan["object"]["name"] == "lost");
-        ours.next().unwrap()["context"].as_str().unwrap().to_owned()
-    };
+    let ran = person.run(["orphans", "list", "-o", "json"]);
+    let listed: Value = serde_json::from_str(&ran.out).unwrap();
+    assert!(listed["a/dead"]["error"].is_string(), "{listed:#}");
+    assert!(ran.ended_with(1).contains("a/dead could not be looked through: "));
     for cluster in installation.clusters() {
-        let removed = person.run(["orphans", "remove", &registered(cluster), &context(cluster)]).done();
-        let namespace = removed.lines().find(|line| line.contains(" Namespace lost ")).unwrap();
-        assert!(namespace.ends_with(" deleted"), "{removed}");
+        let context = orphaned(&listed, cluster, "lost");
+        let removed = person.run(["orphans", "remove", &registered(cluster), &context]).done();
+        for object in [" PodDisruptionBudget.policy lost/extra ", " Namespace lost "] {
+            let line = removed.lines().find(|line| line.contains(object)).unwrap();
+            assert!(line.ends_with(" deleted"), "{removed}");
+        }
         until("the namespace to go", async || namespaces(cluster, "lost").is_empty().then_some(())).await;
     }
 }
