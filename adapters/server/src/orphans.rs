@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dcm_core::app_context::Generation;
+use dcm_core::audit::{Refusal, Told};
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::{ClusterId, ContextId};
-use dcm_core::port::audit::{About, Action, Decision};
+use dcm_core::port::audit::{About, Action, Decision, Outcome};
 use dcm_core::port::cluster::{self, Cluster, Object, Origin, Selection, WatchEvent};
 use dcm_core::port::store;
 use dcm_core::port::synchronizer::{self, Disposal};
@@ -54,11 +55,22 @@ pub enum OrphanError {
     /// The store failed.
     #[error("the store could not be asked")]
     Store(#[from] synchronizer::Error),
+    /// The audit log could not be written, so nothing was cleared.
+    #[error("the audit log could not be written, and nothing was cleared")]
+    Audit(#[source] store::Error),
 }
 
-impl From<store::Error> for OrphanError {
-    fn from(error: store::Error) -> Self {
-        Self::Store(error.into())
+impl Refusal for OrphanError {
+    fn not_audited(source: store::Error) -> Self {
+        Self::Audit(source)
+    }
+
+    fn is_refusal(&self) -> bool {
+        match self {
+            Self::Store(source) => source.is_refusal(),
+            // Some may be cleared by then.
+            Self::Cluster(_) | Self::Object { .. } | Self::Audit(_) => false,
+        }
     }
 }
 
@@ -71,6 +83,12 @@ pub struct Orphans {
     /// What could not be looked through, and why: there may be more.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<String>,
+}
+
+impl Told for Orphans {
+    fn outcome(&self) -> Outcome {
+        Outcome::Accepted { generation: None }
+    }
 }
 
 /// An object of an app context that the store does not know.

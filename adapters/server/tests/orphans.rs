@@ -6,6 +6,7 @@ mod common;
 use common::{World, everything, spec};
 use dcm_core::app_context::Generation;
 use dcm_core::name::ContextId;
+use dcm_core::port::audit::Outcome;
 use dcm_core::port::synchronizer::Disposal;
 use dcm_server::{Cleared, Deployment, Orphan, Orphans, Parts};
 use dcm_store::MemoryStore;
@@ -112,4 +113,26 @@ async fn what_may_not_be_looked_through_is_told() {
         .server(|server| server.set_rights(Rights::Of(Identity::user("nobody"))));
     let found = empty.orphans(&cluster_id(1)).await.unwrap();
     assert_eq!((found.orphans.len(), found.unseen.len()), (0, 9), "{:#?}", found.unseen);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_audit_log_tells_why_orphans_were_not_cleared() {
+    let (world, empty) = lost().await;
+    let context = context(&empty).await;
+    let clear = async || {
+        empty.clear_orphans(&world.caller, &cluster_id(1), &context, Disposal::Delete).await.unwrap_err();
+        let entries = empty.audit().read(None, |_| true).await.unwrap();
+        entries.last().unwrap().ended.clone().unwrap().outcome
+    };
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
+    cluster.set_link(Link::Cut);
+    let told = clear().await;
+    assert!(
+        matches!(&told, Outcome::Failed { message } if message.starts_with("the cluster could not be looked through: the cluster can't be reached: ")),
+        "{told:?}"
+    );
+    cluster.set_link(Link::Up);
+    cluster.server(|server| server.set_rights(Rights::Of(Identity::user("nobody"))));
+    let cleared = empty.clear_orphans(&world.caller, &cluster_id(1), &context, Disposal::Delete).await;
+    assert!(!cleared.unwrap().unseen.is_empty());
 }
