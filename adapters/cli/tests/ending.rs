@@ -4,12 +4,12 @@
 
 mod common;
 
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use common::UNREACHABLE;
 use common::installation::{CLUSTERS, Installation, kubectl, make, registered, until};
-use common::{OWNED_KINDS, UNREACHABLE};
-use dcm_testenv::{Cluster, Environment, Fault, Route};
+use common::leftovers::{copy, document, lost, namespaces, orphaned, owned, restore, store_of};
+use dcm_testenv::{Environment, Fault, Route};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -24,23 +24,6 @@ const FOUND: Duration = Duration::from_secs(5);
 
 /// By when a cluster is cleared after it has returned.
 const CLEARED: Duration = Duration::from_secs(30);
-
-fn document(installation: &Installation<'_>, name: &str) -> Value {
-    let look = json!({"name": "look", "apiGroups": [""], "resources": ["pods"], "verbs": ["get"]});
-    let users = json!([{"name": "ann"}, {"name": "ci", "type": "token"}]);
-    installation.document(name, json!({"users": users, "permissions": [look]}))
-}
-
-fn namespaces(cluster: &Cluster, name: &str) -> String {
-    kubectl(cluster, &["get", "namespace", name, "--ignore-not-found", "-o", "name"])
-}
-
-/// What of a cloud is in its namespace on a cluster.
-fn owned(cluster: &Cluster, name: &str) -> String {
-    let kinds = OWNED_KINDS.replace("namespaces,", "").replace(",clusterroles,clusterrolebindings", "");
-    let kinds = kinds.replace(",certificatesigningrequests", "");
-    kubectl(cluster, &["get", &kinds, "-n", name, "-l", "dcm.internal/owner", "-o", "name"])
-}
 
 #[tokio::test]
 async fn a_cluster_that_is_cut_off_is_given_up_at_the_deadline_and_cleared_when_it_returns() {
@@ -177,26 +160,6 @@ fn changed(installation: &Installation<'_>, name: &str, pods: u32, more: bool) -
     document
 }
 
-/// The files of a person's store. No process has it open.
-fn store_of(installation: &Installation<'_>) -> PathBuf {
-    installation.person.home().join(".local/share/dcm")
-}
-
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for file in std::fs::read_dir(from).unwrap() {
-        let file = file.unwrap().path();
-        std::fs::copy(&file, to.join(file.file_name().unwrap())).unwrap();
-    }
-}
-
-/// The store is again what it was when it was copied.
-fn restore(installation: &Installation<'_>, copied: &Path) {
-    let store = store_of(installation);
-    std::fs::remove_dir_all(&store).unwrap();
-    copy(copied, &store);
-}
-
 #[tokio::test]
 async fn a_store_that_is_three_changes_old_takes_nothing_away_tells_what_differs_and_goes_on_when_told() {
     let environment = Environment::shared(CLUSTERS).await.unwrap();
@@ -236,22 +199,6 @@ async fn a_store_that_is_three_changes_old_takes_nothing_away_tells_what_differs
         assert!(!owned(cluster, "restored").contains("/run"), "{}", owned(cluster, "restored"));
     }
     installation.terminate("restored").done();
-}
-
-/// A cloud whose store is lost: a new one knows the clusters, and not the cloud.
-fn lost(installation: &Installation<'_>, document: &Value) {
-    let empty = installation.person.home().join("empty");
-    copy(&store_of(installation), &empty);
-    installation.apply(document).done();
-    restore(installation, &empty);
-}
-
-/// The app context of which there is this namespace among the orphans on a cluster.
-fn orphaned(listed: &Value, cluster: &Cluster, namespace: &str) -> String {
-    let orphans = listed[registered(cluster)]["orphans"].as_array().unwrap().iter();
-    let mut ours = orphans
-        .filter(|orphan| orphan["object"]["kind"] == "Namespace" && orphan["object"]["name"] == namespace);
-    ours.next().unwrap()["context"].as_str().unwrap().to_owned()
 }
 
 #[tokio::test]
