@@ -4,7 +4,8 @@
 
 mod common;
 
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use common::UNREACHABLE;
 use common::installation::{CLUSTERS, Installation, kubectl, make, registered, until};
@@ -22,12 +23,17 @@ const HANGING: usize = 2;
 /// By when the first request comes after a cluster has returned.
 const FOUND: Duration = Duration::from_secs(5);
 
+/// By when the command ends after the deadline. It takes some tenths of a second: the worker's alarm, its write, and the
+/// command that sees it and begins and ends as a process. The rest is for a machine of two cores on which everything
+/// else runs as well. A connection that hangs takes longer: who waited for one would be seen.
+const TOLD: Duration = Duration::from_secs(4);
+
 /// By when a cluster is cleared after it has returned.
 const CLEARED: Duration = Duration::from_secs(30);
 
 #[tokio::test]
 async fn a_cluster_that_is_cut_off_is_given_up_at_the_deadline_and_cleared_when_it_returns() {
-    Failing { name: "abandoned", place: BROKEN, fault: Fault::Cut, deadline: "8s" }
+    Failing { name: "abandoned", place: BROKEN, fault: Fault::Cut, deadline: Duration::from_secs(8) }
         .is_given_up_and_found()
         .await;
 }
@@ -35,7 +41,12 @@ async fn a_cluster_that_is_cut_off_is_given_up_at_the_deadline_and_cleared_when_
 #[tokio::test]
 async fn a_cluster_that_hangs_is_given_up_at_the_deadline_and_found_as_soon_as_one_that_refuses() {
     // Long enough for one try to fail, so that there is a cause to tell.
-    let failing = Failing { name: "swallowed", place: HANGING, fault: Fault::Swallow, deadline: "12s" };
+    let failing = Failing {
+        name: "swallowed",
+        place: HANGING,
+        fault: Fault::Swallow,
+        deadline: Duration::from_secs(12),
+    };
     failing.is_given_up_and_found().await;
 }
 
@@ -44,7 +55,7 @@ struct Failing {
     name: &'static str,
     place: usize,
     fault: Fault,
-    deadline: &'static str,
+    deadline: Duration,
 }
 
 impl Failing {
@@ -54,19 +65,23 @@ impl Failing {
         let route = |place| if place == failing { Route::Proxy } else { Route::Direct };
         let installation = Installation::by(&environment, name, route);
         let broken = &installation.clusters()[failing];
-        installation.apply(&document(&installation, name)).done();
+        let document = document(&installation, name);
+        installation.apply(&document).done();
         broken.proxy().set(fault).await.unwrap();
-        let worker = installation.serve();
+        // It is there before the command, and so does all the work.
+        let worker = installation.served(&document).await;
 
-        let asked = Timestamp::now();
-        let ran = installation.person.run(["terminate", name, "--deadline", deadline]);
+        let asked = Instant::now();
+        let seconds = format!("{}s", deadline.as_secs());
+        let ran = installation.person.run(["terminate", name, "--deadline", &seconds]);
+        let took = asked.elapsed();
         assert!(ran.code == 7 && ran.out.contains("terminated  2/3"), "{ran:#?}");
         assert!(
             ran.err.contains(&format!("given up at the deadline: {}", registered(broken))),
             "{}",
             ran.err
         );
-        assert!(Timestamp::now().duration_since(asked).unsigned_abs() < Duration::from_secs(25));
+        assert!(took >= deadline && took <= deadline + TOLD, "{took:?}");
         let lane = installation.lane(name, broken);
         assert_eq!((&lane["state"], &lane["cause"]["reason"]), (&json!("abandoned"), &json!("unreachable")));
         for cluster in installation.clusters().iter().filter(|cluster| cluster.name() != broken.name()) {
@@ -160,6 +175,15 @@ fn changed(installation: &Installation<'_>, name: &str, pods: u32, more: bool) -
     document
 }
 
+/// What the causes of a reason say, by the kinds and names of the objects that they are about.
+fn causes(lane: &Value, reason: &str) -> BTreeMap<String, String> {
+    let objects = lane["objects"].as_array().unwrap().iter().filter(|one| one["cause"]["reason"] == reason);
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    objects
+        .map(|one| (format!("{} {}", text(&one["kind"]), text(&one["name"])), text(&one["cause"]["message"])))
+        .collect()
+}
+
 #[tokio::test]
 async fn a_store_that_is_three_changes_old_takes_nothing_away_tells_what_differs_and_goes_on_when_told() {
     let environment = Environment::shared(CLUSTERS).await.unwrap();
@@ -178,16 +202,18 @@ async fn a_store_that_is_three_changes_old_takes_nothing_away_tells_what_differs
     assert!(halted.code == 5 && halted.out.contains("failed while updating  0/3"), "{halted:#?}");
     assert_eq!(installation.writes(&since), vec![Vec::<String>::new(); CLUSTERS]);
     for cluster in installation.clusters() {
-        let lane = installation.lane("restored", cluster).to_string();
-        assert_eq!(
-            lane.matches("store-behind").count(),
-            lane.matches("the cluster holds generation 4").count()
-        );
+        let lane = installation.lane("restored", cluster);
+        let halted: BTreeMap<String, String> = causes(&lane, "store-behind");
+        assert!(halted.values().all(|told| told.contains("the cluster holds generation 4")), "{halted:#?}");
         for (object, difference) in [
-            (r#""kind":"ResourceQuota""#, "it is another one, and would be overwritten"),
-            (r#""name":"run""#, "it is not wanted, and would be deleted"),
+            ("ResourceQuota q", "it is another one, and would be overwritten"),
+            ("Role run", "it is not wanted, and would be deleted"),
+            ("RoleBinding run", "it is not wanted, and would be deleted"),
         ] {
-            assert!(lane.contains(object) && lane.contains(difference), "{lane}");
+            assert!(
+                halted.get(object).is_some_and(|told| told.contains(difference)),
+                "{object}: {halted:#?}"
+            );
         }
     }
 
