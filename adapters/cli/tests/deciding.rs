@@ -33,6 +33,18 @@ fn replace(installation: &Installation<'_>, cluster: &Cluster, other: &Cluster) 
     installation.person.run(update.iter().copied().chain([file.to_str().unwrap()])).done();
 }
 
+/// What the command's own engine decided, by the audit log: the actions, and why.
+fn decided(installation: &Installation<'_>) -> Vec<(String, String)> {
+    let entries: Value =
+        serde_json::from_str(&installation.person.run(["audit", "-o", "json"]).done()).unwrap();
+    let asked = entries.as_array().unwrap().iter().map(|entry| &entry["asked"]);
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    asked
+        .filter(|asked| asked["who"] == "engine")
+        .map(|asked| (text(&asked["action"]), text(&asked["why"])))
+        .collect()
+}
+
 #[tokio::test]
 async fn a_cluster_that_is_another_one_is_left_alone_until_it_is_accepted() {
     let environment = Environment::shared(CLUSTERS).await.unwrap();
@@ -49,6 +61,9 @@ async fn a_cluster_that_is_another_one_is_left_alone_until_it_is_accepted() {
     assert!(halted.contains("dcm cluster accept"), "{halted}");
     assert_eq!(installation.lane("moved", first)["cause"]["reason"], "cluster-changed");
     assert_eq!(installation.writes(&since), vec![Vec::<String>::new(); CLUSTERS]);
+    let decisions = decided(&installation);
+    let [(action, why)] = &decisions[..] else { panic!("{decisions:?}") };
+    assert!(action == "halt" && why.contains("is another one than before"), "{decisions:?}");
 
     let accepted = installation.person.run(["cluster", "accept", &registered(first)]);
     assert!(accepted.code == 0 && accepted.err.contains(": stands for "), "{accepted:?}");
@@ -113,6 +128,9 @@ async fn a_cluster_is_removed_with_what_is_left_on_it_when_that_is_said_and_then
     installation.apply(&on_one(document(&installation, "behind"), CUT_OFF)).done();
     broken.proxy().cut().await.unwrap();
     person.run(["terminate", "behind", "--deadline", "4s"]).ended_with(7);
+    let decisions = decided(&installation);
+    let [(action, why)] = &decisions[..] else { panic!("{decisions:?}") };
+    assert!(action == "abandon" && why.contains("the cluster can't be reached"), "{decisions:?}");
     person.run(["delete", "behind"]).done();
 
     let refused = person.run(["cluster", "remove", &name]).ended_with(5);

@@ -18,6 +18,7 @@
 
 mod audit;
 mod configuration;
+mod decided;
 mod deployment;
 mod kubeconfigs;
 mod live_plan;

@@ -15,6 +15,9 @@ use crate::{audit, renewal, sweeping};
 /// How long a stop may take: as long as one request to a cluster may, and some time to give the clusters back.
 pub const STOP_TIMEOUT: Duration = Duration::from_secs(35);
 
+/// How long the last decisions of an engine may take to be kept: some writes to the store.
+const KEEP_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// Why a worker did not end in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ServeError {
@@ -47,6 +50,7 @@ pub async fn serve_with_metrics(
     stop: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
     let engine = deployment.engine(Acquire::All);
+    let mut decisions = tokio::spawn(deployment.keep_decisions(&engine));
     let ends = Ends::default();
     let source = Source { engine: engine.clone(), ends: ends.clone() };
     // Both end with the set that they are in.
@@ -65,13 +69,16 @@ pub async fn serve_with_metrics(
     };
     // What they begin from now on the engine has no time for.
     drop(changing);
-    match lost {
+    let served = match lost {
         Some(ended) => ended.map_err(ServeError::from),
         None => {
             tracing::info!("stopping");
             stop_in_time(&engine, deployment).await
         }
-    }
+    };
+    select(&mut decisions, deployment.clock().sleep(KEEP_TIMEOUT)).await;
+    decisions.abort();
+    served
 }
 
 async fn stop_in_time(engine: &Engine, deployment: &Deployment) -> Result<(), ServeError> {
