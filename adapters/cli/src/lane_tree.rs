@@ -106,7 +106,7 @@ pub(crate) fn cause_text(cause: &Cause, now: Timestamp) -> String {
     let mut text = format!("{}: {}", reason_of(cause.reason), cause.message);
     match cause.reason {
         Reason::ClusterChanged => {
-            text.push_str("; dcm cluster accept takes it in the place of the other one")
+            text.push_str("; dcm cluster accept takes it in the place of the other one");
         }
         reason if reason.needs_somebody() => text.push_str("; somebody has to change something"),
         _ => {}

@@ -5,7 +5,7 @@
 mod common;
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use common::UNREACHABLE;
 use common::installation::{CLUSTERS, Installation, kubectl, make, registered, until};
@@ -13,6 +13,7 @@ use common::leftovers::{copy, document, lost, namespaces, orphaned, owned, resto
 use dcm_testenv::{Environment, Fault, Route};
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 /// The cluster that a test lets fail.
 const BROKEN: usize = 1;

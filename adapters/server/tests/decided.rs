@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use common::{SOON, World, everything, spec};
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
+use dcm_core::name::LogicalCloudName;
 use dcm_core::port::audit::{Action, Decision, Outcome};
 use dcm_core::port::cluster::ClusterUid;
 use dcm_core::port::synchronizer::Removal;
@@ -82,7 +83,7 @@ impl Served {
 /// The one decision that there is; it tells the cloud that it is about.
 fn only(decided: Vec<Decision>) -> Decision {
     let [one] = <[Decision; 1]>::try_from(decided).unwrap();
-    assert_eq!(one.about.cloud.as_ref().map(|cloud| cloud.as_str()), Some("c"), "{one:?}");
+    assert_eq!(one.about.cloud.as_ref().map(LogicalCloudName::as_str), Some("c"), "{one:?}");
     assert!(one.context.is_some());
     one
 }
