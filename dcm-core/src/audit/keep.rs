@@ -22,7 +22,7 @@ pub trait Refusal: std::error::Error + Send + Sync + Sized + 'static {
     fn is_refusal(&self) -> bool;
 }
 
-/// Makes a decision between the two halves of its entry. Nothing is done when the first can't be written.
+/// Makes a decision between the two halves of its entry. Where the first can't be written, nothing is decided.
 ///
 /// # Errors
 /// Those of the call, and [`Refusal::not_audited`].
