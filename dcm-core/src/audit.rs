@@ -4,6 +4,8 @@
 //! paths sort by it; both halves have that of the asking, so that they lie side by side. Each is created and never
 //! updated: where a name is taken already, another one is drawn.
 
+mod keep;
+
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -16,6 +18,8 @@ use crate::port::clock::Random;
 use crate::port::in_order::InOrder;
 use crate::port::schema::{self, ReadError};
 use crate::port::store::{self, Document, Entry, PageRequest, Path, Prefix, Store, StoreExt as _, Write};
+
+pub use keep::{Refusal, Told, kept};
 
 type Schema = schema::Schema<1>;
 

@@ -109,6 +109,13 @@ impl ObjectKey {
     pub fn of_kind(kind: &GroupVersionKind, namespace: Option<&str>, name: &str) -> Self {
         Self::new(kind.group.clone(), kind.kind.clone(), namespace.map(Into::into), name.into())
     }
+
+    /// True for what binds rights to somebody: a RoleBinding or a ClusterRoleBinding.
+    #[must_use]
+    pub fn is_binding(&self) -> bool {
+        &*self.group == "rbac.authorization.k8s.io"
+            && matches!(&*self.kind, "RoleBinding" | "ClusterRoleBinding")
+    }
 }
 
 impl Deref for ObjectKey {

@@ -12,11 +12,13 @@
 #![cfg(feature = "logical-cloud")]
 #![allow(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use dcm_core::app_context::{Action, Bundle, Request};
-use dcm_core::logical_cloud::{Draft, Epoch, LogicalCloud, LogicalCloudUid, RequestPem, Serial};
+use dcm_core::logical_cloud::{
+    Draft, Epoch, LogicalCloud, LogicalCloudUid, RENDERED_KINDS, RequestPem, Serial,
+};
 use dcm_core::name::{ProjectName, UserName};
 use dcm_core::render::{self, Credential, Credentials, naming::Identity};
 use serde::Deserialize;
@@ -135,4 +137,23 @@ fn an_admin_cloud_renders_nothing() {
     let admin = cases().into_iter().find(|path| path.ends_with("admin.cloud.json")).unwrap();
     let (cloud, credentials) = load(&admin);
     assert!(render::bundle(&cloud, &credentials).unwrap().steps().is_empty());
+}
+
+#[test]
+fn clouds_render_to_objects_of_the_kinds_that_are_listed_and_of_those_of_their_extra_manifests() {
+    let mut rendered = BTreeSet::new();
+    for case in cases() {
+        let (cloud, credentials) = load(&case);
+        let bundle = render::bundle(&cloud, &credentials).unwrap();
+        for step in bundle.steps() {
+            let Action::Apply { manifest, .. } = &step.action else { continue };
+            let is_extra = cloud.manifests().iter().any(|extra| extra.key() == manifest.key());
+            if !is_extra {
+                let kind = manifest.kind();
+                rendered.insert((kind.group.to_string(), kind.version.to_string(), kind.kind.to_string()));
+            }
+        }
+    }
+    let listed = RENDERED_KINDS.map(|(group, kind)| (group.to_owned(), "v1".to_owned(), kind.to_owned()));
+    assert_eq!(rendered, BTreeSet::from(listed));
 }

@@ -113,9 +113,9 @@ pub(crate) enum Command {
     Orphans(orphans::Command),
     /// Shows who decided what, when and why: the audit log.
     ///
-    /// What has no result was cut off, or is under way: it may have been done, in part or whole. What was then done to clusters is
-    /// in the audit logs of their API servers: app context and generation, which are shown here with -o json, are in the
-    /// User-Agent there.
+    /// What has no result was cut off, or is under way: it may have been done, in part or whole. What was then done to
+    /// clusters is in the audit logs of their API servers: app context and generation, which are shown here with
+    /// -o json, are in the User-Agent there.
     Audit(audit::Arguments),
     /// Deletes a logical cloud that is on no cluster.
     Delete(Named),

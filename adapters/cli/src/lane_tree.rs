@@ -104,8 +104,12 @@ fn joined(names: &[&str]) -> String {
 /// A cause in words, with its kind, what a next try waits for, and the time to it.
 pub(crate) fn cause_text(cause: &Cause, now: Timestamp) -> String {
     let mut text = format!("{}: {}", reason_of(cause.reason), cause.message);
-    if cause.reason.needs_somebody() {
-        text.push_str("; somebody has to change something");
+    match cause.reason {
+        Reason::ClusterChanged => {
+            text.push_str("; dcm cluster accept takes it in the place of the other one");
+        }
+        reason if reason.needs_somebody() => text.push_str("; somebody has to change something"),
+        _ => {}
     }
     match cause.next_try {
         Some(at) if at > now => text.push_str(&format!("; next try in {}", age::between(now, at))),

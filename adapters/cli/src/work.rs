@@ -15,6 +15,7 @@ use dcm_core::status;
 use dcm_sync::engine::{Acquire, Engine, Lost};
 use futures::StreamExt as _;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinHandle;
 
 use crate::output;
 use crate::progress::Progress;
@@ -52,6 +53,21 @@ pub(crate) enum End {
     Interrupted,
 }
 
+/// An engine of this process.
+struct Own {
+    engine: Engine,
+    /// What it decides is kept in the audit log.
+    decisions: JoinHandle<()>,
+}
+
+impl Own {
+    fn begin(session: &Session, contexts: BTreeSet<ContextId>) -> Self {
+        let engine = session.deployment.engine(Acquire::PendingOf(contexts));
+        let decisions = tokio::spawn(session.deployment.keep_decisions(&engine));
+        Self { engine, decisions }
+    }
+}
+
 /// Waits until the work on all clouds is done or stuck, and sees to it that somebody does it.
 pub(crate) async fn bring_about(
     session: &Session,
@@ -70,9 +86,12 @@ pub(crate) async fn bring_about(
     if let Ok(settled @ (End::Done | End::Stuck | End::Stopped)) = end {
         end = tidy_up(session, worked, &mut own).await.map(|()| settled);
     }
-    if let Some(engine) = own {
+    if let Some(Own { engine, decisions }) = own {
         // What is still under way then ends with this process; whoever comes next sees what became of it.
-        let stopped = tokio::time::timeout(STOP_TIMEOUT, engine.shutdown());
+        let stopped = tokio::time::timeout(STOP_TIMEOUT, async {
+            engine.shutdown().await;
+            decisions.await
+        });
         tokio::select! {
             biased;
             _ = stopped => {}
@@ -106,15 +125,15 @@ pub(crate) async fn is_served(session: &Session) -> anyhow::Result<bool> {
 }
 
 /// Starts an engine of this process as soon as nobody serves the store. Ends only with an error.
-async fn keep_working(session: &Session, worked: &[Worked], own: &mut Option<Engine>) -> anyhow::Error {
+async fn keep_working(session: &Session, worked: &[Worked], own: &mut Option<Own>) -> anyhow::Error {
     let contexts: BTreeSet<ContextId> = worked.iter().map(|one| one.context.clone()).collect();
     loop {
-        if let Some(engine) = own {
+        if let Some(Own { engine, .. }) = own {
             return lost(engine.stopped().await);
         }
         match is_served(session).await {
             Ok(true) => tokio::time::sleep(session.deployment.options().lease).await,
-            Ok(false) => *own = Some(session.deployment.engine(Acquire::PendingOf(contexts.clone()))),
+            Ok(false) => *own = Some(Own::begin(session, contexts.clone())),
             Err(error) => return error,
         }
     }
@@ -126,7 +145,7 @@ fn lost(ended: Result<(), Lost>) -> anyhow::Error {
 }
 
 /// Waits until no answered requests are left on the clusters, for a while. What is left then the next worker does.
-async fn tidy_up(session: &Session, worked: &[Worked], own: &mut Option<Engine>) -> anyhow::Result<()> {
+async fn tidy_up(session: &Session, worked: &[Worked], own: &mut Option<Own>) -> anyhow::Result<()> {
     let contexts = session.deployment.contexts();
     let each = worked.iter().map(|one| contexts.wait_until_tidy(&one.context));
     let timeout = session.deployment.options().lease + TIDYING_TIMEOUT;
@@ -192,7 +211,7 @@ mod tests {
             .build(deployment.clock().clone(), &OsRandom);
         drop(run);
         let session = Session::over(deployment, ProjectName::new("p").unwrap(), Format::Table);
-        let mut own = Some(engine);
+        let mut own = Some(Own { engine, decisions: tokio::spawn(std::future::ready(())) });
         let worked = keep_working(&session, &[], &mut own);
         let failed = tokio::time::timeout(Duration::from_secs(60), worked).await.unwrap();
         assert!(failed.is::<Lost>(), "{failed:?}");

@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::collections::BTreeSet;
+
 use common::{UNREACHABLE, User};
 
 #[test]
@@ -22,6 +24,63 @@ fn the_help_names_subcommands_and_exit_codes() {
     ] {
         assert!(help.contains(word), "{word}: {help}");
     }
+}
+
+/// The commands that the help of a command lists.
+fn commands(of: &[&str]) -> Vec<String> {
+    let help = User::new().run(of.iter().chain(&["--help"])).done();
+    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let lines = lines.take_while(|line| line.starts_with("  "));
+    // What goes on over a line is set in further.
+    let names = lines.filter_map(|line| {
+        line.strip_prefix("  ")?.split_whitespace().next().filter(|_| !line.starts_with("   "))
+    });
+    names.filter(|name| *name != "help").map(str::to_owned).collect()
+}
+
+/// The long options in the help of a command.
+fn options(of: &[&str]) -> BTreeSet<String> {
+    let help = User::new().run(of.iter().chain(&["--help"])).done();
+    let words = help.split([' ', ',', '\n']).filter(|word| word.starts_with("--") && word.len() > 2);
+    let names = words.map(|word| word.split(['=', '[', '.', ')']).next().unwrap().to_owned());
+    names.filter(|name| !matches!(&**name, "--help" | "--version")).collect()
+}
+
+/// What is written as code in the first cells of the README's table of commands, by row.
+fn table_of_the_readme() -> (String, Vec<Vec<String>>) {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+    let readme = std::fs::read_to_string(file).unwrap();
+    let rows = readme.lines().skip_while(|line| !line.starts_with("| `dcm …`")).skip(2);
+    let rows = rows.take_while(|line| line.starts_with('|')).map(|line| line.split('|').nth(1).unwrap());
+    let rows = rows.map(|cell| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()).collect();
+    (readme, rows)
+}
+
+#[test]
+fn the_readme_names_every_command_and_what_all_of_them_and_a_worker_take() {
+    let (readme, rows) = table_of_the_readme();
+    let is_named = |wanted: &str| rows.iter().flatten().any(|code| code.split(' ').next() == Some(wanted));
+    for command in commands(&[]) {
+        assert!(is_named(&command), "{command}");
+        for one in commands(&[&command]) {
+            let of_command = rows.iter().filter(|row| row[0].split(' ').next() == Some(&command));
+            let mut codes = of_command.flatten();
+            assert!(codes.any(|code| code.split(' ').next_back() == Some(&one)), "{command} {one}");
+        }
+    }
+    let of_all = options(&["completions"]);
+    for option in of_all.union(&options(&["serve"])) {
+        assert!(readme.contains(&format!("`{option}")), "{option}");
+    }
+    assert!(of_all.contains("--why"), "{of_all:?}");
+}
+
+#[test]
+fn who_asks_for_a_plugin_is_told_when_its_file_is_out_of_date() {
+    let help = User::new().run(["kubeconfig", "--help"]).done();
+    let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    let until = "The addresses of clusters and their certificate authorities are in the file all the same.";
+    assert!(words.contains(until) && !words.contains("never goes stale"), "{help}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use common::Ran;
-use common::installation::{Installation, Worker, make, registered, until};
+use common::installation::{Installation, Worker, kubectl, make, registered, until};
 use dcm_core::name::ProjectName;
 use dcm_core::port::clock::Clock;
 use dcm_core::service::{Caller, RenewalAgenda, RenewalNews};
@@ -241,6 +241,7 @@ async fn a_revocation_lists_what_others_bound_and_which_clusters_are_pending() {
     let ann = Person::new(&environment, &installation, "pending", "ann", "ann", &[]);
     let [one, .., last] = installation.clusters() else { panic!("some clusters are expected") };
     make(one, &binding("pending", &ann.identity(one)));
+    make(one, &binding("default", &ann.identity(one)));
 
     last.proxy().set(Fault::Cut).await.unwrap();
     let arguments = ["user", "revoke", "pending", "ann", "--timeout", "5s", "-o", "json"];
@@ -249,7 +250,14 @@ async fn a_revocation_lists_what_others_bound_and_which_clusters_are_pending() {
     let report: Value = serde_json::from_str(&ran.out).unwrap();
     let on = |cluster: &Cluster| &report["clusters"][registered(cluster)];
     assert_eq!(on(one)["isRevoked"], true, "{report:#}");
-    assert_eq!(on(one)["bindings"][0]["name"], "of-a-tenant", "{report:#}");
+    let bindings = on(one)["bindings"].as_array().unwrap().iter();
+    let bindings: Vec<_> = bindings.map(|one| (&one["namespace"], &one["name"])).collect();
+    let [elsewhere, inside] = ["default", "pending"].map(|namespace| json!(namespace));
+    assert_eq!(
+        bindings,
+        [(&elsewhere, &json!("of-a-tenant")), (&inside, &json!("of-a-tenant"))],
+        "{report:#}"
+    );
     assert_eq!(on(last)["isRevoked"], false, "{report:#}");
     assert!(on(last)["cause"].is_object() && on(last)["bindingsUnknown"].is_string(), "{report:#}");
     assert_eq!(ann.works(one).code, 1);
@@ -257,7 +265,58 @@ async fn a_revocation_lists_what_others_bound_and_which_clusters_are_pending() {
     last.proxy().set(Fault::None).await.unwrap();
     installation.apply(&document).done();
     assert!(ann.works(last).err.contains("(Forbidden)"));
+    kubectl(one, &["delete", "rolebinding", "of-a-tenant", "-n", "default"]);
     installation.terminate("pending").done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revocation_reaches_bindings_whose_drift_is_only_reported_and_is_pending_where_they_are_changed_again()
+ {
+    let environment = Environment::shared(CLUSTERS).await.unwrap();
+    let installation = Installation::new(&environment, "reporting");
+    let mut document = document(&installation, "reporting");
+    document["spec"]["objectPolicies"] = json!({"RoleBinding": {"drift": "report"}});
+    installation.apply(&document).done();
+    let ann = Person::new(&environment, &installation, "reporting", "ann", "ann", &[]);
+    let cluster = &installation.clusters()[0];
+    let earlier = ann.identity(cluster);
+    let names = kubectl(cluster, &["get", "rolebindings", "-n", "reporting", "-o", "name"]);
+    let bind = || {
+        let subject = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": earlier});
+        let patch = json!({"subjects": [subject]}).to_string();
+        for name in names.lines() {
+            let by = ["--type=merge", "--field-manager", "gitops", "-p", &patch];
+            kubectl(cluster, &[&["patch", name, "-n", "reporting"], &by[..]].concat());
+        }
+    };
+    bind();
+    let report = revocation(&installation, "reporting");
+    assert_eq!(report["clusters"][registered(cluster)]["isRevoked"], true, "{report:#}");
+    assert!(ann.works(cluster).err.contains("(Forbidden)"));
+
+    let worker = installation.serve();
+    let again = until("a binding that is changed again right after a revocation", async || {
+        let said = std::thread::scope(|scope| {
+            let revoking = scope.spawn(|| revocation(&installation, "reporting"));
+            while !revoking.is_finished() {
+                bind();
+            }
+            revoking.join().unwrap()
+        });
+        let on = said["clusters"][registered(cluster)].clone();
+        (on["isRevoked"] == false).then_some(on)
+    })
+    .await;
+    let told = again["cause"]["message"].as_str().unwrap();
+    assert!(told.contains("subjects is held by gitops"), "{again:#}");
+    worker.stop();
+    installation.terminate("reporting").done();
+}
+
+/// What a revocation of `ann` says.
+fn revocation(installation: &Installation<'_>, cloud: &str) -> Value {
+    let said = installation.person.run(["user", "revoke", cloud, "ann", "-o", "json"]);
+    serde_json::from_str(&said.out).unwrap()
 }
 
 /// A binding that a tenant made for a user.

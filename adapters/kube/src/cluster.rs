@@ -16,6 +16,7 @@ use crate::discovery::Discovery;
 use crate::failure::Failure;
 use crate::list::{self, Listed};
 use crate::options::Options;
+use crate::preferred::{Listable, listable};
 use crate::resource::Resource;
 use crate::transport::{APPLY_PATCH, JSON, MERGE_PATCH, Request, Transport};
 use crate::update::{Way, apply_body, choose};
@@ -134,6 +135,14 @@ impl Cluster for KubeCluster {
             Err(Error::NotFound) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    async fn kinds(&self, call: &Call) -> Result<Vec<GroupVersionKind>, Error> {
+        let resources = listable(&self.transport, call).await?;
+        let kind = |found: Listable| {
+            GroupVersionKind::of_parts(found.resource.group, found.resource.version, found.kind)
+        };
+        Ok(resources.into_iter().map(kind).collect())
     }
 
     async fn list(

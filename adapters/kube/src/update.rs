@@ -8,7 +8,8 @@
 //!
 //! Either way the write carries the observed `resourceVersion`, so what is decided here holds when it arrives. That is
 //! also why a conflict with others may be looked for here, where the API server would name one that is none: with our
-//! own `Update` entry, and with its [`UNRECORDED`](dcm_core::fields::UNRECORDED) one for what nobody holds. An apply over those is forced.
+//! own `Update` entry, and with its [`UNRECORDED`](dcm_core::fields::UNRECORDED) one for what nobody holds. An apply
+//! over those is forced.
 //!
 //! An entry of another API version is read as if it were of this one: versions that are served side by side mostly name
 //! their fields the same.

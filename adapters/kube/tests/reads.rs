@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use common::*;
 use dcm_core::app_context::TokenRequest;
+use dcm_core::manifest::GroupVersionKind;
 use dcm_core::port::cluster::{Access, Call, Cluster, Error, Object, Precondition, Watch, WatchEvent};
 use dcm_kube::Options;
 use dcm_testenv::{AuditFilter, Cluster as Server, Environment, Route, Stage};
@@ -232,6 +233,20 @@ async fn contents_are_what_people_put_into_a_namespace() {
     assert_eq!(sample, expected);
     assert_eq!(contents.count, 3);
     assert_eq!(cluster.contents(&call, "no-such-namespace").await.unwrap().count, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_kinds_are_those_of_namespaced_objects_that_can_be_listed_and_deleted_each_once() {
+    let environment = Environment::shared(1).await.unwrap();
+    let (cluster, call) = (administrator(&environment.clusters()[0]).await, call("kinds"));
+    let kinds = cluster.kinds(&call).await.unwrap();
+    for (group, version, kind) in [("", "v1", "ConfigMap"), ("policy", "v1", "PodDisruptionBudget")] {
+        let kind = GroupVersionKind::new(group, version, kind);
+        assert_eq!(kinds.iter().filter(|one| **one == kind).count(), 1, "{kind}");
+    }
+    for absent in ["Namespace", "SubjectAccessReview", "Binding"] {
+        assert!(kinds.iter().all(|kind| &*kind.kind != absent), "{absent}");
+    }
 }
 
 /// Waits until kubectl prints something.

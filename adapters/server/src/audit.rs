@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use dcm_core::audit::StoredAudit;
+use dcm_core::audit::{Refusal, StoredAudit, Told, kept};
 use dcm_core::name::ClusterId;
-use dcm_core::port::audit::{About, Action, AuditLog, Decision, Ending, EntryId, Outcome, TEXT_MAX};
+use dcm_core::port::audit::{About, Action, AuditLog, Decision, Ending, EntryId, Outcome};
 use dcm_core::port::cluster::ClusterUid;
 use dcm_core::port::store;
 use dcm_core::port::synchronizer;
@@ -37,22 +37,13 @@ impl Deployment {
         self.kept(decision, self.contexts().accept_cluster(cluster, uid)).await
     }
 
-    /// Makes a decision between the two halves of its entry.
-    pub(crate) async fn kept<T, E: std::error::Error + From<store::Error>>(
+    /// Makes a decision that goes through no service between the two halves of its entry.
+    pub(crate) async fn kept<T: Told, E: Refusal>(
         &self,
         decision: Decision,
-        call: impl Future<Output = Result<T, E>>,
+        call: impl Future<Output = Result<T, E>> + Send,
     ) -> Result<T, E> {
-        let log = Logged(self.audit().clone());
-        let entry = log.begin(&decision).await?;
-        let done = call.await;
-        let outcome = match &done {
-            Ok(_) => Outcome::Accepted { generation: None },
-            Err(error) => Outcome::Failed { message: error.to_string().chars().take(TEXT_MAX).collect() },
-        };
-        // The decision is made by now. An entry without an end says that nobody knows.
-        drop(log.end(&entry, &Ending { at: self.clock().now(), outcome }).await);
-        done
+        kept(&Logged(self.audit().clone()), &**self.clock(), decision, call).await
     }
 }
 

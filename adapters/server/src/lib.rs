@@ -18,6 +18,7 @@
 
 mod audit;
 mod configuration;
+mod decided;
 mod deployment;
 mod kubeconfigs;
 mod live_plan;
@@ -34,7 +35,7 @@ pub use configuration::{Configuration, SESSION_LEASE};
 pub use deployment::{Deployment, OpenError, Parts};
 pub use live_plan::{LivePlan, PlanError};
 pub use metrics::{MetricsError, MetricsListener};
-pub use orphans::{Cleared, Orphan, OrphanError};
+pub use orphans::{Cleared, Orphan, OrphanError, Orphans};
 pub use planning::Planned;
 pub use rehearsal::Rehearsal;
 pub use serve::{STOP_TIMEOUT, ServeError, serve, serve_with_metrics};

@@ -1,7 +1,8 @@
 //! What would be done to one cluster now: the engine's own planner, on what is recorded and what the cluster shows.
 //!
-//! Only reads are sent, and dry runs of what would be written. What the engine would refuse is in the plan: objects of others, drift that is only reported, a
-//! cluster that holds later changes than the store, and another cluster than the one that was there before.
+//! Only reads are sent, and dry runs of what would be written. What the engine would refuse is in the plan: objects of
+//! others, drift that is only reported, a cluster that holds later changes than the store, and another cluster than
+//! the one that was there before.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -13,7 +13,7 @@ use crate::live_plan::{LivePlan, Place, PlanError, live_plan};
 
 /// How many clusters are looked at in one moment: as many connections as a process may open anywhere (1,024 files is the
 /// lowest common limit), with room for what each of them takes.
-const LOOKS_AT_ONCE_MAX: usize = 128;
+pub(crate) const LOOKS_AT_ONCE_MAX: usize = 128;
 
 /// What an apply of an app context would do, on each cluster that it concerns.
 #[derive(Debug, Clone)]
@@ -41,21 +41,35 @@ impl Planned {
 }
 
 impl Deployment {
-    /// Plans what an apply of this app context would do, on all clusters that are to hold it or may hold something of
-    /// it. Writes nothing, neither to the store nor to a cluster.
+    /// Plans what an apply of these app contexts would do, on all clusters that are to hold them or may hold something of
+    /// them, and gives the plans in the order of the contexts. All clusters of all of them are looked at at once, so
+    /// one that hangs is waited for once. Writes nothing, neither to the store nor to a cluster.
     ///
     /// # Errors
     /// [`Error::Store`]. A cluster that can't be looked at is part of the plan.
-    pub async fn plan(&self, context: AppContext) -> Result<Planned, Error> {
-        let prospect = self.contexts().prospect(&context).await?;
-        let looks = prospect.clusters.iter().map(|(cluster, recorded)| {
-            let place = Place { context: &context, cluster, generation: prospect.generation, recorded };
-            async move { (cluster.clone(), self.look(&place).await) }
+    pub async fn plan(&self, contexts: Vec<AppContext>) -> Result<Vec<Planned>, Error> {
+        let mut prospects = Vec::with_capacity(contexts.len());
+        for context in &contexts {
+            prospects.push(self.contexts().prospect(context).await?);
+        }
+        let looks = contexts.iter().zip(&prospects).enumerate().flat_map(|(number, (context, prospect))| {
+            let place = move |(cluster, recorded)| {
+                (number, Place { context, cluster, generation: prospect.generation, recorded })
+            };
+            prospect.clusters.iter().map(place)
         });
+        let looks = looks
+            .map(|(number, place)| async move { ((number, place.cluster.clone()), self.look(&place).await) });
         // Made before they are begun: one that borrows while it is made can't be sent to another thread.
         let looks: Vec<_> = looks.collect();
-        let clusters = futures::stream::iter(looks).buffer_unordered(LOOKS_AT_ONCE_MAX).collect().await;
-        Ok(Planned { clusters, context })
+        let mut found: BTreeMap<_, _> =
+            futures::stream::iter(looks).buffer_unordered(LOOKS_AT_ONCE_MAX).collect().await;
+        let planned = contexts.into_iter().zip(prospects).enumerate().map(|(number, (context, prospect))| {
+            let clusters = prospect.clusters.into_keys();
+            let clusters = clusters.filter_map(|cluster| found.remove_entry(&(number, cluster)));
+            Planned { context, clusters: clusters.map(|((_, cluster), live)| (cluster, live)).collect() }
+        });
+        Ok(planned.collect())
     }
 
     async fn look(&self, place: &Place<'_>) -> Result<LivePlan, PlanError> {

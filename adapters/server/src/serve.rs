@@ -4,8 +4,9 @@ use std::pin::pin;
 use std::time::Duration;
 
 use dcm_sync::engine::{Acquire, Engine, Event, Lost, What};
-use futures::future::{Either, FutureExt as _, OptionFuture, select};
+use futures::future::{Either, FutureExt as _, select};
 use futures::stream::StreamExt as _;
+use tokio::task::JoinSet;
 
 use crate::deployment::Deployment;
 use crate::metrics::{self, Ends, MetricsListener, Source};
@@ -13,6 +14,9 @@ use crate::{audit, renewal, sweeping};
 
 /// How long a stop may take: as long as one request to a cluster may, and some time to give the clusters back.
 pub const STOP_TIMEOUT: Duration = Duration::from_secs(35);
+
+/// How long the last decisions of an engine may take to be kept: some writes to the store.
+const KEEP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Why a worker did not end in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -25,8 +29,10 @@ pub enum ServeError {
     Lost(#[from] Lost),
 }
 
-/// Works on all app contexts of the store, and renews credentials in time, until `stop` is done; then finishes what is under way, gives the clusters
-/// back, so that others go on at once, and returns.
+/// Works on all app contexts of the store until `stop` is done. Beside that it renews credentials in time, sweeps what comes
+/// late of deleted logical clouds, deletes entries of the audit log whose time is over, and writes what the engine
+/// does to the log. In the end it finishes what is under way, gives the clusters back, so that others go on at once,
+/// and returns.
 ///
 /// # Errors
 /// [`ServeError`]; a lost engine is told at once, without waiting for `stop`.
@@ -34,7 +40,7 @@ pub async fn serve(deployment: &Deployment, stop: impl Future<Output = ()>) -> R
     serve_with_metrics(deployment, None, stop).await
 }
 
-/// The same, with figures of its work at an address.
+/// The same; with a listener, whoever asks there gets figures of the work, in the text format of Prometheus.
 ///
 /// # Errors
 /// As above.
@@ -44,27 +50,34 @@ pub async fn serve_with_metrics(
     stop: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
     let engine = deployment.engine(Acquire::All);
-    let log = tokio::spawn(log_events(engine.clone()));
+    let mut decisions = tokio::spawn(deployment.keep_decisions(&engine));
     let ends = Ends::default();
-    let renewal = tokio::spawn(renewal::keep_renewed(deployment.clone(), ends.clone()));
-    let sweeping = tokio::spawn(sweeping::keep_swept(deployment.clone()));
-    let bounded = tokio::spawn(audit::keep_bounded(deployment.clone()));
-    let source = Source { engine: engine.clone(), ends };
-    let answering = listener.map(|listener| metrics::answer(deployment.clone(), listener, source));
-    let metrics = tokio::spawn(OptionFuture::from(answering));
-    let served = match select(pin!(engine.stopped()), pin!(stop)).await {
-        Either::Left((ended, _)) => ended.map_err(ServeError::from),
-        Either::Right(((), _)) => {
+    let source = Source { engine: engine.clone(), ends: ends.clone() };
+    // Both end with the set that they are in.
+    let mut telling = JoinSet::new();
+    telling.spawn(log_events(engine.clone()));
+    if let Some(listener) = listener {
+        telling.spawn(metrics::answer(deployment.clone(), listener, source));
+    }
+    let mut changing = JoinSet::new();
+    changing.spawn(renewal::keep_renewed(deployment.clone(), ends));
+    changing.spawn(sweeping::keep_swept(deployment.clone()));
+    changing.spawn(audit::keep_bounded(deployment.clone()));
+    let lost = match select(pin!(engine.stopped()), pin!(stop)).await {
+        Either::Left((ended, _)) => Some(ended),
+        Either::Right(((), _)) => None,
+    };
+    // What they begin from now on the engine has no time for.
+    drop(changing);
+    let served = match lost {
+        Some(ended) => ended.map_err(ServeError::from),
+        None => {
             tracing::info!("stopping");
-            renewal.abort();
             stop_in_time(&engine, deployment).await
         }
     };
-    renewal.abort();
-    sweeping.abort();
-    bounded.abort();
-    metrics.abort();
-    log.abort();
+    select(&mut decisions, deployment.clock().sleep(KEEP_TIMEOUT)).await;
+    decisions.abort();
     served
 }
 

@@ -6,12 +6,13 @@ mod common;
 use common::{World, everything, spec};
 use dcm_core::app_context::Generation;
 use dcm_core::name::ContextId;
+use dcm_core::port::audit::Outcome;
 use dcm_core::port::synchronizer::Disposal;
-use dcm_server::{Cleared, Deployment, Parts};
+use dcm_server::{Cleared, Deployment, Orphan, Orphans, Parts};
 use dcm_store::MemoryStore;
 use dcm_sync::engine::{Acquire, Options};
 use dcm_sync::runtime::OsRandom;
-use dcm_sync::sim::cluster_id;
+use dcm_sync::sim::{Identity, Link, Rights, cluster_id};
 use std::sync::Arc;
 
 /// A cloud on the first cluster, and a deployment over the same clusters whose store is empty.
@@ -33,17 +34,23 @@ async fn lost() -> (World, Deployment) {
     (world, empty)
 }
 
+async fn orphans(deployment: &Deployment) -> Vec<Orphan> {
+    let found = deployment.orphans(&cluster_id(1)).await.unwrap();
+    assert_eq!(found.unseen, [""; 0]);
+    found.orphans
+}
+
 /// The one app context that there are orphans of.
 async fn context(deployment: &Deployment) -> ContextId {
-    deployment.orphans(&cluster_id(1)).await.unwrap().remove(0).context
+    orphans(deployment).await.remove(0).context
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_a_store_knows_is_no_orphan_and_what_it_does_not_is_one_and_is_left_alone() {
     let (world, empty) = lost().await;
     let owned = world.owned();
-    assert_eq!(world.deployment.orphans(&cluster_id(1)).await.unwrap(), []);
-    let orphans = empty.orphans(&cluster_id(1)).await.unwrap();
+    assert_eq!(orphans(&world.deployment).await, []);
+    let orphans = orphans(&empty).await;
     assert_eq!(orphans.len(), owned);
     assert!(orphans.iter().all(|orphan| orphan.generation == Generation(1) && orphan.cleared.is_none()));
     let engine = empty.engine(Acquire::All);
@@ -59,14 +66,14 @@ async fn orphans_are_removed_when_somebody_says_so() {
     let others = ContextId::new("another").unwrap();
     assert_eq!(
         empty.clear_orphans(&world.caller, &cluster_id(1), &others, Disposal::Delete).await.unwrap(),
-        []
+        Orphans::default()
     );
     let cleared =
         empty.clear_orphans(&world.caller, &cluster_id(1), &context, Disposal::Delete).await.unwrap();
-    assert!(cleared.iter().all(|orphan| orphan.cleared == Some(Cleared::Deleted)), "{cleared:#?}");
+    assert!(cleared.orphans.iter().all(|orphan| orphan.cleared == Some(Cleared::Deleted)), "{cleared:#?}");
     // A namespace takes its time.
     tokio::time::sleep(common::SOON).await;
-    let _ = empty.orphans(&cluster_id(1)).await.unwrap();
+    let _ = orphans(&empty).await;
     assert_eq!(world.owned(), 0);
 }
 
@@ -75,7 +82,57 @@ async fn orphans_that_are_released_stay_without_our_marks() {
     let (world, empty) = lost().await;
     let (count, context) = (world.owned(), context(&empty).await);
     let cleared = empty.clear_orphans(&world.caller, &cluster_id(1), &context, Disposal::Keep).await.unwrap();
-    assert_eq!(cleared.len(), count);
-    assert!(cleared.iter().all(|orphan| orphan.cleared == Some(Cleared::Released)), "{cleared:#?}");
-    assert_eq!((world.owned(), empty.orphans(&cluster_id(1)).await.unwrap()), (0, Vec::new()));
+    assert_eq!(cleared.orphans.len(), count);
+    assert!(cleared.orphans.iter().all(|orphan| orphan.cleared == Some(Cleared::Released)), "{cleared:#?}");
+    assert_eq!((world.owned(), orphans(&empty).await), (0, Vec::new()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_hangs_hides_no_other_and_is_waited_for_once() {
+    let world = World::new(6).await;
+    for hanging in [1, 2, 3] {
+        world.fleet.cluster(&cluster_id(hanging)).unwrap().set_link(Link::Hang);
+    }
+    let alone = tokio::time::Instant::now();
+    world.deployment.orphans(&cluster_id(1)).await.unwrap_err();
+    let alone = alone.elapsed();
+    let begun = tokio::time::Instant::now();
+    let found = world.deployment.orphans_on(world.fleet.ids().cloned()).await;
+    assert!(begun.elapsed() < alone * 2, "{:?} for all, {alone:?} for one", begun.elapsed());
+    let is_seen: Vec<bool> = found.values().map(Result::is_ok).collect();
+    assert_eq!(is_seen, [false, false, false, true, true, true]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_may_not_be_looked_through_is_told() {
+    let (world, empty) = lost().await;
+    world
+        .fleet
+        .cluster(&cluster_id(1))
+        .unwrap()
+        .server(|server| server.set_rights(Rights::Of(Identity::user("nobody"))));
+    let found = empty.orphans(&cluster_id(1)).await.unwrap();
+    assert_eq!((found.orphans.len(), found.unseen.len()), (0, 9), "{:#?}", found.unseen);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_audit_log_tells_why_orphans_were_not_cleared() {
+    let (world, empty) = lost().await;
+    let context = context(&empty).await;
+    let clear = async || {
+        empty.clear_orphans(&world.caller, &cluster_id(1), &context, Disposal::Delete).await.unwrap_err();
+        let entries = empty.audit().read(None, |_| true).await.unwrap();
+        entries.last().unwrap().ended.clone().unwrap().outcome
+    };
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
+    cluster.set_link(Link::Cut);
+    let told = clear().await;
+    assert!(
+        matches!(&told, Outcome::Failed { message } if message.starts_with("the cluster could not be looked through: the cluster can't be reached: ")),
+        "{told:?}"
+    );
+    cluster.set_link(Link::Up);
+    cluster.server(|server| server.set_rights(Rights::Of(Identity::user("nobody"))));
+    let cleared = empty.clear_orphans(&world.caller, &cluster_id(1), &context, Disposal::Delete).await;
+    assert!(!cleared.unwrap().unseen.is_empty());
 }

@@ -9,7 +9,7 @@ use common::{World, everything, spec};
 use dcm_core::app_context::AppContext;
 use dcm_core::logical_cloud::{Epoch, Serial};
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
-use dcm_core::name::{ClusterId, UserName};
+use dcm_core::name::{ClusterId, ContextId, UserName};
 use dcm_core::plan::{PlanHash, Step, Work};
 use dcm_core::port::cluster::ClusterUid;
 use dcm_core::render::naming::Identity;
@@ -19,6 +19,7 @@ use dcm_server::{LivePlan, Planned, Rehearsal};
 use dcm_sync::engine::Acquire;
 use dcm_sync::sim::{Link, cluster_id};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 /// The cloud's document, on so many clusters.
 fn on(clusters: usize, mut spec: Value) -> Value {
@@ -29,6 +30,12 @@ fn on(clusters: usize, mut spec: Value) -> Value {
 
 /// Plans the cloud as its documents are, or on none of its clusters.
 async fn planned(world: &World, placed: bool) -> Planned {
+    let context = context(world, placed).await;
+    world.deployment.plan(vec![context]).await.unwrap().remove(0)
+}
+
+/// What an apply of the cloud would hand over, or where it were on none of its clusters.
+async fn context(world: &World, placed: bool) -> AppContext {
     let described = world.deployment.clouds().get(&world.project, &world.cloud).await.unwrap();
     let cloud = &described.cloud;
     let credential = |name: &str| {
@@ -38,13 +45,12 @@ async fn planned(world: &World, placed: bool) -> Planned {
     let bundle = Arc::new(render::bundle(cloud, &["ann", "ci"].map(credential).into()).unwrap());
     let references = cloud.references().iter().filter(|_| placed);
     let identity = Identity::of(cloud);
-    let context = AppContext {
+    AppContext {
         id: identity.context_id(),
         labels: identity.labels(),
         removal: cloud.removal(),
         placements: references.map(|reference| (reference.cluster.clone(), bundle.clone())).collect(),
-    };
-    world.deployment.plan(context).await.unwrap()
+    }
 }
 
 async fn plan_on(world: &World, cluster: &ClusterId) -> LivePlan {
@@ -204,4 +210,25 @@ async fn each_write_is_rehearsed_and_what_can_not_be_is_marked_so() {
     assert_eq!(serde_json::to_value(changes).unwrap(), expected);
     let after = world.fleet.cluster(&cluster_id(1)).unwrap().server(|server| server.revision());
     assert_eq!(after, before, "nothing is written");
+}
+
+#[tokio::test(start_paused = true)]
+async fn several_app_contexts_are_planned_at_once_and_told_in_their_order() {
+    let world = World::new(2).await;
+    world.put(on(2, spec(&everything()))).await;
+    world.fleet.cluster(&cluster_id(2)).unwrap().set_link(Link::Hang);
+    let one = context(&world, true).await;
+    let begun = Instant::now();
+    world.deployment.plan(vec![one.clone()]).await.unwrap();
+    let alone = begun.elapsed();
+    let ids: Vec<ContextId> = ["c", "a", "d", "b"].map(|id| ContextId::new(id).unwrap()).into();
+    let several = ids.iter().map(|id| AppContext { id: id.clone(), ..one.clone() }).collect();
+    let begun = Instant::now();
+    let planned = world.deployment.plan(several).await.unwrap();
+    assert!(begun.elapsed() < alone * 2, "{:?} for all, {alone:?} for one", begun.elapsed());
+    assert_eq!(planned.iter().map(|planned| planned.context.id.clone()).collect::<Vec<_>>(), ids);
+    for Planned { clusters, .. } in planned {
+        let is_known: Vec<bool> = clusters.values().map(Result::is_ok).collect();
+        assert_eq!(is_known, [true, false]);
+    }
 }

@@ -47,6 +47,10 @@ impl Existing {
 ///
 /// An object that was adopted without being overwritten is never corrected: it was agreed that what others say of it
 /// holds.
+///
+/// What is left to others is left out of later writes, too, but for the `subjects` of a RoleBinding or
+/// ClusterRoleBinding: who takes them is reported as long as the manifest stays as it is, and loses them with each change of it.
+/// Else whoever holds the field would keep rights alive that were taken away.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Drift {

@@ -46,6 +46,12 @@ impl FieldPath {
     pub fn covers(&self, field: &Self) -> bool {
         field.0.starts_with(&self.0)
     }
+
+    /// True for a member of the object itself, and what lies in it.
+    #[must_use]
+    pub fn begins_with(&self, member: &str) -> bool {
+        self.0.first().is_some_and(|first| **first == *member)
+    }
 }
 
 impl FromStr for FieldPath {

@@ -19,8 +19,9 @@
 //! [`Kubeconfig::keyless_users`] are the entries that wait for it.
 //! A later merge keeps a key that was added so.
 //!
-//! Instead of a credential a file may name a program that gives one whenever it is needed ([`Plugin`]). Such a file never
-//! goes stale; [`exec_credential`] is what the program says.
+//! Instead of a credential a file may name a program that gives one whenever it is needed ([`Plugin`]);
+//! [`exec_credential`] is what the program says. Such a file outlives every renewal and revocation. The clusters' addresses
+//! and certificate authorities are in it all the same, so it lasts until those change.
 //!
 //! What is read and written holds keys and tokens: texts are [`Secret`](crate::secret::Secret)s, and no error and no
 //! `Debug` shows content.

@@ -51,6 +51,7 @@ pub use request_pem::{InvalidRequestPem, RequestPem};
 pub use selector::ClusterSelector;
 pub use uid::{InvalidUid, LogicalCloudUid};
 pub use user::{LifetimeSeconds, User, UserType};
+pub use warnings::RENDERED_KINDS;
 
 use crate::refusal::{Checks, Refusals};
 

@@ -33,8 +33,8 @@ const KNOWN_VERBS: [&str; 16] = [
 /// Verbs that change an object.
 const CHANGING_VERBS: [&str; 5] = ["*", "update", "patch", "delete", "deletecollection"];
 
-/// Group and kind of what clouds are rendered to, whatever is in one.
-const RENDERED_KINDS: [(&str, &str); 8] = [
+/// Group and kind of what clouds are rendered to, beside their extra manifests; the version of each is `v1`.
+pub const RENDERED_KINDS: [(&str, &str); 8] = [
     ("", "LimitRange"),
     ("", "Namespace"),
     ("", "ResourceQuota"),

@@ -13,6 +13,9 @@ use crate::status::{Cause, Reason};
 /// Most fields that one cause names: whoever wants all of them looks at the object.
 const FIELDS_NAMED_MAX: usize = 5;
 
+/// The member of a binding that says who is bound.
+const BOUND: &str = "subjects";
+
 const DELETED: &str = "it was deleted by somebody else";
 
 const GIVEN_UP: &str = "brought back several times, and changed again each time";
@@ -39,10 +42,15 @@ pub(super) fn of_fields(wanted: &Wanted<'_>, origin: Origin, sighting: &Sighting
 }
 
 /// The fields that an update for another reason leaves to whoever holds them. What nobody holds is missing because it
-/// is new, as far as can be known.
+/// is new, as far as can be known. Whom a binding names is not among them: somebody who was bound, and is not to be any
+/// more, would keep the right.
 pub(super) fn held(wanted: &Wanted<'_>, sighting: &Sighting) -> Vec<HeldField> {
-    let held = sighting.fields().iter().filter(|field| field.holder.is_some());
-    held.filter(|field| wanted.drift.leaves(&field.path())).cloned().collect()
+    let is_binding = wanted.manifest.key().is_binding();
+    let is_left = |field: &&HeldField| {
+        let path = field.path();
+        field.holder.is_some() && wanted.drift.leaves(&path) && !(is_binding && path.begins_with(BOUND))
+    };
+    sighting.fields().iter().filter(is_left).cloned().collect()
 }
 
 /// What to report of an object that somebody deleted; none when it is made anew.

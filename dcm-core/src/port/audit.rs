@@ -11,6 +11,8 @@
 //!   the effect and not after it, an outcome could only be a promise; so there is no order without this gap, and this one
 //!   errs towards an entry too many.
 //! - **Append-only.** No entry is ever replaced. Old ones go as a whole, when their time to be kept is over.
+//! - **What an engine decides by itself** nobody asks for. It is kept once it was decided, as by somebody called `engine`: no
+//!   log that is gone stops an engine.
 //! - **No secret** is in an entry: it holds names, texts of the caller and what a refusal says.
 //!
 //! What the engine then did to clusters is not here: its events tell it, and the API server's own audit log, whose entries
@@ -70,6 +72,12 @@ pub enum Action {
     ResumeCluster,
     /// Orphans of an app context are to be deleted or released.
     ClearOrphans,
+    /// The engine waits no more for a cluster from which something is to be taken off, as its deadline is over.
+    Abandon,
+    /// The engine lets an object be for a while that somebody else changes each time it is brought back.
+    GiveUpContest,
+    /// The engine does nothing before somebody has decided: the store is behind, or a cluster is another one.
+    Halt,
 }
 
 /// The half that asks.

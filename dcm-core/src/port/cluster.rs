@@ -458,6 +458,15 @@ pub trait Cluster: Send + Sync + 'static {
         key: &ObjectKey,
     ) -> Result<Option<Object>, Error>;
 
+    /// The kinds of namespaced objects that this cluster serves, as far as they can be listed and deleted, each in one
+    /// version. What knows no kinds but those that it is asked for tells none.
+    ///
+    /// # Errors
+    /// [`Error`].
+    async fn kinds(&self, _call: &Call) -> Result<Vec<GroupVersionKind>, Error> {
+        Ok(Vec::new())
+    }
+
     /// All objects of a kind, whosever they are: in one namespace, or in all of the cluster.
     ///
     /// # Errors

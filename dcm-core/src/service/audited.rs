@@ -10,10 +10,12 @@ use futures::future::{BoxFuture, FutureExt as _};
 use jiff::Timestamp;
 
 use crate::app_context::Generation;
+use crate::audit::{Refusal, Told, kept};
 use crate::name::{LogicalCloudName, ProjectName, UserName};
-use crate::port::audit::{About, Action, AuditLog, Decision, Ending, Outcome, TEXT_MAX};
+use crate::port::audit::{About, Action, AuditLog, Decision, Outcome};
 use crate::port::clock::Clock;
-use crate::port::synchronizer::{self, Tombstone};
+use crate::port::store;
+use crate::port::synchronizer::Tombstone;
 
 use super::apply::{Applied, ApplyOutcome};
 use super::caller::Caller;
@@ -37,30 +39,7 @@ impl Caller {
 /// Where decisions are kept; none: nowhere.
 pub(super) type Audit = Option<Arc<dyn AuditLog>>;
 
-/// What a call gives, as the audit log says it.
-pub(super) trait Told: Send + Sync {
-    fn outcome(&self) -> Outcome;
-}
-
-/// Makes a decision between the two halves of its entry.
-pub(super) async fn kept<T: Told>(
-    log: &dyn AuditLog,
-    clock: &dyn Clock,
-    decision: Decision,
-    call: impl Future<Output = Result<T, Error>> + Send,
-) -> Result<T, Error> {
-    let entry = log.begin(&decision).await.map_err(Error::Audit)?;
-    let done = call.await;
-    let outcome = match &done {
-        Ok(told) => told.outcome(),
-        Err(error) => of_error(error),
-    };
-    // The decision is made by now, or refused. An entry without an end says that nobody knows.
-    drop(log.end(&entry, &Ending { at: clock.now(), outcome }).await);
-    done
-}
-
-/// The same where there may be no log.
+/// Makes a decision between the two halves of its entry, where there is a log.
 pub(super) async fn kept_in<T: Told>(
     log: &Audit,
     clock: &dyn Clock,
@@ -121,48 +100,28 @@ impl LogicalClouds {
     }
 }
 
-/// Says what an error means for the decision.
-fn of_error(error: &Error) -> Outcome {
-    let message = match error {
-        Error::Synchronizer(source) => format!("{error}: {source}"),
-        Error::Store(source) => format!("{error}: {source}"),
-        _ => error.to_string(),
-    };
-    let message = message.chars().take(TEXT_MAX).collect();
-    if is_failure(error) { Outcome::Failed { message } } else { Outcome::Refused { message } }
-}
+impl Refusal for Error {
+    fn not_audited(source: store::Error) -> Self {
+        Self::Audit(source)
+    }
 
-/// True when no rule was against it.
-fn is_failure(error: &Error) -> bool {
-    use synchronizer::Error as Synchronizer;
-    match error {
-        Error::Synchronizer(source) => {
-            matches!(source, Synchronizer::Store(_) | Synchronizer::Contended { .. })
+    fn is_refusal(&self) -> bool {
+        match self {
+            Self::Synchronizer(source) => source.is_refusal(),
+            Self::Store(_)
+            | Self::Audit(_)
+            | Self::Contended { .. }
+            | Self::Incomplete { .. }
+            | Self::UnknownSchema { .. }
+            | Self::Key { .. }
+            | Self::KeyRequest { .. } => false,
+            _ => true,
         }
-        Error::Store(_)
-        | Error::Contended { .. }
-        | Error::Incomplete { .. }
-        | Error::UnknownSchema { .. }
-        | Error::Key { .. }
-        | Error::KeyRequest { .. } => true,
-        _ => false,
     }
 }
 
 /// Accepted, and nothing is brought to clusters.
 const ACCEPTED: Outcome = Outcome::Accepted { generation: None };
-
-impl Told for () {
-    fn outcome(&self) -> Outcome {
-        ACCEPTED
-    }
-}
-
-impl Told for Generation {
-    fn outcome(&self) -> Outcome {
-        Outcome::Accepted { generation: Some(*self) }
-    }
-}
 
 impl Told for Option<Generation> {
     fn outcome(&self) -> Outcome {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::audit::Told;
 use crate::kubeconfig::Admin;
 use crate::logical_cloud::{LogicalCloud, check_labels};
 use crate::name::{ClusterId, Namespace};
@@ -15,7 +16,7 @@ use crate::refusal::{Checks, Path, Refusals};
 use crate::secret::Secret;
 use crate::status::LaneState;
 
-use super::audited::{Audit, Told, kept_in};
+use super::audited::{Audit, kept_in};
 use super::caller::{Caller, Change};
 use super::documents::{ClusterDocument, Root, SCHEMA, read};
 use super::error::{Error, Kind};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::app_context::{AppContext, Generation};
 use crate::logical_cloud::LogicalCloud;
-use crate::name::ContextId;
+use crate::name::{ContextId, LogicalCloudName, ProjectName};
 use crate::plan::Binding;
 use crate::port::store::{self, StoreExt, Version};
 use crate::port::synchronizer::{self, Removal};
@@ -66,14 +66,22 @@ impl LogicalClouds {
 
     /// Whose app context it is.
     async fn winner(&self, context: ContextId) -> Result<Winner, Error> {
-        let cloud = match self.documents.get(&path::context_owner(&context)).await? {
-            Some(entry) => {
-                let owner: ContextOwner = read(&entry)?;
-                Some((owner.project, owner.cloud))
-            }
-            None => None,
-        };
+        let cloud = self.of_context(&context).await?;
         Ok(Winner { context, cloud })
+    }
+
+    /// The project and the name of the logical cloud that an app context was made for; none when it is another's, or the
+    /// cloud was deleted.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn of_context(
+        &self,
+        context: &ContextId,
+    ) -> Result<Option<(ProjectName, LogicalCloudName)>, Error> {
+        let Some(entry) = self.documents.get(&path::context_owner(context)).await? else { return Ok(None) };
+        let owner: ContextOwner = read(&entry)?;
+        Ok(Some((owner.project, owner.cloud)))
     }
 
     /// Takes back that a snapshot is being applied, and the snapshot: whoever is refused may try again and again.

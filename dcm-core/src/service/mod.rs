@@ -83,6 +83,6 @@ pub use put::{EditOutcome, Edited};
 pub use read::{Described, Page, Summary};
 pub use renew::Renewed;
 pub use resolve::ADMIN_NAMESPACE_DEFAULT;
-pub use revoke::{BoundName, Revoked};
+pub use revoke::{BoundName, OtherBindings, Revoked, Unseen};
 pub use status::{AppliedStatus, CloudProgress, CloudStatus, ClusterInCloud, ProgressStream};
 pub use sweep::{LATE_LIMIT, SweepAgenda};

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use crate::audit::Told;
 use crate::logical_cloud::{Metadata, MetadataDraft};
 use crate::name::ProjectName;
 use crate::port::audit::{About, Action, AuditLog};
 use crate::port::clock::Clock;
 use crate::port::store::{Document, PageRequest, Store, StoreExt, Version, Write};
 
-use super::audited::{Audit, Told, kept_in};
+use super::audited::{Audit, kept_in};
 use super::caller::{Caller, Change};
 use super::documents::{ProjectDocument, SCHEMA, read};
 use super::error::{Error, Kind};

@@ -10,13 +10,13 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::app_context::Generation;
-use crate::logical_cloud::{Epoch, User, UserType};
+use crate::logical_cloud::{Epoch, Scope, User, UserType};
 use crate::manifest::{GroupVersionKind, ObjectKey};
 use crate::name::{ClusterId, LogicalCloudName, Namespace, OwnerId, ProjectName, UserName};
 use crate::port::audit::Action;
 use crate::port::cluster::{Call, Cluster, Error as ClusterError, Object};
 use crate::render::naming;
-use crate::status::{LaneStatus, ObjectState};
+use crate::status::{Cause, LaneStatus, ObjectState, ObjectStatus};
 
 use super::audited::about_users;
 use super::caller::Caller;
@@ -44,12 +44,43 @@ pub struct Revoked {
     pub epoch: Epoch,
     /// The generation of the app context that takes the rights away.
     pub generation: Generation,
-    /// The cloud's namespace.
-    pub namespace: Namespace,
-    /// The clusters that it concerns.
+    /// The cloud's namespaces: its own, and those that its permissions name.
+    pub namespaces: BTreeSet<Namespace>,
+    /// The clusters that it concerns. Whoever writes this down has more to say of each of them.
+    #[serde(skip)]
     pub clusters: BTreeSet<ClusterId>,
     /// True when the user has to bring a new certificate request.
     pub needs_request: bool,
+}
+
+/// Bindings of other people that name an identity without rights of ours, on one cluster.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OtherBindings {
+    /// Which ones.
+    pub found: Vec<ObjectKey>,
+    /// Where there may be more, as the cluster does not allow to look there.
+    pub unseen: Vec<Unseen>,
+}
+
+/// Where bindings could not be looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unseen {
+    /// The ClusterRoleBindings.
+    ClusterRoleBindings,
+    /// The RoleBindings of namespaces that are not the cloud's.
+    OtherNamespaces,
+    /// The RoleBindings of this namespace of the cloud.
+    Namespace(Namespace),
+}
+
+impl fmt::Display for Unseen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ClusterRoleBindings => f.write_str("ClusterRoleBindings"),
+            Self::OtherNamespaces => f.write_str("RoleBindings outside of the cloud's namespaces"),
+            Self::Namespace(namespace) => write!(f, "RoleBindings in {namespace}"),
+        }
+    }
 }
 
 /// Whom a binding names.
@@ -71,33 +102,67 @@ pub enum BoundName {
 }
 
 impl Revoked {
-    /// True when a cluster has taken the rights away.
+    /// True when a cluster has taken the rights away. A binding that somebody else has changed, and that is left so, may
+    /// name anybody: where there is one, this is not claimed.
     #[must_use]
     pub fn is_done_in(&self, lane: &LaneStatus) -> bool {
-        let is_open = |state| matches!(state, ObjectState::Pending | ObjectState::Removing);
-        let mut rights = lane.objects.iter().filter(|object| KINDS.contains(&&*object.key.kind));
-        lane.observed_generation >= self.generation && rights.all(|object| !is_open(object.state))
+        lane.observed_generation >= self.generation && !lane.objects.iter().any(is_open)
     }
 
-    /// Looks for bindings of other people that name the earlier identity: RoleBindings in the cloud's namespace, and
-    /// ClusterRoleBindings. It needs the right to list both.
+    /// What is in the way on a cluster where the rights are not taken away; none when it only takes its time.
+    #[must_use]
+    pub fn cause_in<'a>(&self, lane: &'a LaneStatus) -> Option<&'a Cause> {
+        let of_object =
+            || lane.objects.iter().filter(|object| is_open(object)).find_map(|one| one.cause.as_ref());
+        lane.cause.as_ref().or_else(of_object)
+    }
+
+    /// Looks for bindings of other people that name an earlier identity: ClusterRoleBindings, and RoleBindings in every
+    /// namespace, as a name may be bound anywhere. Where the cluster does not allow that, in the cloud's own namespaces;
+    /// and what it does not show there either is told.
     ///
     /// # Errors
-    /// Those of the cluster.
+    /// Those of the cluster, but for [`ClusterError::Forbidden`].
     pub async fn other_bindings(
         &self,
         cluster: &dyn Cluster,
         call: &Call,
-    ) -> Result<Vec<ObjectKey>, ClusterError> {
-        let namespaces = [("RoleBinding", Some(self.namespace.as_str())), ("ClusterRoleBinding", None)];
-        let mut found = Vec::new();
-        for (kind, namespace) in namespaces {
-            let kind = GroupVersionKind::new(RBAC, "v1", kind);
-            let bindings = cluster.list(call, &kind, namespace).await?;
-            let others = bindings.into_iter().filter(|binding| self.is_other(binding, &call.owner));
-            found.extend(others.map(|binding| binding.key));
+    ) -> Result<OtherBindings, ClusterError> {
+        let mut others = OtherBindings::default();
+        if !self.look(cluster, call, "ClusterRoleBinding", None, &mut others).await? {
+            others.unseen.push(Unseen::ClusterRoleBindings);
         }
-        Ok(found)
+        if self.look(cluster, call, "RoleBinding", None, &mut others).await? {
+            return Ok(others);
+        }
+        others.unseen.push(Unseen::OtherNamespaces);
+        for namespace in &self.namespaces {
+            if !self.look(cluster, call, "RoleBinding", Some(namespace), &mut others).await? {
+                others.unseen.push(Unseen::Namespace(namespace.clone()));
+            }
+        }
+        Ok(others)
+    }
+
+    /// Adds the bindings of a kind; false when the cluster does not allow to list them.
+    async fn look(
+        &self,
+        cluster: &dyn Cluster,
+        call: &Call,
+        kind: &str,
+        namespace: Option<&Namespace>,
+        others: &mut OtherBindings,
+    ) -> Result<bool, ClusterError> {
+        let kind = GroupVersionKind::new(RBAC, "v1", kind);
+        match cluster.list(call, &kind, namespace.map(Namespace::as_str)).await {
+            Ok(bindings) => {
+                let named = bindings.into_iter().filter(|binding| self.is_other(binding, &call.owner));
+                others.found.extend(named.map(|binding| binding.key));
+                Ok(true)
+            }
+            Err(ClusterError::Forbidden { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// True for a binding of somebody else that names the earlier identity.
@@ -109,6 +174,15 @@ impl Revoked {
                 .into_iter()
                 .flatten()
                 .any(|subject| self.earlier.iter().any(|earlier| earlier.is_named(subject)))
+    }
+}
+
+/// True for a part of a user's rights or identity that may still be as it was.
+fn is_open(object: &ObjectStatus) -> bool {
+    match object.state {
+        ObjectState::Pending | ObjectState::Removing => KINDS.contains(&&*object.key.kind),
+        ObjectState::Drifted => object.key.is_binding(),
+        ObjectState::Applied | ObjectState::Adopted | ObjectState::Kept => false,
     }
 }
 
@@ -177,12 +251,16 @@ impl LogicalClouds {
         let document = frozen.cloud.user(user).ok_or_else(not_applied)?;
         let earlier = earlier(&loaded.place, document, &namespace, epoch);
         let clusters = frozen.cloud.references().iter().map(|reference| reference.cluster.clone());
+        let named = frozen.cloud.permissions().iter().filter_map(|permission| match &permission.scope {
+            Scope::Namespace(named) => Some(named.clone()),
+            Scope::CloudNamespace | Scope::ClusterWide => None,
+        });
         Ok(Revoked {
             user: user.clone(),
             earlier,
             epoch,
             generation,
-            namespace,
+            namespaces: named.chain([namespace]).collect(),
             clusters: clusters.collect(),
             needs_request: !is_renewable(document),
         })

@@ -5,6 +5,7 @@ use dcm_core::pki::SystemKeys;
 use dcm_core::port::key_source::KeySource as _;
 use dcm_core::port::synchronizer::STOP_LIMIT;
 use dcm_core::service::{BoundName, Error, Revoked};
+use dcm_core::status::LaneStatus;
 use serde_json::{Value, json};
 
 use crate::support::{World, cluster, draft, name, permission};
@@ -141,4 +142,33 @@ async fn a_user_who_keeps_the_key_is_revoked_and_brings_another_request() {
     assert!(matches!(world.apply("shop").await, Err(Error::Refused(_))));
     put_request().await.unwrap();
     assert_eq!(steps(&world), ["certificate/ann/2/2", "token/bot/1/1"]);
+}
+
+#[tokio::test]
+async fn a_binding_that_somebody_else_changed_is_told_as_pending_though_its_lane_is_done() {
+    let world = World::new(true).await;
+    world.instantiated().await;
+    let revoked = revoke(&world, "ann").await.unwrap();
+    let lane = |kind: &str, state: &str| -> LaneStatus {
+        let object = json!({"group": "rbac.authorization.k8s.io", "kind": kind, "namespace": "shop-ns", "name": "look", "state": state,
+            "cause": {"reason": "drifted", "message": "subjects is held by rancher"}});
+        let generation = revoked.generation;
+        serde_json::from_value(
+            json!({"observedGeneration": generation, "state": "done", "since": "2026-01-01T00:00:00Z",
+            "objects": [object], "requests": []}),
+        )
+        .unwrap()
+    };
+    for (kind, state, is_done) in [
+        ("RoleBinding", "drifted", false),
+        ("ClusterRoleBinding", "drifted", false),
+        ("RoleBinding", "pending", false),
+        ("Role", "drifted", true),
+        ("RoleBinding", "applied", true),
+    ] {
+        let lane = lane(kind, state);
+        assert_eq!(revoked.is_done_in(&lane), is_done, "{kind} {state}");
+        let told = revoked.cause_in(&lane).map(|cause| &*cause.message);
+        assert_eq!(told, (!is_done).then_some("subjects is held by rancher"), "{kind} {state}");
+    }
 }

@@ -33,8 +33,12 @@ pub(crate) struct Arguments {
     /// there is none. Default: the first file of KUBECONFIG, or the one in the home folder.
     #[arg(short, long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     merge: Option<Option<PathBuf>>,
-    /// Names this command as a credential plugin instead of holding credentials: the file never goes stale, and works where
-    /// this command and its store are.
+    /// Names this command as a credential plugin instead of holding credentials: clients always get the newest. It works
+    /// where this command and its store are.
+    ///
+    /// The addresses of clusters and their certificate authorities are in the file all the same. When those of a cluster
+    /// change (dcm cluster update), it has to be fetched again, as one with credentials has; dcm status tells which users
+    /// must.
     #[arg(long)]
     exec: bool,
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use anyhow::Context as _;
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::synchronizer::Disposal;
-use dcm_server::{Cleared, Orphan};
+use dcm_server::{Cleared, Orphan, Orphans};
+use serde::Serialize;
 
 use crate::arguments::Global;
 use crate::exit::Exit;
@@ -16,7 +17,9 @@ use crate::session::Session;
 pub(crate) enum Command {
     /// Shows objects that carry our marks and belong to no app context that the store knows. Changes nothing.
     ///
-    /// Another installation that works under the same owner's name has its own store: what it made is shown here, too.
+    /// Another installation that works under the same owner's name has its own store: what it made is shown here, too. All
+    /// clusters are asked at once. One that can't be, and what one does not show, is named on standard error; then
+    /// the exit code is 1, after what the others show.
     List {
         /// The cluster. Default: all that are registered.
         #[arg(value_name = "PROVIDER/CLUSTER")]
@@ -42,36 +45,65 @@ pub(crate) struct Of {
 
 pub(crate) async fn run(global: &Global, command: &Command) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
-    let orphans = match command {
+    let clusters = match command {
         Command::List { cluster } => list(&session, cluster.as_ref()).await?,
         Command::Remove(of) => clear(&session, of, Disposal::Delete).await?,
         Command::Release(of) => clear(&session, of, Disposal::Keep).await?,
     };
-    output::print_either(session.format, &orphans, || table(&orphans))?;
-    Ok(Exit::Done)
+    output::print_either(session.format, &clusters, || table(&clusters))?;
+    Ok(say_unknown(&clusters))
 }
 
-type Orphans = BTreeMap<ClusterId, Vec<Orphan>>;
+/// Says what could not be looked through; then the list may not be whole.
+fn say_unknown(clusters: &Clusters) -> Exit {
+    let mut exit = Exit::Done;
+    for (cluster, found) in clusters {
+        let error = found.error.iter().map(|error| format!("{cluster} could not be looked through: {error}"));
+        let unseen = found.orphans.unseen.iter();
+        let unseen = unseen.map(|reason| format!("{cluster} did not show everything: {reason}"));
+        for text in error.chain(unseen) {
+            output::note(text);
+            exit = Exit::Failed;
+        }
+    }
+    exit
+}
 
-async fn list(session: &Session, only: Option<&ClusterId>) -> anyhow::Result<Orphans> {
+/// What is known of one cluster.
+#[derive(Default, Serialize)]
+struct OnCluster {
+    #[serde(flatten)]
+    orphans: Orphans,
+    /// Why it could not be asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+type Clusters = BTreeMap<ClusterId, OnCluster>;
+
+async fn list(session: &Session, only: Option<&ClusterId>) -> anyhow::Result<Clusters> {
     let clusters = match only {
         Some(cluster) => vec![cluster.clone()],
         None => session.clusters().await?.into_iter().map(|one| one.registration.id).collect(),
     };
-    let mut orphans = Orphans::new();
-    for cluster in clusters {
-        let found = session.deployment.orphans(&cluster).await;
-        orphans.insert(cluster.clone(), found.with_context(|| cluster.to_string())?);
-    }
-    Ok(orphans)
+    let found = session.deployment.orphans_on(clusters).await.into_iter();
+    let known = found.map(|(cluster, found)| match found {
+        Ok(orphans) => (cluster, OnCluster { orphans, error: None }),
+        Err(error) => {
+            let error = Some(format!("{:#}", anyhow::Error::from(error)));
+            (cluster, OnCluster { error, ..OnCluster::default() })
+        }
+    });
+    Ok(known.collect())
 }
 
-async fn clear(session: &Session, of: &Of, disposal: Disposal) -> anyhow::Result<Orphans> {
+async fn clear(session: &Session, of: &Of, disposal: Disposal) -> anyhow::Result<Clusters> {
     let cleared = session.deployment.clear_orphans(&session.caller, &of.cluster, &of.context, disposal).await;
-    Ok(Orphans::from([(of.cluster.clone(), cleared.with_context(|| of.cluster.to_string())?)]))
+    let orphans = cleared.with_context(|| of.cluster.to_string())?;
+    Ok(Clusters::from([(of.cluster.clone(), OnCluster { orphans, error: None })]))
 }
 
-fn table(orphans: &Orphans) -> String {
+fn table(clusters: &Clusters) -> String {
     let row = |cluster: &ClusterId, orphan: &Orphan| {
         let cleared = match orphan.cleared {
             None => "-",
@@ -81,6 +113,9 @@ fn table(orphans: &Orphans) -> String {
         let (context, generation) = (orphan.context.to_string(), orphan.generation.to_string());
         [cluster.to_string(), context, generation, orphan.object.to_string(), cleared.to_owned()]
     };
-    let rows = orphans.iter().flat_map(|(cluster, found)| found.iter().map(move |one| row(cluster, one)));
+    let of_cluster = |(cluster, found): (&ClusterId, &OnCluster)| -> Vec<_> {
+        found.orphans.orphans.iter().map(|orphan| row(cluster, orphan)).collect()
+    };
+    let rows = clusters.iter().flat_map(of_cluster);
     output::columns(["CLUSTER", "CONTEXT", "GENERATION", "OBJECT", "CLEARED"], rows)
 }

@@ -3,6 +3,7 @@
 
 pub(crate) mod installation;
 pub(crate) mod inventory;
+pub(crate) mod leftovers;
 pub(crate) mod requests;
 pub(crate) mod somebody;
 

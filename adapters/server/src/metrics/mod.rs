@@ -4,6 +4,8 @@
 //! before it that has both, and that asks here by a name of this machine (`host`).
 
 mod host;
+#[cfg(test)]
+mod page_tests;
 mod text;
 
 use std::convert::Infallible;

@@ -1,18 +1,6 @@
 //! Figures as text, in the form of OpenMetrics, which Prometheus reads.
-//!
-//! | Metric | Labels | Series at most |
-//! |---|---|---|
-//! | `dcm_lanes` | `state` | 6 |
-//! | `dcm_lanes_drifted`, `dcm_lanes_queued`, `dcm_oldest_waiting_lane_age_seconds` | | 1 |
-//! | `dcm_clusters` | `state`: held, connected | 2 |
-//! | `dcm_api_requests_under_way` | | 1 |
-//! | `dcm_api_requests_total` | `cluster`, `verb`, `code` | 10 verbs × 18 codes a cluster; some 10 are usual |
-//! | `dcm_api_request_duration_seconds` | `verb` | 10 verbs |
-//! | `dcm_events_total` | `what` | 13 |
-//! | `dcm_credentials` | `days_left` | 6 |
-//!
-//! Each worker tells of what it holds: the sum over all workers is the whole. But for credentials: each worker looks at all of
-//! them. Abandoned tombstones are `dcm_lanes{state="abandoned"}`.
+//! What there is, how many series at most, and what it means is in `docs/metrics.md`, which a test holds against what is
+//! written here.
 
 use std::fmt;
 use std::sync::Arc;

@@ -11,6 +11,21 @@ fn quota(hard: &serde_json::Value) -> Manifest {
 
 /// The quota as a cluster tells it, with these fields in another manager's hands.
 fn told(manifest: &Manifest, marks: Option<Marks>, held: &[(&str, &str)]) -> Sighting {
+    let hard = |body: &mut serde_json::Value, key: &str| {
+        body["spec"]["hard"][key] = "99".into();
+        json!({"f:spec": {"f:hard": {format!("f:{key}"): {}}}})
+    };
+    told_of(manifest, marks, held, hard)
+}
+
+/// An object as a cluster tells it, with these members in another manager's hands; each is given its value, and is told
+/// as FieldsV1.
+fn told_of(
+    manifest: &Manifest,
+    marks: Option<Marks>,
+    held: &[(&str, &str)],
+    take: impl Fn(&mut serde_json::Value, &str) -> serde_json::Value,
+) -> Sighting {
     let labels = Arc::new(BTreeMap::new());
     let desired = Desired { manifest: manifest.clone(), labels: labels.clone() };
     let mut body = match &marks {
@@ -22,8 +37,7 @@ fn told(manifest: &Manifest, marks: Option<Marks>, held: &[(&str, &str)]) -> Sig
     };
     let mut entries = vec![json!({"manager": "dcm", "operation": "Apply", "fieldsV1": owned(&body, held)})];
     for (key, manager) in held {
-        body["spec"]["hard"][*key] = "99".into();
-        let fields = json!({"f:spec": {"f:hard": {format!("f:{key}"): {}}}});
+        let fields = take(&mut body, key);
         entries.push(json!({"manager": manager, "operation": "Update", "fieldsV1": fields}));
     }
     body["metadata"]["managedFields"] = entries.into();
@@ -181,4 +195,44 @@ fn what_is_equal_is_adopted_and_the_first_difference_is_named_without_its_value(
     assert!(matches!(&decide_for(&known, Existing::Overwrite)[0],
         (Work::Update { origin: Origin::Adopted, terms, .. }, Why::Overwritten)
             if terms.force && named(&terms.taken) == ["spec.hard.pods is held by person"]));
+}
+
+/// A binding of somebody, as a cluster tells it once another manager has said who is bound.
+fn binding(kind: &str, name: &str) -> Manifest {
+    let subjects = json!([{"kind": "User", "name": name}]);
+    let metadata = json!({"name": "b", "labels": {"team": name}});
+    let body = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": metadata, "subjects": subjects});
+    Manifest::new(body).unwrap()
+}
+
+#[test]
+fn whom_a_binding_names_is_left_to_nobody_when_it_changes_and_the_rest_is() {
+    for kind in ["RoleBinding", "ClusterRoleBinding"] {
+        let (old, new) = (binding(kind, "before"), binding(kind, "after"));
+        let seen = || {
+            let taken = |_: &mut serde_json::Value, member: &str| match member {
+                "team" => json!({"f:metadata": {"f:labels": {"f:team": {}}}}),
+                other => json!({format!("f:{other}"): {}}),
+            };
+            let held = [("subjects", "rancher"), ("team", "rancher")];
+            told_of(&old, Some(marks(&old, Origin::Created)), &held, taken)
+        };
+        for drift in [
+            Drift::Report,
+            Drift::Correct { except: ["subjects", "metadata"].map(|path| path.parse().unwrap()).into() },
+        ] {
+            let plan = plan_of(&with_drift(&new, Existing::Refuse, drift.clone()), seen(), false);
+            let [Step { work: Work::Update { terms, .. }, why: Why::ManifestChanged, .. }] = plan.steps()
+            else {
+                panic!("{plan:?}")
+            };
+            assert_eq!(named(&terms.left), ["metadata.labels.team is held by rancher"], "{drift:?}");
+            assert!(terms.force);
+            let plan = plan_of(&with_drift(&old, Existing::Refuse, drift.clone()), seen(), false);
+            assert!(
+                plan.is_fulfilled() && plan.drift()[0].message.contains("subjects is held by rancher"),
+                "{plan:?}"
+            );
+        }
+    }
 }

@@ -1,11 +1,12 @@
 //! Every step of every workflow fails once, and every step is made twice: the end is the same as undisturbed, and
 //! nothing is left over.
 //!
-//! A workflow is a list of calls, with a name that is a test's. [`holds`] runs it undisturbed, and then again and again: with each write of
-//! each call failing in each way a write can fail, in a process that dies of it and in one that goes on; with each call
-//! of the synchronizer failing before it has taken effect and after; and with each call made twice. A call that failed is
-//! made again, once and a second later. After each step all there is must be what it was without: documents, what the
-//! engine has, and what people are told. And where a process died and nobody makes the call again, the others go on.
+//! A workflow is a list of calls, with a name that is a test's. [`holds`] runs it undisturbed, and then again and again:
+//! with each write of each call failing in each way a write can fail, in a process that dies of it and in one that goes
+//! on; with each call of the synchronizer failing before it has taken effect and after; and with each call made twice. A
+//! call that failed is made again, once and a second later. After each step all there is must be what it was without:
+//! documents, what the engine has, and what people are told. And where a process died and nobody makes the call again,
+//! the others go on.
 
 mod drafts;
 mod each_step_fails_once_and_runs_twice_when;

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dcm_core::app_context::Stage;
+use dcm_core::app_context::{Bundle, Stage};
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::plan::{Observed, Plan, Step, Wave, Why, Work, state};
@@ -133,7 +133,7 @@ impl Machine {
         let bundle = bundle.as_deref();
         let mut kinds = BTreeSet::new();
         lane.kinds(bundle, &mut |kind| kinds.extend([kind.clone()]));
-        let wanted = bundle.into_iter().flat_map(|bundle| bundle.manifests());
+        let wanted = bundle.into_iter().flat_map(Bundle::manifests);
         unread.extend(wanted.map(|manifest| (manifest.key().clone(), manifest.kind().clone())));
         let recorded = lane.record.objects.iter();
         unread.extend(recorded.map(|(key, record)| (key.clone(), record.kind.clone())));

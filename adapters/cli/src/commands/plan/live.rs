@@ -62,14 +62,22 @@ pub(crate) async fn require(session: &Session, documents: &[Sourced], hash: Plan
 async fn of_documents(session: &Session, documents: &[Sourced]) -> anyhow::Result<Vec<CloudPlan>> {
     // What an apply would refuse has no plan.
     apply::check(session, documents).await?;
-    let mut plans = Vec::with_capacity(documents.len());
+    let (mut clouds, mut contexts) = (Vec::new(), Vec::new());
     for document in documents {
-        plans.push(of_document(session, document).await?);
+        let (cloud, context) = context_of(session, document).await?;
+        clouds.push(cloud);
+        contexts.push(context);
     }
-    Ok(plans)
+    let planned = session.deployment.plan(contexts).await?;
+    let plan = |(cloud, planned): (LogicalCloud, Planned)| {
+        let (project, name) = (cloud.project().clone(), cloud.name().clone());
+        CloudPlan { project, name, planned }
+    };
+    Ok(clouds.into_iter().zip(planned).map(plan).collect())
 }
 
-async fn of_document(session: &Session, sourced: &Sourced) -> anyhow::Result<CloudPlan> {
+/// The cloud of a document, and what an apply would hand over of it.
+async fn context_of(session: &Session, sourced: &Sourced) -> anyhow::Result<(LogicalCloud, AppContext)> {
     let document = &sourced.document;
     let foreseen = session.deployment.clouds().foresee(&document.project, document.draft.clone()).await?;
     if foreseen.is_none() {
@@ -85,8 +93,7 @@ async fn of_document(session: &Session, sourced: &Sourced) -> anyhow::Result<Clo
         removal: cloud.removal(),
         placements: clusters.map(|cluster| (cluster, bundle.clone())).collect(),
     };
-    let planned = session.deployment.plan(context).await?;
-    Ok(CloudPlan { project: cloud.project().clone(), name: cloud.name().clone(), planned })
+    Ok((cloud, context))
 }
 
 /// The clusters that an apply would bring it to.

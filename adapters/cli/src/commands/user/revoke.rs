@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use dcm_core::manifest::ObjectKey;
 use dcm_core::name::ClusterId;
-use dcm_core::service::{CloudStatus, Revoked};
+use dcm_core::service::{CloudStatus, OtherBindings, Revoked};
 use dcm_core::status::Cause;
 use serde::Serialize;
 
@@ -44,9 +44,24 @@ struct OnCluster {
     /// Bindings of other people that name an earlier identity.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     bindings: Vec<ObjectKey>,
+    /// Where there may be more, as the cluster does not allow to look there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    bindings_unseen: Vec<String>,
     /// Why it is not known whether there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     bindings_unknown: Option<String>,
+}
+
+impl OnCluster {
+    /// The bindings of others, and what is not known of them.
+    fn bindings(&self) -> String {
+        if let Some(reason) = &self.bindings_unknown {
+            return format!("unknown: {reason}");
+        }
+        let found = self.bindings.iter().map(ToString::to_string);
+        let unseen = self.bindings_unseen.iter().map(|place| format!("not allowed to look at {place}"));
+        found.chain(unseen).collect::<Vec<_>>().join(", ")
+    }
 }
 
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
@@ -71,18 +86,20 @@ async fn report_of(session: &Session, revoked: Revoked, status: &CloudStatus) ->
     let each = revoked.clusters.iter().map(async |id| {
         let lane = status.clusters.get(id).and_then(|cluster| cluster.lane.as_ref());
         let is_revoked = lane.is_some_and(|lane| revoked.is_done_in(lane));
-        let cause = lane.and_then(|lane| lane.cause.clone());
-        let (bindings, bindings_unknown) = match bindings(session, &revoked, id).await {
-            Ok(bindings) => (bindings, None),
-            Err(error) => (Vec::new(), Some(format!("{error:#}"))),
+        let cause = lane.and_then(|lane| revoked.cause_in(lane).cloned());
+        let (others, bindings_unknown) = match bindings(session, &revoked, id).await {
+            Ok(others) => (others, None),
+            Err(error) => (OtherBindings::default(), Some(format!("{error:#}"))),
         };
-        (id.clone(), OnCluster { is_revoked, cause, bindings, bindings_unknown })
+        let bindings_unseen = others.unseen.iter().map(ToString::to_string).collect();
+        let on = OnCluster { is_revoked, cause, bindings: others.found, bindings_unseen, bindings_unknown };
+        (id.clone(), on)
     });
     let clusters = futures::future::join_all(each).await.into_iter().collect();
     Report { revoked, clusters }
 }
 
-async fn bindings(session: &Session, revoked: &Revoked, id: &ClusterId) -> anyhow::Result<Vec<ObjectKey>> {
+async fn bindings(session: &Session, revoked: &Revoked, id: &ClusterId) -> anyhow::Result<OtherBindings> {
     let cluster = session.deployment.clusters().connect(id).await?;
     Ok(revoked.other_bindings(&*cluster, &session.deployment.call()).await?)
 }
@@ -94,11 +111,7 @@ fn table(session: &Session, report: &Report) -> String {
             (false, None) => "pending".to_owned(),
             (false, Some(cause)) => format!("pending: {}", cause_text(cause, session.now())),
         };
-        let bindings = match &on.bindings_unknown {
-            Some(reason) => format!("unknown: {reason}"),
-            None => on.bindings.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
-        };
-        [id.to_string(), state, bindings]
+        [id.to_string(), state, on.bindings()]
     };
     let earlier = report.revoked.earlier.first().map(|earlier| format!("{earlier}\n"));
     let rows = report.clusters.iter().map(row);

@@ -1,0 +1,134 @@
+//! What an engine decides by itself, in the audit log.
+//!
+//! Nobody asked for it, so it is kept once it was decided, from the engine's events: no log holds an engine up. What a
+//! process that dies has not kept yet is missing; the status of the lane tells it all the same. A halt is kept once, as
+//! long as this process sees no end of it, however often it is looked at again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use dcm_core::audit::kept;
+use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::port::audit::{About, Action, Decision, TEXT_MAX};
+use dcm_core::port::synchronizer;
+use dcm_core::status::{Cause, LaneState, Reason};
+use dcm_sync::engine::{Engine, Event, What};
+use futures::future::FutureExt as _;
+use futures::stream::StreamExt as _;
+
+use crate::audit::Logged;
+use crate::deployment::Deployment;
+
+/// Who decides.
+const WHO: &str = "engine";
+
+impl Deployment {
+    /// Keeps in the audit log what an engine decides by itself from now on: that a removal is given up at its deadline, that
+    /// an object is no more brought back against somebody who changes it each time, and that it halts, as the store
+    /// is behind or a cluster is another one. Ends when the engine has ended and all that is kept.
+    pub fn keep_decisions(&self, engine: &Engine) -> impl Future<Output = ()> + Send + use<> {
+        let (deployment, engine) = (self.clone(), engine.clone());
+        let mut events = engine.events();
+        async move {
+            let mut seen = Seen::default();
+            loop {
+                while let Some(event) = events.next().await {
+                    if let Some(decided) = seen.decided(&event) {
+                        deployment.keep_decided(&event, decided).await;
+                    }
+                }
+                if engine.stopped().now_or_never().is_some() {
+                    return;
+                }
+                tracing::warn!("some decisions of the engine may be missing in the audit log");
+                events = engine.events();
+            }
+        }
+    }
+
+    async fn keep_decided(&self, event: &Event, Decided { action, why, detail }: Decided) {
+        let cloud = match &event.context {
+            // Where it can't be read, the app context tells it.
+            Some(context) => self.clouds().of_context(context).await.ok().flatten(),
+            None => None,
+        };
+        let (project, cloud) = cloud.unzip();
+        let cluster = Some(event.cluster.clone());
+        let decision = Decision {
+            at: event.at,
+            who: WHO.to_owned(),
+            why: why.chars().take(TEXT_MAX).collect(),
+            request_id: String::new(),
+            action,
+            about: About { project, cloud, cluster, detail, ..About::default() },
+            context: event.context.clone(),
+        };
+        let log = Logged(self.audit().clone());
+        let decided = async { Ok::<(), synchronizer::Error>(()) };
+        if let Err(error) = kept(&log, &**self.clock(), decision, decided).await {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(error, "a decision of the engine can't be kept in the audit log");
+        }
+    }
+}
+
+/// A decision of an engine.
+#[derive(Debug, PartialEq, Eq)]
+struct Decided {
+    action: Action,
+    why: String,
+    detail: String,
+}
+
+/// A lane, or with no app context a cluster as a whole.
+type Place = (ClusterId, Option<ContextId>);
+
+/// What was seen before of places that something is in the way of.
+#[derive(Debug, Default)]
+struct Seen {
+    hindered: BTreeMap<Place, Arc<str>>,
+    halted: BTreeSet<Place>,
+}
+
+impl Seen {
+    /// What an event says that the engine has decided.
+    fn decided(&mut self, event: &Event) -> Option<Decided> {
+        let place = (event.cluster.clone(), event.context.clone());
+        match &event.what {
+            What::Hindered(cause) => self.hindered(place, cause),
+            What::Lane(LaneState::Abandoned) => {
+                let cause = self.hindered.remove(&place).map(|cause| format!(": {cause}"));
+                let why = format!("it was not taken off by its deadline{}", cause.unwrap_or_default());
+                Some(Decided { action: Action::Abandon, why, detail: String::new() })
+            }
+            What::Drifted(Cause { message, object: Some(object), next_try: Some(until), .. }) => {
+                let (why, detail) = (format!("{message}; until {until}"), object.to_string());
+                Some(Decided { action: Action::GiveUpContest, why, detail })
+            }
+            What::Lane(LaneState::Done | LaneState::Removed) | What::Connected => {
+                self.hindered.remove(&place);
+                self.halted.remove(&place);
+                None
+            }
+            What::Lost => {
+                self.hindered.retain(|(cluster, _), _| *cluster != event.cluster);
+                self.halted.retain(|(cluster, _)| *cluster != event.cluster);
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// A cluster that is another one is told for all its lanes at once.
+    fn hindered(&mut self, place: Place, cause: &Cause) -> Option<Decided> {
+        let is_halt = match cause.reason {
+            Reason::StoreBehind => true,
+            Reason::ClusterChanged => place.1.is_none(),
+            _ => false,
+        };
+        self.hindered.insert(place.clone(), cause.message.clone());
+        let is_new = is_halt && self.halted.insert(place);
+        let halt = || Decided { action: Action::Halt, why: cause.message.to_string(), detail: String::new() };
+        is_new.then(halt)
+    }
+}

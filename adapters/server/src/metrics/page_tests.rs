@@ -1,0 +1,109 @@
+//! The page about metrics says what there is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dcm_sync::engine::metrics::{Code, Durations, Metrics, Verb};
+use dcm_sync::sim::cluster_id;
+
+use super::text::{DaysLeft, render};
+
+/// What is said of one metric.
+#[derive(Debug, PartialEq, Eq)]
+struct Said {
+    kind: String,
+    labels: BTreeSet<String>,
+    is_seconds: bool,
+    meaning: String,
+}
+
+fn page() -> String {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/metrics.md");
+    std::fs::read_to_string(file).unwrap()
+}
+
+/// Everything that may be told, with one series at least.
+fn told() -> String {
+    let mut metrics = Metrics::default();
+    metrics.requests.insert(cluster_id(1), BTreeMap::from([((Verb::Get, Code::Success), 1)]));
+    metrics.durations.insert(Verb::Get, Durations::default());
+    metrics.events.insert("lane", 1);
+    render(metrics, DaysLeft::default()).unwrap()
+}
+
+/// The pairs of label and value of a series.
+fn labels_of(series: &str) -> Vec<(String, String)> {
+    let labels = series.split_once('{').and_then(|(_, rest)| rest.split_once('}'));
+    let pairs = labels.into_iter().flat_map(|(labels, _)| labels.split("\","));
+    let pairs = pairs.filter_map(|pair| pair.split_once("=\""));
+    pairs.map(|(label, value)| (label.to_owned(), value.trim_end_matches('"').to_owned())).collect()
+}
+
+/// The series of a metric; a histogram has some of other names.
+fn series<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = &'a str> {
+    let is_of = move |line: &&str| {
+        line.strip_prefix(name)
+            .is_some_and(|rest| rest.starts_with(['{', ' ']) || rest.starts_with("_count{"))
+    };
+    text.lines().filter(is_of)
+}
+
+fn in_registry() -> BTreeMap<String, Said> {
+    let text = told();
+    let help = |name: &str| {
+        let lines = text.lines().filter_map(|line| line.strip_prefix("# HELP "));
+        let mut of_name = lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        of_name.next().unwrap().trim_end_matches('.').to_owned()
+    };
+    let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
+    let said = types.map(|(family, kind)| {
+        let name = if kind == "counter" { format!("{family}_total") } else { family.to_owned() };
+        let labels = series(&text, &name).flat_map(labels_of).map(|(label, _)| label).collect();
+        let is_seconds = family.ends_with("_seconds");
+        (name, Said { kind: kind.to_owned(), labels, is_seconds, meaning: help(family) })
+    });
+    said.collect()
+}
+
+/// The rows of the page's tables that have so many columns.
+fn rows(page: &str, columns: usize) -> Vec<Vec<String>> {
+    let rows = page.lines().filter_map(|line| line.strip_prefix('|')?.strip_suffix('|'));
+    let rows = rows.map(|row| row.split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>());
+    rows.filter(|row| row.len() == columns && row[0].starts_with('`')).collect()
+}
+
+/// What is in a cell as code.
+fn codes(cell: &str) -> BTreeSet<String> {
+    cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_page_has_every_metric_with_its_type_labels_unit_and_meaning_and_no_other() {
+    let on_page = rows(&page(), 5).into_iter().map(|row| {
+        let [name, kind, labels, unit, meaning] = <[String; 5]>::try_from(row).unwrap();
+        let (labels, is_seconds) = (codes(&labels), unit == "seconds");
+        (name.trim_matches('`').to_owned(), Said { kind, labels, is_seconds, meaning })
+    });
+    assert_eq!(on_page.collect::<BTreeMap<_, _>>(), in_registry());
+}
+
+#[test]
+fn the_page_has_the_values_of_every_label() {
+    let (page, text) = (page(), told());
+    let rows = rows(&page, 3);
+    let values = |name: &str, label: &str| {
+        let mut rows =
+            rows.iter().filter(|row| codes(&row[0]).contains(name) && codes(&row[1]).contains(label));
+        codes(&rows.next().unwrap_or_else(|| panic!("{name} {label}"))[2])
+    };
+    for (name, said) in in_registry() {
+        for label in said.labels {
+            let found = series(&text, &name).flat_map(labels_of).filter(|(one, _)| *one == label);
+            let found: BTreeSet<String> = found.map(|(_, value)| value).collect();
+            let on_page = values(&name, &label);
+            assert!(label == "cluster" || found.is_subset(&on_page), "{name} {label}: {found:?}");
+            if matches!(&*name, "dcm_lanes" | "dcm_clusters" | "dcm_credentials") {
+                assert_eq!(found, on_page, "{name}");
+            }
+        }
+    }
+}

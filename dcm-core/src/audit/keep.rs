@@ -1,0 +1,76 @@
+//! Making a decision between the two halves of its entry.
+
+use std::iter::successors;
+
+use crate::app_context::Generation;
+use crate::port::audit::{AuditLog, Decision, Ending, Outcome, TEXT_MAX};
+use crate::port::clock::Clock;
+use crate::port::{store, synchronizer};
+
+/// What a decision gives, as the audit log says it.
+pub trait Told: Send + Sync {
+    /// What came of it.
+    fn outcome(&self) -> Outcome;
+}
+
+/// Why a decision came to nothing, as the audit log says it.
+pub trait Refusal: std::error::Error + Send + Sync + Sized + 'static {
+    /// The log could not be written, so nothing was changed.
+    fn not_audited(source: store::Error) -> Self;
+
+    /// True when a rule is against it and nothing was changed; false when it failed on the way.
+    fn is_refusal(&self) -> bool;
+}
+
+/// Makes a decision between the two halves of its entry. Where the first can't be written, nothing is decided.
+///
+/// # Errors
+/// Those of the call, and [`Refusal::not_audited`].
+pub async fn kept<T: Told, E: Refusal>(
+    log: &dyn AuditLog,
+    clock: &dyn Clock,
+    decision: Decision,
+    call: impl Future<Output = Result<T, E>> + Send,
+) -> Result<T, E> {
+    let entry = log.begin(&decision).await.map_err(E::not_audited)?;
+    let done = call.await;
+    let outcome = match &done {
+        Ok(told) => told.outcome(),
+        Err(error) => of_error(error),
+    };
+    // The decision is made by now, or refused. An entry without an end says that nobody knows.
+    drop(log.end(&entry, &Ending { at: clock.now(), outcome }).await);
+    done
+}
+
+/// An error with all that caused it.
+fn of_error<E: Refusal>(error: &E) -> Outcome {
+    let causes = successors(Some(error as &dyn std::error::Error), |error| error.source());
+    let message = causes.map(ToString::to_string).collect::<Vec<_>>().join(": ");
+    let message = message.chars().take(TEXT_MAX).collect();
+    if error.is_refusal() { Outcome::Refused { message } } else { Outcome::Failed { message } }
+}
+
+/// Accepted, and nothing is brought to clusters.
+impl Told for () {
+    fn outcome(&self) -> Outcome {
+        Outcome::Accepted { generation: None }
+    }
+}
+
+/// Accepted, and brought to clusters with this generation.
+impl Told for Generation {
+    fn outcome(&self) -> Outcome {
+        Outcome::Accepted { generation: Some(*self) }
+    }
+}
+
+impl Refusal for synchronizer::Error {
+    fn not_audited(source: store::Error) -> Self {
+        Self::Store(source)
+    }
+
+    fn is_refusal(&self) -> bool {
+        !matches!(self, Self::Store(_) | Self::Contended { .. })
+    }
+}
