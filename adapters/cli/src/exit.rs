@@ -86,6 +86,7 @@ fn code_of_service(error: &Error) -> Option<Exit> {
         Error::NotFound { .. } => Some(Exit::NotFound),
         Error::Synchronizer(Failure::StillUnderWay { .. }) => Some(Exit::TimedOut),
         Error::Synchronizer(Failure::Resumed) => Some(Exit::Stuck),
+        Error::Synchronizer(Failure::Stale { .. }) => Some(Exit::Stale),
         Error::Refused(_) | Error::UserNotNamed { .. } | Error::Kubeconfig { .. } => Some(Exit::Refused),
         Error::AlreadyThere { .. }
         | Error::WrongState(_)

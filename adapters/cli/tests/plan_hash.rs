@@ -118,6 +118,42 @@ async fn the_hash_of_a_plan_applies_and_after_a_change_of_ours_on_any_cluster_it
 }
 
 #[tokio::test]
+async fn a_cluster_that_changes_after_that_was_checked_halts_alone_until_it_is_applied_anew() {
+    let environment = Environment::shared(CLUSTERS).await.unwrap();
+    let installation = Installation::new(&environment, "bound");
+    let first = document(&installation, "bound", 10);
+    let worker = installation.served(&first).await;
+    installation.apply(&first).done();
+    let changed = &installation.clusters()[1];
+    // What the worker would do there at once, it does later.
+    installation.person.run(["cluster", "stop", &registered(changed)]).done();
+    let second = document(&installation, "bound", 11);
+    let planned = hash(&installation, &second);
+    let arguments = ["apply", "--no-wait", "--plan-hash", &planned, "-f", "-"];
+    installation.person.run_with_input(&arguments, &second.to_string()).done();
+    edit(changed, "bound", &json!({"spec": {"hard": {"pods": "99"}}}));
+    let since = installation.moment();
+    installation.person.run(["cluster", "resume", &registered(changed)]).done();
+    let cause = until("that it halts", async || {
+        let mut lane = installation.lane("bound", changed);
+        (lane["cause"]["reason"] == "plan-stale").then(|| lane["cause"].take())
+    })
+    .await;
+    assert!(cause["message"].as_str().unwrap().contains("plan again"), "{cause}");
+    for (cluster, pods) in installation.clusters().iter().zip(["11", "99", "11"]) {
+        until("what is to be there", async || {
+            (quota(cluster, "bound", ".spec.hard.pods") == pods).then_some(())
+        })
+        .await;
+    }
+    assert_eq!(installation.writes(&since)[1], Vec::<String>::new());
+    installation.apply(&second).done();
+    assert_eq!(quota(changed, "bound", ".spec.hard.pods"), "11");
+    installation.terminate("bound").done();
+    worker.stop();
+}
+
+#[tokio::test]
 async fn a_plan_names_the_fields_that_would_change_and_what_can_not_be_checked_yet_and_writes_nothing() {
     let environment = Environment::shared(CLUSTERS).await.unwrap();
     let installation = Installation::new(&environment, "rehearsed");

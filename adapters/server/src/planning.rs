@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use dcm_core::app_context::AppContext;
+use dcm_core::app_context::{AppContext, Generation};
 use dcm_core::name::ClusterId;
-use dcm_core::plan::{Observed, Part};
+use dcm_core::plan::{Binding, Observed, Part};
 use dcm_core::port::synchronizer::Error;
 use futures::StreamExt as _;
 
@@ -20,6 +20,8 @@ pub(crate) const LOOKS_AT_ONCE_MAX: usize = 128;
 pub struct Planned {
     /// What is wanted.
     pub context: AppContext,
+    /// As which generation of it.
+    pub generation: Generation,
     /// By cluster, what would be done; or why that is not known.
     pub clusters: BTreeMap<ClusterId, Result<LivePlan, PlanError>>,
 }
@@ -31,6 +33,14 @@ impl Planned {
         let observed =
             |found: &Result<LivePlan, PlanError>| found.as_ref().ok().map(|live| live.observed.clone());
         self.clusters.iter().map(|(cluster, found)| (cluster.clone(), observed(found))).collect()
+    }
+
+    /// What an apply is bound to that is to do this, and nothing else.
+    #[must_use]
+    pub fn binding(&self) -> Binding {
+        let looked = self.clusters.iter();
+        let observed = looked.filter_map(|(cluster, found)| Some((cluster, &found.as_ref().ok()?.observed)));
+        Binding::new(&self.context, self.generation, observed)
     }
 
     /// As a part of what a plan's hash is made of.
@@ -67,7 +77,8 @@ impl Deployment {
         let planned = contexts.into_iter().zip(prospects).enumerate().map(|(number, (context, prospect))| {
             let clusters = prospect.clusters.into_keys();
             let clusters = clusters.filter_map(|cluster| found.remove_entry(&(number, cluster)));
-            Planned { context, clusters: clusters.map(|((_, cluster), live)| (cluster, live)).collect() }
+            let clusters = clusters.map(|((_, cluster), live)| (cluster, live)).collect();
+            Planned { context, generation: prospect.generation, clusters }
         });
         Ok(planned.collect())
     }

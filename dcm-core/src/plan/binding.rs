@@ -16,22 +16,16 @@ pub struct Binding {
 }
 
 impl Binding {
-    /// What was planned for an app context: as which of its generations, and on clusters in which state. A cluster that could
-    /// not be looked at is bound to nothing.
+    /// What was planned for an app context: as which of its generations, and on clusters in which state. A cluster that was not
+    /// observed is bound to nothing.
     #[must_use]
     pub fn new<'a>(
         context: &AppContext,
         generation: Generation,
-        observed: impl IntoIterator<Item = (&'a ClusterId, Option<&'a Observed>)>,
+        observed: impl IntoIterator<Item = (&'a ClusterId, &'a Observed)>,
     ) -> Self {
-        let observed = observed.into_iter();
-        Self {
-            generation,
-            wanted: wanted(context),
-            observed: observed
-                .filter_map(|(cluster, observed)| Some((cluster.clone(), observed?.hash())))
-                .collect(),
-        }
+        let observed = observed.into_iter().map(|(cluster, observed)| (cluster.clone(), observed.hash()));
+        Self { generation, wanted: wanted(context), observed: observed.collect() }
     }
 
     /// True when this is what was planned.

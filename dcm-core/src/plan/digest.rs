@@ -67,6 +67,16 @@ impl Observed {
         }
     }
 
+    /// True when both say the same of each object that both know of, and what one of them alone knows of is not there: what
+    /// can't be named yet when something is planned can't be there either.
+    #[must_use]
+    pub fn agrees_with(&self, other: &Self) -> bool {
+        let agrees = |one: &Self, other: &Self| {
+            one.objects.iter().all(|(key, state)| other.objects.get(key).unwrap_or(&None) == state)
+        };
+        self.identity == other.identity && agrees(self, other) && agrees(other, self)
+    }
+
     /// What is the same as long as nothing changes that is ours.
     #[must_use]
     pub fn hash(&self) -> ContentHash {

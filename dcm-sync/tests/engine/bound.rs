@@ -55,7 +55,7 @@ fn planned(world: &World, wanted: &AppContext, generation: u64) -> Binding {
         }
         all.insert(cluster.clone(), observed);
     }
-    Binding::new(wanted, Generation(generation), all.iter().map(|(cluster, seen)| (cluster, Some(seen))))
+    Binding::new(wanted, Generation(generation), &all)
 }
 
 fn edit(world: &World, number: usize, body: Value, patch: &Value) {

@@ -11,7 +11,8 @@ use dcm_core::render::naming::Identity;
 use dcm_core::service;
 
 use super::documents::{self, Sourced};
-use super::{plan, renew, report};
+use super::plan::{self, CloudPlan};
+use super::{renew, report};
 use crate::arguments::{Global, Waiting};
 use crate::exit::Exit;
 use crate::output;
@@ -24,7 +25,8 @@ pub(crate) struct Arguments {
     #[arg(short, long = "file", required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Does what `dcm plan` showed with this hash, or fails with exit code 8 and changes nothing: when something else is
-    /// wanted by now, or a field that is ours is not as it was on any cluster. Credentials that are due are not renewed.
+    /// wanted by now, or a field that is ours is not as it was on any cluster. A cluster that changes later, before it is
+    /// written to, halts alone (`plan-stale` in `dcm status`). Credentials that are due are not renewed.
     #[arg(long, value_name = "HASH")]
     plan_hash: Option<PlanHash>,
     #[command(flatten)]
@@ -35,10 +37,11 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
     // What is refused is refused before a store is made.
     let documents = documents::read(&arguments.files, &global.project)?;
     let session = Session::open(global).await?;
-    if let Some(hash) = arguments.plan_hash {
-        plan::require(&session, &documents, hash).await?;
-    }
-    let worked = hand_over(&session, documents).await?;
+    let plans = match arguments.plan_hash {
+        Some(hash) => Some(plan::require(&session, &documents, hash).await?),
+        None => None,
+    };
+    let worked = hand_over_as(&session, documents, plans.as_deref()).await?;
     // A renewal is no part of a plan.
     if arguments.plan_hash.is_none() {
         renew_due(&session, &worked).await;
@@ -48,20 +51,28 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
 
 /// Stores all documents, and applies them. All are checked before the first is stored.
 pub(crate) async fn hand_over(session: &Session, documents: Vec<Sourced>) -> anyhow::Result<Vec<Worked>> {
+    hand_over_as(session, documents, None).await
+}
+
+/// The same, as it was planned where there are plans.
+async fn hand_over_as(
+    session: &Session,
+    documents: Vec<Sourced>,
+    plans: Option<&[CloudPlan]>,
+) -> anyhow::Result<Vec<Worked>> {
     check(session, &documents).await?;
+    let worked = store(session, &documents).await?;
+    let bindings = match plans {
+        Some(plans) => plan::bindings(session, &documents, plans).await?,
+        None => Vec::new(),
+    };
     let clouds = session.deployment.clouds();
-    let mut worked = Vec::with_capacity(documents.len());
-    for sourced in documents {
-        let title = sourced.title();
-        let Document { project, draft, .. } = sourced.document;
-        ensure_project(session, &project).await?;
-        let put = clouds.put(&session.caller, &project, draft).await;
-        let cloud = put.with_context(|| title)?.cloud;
-        let context = Identity::of(&cloud).context_id();
-        worked.push(Worked { project, cloud: cloud.name().clone(), context });
-    }
     for (index, Worked { project, cloud, .. }) in worked.iter().enumerate() {
-        let applied = match clouds.apply(&session.caller, project, cloud).await {
+        let applied = match bindings.get(index) {
+            Some(planned) => clouds.apply_as_planned(&session.caller, project, cloud, planned).await,
+            None => clouds.apply(&session.caller, project, cloud).await,
+        };
+        let applied = match applied {
             Ok(applied) => applied,
             Err(error) => {
                 note_accepted(session, &worked[..index]).await;
@@ -71,6 +82,20 @@ pub(crate) async fn hand_over(session: &Session, documents: Vec<Sourced>) -> any
         if applied.outcome == service::ApplyOutcome::Unchanged {
             output::note(format_args!("{cloud}: unchanged"));
         }
+    }
+    Ok(worked)
+}
+
+/// Stores all documents.
+async fn store(session: &Session, documents: &[Sourced]) -> anyhow::Result<Vec<Worked>> {
+    let mut worked = Vec::with_capacity(documents.len());
+    for sourced in documents {
+        let Document { project, draft, .. } = &sourced.document;
+        ensure_project(session, project).await?;
+        let put = session.deployment.clouds().put(&session.caller, project, draft.clone()).await;
+        let cloud = put.with_context(|| sourced.title())?.cloud;
+        let context = Identity::of(&cloud).context_id();
+        worked.push(Worked { project: project.clone(), cloud: cloud.name().clone(), context });
     }
     Ok(worked)
 }

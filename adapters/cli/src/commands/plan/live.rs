@@ -7,7 +7,7 @@ use std::sync::Arc;
 use dcm_core::app_context::AppContext;
 use dcm_core::logical_cloud::LogicalCloud;
 use dcm_core::name::{ClusterId, LogicalCloudName, ProjectName};
-use dcm_core::plan::PlanHash;
+use dcm_core::plan::{Binding, Observed, PlanHash};
 use dcm_core::render::naming::Identity;
 use dcm_server::Planned;
 
@@ -21,9 +21,11 @@ use crate::output;
 use crate::session::Session;
 
 /// What would be done for one logical cloud.
-pub(super) struct CloudPlan {
+pub(crate) struct CloudPlan {
     pub(super) project: ProjectName,
     pub(super) name: LogicalCloudName,
+    /// It is not stored: it has no identity yet.
+    is_new: bool,
     pub(super) planned: Planned,
 }
 
@@ -44,11 +46,15 @@ fn show(session: &Session, plans: &[CloudPlan]) -> anyhow::Result<()> {
 }
 
 /// Fails as stale, with what differs, unless the plan of these documents has this hash. Nothing is written before.
-pub(crate) async fn require(session: &Session, documents: &[Sourced], hash: PlanHash) -> anyhow::Result<()> {
+pub(crate) async fn require(
+    session: &Session,
+    documents: &[Sourced],
+    hash: PlanHash,
+) -> anyhow::Result<Vec<CloudPlan>> {
     let plans = of_documents(session, documents).await?;
     let compared = hash_of(&plans, Some(hash));
     if compared.now == hash {
-        return Ok(());
+        return Ok(plans);
     }
     show(session, &plans)?;
     let message = format!(
@@ -58,26 +64,61 @@ pub(crate) async fn require(session: &Session, documents: &[Sourced], hash: Plan
     Err(Ended::new(Exit::Stale, message).into())
 }
 
+/// What applies are bound to that are to do what was planned for these documents, which are stored by now. A cloud that was
+/// not stored when it was planned had no identity: it is looked at once more under its own.
+pub(crate) async fn bindings(
+    session: &Session,
+    documents: &[Sourced],
+    plans: &[CloudPlan],
+) -> anyhow::Result<Vec<Binding>> {
+    if !plans.iter().any(|plan| plan.is_new) {
+        return Ok(plans.iter().map(|plan| plan.planned.binding()).collect());
+    }
+    let now = of_documents(session, documents).await?;
+    for (plan, now) in plans.iter().zip(&now) {
+        let (planned, found) = (plan.planned.observed(), now.planned.observed());
+        let agrees = |cluster: &ClusterId, planned: &Option<Observed>| match (planned, found.get(cluster)) {
+            (Some(planned), Some(Some(found))) => planned.agrees_with(found),
+            (None, Some(None)) => true,
+            _ => false,
+        };
+        if planned.len() != found.len() || !planned.iter().all(|(cluster, seen)| agrees(cluster, seen)) {
+            let name = &plan.name;
+            let message = format!(
+                "the plan is stale: {name} is stored, and is not applied: a cluster is not as it was"
+            );
+            return Err(Ended::new(Exit::Stale, message).into());
+        }
+    }
+    Ok(now.iter().map(|now| now.planned.binding()).collect())
+}
+
 /// The plan of each document; nothing is written, neither to the store nor to a cluster.
 async fn of_documents(session: &Session, documents: &[Sourced]) -> anyhow::Result<Vec<CloudPlan>> {
     // What an apply would refuse has no plan.
     apply::check(session, documents).await?;
     let (mut clouds, mut contexts) = (Vec::new(), Vec::new());
     for document in documents {
-        let (cloud, context) = context_of(session, document).await?;
-        clouds.push(cloud);
+        let Wanted { cloud, is_new, context } = wanted(session, document).await?;
+        clouds.push((cloud, is_new));
         contexts.push(context);
     }
     let planned = session.deployment.plan(contexts).await?;
-    let plan = |(cloud, planned): (LogicalCloud, Planned)| {
+    let plan = |((cloud, is_new), planned): ((LogicalCloud, bool), Planned)| {
         let (project, name) = (cloud.project().clone(), cloud.name().clone());
-        CloudPlan { project, name, planned }
+        CloudPlan { project, name, is_new, planned }
     };
     Ok(clouds.into_iter().zip(planned).map(plan).collect())
 }
 
 /// The cloud of a document, and what an apply would hand over of it.
-async fn context_of(session: &Session, sourced: &Sourced) -> anyhow::Result<(LogicalCloud, AppContext)> {
+struct Wanted {
+    cloud: LogicalCloud,
+    is_new: bool,
+    context: AppContext,
+}
+
+async fn wanted(session: &Session, sourced: &Sourced) -> anyhow::Result<Wanted> {
     let document = &sourced.document;
     let foreseen = session.deployment.clouds().foresee(&document.project, document.draft.clone()).await?;
     if foreseen.is_none() {
@@ -93,7 +134,7 @@ async fn context_of(session: &Session, sourced: &Sourced) -> anyhow::Result<(Log
         removal: cloud.removal(),
         placements: clusters.map(|cluster| (cluster, bundle.clone())).collect(),
     };
-    Ok((cloud, context))
+    Ok(Wanted { cloud, is_new: foreseen.is_none(), context })
 }
 
 /// The clusters that an apply would bring it to.
