@@ -80,6 +80,8 @@ pub(crate) struct Shell {
     commands_open: bool,
     subscribers: Vec<mpsc::Sender<Event>>,
     tasks: FuturesUnordered<BoxFuture<'static, Outcome>>,
+    /// What opens connections and watches: whoever stops does not wait for it, as nothing comes of it.
+    openings: FuturesUnordered<BoxFuture<'static, Outcome>>,
     watches: SelectAll<Abortable<Telling>>,
     aborts: BTreeMap<ClusterId, BTreeMap<GroupVersionKind, AbortHandle>>,
     followed: SelectAll<BoxStream<'static, (Part, Followed)>>,
@@ -118,6 +120,7 @@ impl Shell {
             commands_open: true,
             subscribers: Vec::new(),
             tasks: FuturesUnordered::new(),
+            openings: FuturesUnordered::new(),
             watches: SelectAll::new(),
             aborts: BTreeMap::new(),
             followed,
@@ -169,6 +172,7 @@ impl Shell {
         futures::select_biased! {
             command = command => Woken::Command(command),
             outcome = self.tasks.select_next_some() => Woken::Task(outcome),
+            outcome = self.openings.select_next_some() => Woken::Task(outcome),
             told = self.watches.select_next_some() => Woken::Told(Box::new(told)),
             change = self.followed.select_next_some() => Woken::Followed(change.0, change.1),
             () = timer => Woken::Time,
@@ -311,6 +315,15 @@ impl Shell {
             Effect::Disconnect(cluster) => self.disconnect(&cluster),
             Effect::Stopped => self.stopped = true,
             Effect::AwaitQuiet(scope) => self.flights.await_quiet(scope),
+            Effect::Connect(cluster, epoch) => {
+                self.epochs.insert(cluster.clone(), epoch);
+                let opening = self.connect(cluster, epoch);
+                self.openings.push(opening);
+            }
+            Effect::Watch(cluster, epoch, kind, call) => {
+                let opening = self.watch(cluster, epoch, kind, call);
+                self.openings.push(opening);
+            }
             effect => {
                 let task = self.task(effect);
                 self.tasks.extend(task);
@@ -322,9 +335,12 @@ impl Shell {
     fn task(&mut self, effect: Effect) -> Option<BoxFuture<'static, Outcome>> {
         let store = self.ports.store.clone();
         Some(match effect {
-            Effect::Publish(_) | Effect::Disconnect(_) | Effect::Stopped | Effect::AwaitQuiet(_) => {
-                return None;
-            }
+            Effect::Publish(_)
+            | Effect::Disconnect(_)
+            | Effect::Stopped
+            | Effect::AwaitQuiet(_)
+            | Effect::Connect(..)
+            | Effect::Watch(..) => return None,
             Effect::LoadContext(id) => calls::load_context(store, id).boxed(),
             Effect::Bury(id) => calls::bury(store, self.ports.clock.clone(), id).boxed(),
             Effect::LoadLane(id, ticket) => calls::load_lane(store, id, ticket).boxed(),
@@ -342,11 +358,6 @@ impl Shell {
             Effect::SaveShard { cluster, record, version } => {
                 calls::save_shard(store, cluster, record, version).boxed()
             }
-            Effect::Connect(cluster, epoch) => {
-                self.epochs.insert(cluster.clone(), epoch);
-                self.connect(cluster, epoch)
-            }
-            Effect::Watch(cluster, epoch, kind, call) => self.watch(cluster, epoch, kind, call),
             Effect::Call(request) => self.call(*request),
         })
     }

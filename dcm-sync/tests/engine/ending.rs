@@ -363,3 +363,23 @@ async fn what_is_to_be_kept_is_released_and_stays() {
         assert_eq!(world.claimed("team").await, BTreeSet::new());
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_hangs_has_until_its_deadline_counted_from_when_a_worker_heard_of_it() {
+    let world = World::new(1);
+    let engine = applied(&world, [1]).await;
+    engine.shutdown().await;
+    link(&world, 1, Link::Hang);
+    let engine = world.engine_with(one_shot());
+    let begun = world.clock.now();
+    let deadline = Duration::from_secs(12);
+    let removal = Removal { deadline_seconds: Some(12), ..Removal::default() };
+    engine.contexts().remove(&context_id(), removal).await.unwrap();
+    until(&engine, |status| status.progress == Progress::Done).await;
+    let took = Duration::try_from(world.clock.now().duration_since(begun)).unwrap();
+    assert!((deadline..deadline + Duration::from_secs(2)).contains(&took), "{took:?}");
+    let begun = world.clock.now();
+    engine.shutdown().await;
+    let took = Duration::try_from(world.clock.now().duration_since(begun)).unwrap();
+    assert!(took < Duration::from_secs(2), "{took:?}");
+}

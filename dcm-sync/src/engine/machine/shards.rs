@@ -187,6 +187,8 @@ impl Machine {
             self.timers.set(until, Alarm::Reread(cluster.clone()));
         }
         self.connect(cluster);
+        // The deadline of a removal counts from now, also where the cluster never answers.
+        self.wake_lanes(cluster);
     }
 
     /// Reads the records once more that this worker has not written since it took a shard from one that gave no sign of
