@@ -459,13 +459,11 @@ pub trait Cluster: Send + Sync + 'static {
     ) -> Result<Option<Object>, Error>;
 
     /// The kinds of namespaced objects that this cluster serves, as far as they can be listed and deleted, each in one
-    /// version. What knows no kinds but those that it is asked for tells none.
+    /// version.
     ///
     /// # Errors
     /// [`Error`].
-    async fn kinds(&self, _call: &Call) -> Result<Vec<GroupVersionKind>, Error> {
-        Ok(Vec::new())
-    }
+    async fn kinds(&self, call: &Call) -> Result<Vec<GroupVersionKind>, Error>;
 
     /// All objects of a kind, whosever they are: in one namespace, or in all of the cluster.
     ///

@@ -24,6 +24,14 @@ pub async fn the_server_tells_its_version(subject: &Subject) {
     assert!(info.version.starts_with("v1."), "{info:?}");
 }
 
+/// The kinds of what is in namespaces are told, each once, and no others.
+pub async fn the_server_tells_the_kinds_of_namespaced_objects(subject: &Subject) {
+    let kinds = must(subject.cluster.kinds(&subject.call).await, "kinds");
+    let count =
+        |name: &str| kinds.iter().filter(|kind| &*kind.kind == name && kind.version == "v1".into()).count();
+    assert_eq!([count("ConfigMap"), count("Role"), count("Namespace"), count("ClusterRole")], [1, 1, 0, 0]);
+}
+
 /// There is one answer for each access, in the order asked; an administrator may do all.
 pub async fn a_review_answers_each_access_in_order(subject: &Subject) {
     let access =

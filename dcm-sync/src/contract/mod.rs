@@ -61,6 +61,7 @@ macro_rules! contract_tests {
         $crate::contract_tests!(@each $subject, #[$attribute],
             the_uid_is_that_of_kube_system_and_stays,
             the_server_tells_its_version,
+            the_server_tells_the_kinds_of_namespaced_objects,
             a_review_answers_each_access_in_order,
             contents_leave_out_what_kubernetes_made_and_what_is_ours,
             contents_leave_out_what_another_object_owns,

@@ -168,6 +168,10 @@ impl Cluster for SimCluster {
         reply!(self.ask(call, Operation::Info), Reply::Info(info) => info)
     }
 
+    async fn kinds(&self, call: &Call) -> Result<Vec<GroupVersionKind>, Error> {
+        reply!(self.ask(call, Operation::Kinds), Reply::Kinds(kinds) => kinds)
+    }
+
     async fn get(
         &self,
         call: &Call,

@@ -73,6 +73,11 @@ impl Kind {
         &KINDS
     }
 
+    /// The kinds of objects that are in namespaces.
+    pub(super) fn namespaced() -> impl Iterator<Item = &'static Self> {
+        KINDS.iter().filter(|kind| kind.namespaced)
+    }
+
     /// Finds a kind that the simulation itself makes or reads.
     ///
     /// # Panics

@@ -18,7 +18,7 @@ use super::request::Operation;
 /// All accesses that an operation needs.
 pub(super) fn needed(objects: &impl Roles, operation: &Operation) -> Vec<Access> {
     match operation {
-        Operation::Info | Operation::Review { .. } => Vec::new(),
+        Operation::Info | Operation::Kinds | Operation::Review { .. } => Vec::new(),
         Operation::Uid => vec![access("get", "", "namespaces", "", (None, "kube-system"))],
         Operation::Get { kind, key } => vec![on("get", kind, key)],
         Operation::List { kind, namespace } => vec![on_all("list", kind, namespace.as_ref())],

@@ -116,6 +116,11 @@ impl Cluster for NullCluster {
         Ok(ServerInfo { version: "v0.0.0-null".into(), time: Some(self.fleet.clock.now()) })
     }
 
+    async fn kinds(&self, _: &Call) -> Result<Vec<GroupVersionKind>, Error> {
+        self.read();
+        Ok(Vec::new())
+    }
+
     async fn get(&self, _: &Call, _: &GroupVersionKind, _: &ObjectKey) -> Result<Option<Object>, Error> {
         self.read();
         Ok(None)

@@ -28,6 +28,8 @@ pub enum Operation {
     Uid,
     /// Version and time.
     Info,
+    /// The kinds of namespaced objects.
+    Kinds,
     /// One object.
     Get {
         /// Its kind.
@@ -128,6 +130,8 @@ pub enum Verb {
     Uid,
     /// [`Operation::Info`].
     Info,
+    /// [`Operation::Kinds`].
+    Kinds,
     /// [`Operation::Get`].
     Get,
     /// [`Operation::List`].
@@ -164,6 +168,7 @@ impl Verb {
             }
             Self::Uid
             | Self::Info
+            | Self::Kinds
             | Self::Get
             | Self::List
             | Self::Rehearse
@@ -181,6 +186,7 @@ impl Operation {
         match self {
             Self::Uid => Verb::Uid,
             Self::Info => Verb::Info,
+            Self::Kinds => Verb::Kinds,
             Self::Get { .. } => Verb::Get,
             Self::List { .. } => Verb::List,
             Self::Create { .. } => Verb::Create,
@@ -209,6 +215,7 @@ impl Operation {
             | Self::Approve { key, .. } => Some(key),
             Self::Uid
             | Self::Info
+            | Self::Kinds
             | Self::List { .. }
             | Self::Watch { .. }
             | Self::IssueToken(_)
@@ -225,6 +232,8 @@ pub enum Reply {
     Uid(ClusterUid),
     /// To [`Operation::Info`].
     Info(ServerInfo),
+    /// To [`Operation::Kinds`].
+    Kinds(Vec<GroupVersionKind>),
     /// To [`Operation::Get`].
     Found(Option<Object>),
     /// To [`Operation::List`].

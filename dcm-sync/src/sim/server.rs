@@ -136,6 +136,7 @@ impl Server {
                 let version = self.settings.version.to_string();
                 Ok(Reply::Info(ServerInfo { version, time: Some(self.now) }))
             }
+            Operation::Kinds => Ok(Reply::Kinds(Kind::namespaced().map(|kind| kind.gvk.clone()).collect())),
             Operation::Get { kind, key } => Ok(Reply::Found(self.object(kind, key)?)),
             Operation::List { kind, namespace } => self.all(kind, namespace.as_deref()).map(Reply::All),
             Operation::Create { kind, key, body } => self.create(kind, key, body).map(Reply::Written),

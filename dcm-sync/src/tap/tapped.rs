@@ -71,6 +71,10 @@ impl<T: Tap> Cluster for Tapped<Arc<dyn Cluster>, T> {
         self.tap.pass(Crossing::Read, self.port.server_info(call)).await
     }
 
+    async fn kinds(&self, call: &Call) -> Result<Vec<GroupVersionKind>, cluster::Error> {
+        self.tap.pass(Crossing::Read, self.port.kinds(call)).await
+    }
+
     async fn get(
         &self,
         call: &Call,
