@@ -4,6 +4,7 @@
 //! record says first which they are: should whoever applies the context die in between, the next one who applies it, or
 //! forgets it, knows them.
 
+use dcm_core::app_context::AppContext;
 use dcm_core::name::ContextId;
 use dcm_core::port::in_order::InOrder;
 use dcm_core::port::store::{Version, Write};
@@ -38,6 +39,18 @@ impl Contexts {
         let record = Claiming { schema: SCHEMA, namespaces };
         let remembered = self.swap(path::claiming(id), version, &record).await?;
         remembered.map(Some).ok_or_else(|| Error::Contended { id: id.clone() })
+    }
+
+    /// True when nothing is left of an apply that was cut off but what is claimed anyway: then it is remembered no more.
+    pub(super) async fn has_no_claims_left(&self, context: &AppContext) -> Result<bool, Error> {
+        let Some((Claiming { namespaces, .. }, version)) = self.claiming(&context.id).await? else {
+            return Ok(true);
+        };
+        let is_claimed = claims::leaving(namespaces, context).is_empty();
+        if is_claimed {
+            self.delete_all(vec![Write::Delete { path: path::claiming(&context.id), version }]).await?;
+        }
+        Ok(is_claimed)
     }
 
     /// After a refused apply: gives back what it claimed, but for what the current root holds. Where another apply has begun

@@ -155,7 +155,8 @@ impl Contexts {
             if is_stale(if is_unchanged { root.generation } else { next.generation }) {
                 return Err(Error::Stale { id: context.id.clone() });
             }
-            if is_unchanged {
+            // An apply that was cut off may have claimed what nobody wants: a root that comes after it gives that up.
+            if is_unchanged && self.has_no_claims_left(context).await? {
                 self.complete_manifests(context).await?;
                 return self.ask_again(&context.id, &root, planned).await;
             }

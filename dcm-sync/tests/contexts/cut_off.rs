@@ -81,6 +81,26 @@ async fn the_next_apply_holds_what_it_names_and_gives_the_rest_back() {
 }
 
 #[tokio::test]
+async fn applied_again_or_back_to_what_was_before_it_remembers_and_claims_no_more_than_that() {
+    for (steps, atomic_batches) in (0..STEPS).flat_map(|steps| [(steps, true), (steps, false)]) {
+        for again in [false, true] {
+            let world = World::new(atomic_batches);
+            let (before, cut_off) = (context(&["a"], 1..=2), context(&["b"], 2..=4));
+            world.contexts.apply(&before).await.unwrap();
+            apply_and_die(&world, &cut_off, steps).await;
+            world.contexts.apply(if again { &cut_off } else { &before }).await.unwrap();
+            let (claimed, named) = (claimed(&world).await, named(&world).await);
+            assert!(
+                claimed.is_subset(&named),
+                "after {steps} steps: {claimed:?} are claimed, {named:?} are named"
+            );
+            let remembered = world.records().await.into_keys().filter(|path| path.starts_with("claiming"));
+            assert_eq!(remembered.collect::<Vec<_>>(), [""; 0], "after {steps} steps");
+        }
+    }
+}
+
+#[tokio::test]
 async fn an_apply_that_is_refused_leaves_what_it_had() {
     for atomic_batches in [true, false] {
         let world = World::new(atomic_batches);

@@ -165,7 +165,8 @@ impl Api for Services {
 }
 
 impl Services {
-    /// Bindings of ours that name who was revoked.
+    /// Bindings that name who was revoked, of clouds where they are to be. What a cluster has again that lost its last writes,
+    /// and that nobody looks for any more, is for people to find.
     fn rights_of_revoked(&self, world: &World<'_>) -> Vec<String> {
         let revoked = self.revoked.lock().unwrap();
         let clusters = world.fleet().ids().filter_map(|id| Some((id, world.fleet().cluster(id)?)));
@@ -173,9 +174,14 @@ impl Services {
             let objects: Vec<Object> = cluster.server(|server| server.objects().collect());
             objects.into_iter().map(move |object| (id, object))
         });
-        let mut found = Vec::new();
+        let (mut found, wanted) = (Vec::new(), world.wanted());
         for (id, binding) in bindings {
             let Some(marks) = &binding.marks else { continue };
+            let is_placed =
+                |context: &AppContext| context.id == marks.context && context.placements.contains_key(id);
+            if !wanted.iter().any(is_placed) {
+                continue;
+            }
             let subjects = binding.body["subjects"].as_array().into_iter().flatten();
             let named =
                 subjects.map(named).filter(|name| revoked.contains(&(marks.context.clone(), name.clone())));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use dcm_core::app_context::{Action, AppContext, Bundle, Existing};
+use dcm_core::app_context::{Action, AppContext, Bundle, Existing, Request};
 use dcm_core::fields;
 use dcm_core::manifest::{Manifest, ObjectKey};
 use dcm_core::name::{ClusterId, ContextId};
@@ -73,7 +73,8 @@ fn of_cluster(
         let bundle = wanted.and_then(|wanted| wanted.placements.get(cluster));
         let is_looked_for = bundle.is_some_and(|bundle| {
             let is_request = &*object.kind.kind == "CertificateSigningRequest";
-            is_request || manifests(bundle).any(|(manifest, _)| manifest.key().kind == object.key.kind)
+            (is_request && asks_for_certificates(bundle))
+                || manifests(bundle).any(|(manifest, _)| manifest.key().kind == object.key.kind)
         });
         let is_revived = meddled.lost(cluster).is_some() && !is_looked_for;
         if !expected.contains(&object.key) && !is_revived {
@@ -89,6 +90,13 @@ fn is_as_wanted(object: &Object, context: &ContextId, manifest: &Manifest, is_le
         marks.is_some_and(|marks| marks.context == *context && marks.manifest == Some(manifest.hash()));
     let is_so = is_left || fields::differing(&object.kind, &object.body, manifest.body()).is_empty();
     is_ours && is_so && object.deleting.is_none()
+}
+
+fn asks_for_certificates(bundle: &Bundle) -> bool {
+    bundle
+        .steps()
+        .iter()
+        .any(|step| matches!(&step.action, Action::Request { request: Request::Certificate(_), .. }))
 }
 
 /// What a bundle makes, and whether what others say of it stays: of what was adopted, and of what is only reported.
