@@ -19,13 +19,13 @@ const FOUND: [(Safeguard, u64, &str); 17] = [
     (Safeguard::StockTaken, 16, TRUE),
     (Safeguard::OwnerLookedUp, 839, ONCE),
     (Safeguard::Budget, 8, "the write budget is kept"),
-    (Safeguard::PendingAwaited, 664, TRUE),
+    (Safeguard::PendingAwaited, 1068, TRUE),
     (Safeguard::LostAwaited, 49, TRUE),
     (Safeguard::TombstoneKept, 6, TRUE),
     (Safeguard::PauseKept, 20, "nothing begins once a stop has returned"),
     (Safeguard::SessionKept, 540, "an older generation overwrites no newer one"),
     (Safeguard::StateObserved, 47, "an older fence overwrites no newer one"),
-    (Safeguard::DoubtSettled, 936, "what is done is not undone late"),
+    (Safeguard::DoubtSettled, 1904, "what is done is not undone late"),
     (Safeguard::DriftCorrected, 200, "in the end all is as wanted"),
 ];
 
