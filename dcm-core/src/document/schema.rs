@@ -22,7 +22,7 @@ const OWN_LABEL: &str = r"^(dcm\.internal/|kubernetes\.io/metadata\.name$)";
 const API_GROUP: &str = r"^(\*|[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$";
 const RESOURCE: &str = r"^(\*|[-a-z0-9.]+)(/[-a-z0-9.]+)?$";
 const OBJECT_NAME: &str = "^[!-.0-~]+$";
-const POLICY_KIND: &str = r"^[A-Z][A-Za-z0-9]*(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
+const POLICY_TARGET: &str = r"^[A-Z][A-Za-z0-9]*(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(/[-A-Za-z0-9._:~]+)?$";
 const VERB: &str = r"^(\*|[-a-z0-9.]+)$";
 const QUANTITY: &str = r"^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?$";
 const REQUEST: &str = r"^\s*-----BEGIN CERTIFICATE REQUEST-----[\s\S]*-----END CERTIFICATE REQUEST-----\s*$";
@@ -166,7 +166,7 @@ fn policies(rules: &mut Vec<(String, Value)>) {
     let policies = "/properties/spec/properties/objectPolicies";
     let named = json!({
         "maxProperties": limits::POLICIES_MAX,
-        "propertyNames": {"pattern": POLICY_KIND, "maxLength": limits::POLICY_KIND_BYTES_MAX},
+        "propertyNames": {"pattern": POLICY_TARGET, "maxLength": limits::POLICY_TARGET_BYTES_MAX},
     });
     rules.push((policies.to_owned(), named));
     let mut field =

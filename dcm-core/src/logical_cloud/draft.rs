@@ -29,7 +29,7 @@ pub struct SpecDraft {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// What is done about objects that others made, change or delete, by kind: `Role`, or with the API group
-    /// `Certificate.cert-manager.io`.
+    /// `Certificate.cert-manager.io`; or by object, as it is called on clusters: `Role/reader`, before its kind.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub object_policies: BTreeMap<String, ObjectPolicyDraft>,
     /// `standard` (default), `privileged` or `admin`; or EMCO's `0` (admin) and `1` (standard, or privileged when a
@@ -65,7 +65,7 @@ pub struct SpecDraft {
     pub manifests: Vec<Value>,
 }
 
-/// What is done about the objects of one kind.
+/// What is done about the objects of one kind, or about one object.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ObjectPolicyDraft {

@@ -29,10 +29,10 @@ pub const SELECTOR_TERMS_MAX: usize = 64;
 pub const SELECTOR_VALUES_MAX: usize = 100;
 /// Most extra manifests of a logical cloud.
 pub const MANIFESTS_MAX: usize = 500;
-/// Most kinds with policies of their own.
+/// Most kinds and objects with policies of their own.
 pub const POLICIES_MAX: usize = 100;
-/// Longest name of a kind with its API group, in bytes.
-pub const POLICY_KIND_BYTES_MAX: usize = 317;
+/// Longest name of a kind (63) with its API group (253) and the name of an object (253), in bytes.
+pub const POLICY_TARGET_BYTES_MAX: usize = 571;
 /// Most fields of one kind that are only reported.
 pub const REPORT_ONLY_MAX: usize = 100;
 /// Largest certificate signing request, in bytes of PEM.

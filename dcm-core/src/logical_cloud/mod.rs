@@ -44,7 +44,7 @@ pub(crate) use labels::check as check_labels;
 pub use level::Level;
 pub use metadata::Metadata;
 pub use permission::{Holders, Permission, Scope};
-pub use policies::{ObjectPolicies, ObjectPolicy, PolicyKind};
+pub use policies::{ObjectPolicies, ObjectPolicy, PolicyTarget};
 pub use quota::Quota;
 pub use reference::{ClusterReference, LoadBalancer};
 pub use request_pem::{InvalidRequestPem, RequestPem};

@@ -1,4 +1,4 @@
-//! What is done about the objects of each kind when others made or change them.
+//! What is done about objects when others made or change them: about those of a kind, or about one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -11,21 +11,25 @@ use crate::refusal::{Checks, Path};
 use super::draft::ObjectPolicyDraft;
 use super::limits;
 
-/// Names kinds of objects: `Role` those of every API group, `Role.rbac.authorization.k8s.io` that of one.
+/// Names objects: `Role` those of a kind in every API group, `Role.rbac.authorization.k8s.io` in one; `Role/reader` the one of
+/// that name, as it is called on clusters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct PolicyKind(String);
+pub struct PolicyTarget(String);
 
-impl PolicyKind {
+impl PolicyTarget {
     fn check(text: &str, at: &Path, checks: &mut Checks) -> Option<Self> {
-        let (kind, group) = text.split_once('.').unwrap_or((text, "group"));
+        let (kind, name) = text.split_once('/').unwrap_or((text, "name"));
+        let (kind, group) = kind.split_once('.').unwrap_or((kind, "group"));
         let is_kind = kind.starts_with(|first: char| first.is_ascii_uppercase())
             && kind.chars().all(|character| character.is_ascii_alphanumeric());
         let is_group = group.split('.').all(is_label);
-        if !(is_kind && is_group) || text.len() > limits::POLICY_KIND_BYTES_MAX {
+        let is_name = !name.is_empty() && name.bytes().all(is_of_name);
+        if !(is_kind && is_group && is_name) || text.len() > limits::POLICY_TARGET_BYTES_MAX {
             checks.refuse(
                 at,
                 "",
-                "must be a kind such as Role, or with its API group such as Certificate.cert-manager.io",
+                "must be a kind such as Role, with its API group such as Certificate.cert-manager.io, or an object such as \
+                 Role/reader",
             );
             return None;
         }
@@ -38,13 +42,18 @@ fn is_label(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(is_plain) && !text.starts_with('-') && !text.ends_with('-')
 }
 
-impl fmt::Display for PolicyKind {
+/// True in names of objects: a segment of a path, without what would need an escape.
+fn is_of_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._:~".contains(&byte)
+}
+
+impl fmt::Display for PolicyTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-/// What is done about objects of one kind.
+/// What is done about objects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ObjectPolicy {
     /// When one is on a cluster already and is not ours.
@@ -53,17 +62,23 @@ pub struct ObjectPolicy {
     pub drift: Drift,
 }
 
-/// What is done about the objects of each kind. Of a kind that is not named: refuse what is there, and correct drift.
+/// What is done about each object. About one that nothing names: refuse what is there, and correct drift.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ObjectPolicies(BTreeMap<PolicyKind, ObjectPolicy>);
+pub struct ObjectPolicies(BTreeMap<PolicyTarget, ObjectPolicy>);
 
 impl ObjectPolicies {
-    /// The policy for a kind: the one that names it with its API group before the one that doesn't.
+    /// The policy for an object: the one that names it before one of its kind, and one with the API group before one without.
     #[must_use]
-    pub fn of(&self, kind: &GroupVersionKind) -> ObjectPolicy {
-        let with_group = PolicyKind(format!("{}.{}", kind.kind, kind.group));
-        let without = PolicyKind(kind.kind.to_string());
-        self.0.get(&with_group).or_else(|| self.0.get(&without)).cloned().unwrap_or_default()
+    pub fn of(&self, kind: &GroupVersionKind, name: &str) -> ObjectPolicy {
+        let (kind, group) = (&*kind.kind, &*kind.group);
+        let targets = [
+            format!("{kind}.{group}/{name}"),
+            format!("{kind}/{name}"),
+            format!("{kind}.{group}"),
+            kind.to_owned(),
+        ];
+        let named = targets.into_iter().find_map(|target| self.0.get(&PolicyTarget(target)));
+        named.cloned().unwrap_or_default()
     }
 
     pub(super) fn check(
@@ -78,11 +93,11 @@ impl ObjectPolicies {
         }
         let before = checks.count();
         let mut policies = BTreeMap::new();
-        for (kind, draft) in drafts {
-            let at = at.key(kind);
+        for (target, draft) in drafts {
+            let at = at.key(target);
             let policy = policy(draft, &at, checks);
-            if let Some(kind) = PolicyKind::check(kind, &at, checks) {
-                policies.insert(kind, policy);
+            if let Some(target) = PolicyTarget::check(target, &at, checks) {
+                policies.insert(target, policy);
             }
         }
         (checks.count() == before).then_some(Self(policies))
@@ -126,7 +141,7 @@ fn report_only(paths: &[String], at: &Path, checks: &mut Checks) -> BTreeSet<Fie
 
 impl From<ObjectPolicies> for BTreeMap<String, ObjectPolicyDraft> {
     fn from(policies: ObjectPolicies) -> Self {
-        policies.0.into_iter().map(|(kind, policy)| (kind.0, policy.into())).collect()
+        policies.0.into_iter().map(|(target, policy)| (target.0, policy.into())).collect()
     }
 }
 

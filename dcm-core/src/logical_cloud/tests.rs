@@ -220,6 +220,8 @@ fn the_order_of_lists_means_nothing_and_storage_goes_through_the_rules() {
             "objectPolicies": {
                 "Namespace": {"existing": "adopt"},
                 "Role": {"drift": "report"},
+                "Role/reader": {"existing": "adopt"},
+                "Secret/s": {"drift": "report"},
                 "Role.rbac.authorization.k8s.io": {"existing": "overwrite", "drift": "correct", "reportOnly": ["rules"]},
             },
             "removal": {"objects": "keep", "deadlineSeconds": 90},
@@ -228,8 +230,10 @@ fn the_order_of_lists_means_nothing_and_storage_goes_through_the_rules() {
     let (one, _) = make(spec([0, 1])).unwrap();
     let (other, _) = make(spec([1, 0])).unwrap();
     assert_eq!(one, other);
-    let policy =
-        |group: &str, kind: &str| one.object_policies().of(&GroupVersionKind::new(group, "v1", kind));
+    let of = |group: &str, kind: &str, name: &str| {
+        one.object_policies().of(&GroupVersionKind::new(group, "v1", kind), name)
+    };
+    let policy = |group: &str, kind: &str| of(group, kind, "o");
     assert_eq!(policy("", "Namespace").existing, Existing::Adopt);
     assert_eq!(
         (policy("", "Role").drift, policy("x.io", "Role").existing),
@@ -239,6 +243,8 @@ fn the_order_of_lists_means_nothing_and_storage_goes_through_the_rules() {
     assert_eq!(named.existing, Existing::Overwrite);
     assert_eq!(named.drift, Drift::Correct { except: ["rules".parse().unwrap()].into() });
     assert_eq!(policy("", "Secret"), ObjectPolicy::default());
+    assert_eq!(of("", "Secret", "s").drift, Drift::Report);
+    assert_eq!(of("rbac.authorization.k8s.io", "Role", "reader").existing, Existing::Adopt);
     assert_eq!((one.removal().objects, one.removal().deadline_seconds), (Some(Disposal::Keep), Some(90)));
     let mut stored = serde_json::to_value(&one).unwrap();
     assert_eq!(serde_json::from_value::<LogicalCloud>(stored.clone()).unwrap(), one);

@@ -153,6 +153,7 @@ fn of_permission(
 
 /// True when some object of a kind that a policy names is made for a cloud.
 fn is_made(named: &str, spec: &SpecDraft) -> bool {
+    let named = named.split('/').next().unwrap_or(named);
     let is_named = |group: &str, kind: &str| named == kind || named == format!("{kind}.{group}");
     let of_manifest =
         |manifest: &Value| kind_of(manifest).is_ok_and(|kind| is_named(&kind.group, &kind.kind));

@@ -157,7 +157,7 @@ impl<'a> Steps<'a> {
     }
 
     fn apply(&mut self, stage: Stage, manifest: Manifest) {
-        let ObjectPolicy { existing, drift } = self.policies.of(manifest.kind());
+        let ObjectPolicy { existing, drift } = self.policies.of(manifest.kind(), &manifest.key().name);
         self.action(stage, Action::Apply { manifest, existing, drift });
     }
 

@@ -671,7 +671,15 @@ fn namespaces_levels_and_labels() -> Vec<BadDocument> {
             spec("objectPolicies: {roles: {drift: report}}"),
             Schema,
             &[
-                r#"document 1, line 6, column 20: spec.objectPolicies["roles"]: must be a kind such as Role, or with its API group such as Certificate.cert-manager.io"#,
+                r#"document 1, line 6, column 20: spec.objectPolicies["roles"]: must be a kind such as Role, with its API group such as Certificate.cert-manager.io, or an object such as Role/reader"#,
+            ],
+        ),
+        bad(
+            "a policy for an object without a name",
+            spec("objectPolicies: {Role/: {drift: report}}"),
+            Schema,
+            &[
+                r#"document 1, line 6, column 20: spec.objectPolicies["Role/"]: must be a kind such as Role, with its API group such as Certificate.cert-manager.io, or an object such as Role/reader"#,
             ],
         ),
         bad(
