@@ -93,7 +93,8 @@ fn named_by(context: &AppContext) -> Named {
 
 impl Contexts {
     /// The version of a claim that is there already, when it is the context's own, and of no later generation: then
-    /// somebody else was quicker, and this apply begins anew.
+    /// somebody else was quicker, and this apply begins anew. A claim of a context that nobody has heard of came from an apply
+    /// that was late, or died, when that was forgotten: whoever has a root needs it more.
     pub(super) async fn own_claim_version(
         &self,
         context: &AppContext,
@@ -111,6 +112,9 @@ impl Contexts {
             } else {
                 Ok(entry.version)
             };
+        }
+        if self.root(&claim.context).await?.is_none() {
+            return Ok(entry.version);
         }
         let cluster = path::cluster_of(path, 1);
         let cluster = cluster.ok_or_else(|| Error::Contended { id: context.id.clone() })?;

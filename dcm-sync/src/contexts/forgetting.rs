@@ -120,7 +120,7 @@ impl Contexts {
             match self.clear(id, root, marked).await? {
                 Cleared::Everything => return Ok(Some(false)),
                 Cleared::AllButAbandoned => return Ok(Some(true)),
-                Cleared::NotLanes => {}
+                Cleared::NotAll => {}
             }
         }
         Err(Error::Contended { id: id.clone() })
@@ -165,13 +165,15 @@ impl Contexts {
     }
 
     /// Deletes what belongs to a root that is marked, if it is still so when all was listed, but for clusters that are
-    /// abandoned. The lanes go first: a worker that has written one meanwhile still needs the rest.
+    /// abandoned. The lanes go first: a worker that has written one meanwhile still needs the rest. Then the claims, since the
+    /// manifests and what was remembered tell which there are: an apply that has written one meanwhile may have written others.
     async fn clear(&self, id: &ContextId, root: &Root, marked: Version) -> Result<Cleared, Error> {
         let abandoned = self.tombstones_of(id).await?;
         let kept: BTreeSet<Path> = abandoned.iter().map(|cluster| path::lane(id, cluster)).collect();
         let lanes = self.store.list_all(&path::lanes(id)).await?;
         let lanes = lanes.iter().filter(|lane| !kept.contains(&lane.path)).map(deletion).collect();
-        let mut rest = self.claims_of(id, root, &abandoned).await?;
+        let claims = self.claims_of(id, root, &abandoned).await?;
+        let mut rest = Vec::new();
         for prefix in [path::results(id), path::manifests(id)] {
             rest.extend(self.store.list_all(&prefix).await?.iter().map(deletion));
         }
@@ -179,8 +181,10 @@ impl Contexts {
             rest.push(Write::Delete { path: path::claiming(id), version });
         }
         if self.root(id).await?.is_some_and(|(_, version)| version == marked) {
-            if self.delete_all(lanes).await? == Deleted::Changed {
-                return Ok(Cleared::NotLanes);
+            for first in [lanes, claims] {
+                if self.delete_all(first).await? == Deleted::Changed {
+                    return Ok(Cleared::NotAll);
+                }
             }
             self.delete_all(rest).await?;
         }
@@ -193,8 +197,8 @@ impl Contexts {
 enum Cleared {
     Everything,
     AllButAbandoned,
-    /// Not all lanes: somebody has written one.
-    NotLanes,
+    /// Somebody has written a lane, or a claim, meanwhile.
+    NotAll,
 }
 
 /// A root that names nothing: its generations go on. Lanes of abandoned clusters may still name results that are gone.

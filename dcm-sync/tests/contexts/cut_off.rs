@@ -5,6 +5,7 @@ use std::pin::pin;
 
 use dcm_core::app_context::{AppContext, Generation};
 use dcm_core::name::ContextId;
+use dcm_core::port::store::{Entry, Path, Prefix, StoreExt as _, Write};
 use dcm_core::port::synchronizer::{Error, Removal, Synchronizer as _};
 use futures::future::{Either, select};
 
@@ -98,6 +99,22 @@ async fn applied_again_or_back_to_what_was_before_it_remembers_and_claims_no_mor
             assert_eq!(remembered.collect::<Vec<_>>(), [""; 0], "after {steps} steps");
         }
     }
+}
+
+#[tokio::test]
+async fn a_claim_of_a_context_that_is_gone_keeps_nobody_from_its_namespace() {
+    let world = World::new(false);
+    world.contexts.apply(&context(&["a"], 1..=2)).await.unwrap();
+    let late: Vec<Entry> = world.store.list_all(&Prefix::below(&Path::new("claims").unwrap())).await.unwrap();
+    world.contexts.remove(&id(), Removal::default()).await.unwrap();
+    world.contexts.forget(&id()).await.unwrap();
+    for Entry { path, document, .. } in late {
+        world.store.write_one(Write::Create { path, document }).await.unwrap();
+    }
+    let other = AppContext { id: ContextId::new("lc-2").unwrap(), ..context(&["a"], 1..=2) };
+    world.contexts.apply(&other).await.unwrap();
+    let back = world.contexts.apply(&context(&["a"], 1..=2)).await;
+    assert!(matches!(back, Err(Error::NamespaceTaken { .. })), "{back:?}");
 }
 
 #[tokio::test]
