@@ -24,8 +24,9 @@ const WHO: &str = "engine";
 
 impl Deployment {
     /// Keeps in the audit log what an engine decides by itself from now on: that a removal is given up at its deadline, that
-    /// an object is no more brought back against somebody who changes it each time, and that it halts, as the store
-    /// is behind or a cluster is another one. Ends when the engine has ended and all that is kept.
+    /// an object is no more brought back against somebody who changes it each time, that it takes a cluster over from a worker
+    /// that gave no sign of life, and that it halts, as the store is behind, a cluster is another one, or not as it was when a
+    /// change was planned. Ends when the engine has ended and all that is kept.
     pub fn keep_decisions(&self, engine: &Engine) -> impl Future<Output = ()> + Send + use<> {
         let (deployment, engine) = (self.clone(), engine.clone());
         let mut events = engine.events();
@@ -105,6 +106,10 @@ impl Seen {
                 let (why, detail) = (format!("{message}; until {until}"), object.to_string());
                 Some(Decided { action: Action::GiveUpContest, why, detail })
             }
+            What::TakenOver => {
+                let why = "its worker gave no sign of life for the length of its lease".to_owned();
+                Some(Decided { action: Action::TakeOver, why, detail: String::new() })
+            }
             What::Lane(LaneState::Done | LaneState::Removed) | What::Connected => {
                 self.hindered.remove(&place);
                 self.halted.remove(&place);
@@ -122,7 +127,7 @@ impl Seen {
     /// A cluster that is another one is told for all its lanes at once.
     fn hindered(&mut self, place: Place, cause: &Cause) -> Option<Decided> {
         let is_halt = match cause.reason {
-            Reason::StoreBehind => true,
+            Reason::StoreBehind | Reason::PlanStale => true,
             Reason::ClusterChanged => place.1.is_none(),
             _ => false,
         };
@@ -130,5 +135,37 @@ impl Seen {
         let is_new = is_halt && self.halted.insert(place);
         let halt = || Decided { action: Action::Halt, why: cause.message.to_string(), detail: String::new() };
         is_new.then(halt)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::Timestamp;
+
+    fn decided(seen: &mut Seen, what: What) -> Option<Action> {
+        let cluster = "p/c".parse().unwrap();
+        let event = Event { sequence: 1, at: Timestamp::UNIX_EPOCH, cluster, context: None, what };
+        seen.decided(&event).map(|decided| decided.action)
+    }
+
+    #[test]
+    fn a_take_over_is_a_decision_and_taking_what_was_free_is_none() {
+        let mut seen = Seen::default();
+        assert_eq!(decided(&mut seen, What::Acquired), None);
+        assert_eq!(decided(&mut seen, What::TakenOver), Some(Action::TakeOver));
+    }
+
+    #[test]
+    fn a_halt_is_one_decision_until_it_ends() {
+        let mut seen = Seen::default();
+        let stale = || {
+            let message = "it is not as it was".into();
+            What::Hindered(Cause { reason: Reason::PlanStale, message, object: None, next_try: None })
+        };
+        assert_eq!(decided(&mut seen, stale()), Some(Action::Halt));
+        assert_eq!(decided(&mut seen, stale()), None);
+        assert_eq!(decided(&mut seen, What::Lane(LaneState::Done)), None);
+        assert_eq!(decided(&mut seen, stale()), Some(Action::Halt));
     }
 }

@@ -121,6 +121,7 @@ fn log(event: &Event) {
         What::Released(object) => tracing::debug!(%cluster, context, %object, "released"),
         What::Issued(request) => tracing::debug!(%cluster, context, %request, "issued"),
         What::Acquired => tracing::info!(%cluster, "acquired"),
+        What::TakenOver => tracing::warn!(%cluster, "taken over from a worker that gave no sign of life"),
         What::Lost => tracing::info!(%cluster, "given back or lost"),
         What::Connected => tracing::info!(%cluster, "connected"),
     }

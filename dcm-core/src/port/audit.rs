@@ -76,7 +76,10 @@ pub enum Action {
     Abandon,
     /// The engine lets an object be for a while that somebody else changes each time it is brought back.
     GiveUpContest,
-    /// The engine does nothing before somebody has decided: the store is behind, or a cluster is another one.
+    /// The engine takes a cluster over from a worker that gave no sign of life.
+    TakeOver,
+    /// The engine does nothing before somebody has decided: the store is behind, a cluster is another one, or is not as it was
+    /// when a change was planned.
     Halt,
 }
 

@@ -47,6 +47,8 @@ pub enum What {
     Hindered(Cause),
     /// This worker has taken the cluster.
     Acquired,
+    /// It has taken it from one that gave no sign of life: told after [`What::Acquired`].
+    TakenOver,
     /// This worker has lost or given back the cluster.
     Lost,
     /// The cluster answers.

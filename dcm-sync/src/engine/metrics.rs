@@ -203,6 +203,7 @@ fn name_of(what: &What) -> &'static str {
         What::Issued(_) => "issued",
         What::Hindered(_) => "hindered",
         What::Acquired => "acquired",
+        What::TakenOver => "taken-over",
         What::Lost => "lost",
         What::Connected => "connected",
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
-use dcm_sync::engine::{Acquire, Options};
+use dcm_sync::engine::{Acquire, Options, What};
 use dcm_sync::sim::{Verb, cluster_id};
 
 use crate::fixture::*;
@@ -42,6 +42,8 @@ async fn a_dead_engines_clusters_are_taken_over_after_its_lease() {
     done(&one, &context_id()).await;
     task.abort();
     let other = world.engine();
+    let mut events = other.events();
+    event(&mut events, |what| *what == What::TakenOver).await;
     let mut changed = steps();
     changed.remove(3);
     other.contexts().apply(&context(changed, [1])).await.unwrap();

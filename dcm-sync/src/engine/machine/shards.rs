@@ -168,7 +168,9 @@ impl Machine {
         shard.acquired = now;
         if shard.inherited {
             shard.lanes.values_mut().for_each(|lane| lane.inherit(now, until));
+            self.publish(cluster, None, What::TakenOver);
         }
+        let shard = self.shard_mut(cluster);
         // Whoever takes a shard raises its fence by one: nobody else did since these were read.
         let before = Self::fence(shard).0.checked_sub(1).map(Fence);
         let mut stale = Vec::new();
