@@ -145,14 +145,14 @@ async fn an_object_that_is_fought_about_no_more_is_kept_with_who_changes_it() {
         (quota.kind.clone(), quota.key.clone())
     });
     for _ in 0..=Options::default().corrections_max {
-        let theirs = json!({"spec": {"hard": {"limits.cpu": "99"}}});
+        let theirs = json!({"spec": {"hard": {"limits.cpu": "77k"}}});
         served.cluster().server(|server| server.edit_as("rancher", &kind, &key, &theirs).unwrap());
         tokio::time::sleep(Duration::from_secs(10)).await;
     }
     let given_up = only(served.decided().await);
     assert_eq!((given_up.action, &*given_up.about.detail), (Action::GiveUpContest, "ResourceQuota c/q"));
     assert!(given_up.why.contains("is held by rancher"), "{}", given_up.why);
-    assert!(!given_up.why.contains("99"), "no values: {}", given_up.why);
+    assert!(!given_up.why.contains("77k"), "no values: {}", given_up.why);
 }
 
 #[tokio::test(start_paused = true)]

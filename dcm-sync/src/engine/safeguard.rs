@@ -23,10 +23,8 @@ pub enum Safeguard {
     OwnerLookedUp,
     /// Writes to a cluster keep to their budget.
     Budget,
-    /// A removal waits for requests that are under way.
-    PendingAwaited,
-    /// A removal waits until a lost request can take effect no more.
-    LostAwaited,
+    /// A removal waits for requests that are under way, and until a lost one can take effect no more.
+    RequestsAwaited,
     /// What was abandoned is remembered, and cleared when its cluster returns.
     TombstoneKept,
     /// Work on a paused app context stands still.

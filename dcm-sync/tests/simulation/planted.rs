@@ -9,7 +9,7 @@ const TRUE: &str = "a status claims only what is";
 const ONCE: &str = "what is answered is not asked for again";
 
 /// Safeguards, each with a seed that finds its loss, and the rule that is violated.
-const FOUND: [(Safeguard, u64, &str); 17] = [
+const FOUND: [(Safeguard, u64, &str); 16] = [
     (Safeguard::UidProof, 6, "only what we made is deleted"),
     (Safeguard::AdoptedStays, 1, "only what we made is deleted"),
     (Safeguard::ContentsCounted, 108, "what others put into a namespace is kept"),
@@ -19,12 +19,11 @@ const FOUND: [(Safeguard, u64, &str); 17] = [
     (Safeguard::StockTaken, 16, TRUE),
     (Safeguard::OwnerLookedUp, 839, ONCE),
     (Safeguard::Budget, 8, "the write budget is kept"),
-    (Safeguard::PendingAwaited, 1068, TRUE),
-    (Safeguard::LostAwaited, 49, TRUE),
+    (Safeguard::RequestsAwaited, 49, TRUE),
     (Safeguard::TombstoneKept, 6, TRUE),
     (Safeguard::PauseKept, 20, "nothing begins once a stop has returned"),
     (Safeguard::SessionKept, 540, "an older generation overwrites no newer one"),
-    (Safeguard::StateObserved, 47, "an older fence overwrites no newer one"),
+    (Safeguard::StateObserved, 266, "an older generation overwrites no newer one"),
     (Safeguard::DoubtSettled, 1904, "what is done is not undone late"),
     (Safeguard::DriftCorrected, 200, "in the end all is as wanted"),
 ];

@@ -146,15 +146,14 @@ impl Machine {
     /// looked at once more.
     fn must_look_again(&mut self, id: &LaneId) -> bool {
         let (now, latest) = (self.now, self.now + self.options.late_request_limit);
-        let (pending, lost) =
-            (self.options.keeps(Safeguard::PendingAwaited), self.options.keeps(Safeguard::LostAwaited));
+        let awaits = self.options.keeps(Safeguard::RequestsAwaited);
         let Some(lane) = self.lane_mut(id) else { return false };
-        if pending && !lane.calls.is_empty() {
+        if awaits && !lane.calls.is_empty() {
             // Whatever becomes of it wakes the lane.
             self.begin_work(id, None);
             return true;
         }
-        let Some(until) = lane.record.uncertain_until.filter(|_| lost) else { return false };
+        let Some(until) = lane.record.uncertain_until.filter(|_| awaits) else { return false };
         if until <= now {
             // A watch may be late: what came in the last moment is in a list that is made now.
             lane.record.uncertain_until = None;
