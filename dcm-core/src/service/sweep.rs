@@ -1,8 +1,8 @@
 //! Clearing what came late of logical clouds that were deleted.
 //!
 //! Who applies or edits a cloud may stand still, or die, in the middle of it, while somebody else deletes the cloud: documents of
-//! it, keys among them, and its app context may come after all was cleared. Each deletion is remembered; once nothing of
-//! the cloud can come any more, it is cleared again, and the deletion forgotten.
+//! it, keys among them, and its app context may come after all was cleared. Each deletion is remembered, and what came of the app
+//! context is removed; once nothing of the cloud can come any more, all of it is cleared again, and the deletion forgotten.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -32,8 +32,8 @@ pub struct SweepAgenda {
 }
 
 impl LogicalClouds {
-    /// Clears what came late of logical clouds whose deletion is known for [`LATE_LIMIT`] or longer. To be called again and
-    /// again with the same agenda.
+    /// Clears what came late of logical clouds that were deleted: app contexts at once, and all else when the deletion is known
+    /// for [`LATE_LIMIT`] or longer. To be called again and again with the same agenda.
     ///
     /// # Errors
     /// Errors of the store and the synchronizer; the next call goes on.
@@ -45,12 +45,14 @@ impl LogicalClouds {
         agenda.seen = entries.iter().map(|entry| (entry.path.clone(), since(&entry.path))).collect();
         for entry in entries {
             let deleted: Deleted = read(&entry)?;
-            if now < since(&entry.path) + LATE_LIMIT && now < deleted.at + LATE_FOR_OTHERS {
-                continue;
-            }
+            let is_over = now >= since(&entry.path) + LATE_LIMIT || now >= deleted.at + LATE_FOR_OTHERS;
             let place = Place { project: deleted.project, cloud: deleted.cloud, uid: deleted.uid };
+            // At once, and again: until then it keeps others from its namespace.
             let discarded = self.synchronizer.discard(&place.context_id(), Removal::default()).await;
             discarded.map_err(Error::Synchronizer)?;
+            if !is_over {
+                continue;
+            }
             clean::everything(&*self.documents, &place).await?;
             writing::delete(&*self.documents, [&entry]).await?;
             agenda.seen.remove(&entry.path);

@@ -18,7 +18,7 @@ use dcm_core::port::synchronizer::{Error, Removal};
 use dcm_core::status::{Intent, Progress};
 
 use super::writing::{Deleted, deletion};
-use super::{CONTENTION_TRIES, Contexts};
+use super::{CONTENTION_TRIES, Contexts, claims};
 use crate::record::{Forgotten, Root, path};
 
 impl Contexts {
@@ -35,6 +35,12 @@ impl Contexts {
         let mut late = Vec::new();
         for prefix in [path::lanes(id), path::results(id), path::manifests(id)] {
             late.extend(self.store.list_all(&prefix).await?.iter().map(deletion));
+        }
+        if let Some((left, version)) = self.claiming(id).await? {
+            for path in claims::paths(&left.namespaces) {
+                late.extend(self.own_claim(id, &path).await?);
+            }
+            late.push(Write::Delete { path: path::claiming(id), version });
         }
         // Whoever has begun to apply it since writes what he needs anew.
         if self.root(id).await?.is_none() {
