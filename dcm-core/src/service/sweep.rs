@@ -32,8 +32,8 @@ pub struct SweepAgenda {
 }
 
 impl LogicalClouds {
-    /// Clears what came late of logical clouds that were deleted: app contexts at once, and all else when the deletion is known
-    /// for [`LATE_LIMIT`] or longer. To be called again and again with the same agenda.
+    /// Clears what came late of logical clouds that were deleted: app contexts of deletions that were known in the round before,
+    /// and all else when a deletion is known for [`LATE_LIMIT`] or longer. To be called again and again with the same agenda.
     ///
     /// # Errors
     /// Errors of the store and the synchronizer; the next call goes on.
@@ -46,8 +46,12 @@ impl LogicalClouds {
         for entry in entries {
             let deleted: Deleted = read(&entry)?;
             let is_over = now >= since(&entry.path) + LATE_LIMIT || now >= deleted.at + LATE_FOR_OTHERS;
+            // Whoever deletes it may not be done with it the first time that it is seen.
+            if !is_over && !known.contains_key(&entry.path) {
+                continue;
+            }
             let place = Place { project: deleted.project, cloud: deleted.cloud, uid: deleted.uid };
-            // At once, and again: until then it keeps others from its namespace.
+            // Soon, and again: until then it keeps others from its namespace.
             let discarded = self.synchronizer.discard(&place.context_id(), Removal::default()).await;
             discarded.map_err(Error::Synchronizer)?;
             if !is_over {
