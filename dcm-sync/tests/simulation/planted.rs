@@ -21,7 +21,7 @@ const FOUND: [(Safeguard, u64, &str); 16] = [
     (Safeguard::Budget, 8, "the write budget is kept"),
     (Safeguard::RequestsAwaited, 49, TRUE),
     (Safeguard::TombstoneKept, 6, TRUE),
-    (Safeguard::PauseKept, 20, "nothing begins once a stop has returned"),
+    (Safeguard::PauseKept, 27, "nothing begins once a stop has returned"),
     (Safeguard::SessionKept, 540, "an older generation overwrites no newer one"),
     (Safeguard::StateObserved, 266, "an older generation overwrites no newer one"),
     (Safeguard::DoubtSettled, 1904, "what is done is not undone late"),
