@@ -115,8 +115,7 @@ async fn what_may_not_be_looked_through_is_told() {
     assert!(found.orphans.is_empty(), "{:#?}", found.orphans);
     // Kinds that a cloud always has, and one that only the cluster tells of.
     for kind in ["Namespace", "RoleBinding", "ConfigMap"] {
-        let is_told =
-            found.unseen.iter().any(|unseen| unseen.to_string().contains(&format!(" {kind}: not allowed")));
+        let is_told = found.unseen.iter().any(|unseen| unseen.contains(&format!(" {kind}: not allowed")));
         assert!(is_told, "{kind}: {:#?}", found.unseen);
     }
 }
