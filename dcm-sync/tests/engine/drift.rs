@@ -7,7 +7,7 @@ use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use dcm_core::port::cluster::Access;
 use dcm_core::port::store::{Entry, Path, Prefix, StoreExt as _, Write};
 use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
-use dcm_core::status::{Cause, LaneStatus, ObjectState, Progress, Reason};
+use dcm_core::status::{Cause, LaneState, LaneStatus, ObjectState, Progress, Reason};
 use dcm_sync::engine::{Engine, Event, Options, What};
 use dcm_sync::sim::{Link, Rights, SimCluster, cluster_id};
 use futures::{Stream, StreamExt as _};
@@ -151,6 +151,25 @@ async fn a_deleted_role_comes_back_and_is_told_as_drift() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_missed_and_may_not_be_looked_at_is_done_no_more() {
+    let scene = Scene::of(steps_with(Drift::default())).await;
+    let (kind, key) = quota();
+    let mut events = scene.engine.events();
+    scene.cluster.server(|server| {
+        server.set_rights(Rights::AllBut(vec![to_quotas("get")]));
+        server.delete_as_other(&kind, &key).unwrap();
+    });
+    let told =
+        next(&mut events, |what| if let What::Hindered(cause) = what { Some(cause) } else { None }).await;
+    assert_eq!((told.reason, told.object), (Reason::Denied, Some(key.clone())));
+    let status = scene.engine.contexts().status(&context_id()).await.unwrap().unwrap();
+    assert_eq!((status.progress, status.lanes[&cluster_id(1)].state), (Progress::Stuck, LaneState::Working));
+    scene.cluster.server(|server| server.set_rights(Rights::All));
+    assert_eq!(made(&mut events).await, key);
+    done(&scene.engine, &context_id()).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_is_only_to_be_reported_is_left_and_stands_in_the_status_without_further_writes() {
     let scene = Scene::of(steps_with(Drift::Report)).await;
     let role = Manifest::new(role_body("reader", &["get"])).unwrap();
@@ -280,10 +299,10 @@ async fn an_object_that_is_deleted_again_and_again_is_given_up_too() {
     assert!(scene.world.body(1, role.kind(), role.key()).is_some());
 }
 
-/// The right to list the quotas.
-fn to_list_quotas() -> Access {
+/// A right to the quotas.
+fn to_quotas(verb: &str) -> Access {
     Access {
-        verb: "list".into(),
+        verb: verb.into(),
         group: "".into(),
         resource: "resourcequotas".into(),
         subresource: "".into(),
@@ -296,7 +315,7 @@ fn to_list_quotas() -> Access {
 async fn where_a_watch_is_refused_recorded_objects_are_read_now_and_then() {
     let interval = Options::default().read_interval;
     let scene = Scene::of(steps_with(except("spec.hard.secrets"))).await;
-    scene.cluster.server(|server| server.set_rights(Rights::AllBut(vec![to_list_quotas()])));
+    scene.cluster.server(|server| server.set_rights(Rights::AllBut(vec![to_quotas("list")])));
     scene.cluster.set_link(Link::Cut);
     tokio::time::sleep(interval).await;
     scene.cluster.set_link(Link::Up);

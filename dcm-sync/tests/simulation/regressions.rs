@@ -4,7 +4,7 @@
 use dcm_sync::simulation::{Scenario, engine, run};
 
 /// What a scenario is called, and what it is.
-const SCENARIOS: [(&str, &str); 17] = [
+const SCENARIOS: [(&str, &str); 19] = [
     (
         "a lane was removed while it asked for a certificate",
         include_str!("scenarios/removed-while-asking.json"),
@@ -69,6 +69,14 @@ const SCENARIOS: [(&str, &str); 17] = [
     (
         "a request was answered when another bundle had taken the place of its own, and its result was dropped",
         include_str!("scenarios/answered-after-a-change.json"),
+    ),
+    (
+        "what a list did not show was called done, as the look at it failed",
+        include_str!("scenarios/missed-while-a-look-failed.json"),
+    ),
+    (
+        "a record came late of a cluster that had been taken over twice",
+        include_str!("scenarios/taken-over-twice-at-once.json"),
     ),
 ];
 

@@ -252,6 +252,12 @@ impl Machine {
         lane.errors.insert(step_key(step), cause);
         let causes = lane.errors.values().cloned().collect();
         self.timers.set(at, Alarm::Lane(id.clone()));
+        if matches!(step.work, Work::Look) && self.shard_mut(&id.cluster).is_listed(&step.kind) {
+            // The list does not have it as ours: what was done is that no more, until a look shows otherwise.
+            let context = self.contexts.get(&id.context);
+            let wanted = context.and_then(|context| context.wanted(&id.cluster));
+            self.begin_work(id, wanted);
+        }
         self.set_causes(id, causes);
         if self.lane_mut(id).is_some_and(|lane| lane.calls.is_empty() && lane.unsaved) {
             self.save(id);

@@ -162,6 +162,11 @@ impl Shard {
         matches!(self.link, Link::Broken(_))
     }
 
+    /// True when all objects of a kind that carry our marks are known.
+    pub(super) fn is_listed(&self, kind: &GroupVersionKind) -> bool {
+        self.watches.get(kind).is_some_and(|watch| matches!(watch.known, Known::Listed))
+    }
+
     /// True when this state of an object, or a later one, is known already.
     pub(super) fn knows(&self, object: &Object) -> bool {
         let known =

@@ -199,6 +199,11 @@ impl Machine {
         let Some(shard) = self.shards.get(cluster).filter(|shard| self.owns(shard) && shard.inherited) else {
             return;
         };
+        // It was taken once more since the alarm was set.
+        let until = shard.acquired + self.options.late_request_limit;
+        if until > self.now {
+            return self.timers.set(until, Alarm::Reread(cluster.clone()));
+        }
         let fence = Self::fence(shard);
         let lanes = shard.lanes.iter().filter(|(_, lane)| lane.record.fence != fence);
         let lanes: Vec<_> = lanes.map(|(context, _)| context.clone()).collect();
