@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use dcm_core::app_context::{Request, Stage, Step, TokenRequest};
+use dcm_core::app_context::{Action, Request, Stage, Step, TokenRequest};
 use dcm_core::port::cluster::{Clusters, IssuedToken};
 use dcm_core::port::store::{BATCH_WRITES_MAX, Change, Prefix, StoreExt as _, Write};
 use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
+use dcm_core::status::Progress;
 use dcm_sync::engine::{Engine, Options, What};
 use dcm_sync::sim::{Link, Verb, cluster_id};
-use dcm_sync::tap::{Crossing, PortError, Tap, Tapped};
+use dcm_sync::tap::{ClusterChange, Crossing, PortError, Tap, Tapped};
 use futures::{StreamExt as _, future};
 use serde_json::json;
 use tokio::sync::Notify;
@@ -116,12 +117,69 @@ async fn a_lane_that_somebody_else_wrote_is_read_until_that_succeeds() {
     assert_eq!(lanes.failing_reads.load(Ordering::Relaxed), 0, "the engine had to read it");
 }
 
+fn map(stage: u16) -> Step {
+    let metadata = json!({"name": format!("map-{stage}"), "namespace": "team"});
+    apply(stage, json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}))
+}
+
+/// Lets tokens, and the deletion of a ConfigMap, wait.
+#[derive(Default)]
+struct Held {
+    token: Notify,
+    deletion_is_asked_for: Notify,
+    deletion: Notify,
+}
+
+impl Tap for Held {
+    async fn pass<T: Send, E: PortError>(
+        &self,
+        crossing: Crossing<'_>,
+        call: impl Future<Output = Result<T, E>> + Send,
+    ) -> Result<T, E> {
+        match crossing {
+            Crossing::Change(_, ClusterChange::IssueToken(_)) => self.token.notified().await,
+            Crossing::Change(_, ClusterChange::Delete(kind, _)) if &*kind.kind == "ConfigMap" => {
+                self.deletion_is_asked_for.notify_one();
+                self.deletion.notified().await;
+            }
+            _ => {}
+        }
+        call.await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_deletion_under_way_may_undo_is_not_done_when_an_earlier_token_is_answered() {
+    let world = World::new(1);
+    let held = Arc::new(Held::default());
+    let clusters = Tapped::new(world.fleet.clone() as Arc<dyn Clusters>, held.clone());
+    let builder = Engine::builder(world.store.clone(), Arc::new(clusters));
+    let (engine, run) = builder.build(world.clock.clone(), &Counted(1000.into()));
+    tokio::spawn(run);
+    let mut events = engine.events();
+    let contexts = engine.contexts();
+    let map = map(2);
+    let wanted = context(steps().into_iter().chain([map.clone()]).collect(), [1]);
+    contexts.apply(&wanted).await.unwrap();
+    event(&mut events, |what| *what == What::Issued("developer".into())).await;
+    contexts.remove(&context_id(), Removal::default()).await.unwrap();
+    tokio::time::timeout(SOON, held.deletion_is_asked_for.notified()).await.unwrap();
+    contexts.apply(&wanted).await.unwrap();
+    // The answer, and the request of the later generation.
+    held.token.notify_one();
+    event(&mut events, |what| *what == What::Issued("ci".into())).await;
+    held.token.notify_one();
+    tokio::time::sleep(SLOW).await;
+    let status = contexts.status(&context_id()).await.unwrap().unwrap();
+    assert_eq!(status.progress, Progress::Working, "{status:#?}");
+    held.deletion.notify_one();
+    done(&engine, &context_id()).await;
+    let Action::Apply { manifest: map, .. } = map.action else { panic!("an object") };
+    assert!(world.body(1, map.kind(), map.key()).is_some());
+}
+
 /// The certificate is issued long before it is collected, beside a token.
 fn steps_with_a_long_way() -> Vec<Step> {
-    let map = |stage: u16| {
-        let metadata = json!({"name": format!("map-{stage}"), "namespace": "team"});
-        apply(stage, json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}))
-    };
     let late = |step: Step| if step.stage == Stage(2) { Step { stage: Stage(9), ..step } } else { step };
     steps().into_iter().map(late).chain((2..9).map(map)).collect()
 }

@@ -131,7 +131,12 @@ impl Lane {
     /// the cluster goes its own way beside them.
     pub(super) fn is_busy(&self) -> bool {
         let goes_on = self.starved || self.eager;
-        self.queued || (!goes_on && self.calls.keys().any(|key| key.request.is_none()))
+        self.queued || (!goes_on && self.awaits_objects())
+    }
+
+    /// True while a request about an object is under way.
+    pub(super) fn awaits_objects(&self) -> bool {
+        self.calls.keys().any(|key| key.request.is_none())
     }
 
     /// A request is under way no more.

@@ -98,7 +98,8 @@ impl Machine {
         }
         // Until a look is answered, what rests is as it was, and is not said again.
         let rests = plan.only_looks() && self.lane_mut(id).is_some_and(|lane| lane.record.is_at(wanted));
-        if finished && !(wanted.is_none() && self.must_look_again(id)) {
+        let waits = finished && self.is_undecided(id, wanted);
+        if finished && !waits {
             self.finish(id, wanted, plan);
         } else if !finished && !rests {
             self.begin_work(id, wanted);
@@ -139,6 +140,19 @@ impl Machine {
         }
         lane.name(bundle);
         lane.unsaved = true;
+        true
+    }
+
+    /// True when all is as it is wanted, and what is under way may yet change that.
+    fn is_undecided(&mut self, id: &LaneId, wanted: Option<ContentHash>) -> bool {
+        let Some(_) = wanted else { return self.must_look_again(id) };
+        let awaits = self.options.keeps(Safeguard::RequestsAwaited);
+        let is_undecided = |lane: &&mut Lane| awaits && lane.awaits_objects() && !lane.record.is_at(wanted);
+        if self.lane_mut(id).filter(is_undecided).is_none() {
+            return false;
+        }
+        // An earlier generation asked for it. Whatever becomes of it wakes the lane.
+        self.begin_work(id, wanted);
         true
     }
 
