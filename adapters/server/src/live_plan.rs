@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dcm_core::app_context::{Action, AppContext, Bundle, Generation};
+use dcm_core::app_context::{AppContext, Bundle, Generation};
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ClusterId;
 use dcm_core::plan::{Desired, Observed, Plan, Rules, Seen, Sighting, View, plan};
@@ -102,10 +102,8 @@ impl<'a> Looked<'a> {
 
     /// The objects that are wanted.
     fn wanted(&self) -> impl Iterator<Item = (&'a GroupVersionKind, &'a ObjectKey)> + use<'a> {
-        self.bundle.into_iter().flat_map(Bundle::steps).filter_map(|step| match &step.action {
-            Action::Apply { manifest, .. } => Some((manifest.kind(), manifest.key())),
-            Action::Request { .. } => None,
-        })
+        let manifests = self.bundle.into_iter().flat_map(Bundle::manifests);
+        manifests.map(|manifest| (manifest.kind(), manifest.key()))
     }
 
     /// Reads the objects of a kind that carry our owner's mark. A kind that the cluster lacks has none; of one that may

@@ -4,10 +4,12 @@
 //! record says first which they are: should whoever applies the context die in between, the next one who applies it, or
 //! forgets it, knows them.
 
+use std::collections::BTreeSet;
+
 use dcm_core::app_context::AppContext;
 use dcm_core::name::ContextId;
 use dcm_core::port::in_order::InOrder;
-use dcm_core::port::store::{Version, Write};
+use dcm_core::port::store::{Path, StoreExt as _, Version, Write};
 use dcm_core::port::synchronizer::Error;
 
 use super::Contexts;
@@ -41,8 +43,8 @@ impl Contexts {
         remembered.map(Some).ok_or_else(|| Error::Contended { id: id.clone() })
     }
 
-    /// True when nothing is left of an apply that was cut off but what is claimed anyway: then it is remembered no more.
-    pub(super) async fn has_no_claims_left(&self, context: &AppContext) -> Result<bool, Error> {
+    /// Remembers no more what an apply that was cut off left, when that is claimed anyway; false when it left more.
+    pub(super) async fn settle_claiming(&self, context: &AppContext) -> Result<bool, Error> {
         let Some((Claiming { namespaces, .. }, version)) = self.claiming(&context.id).await? else {
             return Ok(true);
         };
@@ -53,21 +55,36 @@ impl Contexts {
         Ok(is_claimed)
     }
 
-    /// After a refused apply: gives back what it claimed, but for what the current root holds. Where another apply has begun
-    /// meanwhile, that one knows of all.
+    /// After a refused apply: gives back what it claimed, but for what the root holds.
     pub(super) async fn give_claims_back(
         &self,
         id: &ContextId,
-        held: &Named,
+        claimed: &Named,
         remembered: Option<Version>,
     ) -> Result<(), Error> {
-        let found = self.claiming(id).await?.filter(|(_, version)| Some(*version) == remembered);
-        let Some((Claiming { namespaces, .. }, version)) = found else { return Ok(()) };
-        let mut deletions = Vec::new();
-        for path in claims::paths(&claims::without(namespaces, held)) {
-            deletions.extend(self.own_claim(id, &path).await?);
+        // Read before all that may say that somebody else needs them: who claims one later writes it again.
+        let mut claims = self.own_claims(id, claimed).await?;
+        match self.claiming(id).await? {
+            Some((left, version)) if Some(version) == remembered => {
+                let others = claims::without(left.namespaces, claimed);
+                claims.extend(self.own_claims(id, &others).await?);
+                self.give_back(id, claims, Some(Write::Delete { path: path::claiming(id), version })).await
+            }
+            // Another apply came to its end meanwhile: what of ours came later it did not know.
+            None if remembered.is_some() => self.give_back(id, claims, None).await,
+            // Another apply has begun meanwhile, and knows of all.
+            _ => Ok(()),
         }
-        deletions.push(Write::Delete { path: path::claiming(id), version });
-        self.delete_all(deletions).await.map(drop)
+    }
+
+    async fn give_back(&self, id: &ContextId, claims: Vec<Write>, last: Option<Write>) -> Result<(), Error> {
+        let mut held = Named::new();
+        if let Some((root, _)) = self.root(id).await? {
+            held = claims::named(&root, &self.store.list_all(&path::manifests(id)).await?)?;
+            claims::join(&mut held, self.leaving(id, &root).await?);
+        }
+        let held: BTreeSet<Path> = claims::paths(&held).collect();
+        let claims = claims.into_iter().filter(|claim| !held.contains(claim.path()));
+        self.delete_all(claims.chain(last).collect()).await.map(drop)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dcm_core::app_context::{Action, AppContext, Generation};
+use dcm_core::app_context::{AppContext, Generation};
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::Manifest;
 use dcm_core::name::{ClusterId, ContextId};
@@ -51,6 +51,11 @@ pub(super) fn named(root: &Root, manifests: &[Entry]) -> Result<Named, Error> {
     Ok(named)
 }
 
+/// What the record of a lane holds the claims of.
+pub(super) fn of_lane(cluster: &ClusterId, lane: &Lane) -> Named {
+    Named::from([(cluster.clone(), lane.namespaces.clone())])
+}
+
 /// What was claimed, and is not any more by a context.
 pub(super) fn leaving(claimed: Named, context: &AppContext) -> Named {
     without(claimed, &named_by(context))
@@ -80,12 +85,8 @@ pub(super) fn paths(named: &Named) -> impl Iterator<Item = Path> + '_ {
 fn named_by(context: &AppContext) -> Named {
     let mut named = Named::new();
     for (cluster, bundle) in &context.placements {
-        for step in bundle.steps() {
-            if let Action::Apply { manifest, .. } = &step.action
-                && manifest.kind().is_namespace()
-            {
-                named.entry(cluster.clone()).or_default().insert(manifest.key().name.clone());
-            }
+        for manifest in bundle.manifests().filter(|manifest| manifest.kind().is_namespace()) {
+            named.entry(cluster.clone()).or_default().insert(manifest.key().name.clone());
         }
     }
     named
@@ -135,11 +136,7 @@ impl Contexts {
             join(&mut claims, left.namespaces);
         }
         claims.retain(|cluster, _| !but.contains(cluster));
-        let mut deletions = Vec::new();
-        for path in paths(&claims) {
-            deletions.extend(self.own_claim(id, &path).await?);
-        }
-        Ok(deletions)
+        self.own_claims(id, &claims).await
     }
 
     /// What is leaving still. Where the lane's record was stored for this root, or a later one, the claims were dropped before
@@ -160,9 +157,16 @@ impl Contexts {
         Ok(leaving)
     }
 
-    pub(super) async fn own_claim(&self, id: &ContextId, path: &Path) -> Result<Option<Write>, Error> {
-        let Some(entry) = self.store.get(path).await? else { return Ok(None) };
-        let claim: Claim = record::read(&entry)?;
-        Ok((claim.context == *id).then(|| deletion(&entry)))
+    /// The deletions of those claims that are there and the context's own.
+    pub(super) async fn own_claims(&self, id: &ContextId, named: &Named) -> Result<Vec<Write>, Error> {
+        let mut deletions = Vec::new();
+        for path in paths(named) {
+            let Some(entry) = self.store.get(&path).await? else { continue };
+            let claim: Claim = record::read(&entry)?;
+            if claim.context == *id {
+                deletions.push(deletion(&entry));
+            }
+        }
+        Ok(deletions)
     }
 }

@@ -18,7 +18,7 @@ use dcm_core::port::synchronizer::{Error, Removal};
 use dcm_core::status::{Intent, Progress};
 
 use super::writing::{Deleted, deletion};
-use super::{CONTENTION_TRIES, Contexts, claims};
+use super::{CONTENTION_TRIES, Contexts};
 use crate::record::{Forgotten, Root, path};
 
 impl Contexts {
@@ -37,9 +37,7 @@ impl Contexts {
             late.extend(self.store.list_all(&prefix).await?.iter().map(deletion));
         }
         if let Some((left, version)) = self.claiming(id).await? {
-            for path in claims::paths(&left.namespaces) {
-                late.extend(self.own_claim(id, &path).await?);
-            }
+            late.extend(self.own_claims(id, &left.namespaces).await?);
             late.push(Write::Delete { path: path::claiming(id), version });
         }
         // Whoever has begun to apply it since writes what he needs anew.

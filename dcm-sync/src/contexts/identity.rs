@@ -6,7 +6,7 @@ use dcm_core::port::store::{Entry, StoreExt as _};
 use dcm_core::port::synchronizer::Error;
 
 use super::changing::contended;
-use super::{Contexts, deletion};
+use super::{Contexts, claims, deletion};
 use crate::record::{self, Lane, Shard, path};
 
 impl Contexts {
@@ -60,9 +60,7 @@ impl Contexts {
         let root = self.root(context).await?;
         let mut deletions = Vec::new();
         if root.is_none_or(|(root, _)| root.wanted(cluster).is_none()) {
-            for namespace in &lane.namespaces {
-                deletions.extend(self.own_claim(context, &path::claim(cluster, namespace)).await?);
-            }
+            deletions.extend(self.own_claims(context, &claims::of_lane(cluster, &lane)).await?);
         }
         deletions.push(deletion(entry));
         self.delete_all(deletions).await?;

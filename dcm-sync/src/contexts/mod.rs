@@ -156,7 +156,7 @@ impl Contexts {
                 return Err(Error::Stale { id: context.id.clone() });
             }
             // An apply that was cut off may have claimed what nobody wants: a root that comes after it gives that up.
-            if is_unchanged && self.has_no_claims_left(context).await? {
+            if is_unchanged && self.settle_claiming(context).await? {
                 self.complete_manifests(context).await?;
                 return self.ask_again(&context.id, &root, planned).await;
             }

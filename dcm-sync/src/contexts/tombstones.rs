@@ -7,7 +7,7 @@ use dcm_core::port::store::{Entry, StoreExt as _};
 use dcm_core::port::synchronizer::{Error, Tombstone};
 use dcm_core::status::LaneState;
 
-use super::{Contexts, deletion};
+use super::{Contexts, claims, deletion};
 use crate::record::{self, Lane, path};
 
 impl Contexts {
@@ -31,10 +31,7 @@ impl Contexts {
     /// The claims go first: should this process die then, the lane is found, and dropped, again.
     pub(super) async fn drop_tombstones_on(&self, cluster: &ClusterId) -> Result<(), Error> {
         for (context, lane, entry) in self.abandoned_on(cluster).await? {
-            let mut deletions = Vec::new();
-            for namespace in &lane.namespaces {
-                deletions.extend(self.own_claim(&context, &path::claim(cluster, namespace)).await?);
-            }
+            let mut deletions = self.own_claims(&context, &claims::of_lane(cluster, &lane)).await?;
             deletions.push(deletion(&entry));
             self.delete_all(deletions).await?;
             self.bury(&context).await?;

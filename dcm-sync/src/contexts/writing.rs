@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dcm_core::app_context::{Action, AppContext, Bundle, Generation};
+use dcm_core::app_context::{AppContext, Bundle, Generation};
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::Manifest;
 use dcm_core::name::{ClusterId, ContextId};
@@ -49,7 +49,6 @@ impl Contexts {
         let held = if current.intent == Intent::Present { named.clone() } else { Named::new() };
         let mut claimed = named;
         claims::join(&mut claimed, self.leaving(id, current).await?);
-        let known = claimed.clone();
         let left = self.claiming(id).await?;
         if let Some((left, _)) = &left {
             claims::join(&mut claimed, left.namespaces.clone());
@@ -62,7 +61,7 @@ impl Contexts {
         writes.push(Write::Update { path: path::root(id), version, document });
         writes.extend(unused);
         let writes = InOrder::new(writes);
-        let remembered = self.remember_claims(id, wanted, left, &writes).await?;
+        let remembered = self.remember_claims(id, wanted.clone(), left, &writes).await?;
         let result = self.write_in_order(context, writes).await;
         match (&result, remembered) {
             (Ok(()), Some(version)) => {
@@ -70,7 +69,7 @@ impl Contexts {
                 self.delete_all(vec![Write::Delete { path: path::claiming(id), version }]).await?;
             }
             (Err(Error::NamespaceTaken { .. }), _) => {
-                self.give_claims_back(id, &known, remembered).await?;
+                self.give_claims_back(id, &wanted, remembered).await?;
                 if current.is_unused() {
                     self.delete_all(vec![Write::Delete { path: path::root(id), version }]).await?;
                 }
@@ -204,13 +203,8 @@ fn contended(context: &AppContext) -> Error {
 fn distinct_manifests(placements: &BTreeMap<ClusterId, Arc<Bundle>>) -> BTreeMap<ContentHash, Manifest> {
     let mut seen = BTreeSet::new();
     let bundles = placements.values().filter(|bundle| seen.insert(bundle.hash()));
-    let steps = bundles.flat_map(|bundle| bundle.steps());
-    steps
-        .filter_map(|step| match &step.action {
-            Action::Apply { manifest, .. } => Some((manifest.hash(), manifest.clone())),
-            Action::Request { .. } => None,
-        })
-        .collect()
+    let manifests = bundles.flat_map(|bundle| bundle.manifests());
+    manifests.map(|manifest| (manifest.hash(), manifest.clone())).collect()
 }
 
 /// Reads a context's manifests.

@@ -132,6 +132,28 @@ async fn an_apply_that_is_refused_leaves_what_it_had() {
 }
 
 #[tokio::test]
+async fn an_apply_that_is_refused_while_another_one_stood_still_leaves_nothing_to_that_one() {
+    for (steps, atomic_batches) in (0..STEPS).flat_map(|steps| [(steps, true), (steps, false)]) {
+        let world = World::new(atomic_batches);
+        let other = AppContext { id: ContextId::new("lc-2").unwrap(), ..context(&["a"], 3..=3) };
+        world.contexts.apply(&other).await.unwrap();
+        let before = world.records().await;
+        let wanted = context(&["a"], 1..=3);
+        let mut stands_still = pin!(world.contexts.apply(&wanted));
+        let first = match select(stands_still.as_mut(), pin!(later(steps))).await {
+            Either::Left((first, _)) => first,
+            Either::Right(_) => {
+                let second = world.contexts.apply(&wanted).await;
+                assert!(matches!(second, Err(Error::NamespaceTaken { .. })), "{second:?}");
+                stands_still.await
+            }
+        };
+        assert!(first.is_err(), "after {steps} steps: {first:?}");
+        assert_eq!(world.records().await, before, "after {steps} steps");
+    }
+}
+
+#[tokio::test]
 async fn a_removal_of_what_nobody_has_wanted_yet_gives_it_no_generation() {
     for steps in 0..STEPS {
         let world = World::new(false);

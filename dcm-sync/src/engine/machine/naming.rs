@@ -78,10 +78,8 @@ pub(super) fn requests(bundle: Option<&Bundle>) -> impl Iterator<Item = &Arc<str
 
 /// The namespaces that a bundle makes.
 fn namespaces(bundle: Option<&Bundle>) -> impl Iterator<Item = &Arc<str>> {
-    bundle.into_iter().flat_map(Bundle::steps).filter_map(|step| match &step.action {
-        Action::Apply { manifest, .. } if manifest.kind().is_namespace() => Some(&manifest.key().name),
-        Action::Apply { .. } | Action::Request { .. } => None,
-    })
+    let manifests = bundle.into_iter().flat_map(Bundle::manifests);
+    manifests.filter(|manifest| manifest.kind().is_namespace()).map(|manifest| &manifest.key().name)
 }
 
 /// The kind through which certificates are asked for; one for all lanes.
