@@ -28,6 +28,8 @@ pub struct Sent {
     pub verb: Verb,
     /// For which app context.
     pub context: Option<ContextId>,
+    /// For which of its generations.
+    pub generation: Generation,
     /// The credential that is asked for with it.
     pub asks_for: Option<Asked>,
 }

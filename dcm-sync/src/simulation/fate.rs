@@ -108,6 +108,7 @@ impl Gate {
             cluster: cluster.clone(),
             verb: verb(change),
             context: call.context.clone(),
+            generation: call.generation,
             asks_for: asked_for(change),
         });
     }

@@ -240,12 +240,13 @@ pub(super) fn drop_revived(
     server: &mut Server,
     recorded: &Records,
     is_made: impl Fn(&Arc<str>) -> bool,
-    is_orphaned: impl Fn(&ContextId) -> bool,
+    is_orphaned: impl Fn(&ObjectKey, &ContextId) -> bool,
 ) {
     let is_another = |object: &Object| {
         let uid = recorded.get(&object.key).and_then(|record| record.uid.as_ref());
         object.marks.as_ref().is_some_and(|marks| {
-            uid.map_or(!is_made(&object.uid), |uid| *uid != object.uid) || is_orphaned(&marks.context)
+            uid.map_or(!is_made(&object.uid), |uid| *uid != object.uid)
+                || is_orphaned(&object.key, &marks.context)
         })
     };
     let revived: Vec<Object> = server.objects().filter(is_another).collect();

@@ -279,7 +279,10 @@ impl<'a> Run<'a> {
                 meddling::tidy_up(server, &names);
                 if is_settled {
                     let is_made = |uid: &Arc<str>| judge.has_made(&id, uid);
-                    let is_orphaned = |context: &ContextId| has_lost && !known.contains(context);
+                    // Nobody looks for what was removed, or kept, before it came back.
+                    let is_orphaned = |key: &ObjectKey, context: &ContextId| {
+                        has_lost && !(known.contains(context) && recorded.contains_key(key))
+                    };
                     meddling::drop_revived(server, &recorded, is_made, is_orphaned);
                 }
             });

@@ -4,6 +4,7 @@
 //! that violates a rule, from a file: `REPLAY=FILE` in place of the seeds.
 #![allow(clippy::unwrap_used)]
 
+mod regressions;
 mod services;
 
 use std::env;

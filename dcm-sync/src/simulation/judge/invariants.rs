@@ -240,12 +240,13 @@ fn wanted(lane: &Lane, root: &record::Root) -> Option<BTreeSet<ContentHash>> {
 
 /// A credential whose result is stored is not asked for again.
 fn what_is_answered_is_not_asked_for_again(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
-    let Event::Sent(Sent { cluster, context: Some(context), asks_for: Some(asked), .. }) = event else {
+    let Event::Sent(sent) = event else { return Ok(()) };
+    let Sent { cluster, context: Some(context), asks_for: Some(asked), generation, .. } = sent else {
         return Ok(());
     };
-    let (Some(root), Some(lane)) = (root(scene, context), lane(scene, context, cluster)) else {
-        return Ok(());
-    };
+    // Another generation may ask for the same under another name.
+    let root = root(scene, context).filter(|root| root.generation == *generation);
+    let (Some(root), Some(lane)) = (root, lane(scene, context, cluster)) else { return Ok(()) };
     let is_known = |name: &Arc<str>| {
         // A result that no record names comes from a worker that died, or lost the lane, in that moment.
         lane.issued.contains(name) && scene.facts.has_result(context, cluster, name)
