@@ -153,11 +153,8 @@ impl Bundle {
 impl Step {
     /// The same, with nothing in place of a certificate request's bytes.
     fn as_planned(&self) -> Cow<'_, Self> {
-        let Action::Request { name, request: Request::Certificate(certificate) } = &self.action else {
-            return Cow::Borrowed(self);
-        };
-        let certificate = CertificateRequest { csr_pem: "".into(), ..certificate.clone() };
-        let action = Action::Request { name: name.clone(), request: Request::Certificate(certificate) };
+        let Action::Request { name, request } = &self.action else { return Cow::Borrowed(self) };
+        let action = Action::Request { name: name.clone(), request: request.as_planned() };
         Cow::Owned(Self { action, ..self.clone() })
     }
 }
@@ -226,6 +223,19 @@ pub enum Request {
     Certificate(CertificateRequest),
     /// A ServiceAccount token through the TokenRequest subresource.
     Token(TokenRequest),
+}
+
+impl Request {
+    /// The same, with nothing in place of what a certificate is asked for with: as it is known before a key is made.
+    #[must_use]
+    pub fn as_planned(&self) -> Self {
+        match self {
+            Self::Certificate(certificate) => {
+                Self::Certificate(CertificateRequest { csr_pem: "".into(), ..certificate.clone() })
+            }
+            Self::Token(token) => Self::Token(token.clone()),
+        }
+    }
 }
 
 /// What a CertificateSigningRequest is made of. The engine carries the bytes; it reads no certificate.

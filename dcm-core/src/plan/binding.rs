@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::json;
+
 use super::digest::Observed;
-use crate::app_context::{AppContext, Bundle, Generation};
+use crate::app_context::{AppContext, Generation};
 use crate::hash::ContentHash;
 use crate::name::ClusterId;
 
@@ -11,7 +13,7 @@ use crate::name::ClusterId;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binding {
     generation: Generation,
-    wanted: BTreeMap<ClusterId, ContentHash>,
+    wanted: ContentHash,
     observed: BTreeMap<ClusterId, ContentHash>,
 }
 
@@ -41,7 +43,15 @@ impl Binding {
     }
 }
 
-fn wanted(context: &AppContext) -> BTreeMap<ClusterId, ContentHash> {
-    let placements = context.placements.iter();
-    placements.map(|(cluster, bundle)| (cluster.clone(), Bundle::hash_as_planned(bundle))).collect()
+/// The hash of all that is wanted, but for what certificates are asked for with.
+fn wanted(context: &AppContext) -> ContentHash {
+    // Thousands of clusters share a few bundles.
+    let mut hashes = BTreeMap::new();
+    let placements = context.placements.iter().map(|(cluster, bundle)| {
+        let hash = *hashes.entry(bundle.hash()).or_insert_with(|| bundle.hash_as_planned());
+        (cluster.to_string(), hash)
+    });
+    let placements: BTreeMap<String, ContentHash> = placements.collect();
+    let (id, labels, removal) = (&context.id, &context.labels, &context.removal);
+    ContentHash::of(&json!({"id": id, "labels": labels, "removal": removal, "placements": placements}))
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dcm_core::app_context::{AppContext, Generation, Request};
+use dcm_core::app_context::{AppContext, Generation};
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::GroupVersionKind;
 use dcm_core::name::ClusterId;
@@ -105,10 +105,7 @@ fn is_settled(root: &Root, cluster: &ClusterId, lane: &Lane) -> bool {
 /// the same name only when they are the same.
 fn wants_the_same(current: &Root, next: &Root) -> bool {
     let steps = |root: &Root| -> BTreeMap<ContentHash, Vec<StepRecord>> {
-        root.bundles
-            .iter()
-            .map(|(hash, steps)| (*hash, steps.iter().map(without_request).collect()))
-            .collect()
+        root.bundles.iter().map(|(hash, steps)| (*hash, steps.iter().map(as_planned).collect())).collect()
     };
     let (mine, theirs) = (steps(current), steps(next));
     let wants = |root: &Root, steps: &BTreeMap<ContentHash, Vec<StepRecord>>| {
@@ -124,10 +121,10 @@ fn wants_the_same(current: &Root, next: &Root) -> bool {
         && wants(current, &mine) == wants(next, &theirs)
 }
 
-fn without_request(step: &StepRecord) -> StepRecord {
+fn as_planned(step: &StepRecord) -> StepRecord {
     let mut step = step.clone();
-    if let ActionRecord::Request { request: Request::Certificate(certificate), .. } = &mut step.action {
-        certificate.csr_pem = "".into();
+    if let ActionRecord::Request { request, .. } = &mut step.action {
+        *request = request.as_planned();
     }
     step
 }

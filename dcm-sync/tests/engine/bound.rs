@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use dcm_core::app_context::{AppContext, Generation, Step};
 use dcm_core::manifest::Manifest;
 use dcm_core::plan::{Binding, Desired, Observed};
 use dcm_core::port::cluster::ClusterUid;
-use dcm_core::port::synchronizer::{Error, Synchronizer as _};
+use dcm_core::port::synchronizer::{Disposal, Error, Removal, Synchronizer as _};
 use dcm_core::status::{LaneState, Progress, Reason};
-use dcm_sync::engine::Engine;
+use dcm_sync::engine::{Engine, What};
 use dcm_sync::sim::{Verb, cluster_id};
 use serde_json::{Value, json};
 
@@ -99,6 +100,25 @@ async fn what_is_as_planned_is_done() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_change_of_what_is_planned_makes_it_stale_and_nothing_is_stored() {
+    let (world, engine) = applied().await;
+    let binding = planned(&world, &second(), 2);
+    let removal = Removal { objects: Some(Disposal::Keep), ..Removal::default() };
+    let labels = BTreeMap::from([("example.com/team".to_owned(), "a".to_owned())]);
+    let before = world.store_state().await;
+    for other in [
+        AppContext { removal, ..second() },
+        AppContext { labels, ..second() },
+        context(steps_with("30", &["get", "list"]), 1..=2),
+        context(steps_with("20", &["get", "list"]), [1]),
+    ] {
+        let refused = engine.contexts().apply_as_planned(&other, &binding).await;
+        assert!(matches!(refused, Err(Error::Stale { .. })), "{other:?}: {refused:?}");
+    }
+    assert_eq!(world.store_state().await, before);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_cluster_that_is_not_as_planned_halts_alone_and_nothing_is_written_to_it() {
     let (world, engine) = applied().await;
     let binding = planned(&world, &second(), 2);
@@ -126,7 +146,7 @@ async fn a_cluster_that_is_not_as_planned_halts_alone_and_nothing_is_written_to_
 /// A change that is bound, in the middle of which somebody does something: after the cluster was found to be as planned, before
 /// anything is written.
 async fn in_the_middle(patch: Value, body: Value) -> (World, Engine) {
-    let (world, _) = world_with(std::time::Duration::from_millis(200));
+    let (world, lanes) = world_with(Duration::from_millis(200));
     let wanted = |context: AppContext| AppContext {
         placements: context.placements.into_iter().take(1).collect(),
         ..context
@@ -139,14 +159,12 @@ async fn in_the_middle(patch: Value, body: Value) -> (World, Engine) {
     let before = reads();
     let binding = planned(&world, &wanted(second()), 2);
     engine.contexts().apply_as_planned(&wanted(second()), &binding).await.unwrap();
-    tokio::time::timeout(SOON, async {
+    let looked = async {
         while reads() < before + 3 {
-            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+            lanes.commit_begun.notified().await;
         }
-    })
-    .await
-    .unwrap();
-    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    };
+    tokio::time::timeout(SOON, looked).await.unwrap();
     edit(&world, 1, body, &patch);
     (world, engine)
 }
@@ -174,9 +192,6 @@ async fn another_change_that_came_first_makes_it_stale() {
     let stale = engine.contexts().apply_as_planned(&second(), &binding).await;
     assert!(matches!(stale, Err(Error::Stale { .. })), "{stale:?}");
     assert_eq!(done(&engine, &context_id()).await.generation, Generation(2));
-    let other = context(steps_with("20", &["get", "list"]), 1..=1);
-    let stale = engine.contexts().apply_as_planned(&other, &planned(&world, &second(), 3)).await;
-    assert!(matches!(stale, Err(Error::Stale { .. })), "it is of other clusters: {stale:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -184,13 +199,14 @@ async fn once_it_is_done_it_binds_nobody_any_more() {
     let (world, engine) = applied().await;
     engine.contexts().apply_as_planned(&second(), &planned(&world, &second(), 2)).await.unwrap();
     done(&engine, &context_id()).await;
+    let mut events = engine.events();
     edit(&world, 1, role_body("reader", &[]), &json!({"rules": []}));
-    tokio::time::sleep(SOON).await;
+    event(&mut events, |what| matches!(what, What::Corrected(_))).await;
     assert_eq!(verbs(&world, 1), json!(["get", "list"]));
     engine.shutdown().await;
     edit(&world, 2, role_body("reader", &[]), &json!({"rules": []}));
     let engine = world.engine();
-    tokio::time::sleep(SOON).await;
+    let mut events = engine.events();
+    event(&mut events, |what| matches!(what, What::Corrected(_))).await;
     assert_eq!(verbs(&world, 2), json!(["get", "list"]));
-    drop(engine);
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use dcm_core::port::store::{Path, Store};
 use dcm_sync::tap::{Crossing, PortError, Tap, Tapped};
+use tokio::sync::Notify;
 
 use crate::fixture::World;
 
@@ -14,6 +15,8 @@ pub struct Lanes {
     /// The store itself, which takes no time.
     pub store: Arc<dyn Store>,
     pub writes: AtomicU64,
+    /// A batch with a lane's record is about to be stored.
+    pub commit_begun: Notify,
     /// How many of the next reads fail.
     pub failing_reads: AtomicU64,
     /// No batch with a lane's record is stored.
@@ -46,6 +49,9 @@ impl Tap for Slow {
             Crossing::Commit(batch) => {
                 let lanes = batch.iter().filter(|write| is_of_lane(write.path())).count();
                 self.lanes.writes.fetch_add(lanes as u64, Ordering::Relaxed);
+                if lanes > 0 {
+                    self.lanes.commit_begun.notify_one();
+                }
                 tokio::time::sleep(self.slowness).await;
                 if lanes > 0 && self.lanes.fail_writes.load(Ordering::Relaxed) {
                     return Err(E::lost());
@@ -67,8 +73,13 @@ impl Tap for Slow {
 pub fn world_with(slowness: Duration) -> (World, Arc<Lanes>) {
     let mut world = World::new(1);
     let store = world.store.clone();
-    let (writes, failing_reads, fail_writes) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
-    let lanes = Arc::new(Lanes { store, writes, failing_reads, fail_writes });
+    let lanes = Arc::new(Lanes {
+        store,
+        writes: AtomicU64::new(0),
+        commit_begun: Notify::new(),
+        failing_reads: AtomicU64::new(0),
+        fail_writes: AtomicBool::new(false),
+    });
     let slow = Arc::new(Slow { slowness, lanes: lanes.clone() });
     world.store = Arc::new(Tapped::new(world.store, slow));
     (world, lanes)
