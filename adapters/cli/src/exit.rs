@@ -42,7 +42,7 @@ Exit codes:
     5  stuck: a conflict, a state that does not allow it, a missing right; somebody has to change something
     6  there is no such thing
     7  done, but for clusters that were given up at their deadline; they are cleared when they return
-    8  the plan is stale (--plan-hash): something changed since; nothing was done
+    8  the plan is stale (--plan-hash): something changed since; no cluster was written to
   130  interrupted";
 
 impl From<Exit> for ExitCode {

@@ -177,3 +177,23 @@ fn a_stale_hash_tells_which_clusters_changed() {
     assert!(now.changes_since(&wanted, &parts).wanted);
     assert_eq!(now.to_string().parse(), Ok(now));
 }
+
+#[test]
+fn what_is_seen_of_a_cloud_without_an_identity_agrees_with_what_is_seen_under_its_own() {
+    let kind = GroupVersionKind::new("certificates.k8s.io", "v1", "CertificateSigningRequest");
+    let with_request = |request: &str, found: Option<Object>| {
+        let mut observed = seen(found);
+        observed.absent(&kind, &ObjectKey::of_kind(&kind, None, request));
+        observed
+    };
+    let there = || Some(edited(|_| {}));
+    let planned = with_request("cloud-0-developer-1", there());
+    let found = with_request("cloud-5e1f-developer-1", there());
+    assert!(planned.agrees_with(&found) && found.agrees_with(&planned));
+    let changed = edited(|body| body["spec"]["hard"]["pods"] = "6".into());
+    for other in [seen(None), seen(Some(changed)), Observed::new(ClusterUid("u".into()))] {
+        assert!(!planned.agrees_with(&other) && !other.agrees_with(&planned), "{other:?}");
+    }
+    let empty = |cluster: &str| Observed::new(ClusterUid(cluster.into()));
+    assert!(empty("u").agrees_with(&empty("u")) && !empty("u").agrees_with(&empty("another")));
+}

@@ -13,8 +13,8 @@ use super::io::Epoch;
 /// What a watch told; none: it ended.
 pub(super) type Told = (ClusterId, Epoch, GroupVersionKind, Result<Option<WatchEvent>, Error>);
 
-/// A stream of [`Told`]; the end of a watch is told once, as its error or as its end. A type of its own, as there are some for each cluster: adapters of streams would keep room for
-/// whole events in each.
+/// A stream of [`Told`]; the end of a watch is told once, as its error or as its end. A type of its own, as there are some
+/// for each cluster: adapters of streams would keep room for whole events in each.
 pub(super) struct Telling {
     cluster: ClusterId,
     epoch: Epoch,

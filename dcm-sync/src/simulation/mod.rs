@@ -108,5 +108,5 @@ pub use shrink::shrink;
 pub use store::{SimStore, StoreFaults, StoreSettings, StoreWitness};
 pub use sweep::{Found, Sweep};
 pub use time::{Skew, VirtualClock};
-pub use wish::{ADOPTED, COMMON, POLICIES, STATES, Variant, Wish, context_id, namespace};
+pub use wish::{ADOPTED, COMMON, STATES, Variant, Wish, context_id, namespace};
 pub use world::{Ports, Program, World};

@@ -83,7 +83,7 @@ const PARTS: u64 = 6;
 pub const STATES: u64 = 64;
 
 /// How many sets of policies there are.
-pub const POLICIES: u64 = 16;
+pub(super) const POLICIES: u64 = 16;
 
 /// What is done about others: what the number of a variant says beside the state.
 #[derive(Debug, Clone, Copy)]

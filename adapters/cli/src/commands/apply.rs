@@ -41,7 +41,7 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
         Some(hash) => Some(plan::require(&session, &documents, hash).await?),
         None => None,
     };
-    let worked = hand_over_as(&session, documents, plans.as_deref()).await?;
+    let worked = hand_over_as(&session, documents, plans).await?;
     // A renewal is no part of a plan.
     if arguments.plan_hash.is_none() {
         renew_due(&session, &worked).await;
@@ -58,7 +58,7 @@ pub(crate) async fn hand_over(session: &Session, documents: Vec<Sourced>) -> any
 async fn hand_over_as(
     session: &Session,
     documents: Vec<Sourced>,
-    plans: Option<&[CloudPlan]>,
+    plans: Option<Vec<CloudPlan>>,
 ) -> anyhow::Result<Vec<Worked>> {
     check(session, &documents).await?;
     let worked = store(session, &documents).await?;

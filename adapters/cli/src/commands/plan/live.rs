@@ -31,7 +31,7 @@ pub(crate) struct CloudPlan {
 
 pub(super) async fn run(global: &Global, documents: Vec<Sourced>) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
-    let plans = of_documents(&session, &documents).await?;
+    let plans = of_checked(&session, &documents).await?;
     show(&session, &plans)?;
     let unknown = plans.iter().flat_map(|plan| plan.planned.clusters.values()).any(Result::is_err);
     Ok(if unknown { Exit::Failed } else { Exit::Done })
@@ -51,7 +51,7 @@ pub(crate) async fn require(
     documents: &[Sourced],
     hash: PlanHash,
 ) -> anyhow::Result<Vec<CloudPlan>> {
-    let plans = of_documents(session, documents).await?;
+    let plans = of_checked(session, documents).await?;
     let compared = hash_of(&plans, Some(hash));
     if compared.now == hash {
         return Ok(plans);
@@ -64,39 +64,54 @@ pub(crate) async fn require(
     Err(Ended::new(Exit::Stale, message).into())
 }
 
-/// What applies are bound to that are to do what was planned for these documents, which are stored by now. A cloud that was
-/// not stored when it was planned had no identity: it is looked at once more under its own.
+/// What applies are bound to that are to do what was planned for these documents, which are stored by now.
 pub(crate) async fn bindings(
     session: &Session,
     documents: &[Sourced],
-    plans: &[CloudPlan],
+    plans: Vec<CloudPlan>,
 ) -> anyhow::Result<Vec<Binding>> {
-    if !plans.iter().any(|plan| plan.is_new) {
-        return Ok(plans.iter().map(|plan| plan.planned.binding()).collect());
-    }
-    let now = of_documents(session, documents).await?;
-    for (plan, now) in plans.iter().zip(&now) {
-        let (planned, found) = (plan.planned.observed(), now.planned.observed());
-        let agrees = |cluster: &ClusterId, planned: &Option<Observed>| match (planned, found.get(cluster)) {
-            (Some(planned), Some(Some(found))) => planned.agrees_with(found),
-            (None, Some(None)) => true,
-            _ => false,
+    // A cloud that was not stored when it was planned had no identity: it is looked at once more under its own.
+    let new = documents.iter().zip(&plans).filter(|(_, plan)| plan.is_new).map(|(document, _)| document);
+    let mut again = of_documents(session, new).await?.into_iter();
+    let bind = |plan: CloudPlan| {
+        let now = if plan.is_new { again.next() } else { None };
+        let plan = match now {
+            Some(now) => as_planned(&plan, now)?,
+            None => plan,
         };
-        if planned.len() != found.len() || !planned.iter().all(|(cluster, seen)| agrees(cluster, seen)) {
-            let name = &plan.name;
-            let message = format!(
-                "the plan is stale: {name} is stored, and is not applied: a cluster is not as it was"
-            );
-            return Err(Ended::new(Exit::Stale, message).into());
-        }
+        Ok(plan.planned.binding())
+    };
+    plans.into_iter().map(bind).collect()
+}
+
+/// The plan of a cloud that was stored since it was planned; fails as stale where a cluster is not as it was then.
+fn as_planned(plan: &CloudPlan, now: CloudPlan) -> anyhow::Result<CloudPlan> {
+    let (planned, found) = (plan.planned.observed(), now.planned.observed());
+    let agrees = |cluster: &ClusterId, planned: &Option<Observed>| match (planned, found.get(cluster)) {
+        (Some(planned), Some(Some(found))) => planned.agrees_with(found),
+        (None, Some(None)) => true,
+        _ => false,
+    };
+    if planned.len() == found.len() && planned.iter().all(|(cluster, seen)| agrees(cluster, seen)) {
+        return Ok(now);
     }
-    Ok(now.iter().map(|now| now.planned.binding()).collect())
+    let name = &plan.name;
+    let message =
+        format!("the plan is stale: {name} is stored, and is not applied: a cluster is not as it was");
+    Err(Ended::new(Exit::Stale, message).into())
+}
+
+/// The plan of each document. What an apply would refuse has none.
+async fn of_checked(session: &Session, documents: &[Sourced]) -> anyhow::Result<Vec<CloudPlan>> {
+    apply::check(session, documents).await?;
+    of_documents(session, documents).await
 }
 
 /// The plan of each document; nothing is written, neither to the store nor to a cluster.
-async fn of_documents(session: &Session, documents: &[Sourced]) -> anyhow::Result<Vec<CloudPlan>> {
-    // What an apply would refuse has no plan.
-    apply::check(session, documents).await?;
+async fn of_documents(
+    session: &Session,
+    documents: impl IntoIterator<Item = &Sourced>,
+) -> anyhow::Result<Vec<CloudPlan>> {
     let (mut clouds, mut contexts) = (Vec::new(), Vec::new());
     for document in documents {
         let Wanted { cloud, is_new, context } = wanted(session, document).await?;
