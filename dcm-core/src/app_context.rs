@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::hash::ContentHash;
 use crate::manifest::{Manifest, ObjectKey};
@@ -57,6 +58,22 @@ pub struct AppContext {
     pub removal: Removal,
     /// What each cluster is to hold.
     pub placements: BTreeMap<ClusterId, Arc<Bundle>>,
+}
+
+impl AppContext {
+    /// Hash of all that is wanted, but for what certificates are asked for with: the same before a key is made as after it.
+    #[must_use]
+    pub fn hash_as_planned(&self) -> ContentHash {
+        // Thousands of clusters share a few bundles.
+        let mut hashes = BTreeMap::new();
+        let placements = self.placements.iter().map(|(cluster, bundle)| {
+            let hash = *hashes.entry(bundle.hash()).or_insert_with(|| bundle.hash_as_planned());
+            (cluster.to_string(), hash)
+        });
+        let placements: BTreeMap<String, ContentHash> = placements.collect();
+        let (id, labels, removal) = (&self.id, &self.labels, &self.removal);
+        ContentHash::of(&json!({"id": id, "labels": labels, "removal": removal, "placements": placements}))
+    }
 }
 
 /// Ordered steps for one or more clusters.
@@ -143,9 +160,7 @@ impl Bundle {
         self.hash
     }
 
-    /// Hash of the content but for what certificates are asked for with: the same before a key is made as after it.
-    #[must_use]
-    pub fn hash_as_planned(&self) -> ContentHash {
+    fn hash_as_planned(&self) -> ContentHash {
         hash_of(self.steps.iter().map(Step::as_planned))
     }
 }

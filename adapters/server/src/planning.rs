@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use dcm_core::app_context::{AppContext, Generation};
 use dcm_core::name::ClusterId;
-use dcm_core::plan::{Binding, Observed, Part};
-use dcm_core::port::synchronizer::Error;
+use dcm_core::plan::{Observed, Part};
+use dcm_core::port::synchronizer::{Error, PlannedState};
 use futures::StreamExt as _;
 
 use crate::Deployment;
@@ -37,10 +37,12 @@ impl Planned {
 
     /// What an apply is bound to that is to do this, and nothing else.
     #[must_use]
-    pub fn binding(&self) -> Binding {
+    pub fn state(&self) -> PlannedState {
         let looked = self.clusters.iter();
-        let observed = looked.filter_map(|(cluster, found)| Some((cluster, &found.as_ref().ok()?.observed)));
-        Binding::new(&self.context, self.generation, observed)
+        let observed = looked
+            .filter_map(|(cluster, found)| Some((cluster.clone(), found.as_ref().ok()?.observed.state())));
+        let wanted = self.context.hash_as_planned();
+        PlannedState { generation: self.generation, wanted, observed: observed.collect() }
     }
 
     /// As a part of what a plan's hash is made of.

@@ -11,6 +11,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -23,6 +24,9 @@ use crate::hash::{BYTES, ContentHash, InvalidHash};
 use crate::manifest::{GroupVersionKind, ObjectKey};
 use crate::name::{ClusterId, ContextId};
 use crate::port::cluster::{ClusterUid, Object};
+
+/// Hexadecimal digits that tell one state of a cluster from another: 64 bits, and a few bytes for each of thousands of clusters.
+const STATE_DIGITS: usize = 16;
 
 /// Where the part of what is wanted begins.
 const WANTED: usize = 16;
@@ -77,9 +81,13 @@ impl Observed {
         self.identity == other.identity && agrees(self, other) && agrees(other, self)
     }
 
-    /// What is the same as long as nothing changes that is ours.
+    /// What is the same as long as nothing changes that is ours, in as few digits as tell.
     #[must_use]
-    pub fn hash(&self) -> ContentHash {
+    pub fn state(&self) -> Arc<str> {
+        self.hash().short(STATE_DIGITS).into()
+    }
+
+    fn hash(&self) -> ContentHash {
         let objects: BTreeMap<String, Option<ContentHash>> =
             self.objects.iter().map(|(key, state)| (key.to_string(), *state)).collect();
         ContentHash::of(&json!({"identity": self.identity, "objects": objects}))

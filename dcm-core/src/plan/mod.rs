@@ -4,7 +4,6 @@
 //! executes a plan chooses nothing. The engine plans again after each wave, so a plan never has to foresee what a
 //! cluster will answer: an empty plan means *done*.
 
-mod binding;
 mod digest;
 mod drift;
 mod generation;
@@ -24,7 +23,6 @@ use crate::port::cluster::{Origin, Precondition};
 use crate::port::synchronizer::{Disposal, Removal};
 use crate::status::Cause;
 
-pub use binding::Binding;
 pub use digest::{Changes, Observed, Part, PlanHash, state};
 pub use drift::{cause as drift_cause, named as named_fields};
 use request::Answer;

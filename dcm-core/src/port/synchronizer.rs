@@ -19,9 +19,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::app_context::{AppContext, Generation};
+use crate::hash::ContentHash;
 use crate::manifest::ObjectKey;
 use crate::name::{ClusterId, ContextId};
-use crate::plan::Binding;
 use crate::port::store;
 use crate::secret::Secret;
 use crate::status::{Cause, ContextStatus};
@@ -52,6 +52,43 @@ pub enum Issued {
 
 /// The results of an app context: by cluster, then by the request's name.
 pub type Results = BTreeMap<ClusterId, BTreeMap<Arc<str>, Issued>>;
+
+/// On which condition a desired state is taken, and brought to each cluster.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Condition {
+    /// On none: it is wanted whatever the clusters are like.
+    #[default]
+    Always,
+    /// On that of the desired state before it, for each cluster that has not come to its end: for what nobody has looked at
+    /// anew, such as newer credentials.
+    AsBefore,
+    /// It is still what was planned: of the same generation, for the same clusters. And no cluster is written to that is not
+    /// in the state for which it was planned any more: what differs there stands in the status
+    /// ([`Reason::PlanStale`](crate::status::Reason::PlanStale)), until somebody applies or removes it anew.
+    AsPlanned(PlannedState),
+}
+
+/// What was planned, as far as whoever does it can tell whether it is still so.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlannedState {
+    /// As which generation it was planned.
+    pub generation: Generation,
+    /// What is wanted ([`AppContext::hash_as_planned`]).
+    pub wanted: ContentHash,
+    /// By cluster, in which state it was ([`Observed::state`](crate::plan::Observed::state)). One that was not observed is
+    /// written to in whatever state.
+    pub observed: BTreeMap<ClusterId, Arc<str>>,
+}
+
+impl PlannedState {
+    /// True when this is what was planned.
+    #[must_use]
+    pub fn is_of(&self, context: &AppContext, generation: Generation) -> bool {
+        self.generation == generation && self.wanted == context.hash_as_planned()
+    }
+}
 
 /// How long a cluster may take to be cleared, where nobody says otherwise: longer than an API server takes to be
 /// replaced, or a namespace with much in it to go; half of what the command line waits for, so that it sees the end.
@@ -211,19 +248,19 @@ pub type StatusStream = BoxStream<'static, Result<ContextStatus, Error>>;
 /// Takes desired state and brings it about. The contract is in the [module's documentation](self).
 #[async_trait]
 pub trait Synchronizer: Send + Sync + 'static {
-    /// Replaces the desired state of an app context, or makes one.
+    /// Replaces the desired state of an app context, or makes one, whatever the clusters are like.
     ///
     /// # Errors
     /// [`Error`].
-    async fn apply(&self, context: &AppContext) -> Result<Generation, Error>;
+    async fn apply(&self, context: &AppContext) -> Result<Generation, Error> {
+        self.apply_on(context, &Condition::Always).await
+    }
 
-    /// As [`apply`](Self::apply), when that is still what was planned: of the same generation, for the same clusters. And no
-    /// cluster is written to that is not in the state for which it was planned any more: what differs there stands in the
-    /// status ([`Reason::PlanStale`](crate::status::Reason::PlanStale)), until somebody applies or removes it anew.
+    /// As [`apply`](Self::apply), on a condition.
     ///
     /// # Errors
-    /// [`Error::Stale`], then nothing is changed; [`Error`].
-    async fn apply_as_planned(&self, context: &AppContext, planned: &Binding) -> Result<Generation, Error>;
+    /// [`Error::Stale`] when it is not what was planned, then nothing is changed; [`Error`].
+    async fn apply_on(&self, context: &AppContext, condition: &Condition) -> Result<Generation, Error>;
 
     /// Wants an app context gone from its clusters. Asked again while something is left, it tries again at once, and
     /// gives clusters that were abandoned another deadline.

@@ -208,7 +208,7 @@ impl LogicalClouds {
         let Some(applying) = root.cut_off_renewal() else { return Ok(Timestamp::MAX) };
         let cut_off = applying.made.at + CUT_OFF;
         if cut_off <= self.clock.now() {
-            self.finish_applying(place, applying).await?;
+            self.finish_applying(place, root, applying).await?;
         }
         Ok(cut_off)
     }

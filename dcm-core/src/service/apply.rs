@@ -11,10 +11,10 @@ use crate::app_context::{AppContext, Generation};
 use crate::logical_cloud::LogicalCloud;
 use crate::logical_cloud::life_cycle::{Allowed, Operation, Work};
 use crate::name::{LogicalCloudName, ProjectName};
-use crate::plan::Binding;
 use crate::port::audit::Action;
 #[cfg(doc)]
-use crate::port::synchronizer::{self, Synchronizer};
+use crate::port::synchronizer::{self};
+use crate::port::synchronizer::{Condition, PlannedState};
 use crate::refusal::Warning;
 use crate::status::{ContextStatus, Intent};
 
@@ -80,12 +80,13 @@ impl LogicalClouds {
         project: &ProjectName,
         cloud: &LogicalCloudName,
     ) -> Result<Applied, Error> {
-        let applying =
-            load::contending(Kind::LogicalCloud, cloud, || self.apply_once(caller, project, cloud, None));
+        let applying = load::contending(Kind::LogicalCloud, cloud, || {
+            self.apply_once(caller, project, cloud, Condition::Always)
+        });
         self.audited(caller, Action::Apply, about(project, cloud), applying).await
     }
 
-    /// As [`apply`](Self::apply), when that is still what was planned; see [`Synchronizer::apply_as_planned`].
+    /// As [`apply`](Self::apply), when that is still what was planned; see [`Condition::AsPlanned`].
     ///
     /// # Errors
     /// [`synchronizer::Error::Stale`], then nothing is changed; those of [`apply`](Self::apply).
@@ -94,9 +95,9 @@ impl LogicalClouds {
         caller: &Caller,
         project: &ProjectName,
         cloud: &LogicalCloudName,
-        planned: &Binding,
+        planned: &PlannedState,
     ) -> Result<Applied, Error> {
-        let apply = || self.apply_once(caller, project, cloud, Some(planned));
+        let apply = || self.apply_once(caller, project, cloud, Condition::AsPlanned(planned.clone()));
         let applying = load::contending(Kind::LogicalCloud, cloud, apply);
         self.audited(caller, Action::Apply, about(project, cloud), applying).await
     }
@@ -106,7 +107,7 @@ impl LogicalClouds {
         caller: &Caller,
         project: &ProjectName,
         cloud: &LogicalCloudName,
-        planned: Option<&Binding>,
+        condition: Condition,
     ) -> Result<Applied, Error> {
         let (loaded, newest) = load::load_with(&*self.documents, project, cloud, Root::newest).await?;
         let place = &loaded.place;
@@ -117,14 +118,16 @@ impl LogicalClouds {
             |edited| life::of(&loaded.root, status.as_ref(), edited, references).allows(Operation::Apply);
         // Whether it is allowed at all comes before keys are made.
         allows(true)?;
-        let prepared = self.prepare(&loaded, newest.as_ref(), resolved, self.change(caller)).await?;
+        let prepared =
+            self.prepare(&loaded, newest.as_ref(), resolved, condition, self.change(caller)).await?;
         let allowed = allows(!is_applied(&loaded.root, status.as_ref(), &prepared))?;
         let (_, warnings) = LogicalCloud::new(project.clone(), place.uid, loaded.cloud.to_draft())?;
         let id = match &prepared.same {
             Some(id) => id.clone(),
             None => self.reserve(&loaded, &prepared.freezing).await?,
         };
-        let generation = self.hand_over(place, &id, &prepared.context, planned).await?;
+        let generation =
+            self.hand_over(place, &id, &prepared.context, &prepared.freezing.snapshot.condition).await?;
         let generation = self.settle(place, &id, generation).await?;
         if status.is_some_and(|status| status.paused) {
             self.synchronizer.resume(&place.context_id()).await.map_err(Error::Synchronizer)?;
@@ -145,6 +148,7 @@ impl LogicalClouds {
         loaded: &Loaded,
         newest: Option<&Frozen>,
         resolved: Resolved,
+        condition: Condition,
         change: Change,
     ) -> Result<Prepared, Error> {
         let Loaded { place, root, parts, .. } = loaded;
@@ -162,9 +166,14 @@ impl LogicalClouds {
             selected: resolved.selected,
             namespace: resolved.namespace,
             credentials: credentials.ids(),
+            condition,
             made: change.clone(),
         };
-        let is_same = newest.is_some_and(|newest| newest.snapshot.wants_the_same(&snapshot));
+        let is_same = newest.is_some_and(|newest| {
+            // One that was not handed over yet may be so by anybody, on its own condition.
+            let is_handed_over = root.applying.is_none() || newest.snapshot.condition == snapshot.condition;
+            newest.snapshot.wants_the_same(&snapshot) && is_handed_over
+        });
         let same = root.newest().filter(|_| is_same).map(|newest| newest.id.clone());
         let freezing = Freezing { snapshot, incarnation, credentials: credentials.writes };
         Ok(Prepared { cloud: resolved.cloud, stored, context, freezing, same, change })

@@ -231,6 +231,11 @@ impl Error {
         matches!(self, Self::Store(store::Error::Conflict { .. }))
     }
 
+    /// What was read is another one by now.
+    pub(super) fn lost_race(path: store::Path) -> Self {
+        Self::Store(store::Error::Conflict { path, found: None })
+    }
+
     pub(super) fn not_found(kind: Kind, name: impl fmt::Display) -> Self {
         Self::NotFound { kind, name: name.to_string(), project: None }
     }

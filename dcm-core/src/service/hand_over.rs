@@ -5,9 +5,8 @@ use std::sync::Arc;
 use crate::app_context::{AppContext, Generation};
 use crate::logical_cloud::LogicalCloud;
 use crate::name::{ContextId, LogicalCloudName, ProjectName};
-use crate::plan::Binding;
 use crate::port::store::{self, StoreExt, Version};
-use crate::port::synchronizer::{self, Removal};
+use crate::port::synchronizer::{self, Condition, Removal};
 use crate::render;
 
 use super::clean;
@@ -41,13 +40,9 @@ impl LogicalClouds {
         place: &Place,
         id: &DocumentId,
         context: &AppContext,
-        planned: Option<&Binding>,
+        condition: &Condition,
     ) -> Result<Generation, Error> {
-        let given = match planned {
-            None => self.synchronizer.apply(context).await,
-            Some(planned) => self.synchronizer.apply_as_planned(context, planned).await,
-        };
-        let error = match given {
+        let error = match self.synchronizer.apply_on(context, condition).await {
             Ok(generation) => return Ok(generation),
             Err(error) => error,
         };
@@ -118,7 +113,7 @@ impl LogicalClouds {
                 continue;
             };
             if handed.as_ref() != Some(&newest.id) {
-                if let Some(given) = self.hand_over_newer(place, &newest).await? {
+                if let Some(given) = self.hand_over_newer(place, &root, &newest).await? {
                     (generation, handed) = (given, Some(newest.id));
                 }
                 continue;
@@ -139,14 +134,18 @@ impl LogicalClouds {
     async fn hand_over_newer(
         &self,
         place: &Place,
+        root: &Root,
         newest: &SnapshotReference,
     ) -> Result<Option<Generation>, Error> {
-        let context = match self.stored_context(place, newest).await {
+        let (context, condition) = match self.stored_context(place, newest).await {
             // Replaced while it was read: the root names another one by now.
             Err(Error::Incomplete { .. }) => return Ok(None),
             read => read?,
         };
-        match self.hand_over(place, &newest.id, &context, None).await {
+        // What was handed over already was taken on its condition; what came after it says nothing about that.
+        let is_applied = root.applied_snapshot().is_some_and(|applied| applied.id == newest.id);
+        let condition = if is_applied { Condition::Always } else { condition };
+        match self.hand_over(place, &newest.id, &context, &condition).await {
             // It was given up, so what it took the place of stands again.
             Err(Error::NamespaceTaken { .. }) => Ok(None),
             Err(Error::Synchronizer(error)) if is_refusal(&error) => Ok(None),
@@ -158,9 +157,10 @@ impl LogicalClouds {
     pub(super) async fn finish_applying(
         &self,
         place: &Place,
+        root: &Root,
         applying: &SnapshotReference,
     ) -> Result<Option<Generation>, Error> {
-        let Some(generation) = self.hand_over_newer(place, applying).await? else { return Ok(None) };
+        let Some(generation) = self.hand_over_newer(place, root, applying).await? else { return Ok(None) };
         let generation = self.settle(place, &applying.id, generation).await?;
         self.tidy_snapshots(place).await;
         Ok(Some(generation))
@@ -190,17 +190,18 @@ impl LogicalClouds {
         }
     }
 
-    /// The app context of a stored snapshot.
+    /// The app context of a stored snapshot, and on which condition it is handed over.
     async fn stored_context(
         &self,
         place: &Place,
         reference: &SnapshotReference,
-    ) -> Result<AppContext, Error> {
+    ) -> Result<(AppContext, Condition), Error> {
         let store = &*self.documents;
         let parts = Parts::list(store, place).await?;
         let Frozen { snapshot, cloud } = load::frozen(store, place, &parts, reference).await?;
         let stored = credentials::list(store, place).await?;
-        app_context(place, &cloud, &credentials::of_snapshot(&snapshot, &stored))
+        let context = app_context(place, &cloud, &credentials::of_snapshot(&snapshot, &stored))?;
+        Ok((context, snapshot.condition))
     }
 
     /// Writes a root; false when somebody else was quicker.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::app_context::Generation;
 use crate::logical_cloud::{Epoch, Serial, User};
 use crate::name::UserName;
+use crate::port::synchronizer::Condition;
 
 use super::caller::Change;
 use super::credentials::{self, FIRST, StoredCredentials, Wanted};
@@ -73,9 +74,15 @@ impl LogicalClouds {
     ) -> Result<(Snapshot, Generation), Error> {
         let Standing { loaded, frozen, .. } = standing;
         let place = &loaded.place;
+        self.finish_what_was_planned(standing).await?;
         let made = self.make_raised(standing, users, raise, change)?;
-        let mut snapshot =
-            Snapshot { number: loaded.root.snapshots + 1, made: change.clone(), ..frozen.snapshot.clone() };
+        let condition = match raise {
+            Raise::Serial => Condition::AsBefore,
+            // Rights are taken away whatever a cluster is like.
+            Raise::Epoch => Condition::Always,
+        };
+        let number = loaded.root.snapshots + 1;
+        let mut snapshot = Snapshot { number, condition, made: change.clone(), ..frozen.snapshot.clone() };
         snapshot.credentials.extend(made.iter().map(|document| (document.user.clone(), document.id)));
         let mut rendered = credentials::of_snapshot(&snapshot, &standing.stored);
         rendered.extend(
@@ -91,10 +98,22 @@ impl LogicalClouds {
             credentials: writes.collect::<Result<_, _>>()?,
         };
         let id = self.reserve(loaded, &freezing).await?;
-        let generation = self.hand_over(place, &id, &context, None).await?;
+        let generation = self.hand_over(place, &id, &context, &freezing.snapshot.condition).await?;
         let generation = self.settle(place, &id, generation).await?;
         self.tidy_snapshots(place).await;
         Ok((freezing.snapshot, generation))
+    }
+
+    /// Finishes an apply that is bound to what was planned and was not handed over: it comes to clusters in no other way. Then
+    /// the cloud is another one.
+    async fn finish_what_was_planned(&self, standing: &Standing) -> Result<(), Error> {
+        let Standing { loaded: Loaded { place, root, .. }, frozen, .. } = standing;
+        let Some(applying) = &root.applying else { return Ok(()) };
+        if !matches!(frozen.snapshot.condition, Condition::AsPlanned(_)) || root.is_begun_again() {
+            return Ok(());
+        }
+        self.finish_applying(place, root, applying).await?;
+        Err(Error::lost_race(place.root()))
     }
 
     /// Makes the credentials; nothing is written here. One that an earlier try has stored is taken as it is.

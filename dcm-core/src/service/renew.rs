@@ -132,7 +132,7 @@ impl LogicalClouds {
         let users: BTreeMap<UserName, Serial> = newer.map(|(user, id)| (user.clone(), id.serial)).collect();
         let about = about_users(&place.project, &place.cloud, &users.keys().cloned().collect());
         let finishing = async {
-            let finished = self.finish_applying(place, applying).await?;
+            let finished = self.finish_applying(place, root, applying).await?;
             Ok(finished.map(|generation| Renewed { users, generation: Some(generation) }).unwrap_or_default())
         };
         self.audited(caller, Action::Renew, about, finishing).await

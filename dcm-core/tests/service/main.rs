@@ -12,6 +12,7 @@ mod engine_records;
 mod foreseeing;
 mod life;
 mod looking;
+mod planned;
 mod projects;
 mod races;
 mod refused;

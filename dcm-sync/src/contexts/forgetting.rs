@@ -55,7 +55,8 @@ impl Contexts {
             };
             let generation = if root.is_unused() { root.generation } else { root.generation.next() };
             let (intent, paused, forgotten) = (Intent::Absent, false, true);
-            let discarded = Root { intent, paused, forgotten, removal, generation, ..root };
+            let planned = root.planned.none();
+            let discarded = Root { intent, paused, forgotten, removal, generation, planned, ..root };
             if self.replace_root(id, version, &discarded).await?.is_some() {
                 return Ok(());
             }

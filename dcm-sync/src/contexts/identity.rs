@@ -5,9 +5,10 @@ use dcm_core::port::cluster::ClusterUid;
 use dcm_core::port::store::{Entry, StoreExt as _};
 use dcm_core::port::synchronizer::Error;
 
-use super::changing::contended;
+use super::changing::{CONTENTION_TRIES, contended};
+use super::writing::Deleted;
 use super::{Contexts, claims, deletion};
-use crate::record::{self, Lane, Shard, path};
+use crate::record::{self, Lane, Root, Shard, path};
 
 impl Contexts {
     /// What a cluster said it is when a worker first reached it; none before that.
@@ -48,23 +49,36 @@ impl Contexts {
         self.delete_all(results.iter().filter(|entry| is_there(entry)).map(deletion).collect()).await?;
         for entry in self.store.list_all(&path::all_lanes()).await?.iter().filter(|entry| is_there(entry)) {
             if let Some(context) = path::context_of_lane(&entry.path) {
-                self.drop_lane(&context, cluster, entry).await?;
+                self.drop_lane(&context, cluster).await?;
             }
         }
         Ok(())
     }
 
-    /// Drops a lane, and the claims of one that was to be removed: no worker has to look there any more.
-    async fn drop_lane(&self, context: &ContextId, cluster: &ClusterId, entry: &Entry) -> Result<(), Error> {
-        let lane: Lane = record::read(entry)?;
-        let root = self.root(context).await?;
-        let mut deletions = Vec::new();
-        if root.is_none_or(|(root, _)| root.wanted(cluster).is_none()) {
-            deletions.extend(self.own_claims(context, &claims::of_lane(cluster, &lane)).await?);
+    /// Drops a lane, and the claims of one that was to be removed: no worker has to look there any more. What was planned for
+    /// the other cluster binds nobody on this one.
+    async fn drop_lane(&self, context: &ContextId, cluster: &ClusterId) -> Result<(), Error> {
+        let unbind = |root: &mut Root| root.planned.clusters.remove(cluster).is_some();
+        match self.change(context, unbind).await {
+            Ok(_) | Err(Error::NotFound { .. }) => {}
+            Err(error) => return Err(error),
         }
-        deletions.push(deletion(entry));
-        self.delete_all(deletions).await?;
-        self.bury(context).await
+        let path = path::lane(context, cluster);
+        for _ in 0..CONTENTION_TRIES {
+            let Some(entry) = self.store.get(&path).await? else { return self.bury(context).await };
+            let lane: Lane = record::read(&entry)?;
+            let root = self.root(context).await?;
+            let mut deletions = Vec::new();
+            if root.is_none_or(|(root, _)| root.wanted(cluster).is_none()) {
+                deletions.extend(self.own_claims(context, &claims::of_lane(cluster, &lane)).await?);
+            }
+            deletions.push(deletion(&entry));
+            // A worker may have written it meanwhile.
+            if self.delete_all(deletions).await? == Deleted::Gone {
+                return self.bury(context).await;
+            }
+        }
+        Err(contended(&path))
     }
 
     /// True when the store knows of an app context, be it only to clear what is left of it.

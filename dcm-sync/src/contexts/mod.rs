@@ -27,10 +27,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use dcm_core::app_context::{AppContext, CLUSTERS_MAX, Generation};
 use dcm_core::name::{ClusterId, ContextId};
-use dcm_core::plan::Binding;
 use dcm_core::port::clock::Clock;
 use dcm_core::port::store::{self, Store, StoreExt, Version};
-use dcm_core::port::synchronizer::{Error, Issued, Removal, Results, StatusStream, Synchronizer, Tombstone};
+use dcm_core::port::synchronizer::{
+    Condition, Error, Issued, Removal, Results, StatusStream, Synchronizer, Tombstone,
+};
 use dcm_core::status::{ContextStatus, Intent, Progress};
 
 use self::changing::CONTENTION_TRIES;
@@ -132,45 +133,57 @@ impl Contexts {
         self.swap(path::root(id), Some(version), root).await
     }
 
-    /// Applies; when it is bound to what was planned, only that.
-    async fn apply_bound(
-        &self,
-        context: &AppContext,
-        planned: Option<&Binding>,
-    ) -> Result<Generation, Error> {
-        if context.placements.len() > CLUSTERS_MAX {
-            return Err(Error::Invalid {
-                reason: format!("an app context has at most {CLUSTERS_MAX} clusters"),
-            });
+    /// Applies, when nobody else changes the same meanwhile.
+    async fn try_apply(&self, context: &AppContext, condition: &Condition) -> Result<Generation, Error> {
+        let (root, version) = match self.remembered(&context.id).await? {
+            Some((root, version)) => (root, Some(version)),
+            None => (Root::unused(&context.id), None),
+        };
+        let mut next = writing::next_root(context, &root, self.next_generation(&root).await?);
+        // An apply that was cut off may have claimed what nobody wants: a root that comes after it gives that up.
+        let is_again = root.wants_the_same(&next) && self.settle_claiming(context).await?;
+        let generation = if is_again { root.generation } else { next.generation };
+        if let Condition::AsPlanned(planned) = condition
+            && !planned.is_of(context, generation)
+        {
+            return Err(Error::Stale { id: context.id.clone() });
         }
-        let is_stale = |generation| planned.is_some_and(|planned| !planned.allows(context, generation));
-        for _ in 0..CONTENTION_TRIES {
-            let found = self.remembered(&context.id).await?;
-            let (root, version) = match found {
-                Some((root, version)) => (root, Some(version)),
-                None => (Root::unused(&context.id), None),
+        if is_again {
+            self.complete_manifests(context).await?;
+            return match self.ask_again(&context.id, &root, condition).await {
+                // Somebody forgot it meanwhile.
+                Err(Error::NotFound { id }) => Err(Error::Contended { id }),
+                asked => asked,
             };
-            let mut next = writing::next_root(context, &root, self.next_generation(&root).await?);
-            let is_unchanged = root.wants_the_same(&next);
-            if is_stale(if is_unchanged { root.generation } else { next.generation }) {
-                return Err(Error::Stale { id: context.id.clone() });
-            }
-            // An apply that was cut off may have claimed what nobody wants: a root that comes after it gives that up.
-            if is_unchanged && self.settle_claiming(context).await? {
-                self.complete_manifests(context).await?;
-                return self.ask_again(&context.id, &root, planned).await;
-            }
-            next.bind(planned);
-            let version = match version {
-                Some(version) => version,
-                None => self.begin(context).await?,
-            };
-            match self.commit(context, &root, version, next).await {
-                Err(Error::Contended { .. }) => {}
-                committed => return committed,
-            }
         }
-        Err(Error::Contended { id: context.id.clone() })
+        next.planned = root.planned.next(condition);
+        let version = match version {
+            Some(version) => version,
+            None => self.begin(context).await?,
+        };
+        self.commit(context, &root, version, next).await
+    }
+
+    /// Removes, when nobody else changes the same meanwhile.
+    async fn try_remove(&self, id: &ContextId, removal: Removal) -> Result<Generation, Error> {
+        let is_removed = |root: &Root| root.intent == Intent::Absent && root.removal == removal;
+        if let Some((root, _)) = self.known_root(id).await?.filter(|(root, _)| is_removed(root)) {
+            return self.ask_again(id, &root, &Condition::Always).await;
+        }
+        let remove = |root: &mut Root| {
+            if is_removed(root) {
+                return false;
+            }
+            root.intent = Intent::Absent;
+            root.removal = removal;
+            root.paused = false;
+            root.planned = root.planned.none();
+            if !root.is_unused() {
+                root.generation = root.generation.next();
+            }
+            true
+        };
+        self.change(id, remove).await.map(|(generation, _)| generation)
     }
 
     /// An apply, or a removal, of what is wanted already. Where something is stuck, or was changed by others and only
@@ -179,7 +192,7 @@ impl Contexts {
         &self,
         id: &ContextId,
         root: &Root,
-        planned: Option<&Binding>,
+        condition: &Condition,
     ) -> Result<Generation, Error> {
         let mut done = true;
         self.visit_lanes(id, root, |cluster, lane| {
@@ -192,48 +205,45 @@ impl Contexts {
         if done {
             return Ok(root.generation);
         }
-        self.change(id, |root| {
-            root.attempt += 1;
-            root.bind(planned);
-            true
-        })
-        .await
-        .map(|(generation, _)| generation)
+        let ask = |now: &mut Root| {
+            let is_the_same = now.generation == root.generation;
+            if is_the_same {
+                now.attempt += 1;
+                now.planned = now.planned.again(condition);
+            }
+            is_the_same
+        };
+        let (generation, _) = self.change(id, ask).await?;
+        if generation == root.generation { Ok(generation) } else { Err(Error::Contended { id: id.clone() }) }
     }
+}
+
+/// Does what somebody else may come between, until nobody does.
+async fn contending<F: Future<Output = Result<Generation, Error>>>(
+    once: impl Fn() -> F,
+    id: &ContextId,
+) -> Result<Generation, Error> {
+    for _ in 0..CONTENTION_TRIES {
+        match once().await {
+            Err(Error::Contended { .. }) => {}
+            other => return other,
+        }
+    }
+    Err(Error::Contended { id: id.clone() })
 }
 
 #[async_trait]
 impl Synchronizer for Contexts {
-    async fn apply(&self, context: &AppContext) -> Result<Generation, Error> {
-        self.apply_bound(context, None).await
-    }
-
-    async fn apply_as_planned(&self, context: &AppContext, planned: &Binding) -> Result<Generation, Error> {
-        self.apply_bound(context, Some(planned)).await
+    async fn apply_on(&self, context: &AppContext, condition: &Condition) -> Result<Generation, Error> {
+        if context.placements.len() > CLUSTERS_MAX {
+            let reason = format!("an app context has at most {CLUSTERS_MAX} clusters");
+            return Err(Error::Invalid { reason });
+        }
+        contending(|| self.try_apply(context, condition), &context.id).await
     }
 
     async fn remove(&self, id: &ContextId, removal: Removal) -> Result<Generation, Error> {
-        let asked = self.known_root(id).await?;
-        if let Some((root, _)) =
-            asked.filter(|(root, _)| root.intent == Intent::Absent && root.removal == removal)
-        {
-            return self.ask_again(id, &root, None).await;
-        }
-        self.change(id, |root| {
-            if root.intent == Intent::Absent && root.removal == removal {
-                return false;
-            }
-            root.intent = Intent::Absent;
-            root.removal = removal;
-            root.paused = false;
-            root.bind(None);
-            if !root.is_unused() {
-                root.generation = root.generation.next();
-            }
-            true
-        })
-        .await
-        .map(|(generation, _)| generation)
+        contending(|| self.try_remove(id, removal), id).await
     }
 
     async fn reconcile(&self, id: &ContextId) -> Result<Generation, Error> {

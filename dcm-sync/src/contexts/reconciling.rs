@@ -17,6 +17,8 @@ impl Contexts {
             root.generation = root.generation.max(seen).next();
             root.overrules = Some(seen);
             root.attempt += 1;
+            // Our own later changes are on the clusters.
+            root.planned = root.planned.none();
             true
         })
         .await

@@ -7,6 +7,8 @@ use dcm_core::port::store::{Entry, StoreExt as _};
 use dcm_core::port::synchronizer::{Error, Tombstone};
 use dcm_core::status::LaneState;
 
+use super::changing::{CONTENTION_TRIES, contended};
+use super::writing::Deleted;
 use super::{Contexts, claims, deletion};
 use crate::record::{self, Lane, path};
 
@@ -30,13 +32,20 @@ impl Contexts {
 
     /// The claims go first: should this process die then, the lane is found, and dropped, again.
     pub(super) async fn drop_tombstones_on(&self, cluster: &ClusterId) -> Result<(), Error> {
-        for (context, lane, entry) in self.abandoned_on(cluster).await? {
-            let mut deletions = self.own_claims(&context, &claims::of_lane(cluster, &lane)).await?;
-            deletions.push(deletion(&entry));
-            self.delete_all(deletions).await?;
-            self.bury(&context).await?;
+        for _ in 0..CONTENTION_TRIES {
+            let mut is_left = false;
+            for (context, lane, entry) in self.abandoned_on(cluster).await? {
+                let mut deletions = self.own_claims(&context, &claims::of_lane(cluster, &lane)).await?;
+                deletions.push(deletion(&entry));
+                // A worker may have written it meanwhile.
+                is_left |= self.delete_all(deletions).await? == Deleted::Changed;
+                self.bury(&context).await?;
+            }
+            if !is_left {
+                return Ok(());
+            }
         }
-        Ok(())
+        Err(contended(&path::shard(cluster)))
     }
 
     /// Lanes of all contexts are looked through: the question is rare, and an index would cost a write for each lane.

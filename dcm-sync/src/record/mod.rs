@@ -6,13 +6,15 @@
 mod claim;
 mod lane;
 pub(crate) mod path;
+mod planned;
 mod root;
 mod schema;
 mod shard;
 
 pub(crate) use claim::{Claim, Claiming, Forgotten};
 pub(crate) use lane::{Lane, Outcome};
-pub(crate) use root::{ActionRecord, BundleError, Root, StepRecord, bundle, planned_state};
+pub(crate) use planned::Planned;
+pub(crate) use root::{ActionRecord, BundleError, Root, StepRecord, bundle};
 pub(crate) use schema::{SCHEMA, Schema, read};
 pub use shard::WorkerId;
 pub(crate) use shard::{Pause, Shard, Worker};

@@ -9,12 +9,11 @@ use dcm_core::app_context::{
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::Manifest;
 use dcm_core::name::{AppName, ClusterId, ContextId};
-use dcm_core::plan::Binding;
 use dcm_core::port::synchronizer::Removal;
 use dcm_core::status::{Intent, LaneState};
 use serde::{Deserialize, Serialize};
 
-use super::{Lane, SCHEMA, Schema};
+use super::{Lane, Planned, SCHEMA, Schema};
 
 /// The desired state of one app context.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,10 +33,8 @@ pub(crate) struct Root {
     /// Whatever clusters hold of generations up to this one, the store's state is true: a person has said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overrules: Option<Generation>,
-    /// By cluster, in which state it was when this was planned ([`Observed::hash`](dcm_core::plan::Observed::hash)), in as few
-    /// digits as tell: nothing is written to one that is in another one.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub planned: BTreeMap<ClusterId, Arc<str>>,
+    #[serde(default, skip_serializing_if = "Planned::is_empty")]
+    pub planned: Planned,
     /// Its records are being deleted, this one last. Whoever wants the context again finishes that first.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forgetting: bool,
@@ -81,9 +78,6 @@ pub(crate) enum ActionRecord {
     Request { name: Arc<str>, request: Request },
 }
 
-/// Hexadecimal digits of a cluster's state: 64 bits, and a few bytes for each of thousands of clusters.
-const STATE_DIGITS: usize = 16;
-
 /// Why stored steps don't make a bundle.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BundleError {
@@ -113,7 +107,7 @@ impl Root {
             removal: Removal::default(),
             removal_policy: context.removal,
             overrules: None,
-            planned: BTreeMap::new(),
+            planned: Planned::default(),
             forgetting: false,
             forgotten: false,
             without_results: None,
@@ -168,12 +162,6 @@ impl Root {
         placements.find(|(_, clusters)| clusters.binary_search(cluster).is_ok()).map(|(hash, _)| *hash)
     }
 
-    /// Binds the clusters to what was planned.
-    pub(crate) fn bind(&mut self, planned: Option<&Binding>) {
-        let observed = planned.into_iter().flat_map(Binding::observed);
-        self.planned = observed.map(|(cluster, hash)| (cluster.clone(), planned_state(*hash))).collect();
-    }
-
     /// The manifests that its bundles name.
     pub(crate) fn manifests(&self) -> impl Iterator<Item = ContentHash> {
         self.bundles.keys().flat_map(|bundle| self.manifests_of(bundle))
@@ -207,11 +195,6 @@ impl Root {
     pub(crate) fn clusters(&self) -> impl Iterator<Item = &ClusterId> {
         self.placements.values().flatten()
     }
-}
-
-/// The state of a cluster as a root names it.
-pub(crate) fn planned_state(observed: ContentHash) -> Arc<str> {
-    observed.short(STATE_DIGITS).into()
 }
 
 impl StepRecord {

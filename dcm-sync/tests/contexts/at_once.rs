@@ -1,12 +1,13 @@
 //! Calls at the same moment never leave a desired state of which a part is missing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use dcm_core::app_context::{AppContext, Generation};
 use dcm_core::port::store::{Path, Store as _, StoreExt as _, Write};
-use dcm_core::port::synchronizer::{Error, Removal, Synchronizer as _};
+use dcm_core::port::synchronizer::{Condition, Error, PlannedState, Removal, Synchronizer as _};
 use dcm_core::status::Intent;
 
-use crate::support::{World, context, id, later};
+use crate::support::{World, cluster, context, id, later};
 
 /// How far two calls are shifted against each other: more than either has steps.
 const SHIFTS: usize = 40;
@@ -103,4 +104,40 @@ async fn a_manifest_that_was_lost_is_written_again_by_the_next_apply() {
     world.contexts.apply(&wanted).await.unwrap();
     assert_whole(&world, 0).await;
     assert_eq!(world.contexts.status(&id()).await.unwrap().unwrap().intent, Intent::Present);
+}
+
+/// Planned as this generation, on a cluster in this state.
+fn as_planned(wanted: &AppContext, generation: u64, state: &str) -> Condition {
+    let (generation, wanted) = (Generation(generation), wanted.hash_as_planned());
+    let observed = BTreeMap::from([(cluster(1), state.into())]);
+    Condition::AsPlanned(PlannedState { generation, wanted, observed })
+}
+
+#[tokio::test]
+async fn what_is_asked_for_again_is_bound_as_whoever_asks_and_so_is_what_another_one_applies_meanwhile() {
+    let (mut overtaken, mut refused) = (0, 0);
+    for (shift, is_planned_again) in (0..SHIFTS).flat_map(|shift| [(shift, true), (shift, false)]) {
+        let world = World::new(true);
+        let (first, second) = (context(&["a"], 1..=2), context(&["b"], 1..=2));
+        world.contexts.apply(&first).await.unwrap();
+        let (again, other) = match is_planned_again {
+            true => (as_planned(&first, 1, "before"), Condition::Always),
+            false => (Condition::Always, as_planned(&second, 2, "planned")),
+        };
+        let change = async {
+            later(shift).await;
+            world.contexts.apply_on(&second, &other).await
+        };
+        let (asked, changed) = tokio::join!(world.contexts.apply_on(&first, &again), change);
+        let root = world.records().await["contexts/lc-1/root"].clone();
+        let bound = root["planned"]["clusters"]["sim/c1"].as_str();
+        let expected = match (root["generation"].as_u64().unwrap(), is_planned_again) {
+            (2, false) => Some("planned"),
+            _ => None,
+        };
+        assert_eq!(bound, expected, "shift {shift}: {asked:?}, {changed:?}, {root:#}");
+        overtaken += u32::from(root["generation"] == 3);
+        refused += u32::from(asked.is_err());
+    }
+    assert!(overtaken > 0 && refused > 0, "{overtaken} overtaken, {refused} refused");
 }

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dcm_core::app_context::{AppContext, Generation, Step};
+use dcm_core::app_context::{AppContext, Drift, Existing, Generation, Request, Step, TokenRequest};
 use dcm_core::manifest::Manifest;
-use dcm_core::plan::{Binding, Desired, Observed};
+use dcm_core::plan::{Desired, Observed};
 use dcm_core::port::cluster::ClusterUid;
-use dcm_core::port::synchronizer::{Disposal, Error, Removal, Synchronizer as _};
-use dcm_core::status::{LaneState, Progress, Reason};
+use dcm_core::port::synchronizer::{Condition, Disposal, Error, PlannedState, Removal, Synchronizer as _};
+use dcm_core::status::{LaneState, LaneStatus, Progress, Reason};
 use dcm_sync::engine::{Engine, What};
-use dcm_sync::sim::{Verb, cluster_id};
+use dcm_sync::sim::{Rights, Verb, cluster_id};
 use serde_json::{Value, json};
 
 use crate::fixture::*;
@@ -19,12 +19,13 @@ use crate::slow::world_with;
 
 const SOMEBODY: &str = "kubectl-edit";
 
-/// A quota and a role.
+/// A quota, a role and an account.
 fn steps_with(pods: &str, verbs: &[&str]) -> Vec<Step> {
     vec![
         apply(0, namespace_body("team")),
         apply(1, quota_body(&json!({"pods": pods}))),
         apply(1, role_body("reader", verbs)),
+        apply(1, account_body("ci")),
     ]
 }
 
@@ -37,7 +38,7 @@ fn second() -> AppContext {
 }
 
 /// What is seen of clusters now, and bound to when this is applied next.
-fn planned(world: &World, wanted: &AppContext, generation: u64) -> Binding {
+fn planned(world: &World, wanted: &AppContext, generation: u64) -> Condition {
     let labels = Arc::new(BTreeMap::new());
     let mut all = BTreeMap::new();
     for (cluster, bundle) in &wanted.placements {
@@ -54,9 +55,10 @@ fn planned(world: &World, wanted: &AppContext, generation: u64) -> Binding {
                 }
             }
         }
-        all.insert(cluster.clone(), observed);
+        all.insert(cluster.clone(), observed.state());
     }
-    Binding::new(wanted, Generation(generation), &all)
+    let (generation, wanted) = (Generation(generation), wanted.hash_as_planned());
+    Condition::AsPlanned(PlannedState { generation, wanted, observed: all })
 }
 
 fn edit(world: &World, number: usize, body: Value, patch: &Value) {
@@ -92,9 +94,9 @@ async fn halted(engine: &Engine, number: usize) {
 async fn what_is_as_planned_is_done() {
     let world = World::new(2);
     let engine = world.engine();
-    engine.contexts().apply_as_planned(&first(), &planned(&world, &first(), 1)).await.unwrap();
+    engine.contexts().apply_on(&first(), &planned(&world, &first(), 1)).await.unwrap();
     done(&engine, &context_id()).await;
-    engine.contexts().apply_as_planned(&second(), &planned(&world, &second(), 2)).await.unwrap();
+    engine.contexts().apply_on(&second(), &planned(&world, &second(), 2)).await.unwrap();
     done(&engine, &context_id()).await;
     assert_eq!((verbs(&world, 1), verbs(&world, 2)), (json!(["get", "list"]), json!(["get", "list"])));
 }
@@ -112,7 +114,7 @@ async fn a_change_of_what_is_planned_makes_it_stale_and_nothing_is_stored() {
         context(steps_with("30", &["get", "list"]), 1..=2),
         context(steps_with("20", &["get", "list"]), [1]),
     ] {
-        let refused = engine.contexts().apply_as_planned(&other, &binding).await;
+        let refused = engine.contexts().apply_on(&other, &binding).await;
         assert!(matches!(refused, Err(Error::Stale { .. })), "{other:?}: {refused:?}");
     }
     assert_eq!(world.store_state().await, before);
@@ -127,7 +129,7 @@ async fn a_cluster_that_is_not_as_planned_halts_alone_and_nothing_is_written_to_
     engine.shutdown().await;
     edit(&world, 1, role_body("reader", &[]), &json!({"rules": []}));
     let (before, engine) = (writes(), world.engine());
-    engine.contexts().apply_as_planned(&second(), &binding).await.unwrap();
+    engine.contexts().apply_on(&second(), &binding).await.unwrap();
     halted(&engine, 1).await;
     let status = until(&engine, |status| status.progress == Progress::Stuck).await;
     assert_eq!(status.lanes[&cluster_id(2)].state, LaneState::Done);
@@ -158,9 +160,9 @@ async fn in_the_middle(patch: Value, body: Value) -> (World, Engine) {
     let reads = || cluster.server(|server| server.requests().count(Verb::Get));
     let before = reads();
     let binding = planned(&world, &wanted(second()), 2);
-    engine.contexts().apply_as_planned(&wanted(second()), &binding).await.unwrap();
+    engine.contexts().apply_on(&wanted(second()), &binding).await.unwrap();
     let looked = async {
-        while reads() < before + 3 {
+        while reads() < before + 4 {
             lanes.commit_begun.notified().await;
         }
     };
@@ -189,7 +191,7 @@ async fn another_change_that_came_first_makes_it_stale() {
     let (world, engine) = applied().await;
     let binding = planned(&world, &second(), 2);
     engine.contexts().apply(&context(steps_with("30", &["get"]), 1..=2)).await.unwrap();
-    let stale = engine.contexts().apply_as_planned(&second(), &binding).await;
+    let stale = engine.contexts().apply_on(&second(), &binding).await;
     assert!(matches!(stale, Err(Error::Stale { .. })), "{stale:?}");
     assert_eq!(done(&engine, &context_id()).await.generation, Generation(2));
 }
@@ -197,7 +199,7 @@ async fn another_change_that_came_first_makes_it_stale() {
 #[tokio::test(start_paused = true)]
 async fn once_it_is_done_it_binds_nobody_any_more() {
     let (world, engine) = applied().await;
-    engine.contexts().apply_as_planned(&second(), &planned(&world, &second(), 2)).await.unwrap();
+    engine.contexts().apply_on(&second(), &planned(&world, &second(), 2)).await.unwrap();
     done(&engine, &context_id()).await;
     let mut events = engine.events();
     edit(&world, 1, role_body("reader", &[]), &json!({"rules": []}));
@@ -209,4 +211,124 @@ async fn once_it_is_done_it_binds_nobody_any_more() {
     let mut events = engine.events();
     event(&mut events, |what| matches!(what, What::Corrected(_))).await;
     assert_eq!(verbs(&world, 2), json!(["get", "list"]));
+}
+
+/// A change that halts on the first cluster, and is done on the other.
+async fn halted_change() -> (World, Engine) {
+    let (world, engine) = applied().await;
+    let planned = planned(&world, &second(), 2);
+    engine.shutdown().await;
+    edit(&world, 1, role_body("reader", &[]), &json!({"rules": []}));
+    let engine = world.engine();
+    engine.contexts().apply_on(&second(), &planned).await.unwrap();
+    halted(&engine, 1).await;
+    until(&engine, |status| status.progress == Progress::Stuck).await;
+    (world, engine)
+}
+
+#[tokio::test(start_paused = true)]
+async fn also_the_first_apply_halts_where_something_came_and_goes_on_when_that_went_and_it_is_asked_for_again()
+ {
+    let world = World::new(2);
+    let engine = world.engine();
+    let steps = vec![
+        apply_with(0, namespace_body("team"), Existing::Overwrite, Drift::default()),
+        apply_with(1, role_body("reader", &["get"]), Existing::Overwrite, Drift::default()),
+    ];
+    let wanted = context(steps, 1..=2);
+    let theirs = [namespace_body("team"), role_body("reader", &["delete"])];
+    let [namespace, role] = theirs.map(|body| Manifest::new(body).unwrap());
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
+    let make = |manifest: &Manifest| {
+        let (kind, key) = (manifest.kind(), manifest.key());
+        cluster.server(|server| server.create_as(SOMEBODY, kind, key, manifest.body())).unwrap();
+    };
+    make(&namespace);
+    let planned = planned(&world, &wanted, 1);
+    make(&role);
+    engine.contexts().apply_on(&wanted, &planned).await.unwrap();
+    halted(&engine, 1).await;
+    let status = until(&engine, |status| status.progress == Progress::Stuck).await;
+    assert_eq!(status.lanes[&cluster_id(2)].state, LaneState::Done);
+    assert_eq!(verbs(&world, 1), json!(["delete"]));
+    cluster.server(|server| server.delete_as_other(role.kind(), role.key())).unwrap();
+    engine.contexts().apply_on(&wanted, &planned).await.unwrap();
+    done(&engine, &context_id()).await;
+    assert_eq!(verbs(&world, 1), json!(["get"]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn newer_credentials_lift_no_halt_and_bind_no_cluster_that_is_done() {
+    let (world, engine) = halted_change().await;
+    let token =
+        TokenRequest { namespace: "team".into(), service_account: "ci".into(), lifetime_seconds: Some(3600) };
+    let mut renewed = steps_with("20", &["get", "list"]);
+    renewed.push(request(2, "ci", Request::Token(token)));
+    engine.contexts().apply_on(&context(renewed, 1..=2), &Condition::AsBefore).await.unwrap();
+    let mut events = engine.events();
+    event(&mut events, |what| *what == What::Issued("ci".into())).await;
+    halted(&engine, 1).await;
+    edit(&world, 2, role_body("reader", &[]), &json!({"rules": []}));
+    event(&mut events, |what| matches!(what, What::Corrected(_))).await;
+    assert_eq!((verbs(&world, 1), verbs(&world, 2)), (Value::Null, json!(["get", "list"])));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_handed_over_again_with_its_plan_goes_on_where_it_has_begun() {
+    let (world, engine) = applied().await;
+    let planned = planned(&world, &second(), 2);
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
+    cluster.server(|server| server.set_rights(Rights::AllBut(vec![to_quotas("patch")])));
+    engine.contexts().apply_on(&second(), &planned).await.unwrap();
+    until(&engine, |status| status.progress == Progress::Stuck).await;
+    assert_eq!(verbs(&world, 1), json!(["get", "list"]), "it has begun");
+    assert_eq!(engine.contexts().apply_on(&second(), &planned).await.unwrap(), Generation(2));
+    cluster.server(|server| server.set_rights(Rights::All));
+    done(&engine, &context_id()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_was_restored_is_reconciled_whatever_was_planned() {
+    let (world, engine) = applied().await;
+    engine.shutdown().await;
+    engine.contexts().apply_on(&second(), &planned(&world, &second(), 2)).await.unwrap();
+    let copy = world.copy().await;
+    let engine = world.engine();
+    done(&engine, &context_id()).await;
+    engine.contexts().apply(&first()).await.unwrap();
+    done(&engine, &context_id()).await;
+    engine.shutdown().await;
+    let world = world.restored(&copy).await;
+    let engine = world.engine();
+    let is_behind =
+        |lane: &LaneStatus| lane.cause.as_ref().is_some_and(|cause| cause.reason == Reason::StoreBehind);
+    until(&engine, |status| status.lanes.values().all(is_behind)).await;
+    engine.contexts().reconcile(&context_id()).await.unwrap();
+    done(&engine, &context_id()).await;
+    assert_eq!(verbs(&world, 1), json!(["get", "list"]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_planned_for_another_cluster_binds_nobody_on_the_one_that_was_accepted() {
+    let world = World::new(2);
+    let engine = world.engine();
+    engine.contexts().apply(&first()).await.unwrap();
+    done(&engine, &context_id()).await;
+    let planned = planned(&world, &second(), 2);
+    engine.contexts().apply_on(&second(), &planned).await.unwrap();
+    done(&engine, &context_id()).await;
+    engine.shutdown().await;
+    let elsewhere = world.with_other_clusters();
+    let engine = elsewhere.engine();
+    for number in [1, 2] {
+        let (kind, key) = namespace("kube-system");
+        let server = elsewhere.fleet.cluster(&cluster_id(number)).unwrap();
+        let uid = server.server(|server| server.object(&kind, &key).unwrap()).unwrap().uid;
+        engine.contexts().accept_cluster(&cluster_id(number), &ClusterUid(uid)).await.unwrap();
+    }
+    done(&engine, &context_id()).await;
+    assert_eq!(
+        (verbs(&elsewhere, 1), verbs(&elsewhere, 2)),
+        (json!(["get", "list"]), json!(["get", "list"]))
+    );
 }

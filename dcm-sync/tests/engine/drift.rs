@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use dcm_core::app_context::{Drift, Existing, Step};
 use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey};
-use dcm_core::port::cluster::Access;
 use dcm_core::port::store::{Entry, Path, Prefix, StoreExt as _, Write};
 use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
 use dcm_core::status::{Cause, LaneState, LaneStatus, ObjectState, Progress, Reason};
@@ -297,18 +296,6 @@ async fn an_object_that_is_deleted_again_and_again_is_given_up_too() {
     );
     tokio::time::sleep(Options::default().contest_wait_min).await;
     assert!(scene.world.body(1, role.kind(), role.key()).is_some());
-}
-
-/// A right to the quotas.
-fn to_quotas(verb: &str) -> Access {
-    Access {
-        verb: verb.into(),
-        group: "".into(),
-        resource: "resourcequotas".into(),
-        subresource: "".into(),
-        name: "".into(),
-        namespace: None,
-    }
 }
 
 #[tokio::test(start_paused = true)]

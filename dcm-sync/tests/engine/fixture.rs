@@ -10,7 +10,7 @@ use dcm_core::app_context::{
 use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use dcm_core::name::{AppName, ClusterId, ContextId};
 use dcm_core::port::clock::{Clock, Random};
-use dcm_core::port::cluster::LABEL_OWNER;
+use dcm_core::port::cluster::{Access, LABEL_OWNER};
 use dcm_core::port::store::{Entry, Path, Prefix, Store, StoreExt as _, Write};
 use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
 use dcm_core::status::{ContextStatus, Progress};
@@ -222,6 +222,22 @@ pub fn request(stage: u16, name: &str, request: Request) -> Step {
     Step { app: AppName::new("app").unwrap(), stage: Stage(stage), action }
 }
 
+/// A right to the quotas.
+pub fn to_quotas(verb: &str) -> Access {
+    Access {
+        verb: verb.into(),
+        group: "".into(),
+        resource: "resourcequotas".into(),
+        subresource: "".into(),
+        name: "".into(),
+        namespace: None,
+    }
+}
+
+pub fn account_body(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": "team"}})
+}
+
 pub fn namespace_body(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 }
@@ -250,8 +266,6 @@ fn csr_pem() -> Arc<str> {
 
 /// A namespace with a quota, two roles, a service account, a certificate and a token.
 pub fn steps() -> Vec<Step> {
-    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount",
-        "metadata": {"name": "ci", "namespace": "team"}});
     let certificate = CertificateRequest {
         object_name: "lc-1-developer".into(),
         csr_pem: csr_pem(),
@@ -265,7 +279,7 @@ pub fn steps() -> Vec<Step> {
         apply(1, quota_body(&json!({"pods": "10", "requests.cpu": "4"}))),
         apply(1, role_body("reader", &["get", "list"])),
         apply(1, role_body("writer", &["create"])),
-        apply(1, account),
+        apply(1, account_body("ci")),
         request(2, "developer", Request::Certificate(certificate)),
         request(2, "ci", Request::Token(token)),
     ]

@@ -62,13 +62,13 @@ async fn hand_over_as(
 ) -> anyhow::Result<Vec<Worked>> {
     check(session, &documents).await?;
     let worked = store(session, &documents).await?;
-    let bindings = match plans {
-        Some(plans) => plan::bindings(session, &documents, plans).await?,
+    let planned = match plans {
+        Some(plans) => plan::planned_states(session, &documents, plans).await?,
         None => Vec::new(),
     };
     let clouds = session.deployment.clouds();
     for (index, Worked { project, cloud, .. }) in worked.iter().enumerate() {
-        let applied = match bindings.get(index) {
+        let applied = match planned.get(index) {
             Some(planned) => clouds.apply_as_planned(&session.caller, project, cloud, planned).await,
             None => clouds.apply(&session.caller, project, cloud).await,
         };

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::logical_cloud::{ClusterReference, Epoch, LogicalCloudUid, Serial};
 use crate::name::{LogicalCloudName, Namespace, ProjectName, UserName};
+use crate::port::synchronizer::Condition;
 use crate::service::caller::Change;
 
 use super::{DocumentId, Schema};
@@ -27,7 +28,14 @@ pub(in crate::service) struct Snapshot {
     pub namespace: Option<Namespace>,
     /// Which credential each user is to have.
     pub credentials: BTreeMap<UserName, CredentialId>,
+    /// On which it is handed over, whoever does that.
+    #[serde(default, skip_serializing_if = "is_always")]
+    pub condition: Condition,
     pub made: Change,
+}
+
+fn is_always(condition: &Condition) -> bool {
+    *condition == Condition::Always
 }
 
 /// Which credential of a user one is.

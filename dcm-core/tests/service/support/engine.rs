@@ -8,8 +8,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use dcm_core::app_context::{Action, AppContext, Generation, Request};
 use dcm_core::name::{ClusterId, ContextId};
-use dcm_core::plan::Binding;
-use dcm_core::port::synchronizer::{Error, Issued, Removal, Results, StatusStream, Synchronizer, Tombstone};
+use dcm_core::port::synchronizer::{
+    Condition, Error, Issued, Removal, Results, StatusStream, Synchronizer, Tombstone,
+};
 use dcm_core::secret::Secret;
 use dcm_core::status::{
     Cause, ContextStatus, Intent, LaneState, LaneStatus, Progress, Reason, RequestState, RequestStatus,
@@ -31,6 +32,8 @@ struct State {
     contexts: BTreeMap<ContextId, Held>,
     claims: BTreeMap<(ClusterId, Arc<str>), ContextId>,
     calls: Vec<String>,
+    /// On which conditions it was given what it took.
+    conditions: Vec<Condition>,
     reads: Vec<&'static str>,
     /// What was asked for, ever: one request is never asked for in two ways.
     asked: BTreeMap<(ContextId, Arc<str>), Request>,
@@ -87,6 +90,11 @@ impl Engine {
     /// What was called since the last time, reads left out.
     pub(crate) fn calls(&self) -> Vec<String> {
         std::mem::take(&mut self.state().calls)
+    }
+
+    /// On which conditions it was given what it took, since the last time.
+    pub(crate) fn conditions(&self) -> Vec<Condition> {
+        std::mem::take(&mut self.state().conditions)
     }
 
     /// What was read since the last time.
@@ -387,18 +395,26 @@ impl State {
 
 #[async_trait]
 impl Synchronizer for Engine {
-    async fn apply(&self, context: &AppContext) -> Result<Generation, Error> {
+    async fn apply_on(&self, context: &AppContext, condition: &Condition) -> Result<Generation, Error> {
         self.arrive("apply").await;
         let mut state = self.call("apply")?;
-        state.claim(context)?;
-        state.remember(context);
         let current = state.contexts.get(&context.id);
         let same = current.filter(|held| held.context == *context && held.intent == Intent::Present);
-        if let Some(held) = same {
-            return Ok(held.generation);
+        let same = same.map(|held| held.generation);
+        let generation = same.unwrap_or(current.map_or(Generation(1), |held| held.generation.next()));
+        if let Condition::AsPlanned(planned) = condition
+            && !planned.is_of(context, generation)
+        {
+            return Err(Error::Stale { id: context.id.clone() });
+        }
+        state.claim(context)?;
+        state.remember(context);
+        state.conditions.push(condition.clone());
+        let current = state.contexts.get(&context.id);
+        if same.is_some() {
+            return Ok(generation);
         }
         let results = current.map(|held| held.results.clone()).unwrap_or_default();
-        let generation = current.map_or(Generation(1), |held| held.generation.next());
         let before = current.into_iter().flat_map(Held::named).cloned();
         let leaving = before.filter(|cluster| !context.placements.contains_key(cluster)).collect();
         let held = Held {
@@ -417,14 +433,6 @@ impl Synchronizer for Engine {
         drop(state);
         self.changed.send_replace(());
         Ok(generation)
-    }
-
-    async fn apply_as_planned(&self, context: &AppContext, planned: &Binding) -> Result<Generation, Error> {
-        let next = self.status(&context.id).await?.map_or(Generation(1), |status| status.generation.next());
-        if !planned.allows(context, next) {
-            return Err(Error::Stale { id: context.id.clone() });
-        }
-        self.apply(context).await
     }
 
     async fn remove(&self, id: &ContextId, removal: Removal) -> Result<Generation, Error> {

@@ -7,8 +7,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use dcm_core::app_context::{AppContext, Generation};
 use dcm_core::name::{ClusterId, ContextId};
-use dcm_core::plan::Binding;
-use dcm_core::port::synchronizer::{Error, Issued, Removal, Results, StatusStream, Synchronizer, Tombstone};
+use dcm_core::port::synchronizer::{
+    Condition, Error, Issued, Removal, Results, StatusStream, Synchronizer, Tombstone,
+};
 use dcm_core::status::ContextStatus;
 use dcm_store::memory::Fault;
 
@@ -59,12 +60,8 @@ impl Failing {
 
 #[async_trait]
 impl Synchronizer for Failing {
-    async fn apply(&self, context: &AppContext) -> Result<Generation, Error> {
-        self.make(self.inner.apply(context)).await
-    }
-
-    async fn apply_as_planned(&self, context: &AppContext, planned: &Binding) -> Result<Generation, Error> {
-        self.make(self.inner.apply_as_planned(context, planned)).await
+    async fn apply_on(&self, context: &AppContext, condition: &Condition) -> Result<Generation, Error> {
+        self.make(self.inner.apply_on(context, condition)).await
     }
 
     async fn remove(&self, id: &ContextId, removal: Removal) -> Result<Generation, Error> {

@@ -18,12 +18,14 @@ use super::Machine;
 use super::naming::signing_requests;
 use super::timers::Alarm;
 use crate::engine::io::LaneId;
-use crate::record::planned_state;
 
 const STALE: &str = "it is not as it was when this was planned; plan again, and apply that";
 
-/// What was read of a cluster for one attempt that is bound.
+/// What was read of a cluster for one plan.
 pub(super) struct Check {
+    /// Which plan ([`Planned::number`](crate::record::Planned::number)).
+    number: u64,
+    /// For which attempt it was read.
     attempt: u64,
     objects: BTreeMap<ObjectKey, Checked>,
     /// Objects that were written since, or may have been: they are not as they were planned on any more.
@@ -46,8 +48,8 @@ struct Checked {
 }
 
 impl Check {
-    fn new(attempt: u64) -> Self {
-        Self { attempt, objects: BTreeMap::new(), written: BTreeSet::new(), stale: None }
+    fn new(number: u64, attempt: u64) -> Self {
+        Self { number, attempt, objects: BTreeMap::new(), written: BTreeSet::new(), stale: None }
     }
 
     /// An object is being written.
@@ -94,18 +96,20 @@ impl Machine {
     /// True when a lane may go on with what its plan writes: it is bound to nothing, or everything is as it was planned.
     pub(super) fn is_as_planned(&mut self, id: &LaneId, plan: &Plan) -> bool {
         let Some(root) = self.contexts.get(&id.context).map(|context| &context.root) else { return false };
-        let Some(planned) = root.planned.get(&id.cluster).cloned() else { return true };
+        let Some(planned) = root.planned.clusters.get(&id.cluster).cloned() else { return true };
         if !plan.runnable().any(|step| step.work.is_write()) {
             return true;
         }
-        let attempt = root.attempt;
+        let (number, attempt) = (root.planned.number, root.attempt);
         let Some(lane) = self.lane_mut(id) else { return false };
-        let is_checked = lane.record.checked >= attempt;
-        if lane.check.as_ref().is_none_or(|check| check.attempt != attempt) {
+        let is_checked = lane.record.checked >= number;
+        // Who asks again for what halts has it looked at anew.
+        let is_read = |check: &Check| check.number == number && (is_checked || check.attempt == attempt);
+        if !lane.check.as_deref().is_some_and(is_read) {
             if is_checked {
                 return true;
             }
-            lane.check = Some(Box::new(Check::new(attempt)));
+            lane.check = Some(Box::new(Check::new(number, attempt)));
         }
         let unread = if is_checked { self.moved(id, plan) } else { self.unread(id) };
         if self.halts(id) {
@@ -116,7 +120,7 @@ impl Machine {
             return false;
         }
         if !is_checked {
-            self.compare(id, &planned, attempt);
+            self.compare(id, &planned, number);
         }
         is_checked
     }
@@ -188,7 +192,7 @@ impl Machine {
     }
 
     /// Holds what was read against what was planned. When it is so, that is stored before anything is written.
-    fn compare(&mut self, id: &LaneId, planned: &Arc<str>, attempt: u64) {
+    fn compare(&mut self, id: &LaneId, planned: &Arc<str>, number: u64) {
         let retry = self.now + self.options.retry_min;
         let Some(shard) = self.shards.get_mut(&id.cluster) else { return };
         let Some(identity) = shard.identity().cloned() else {
@@ -201,8 +205,8 @@ impl Machine {
         for (key, checked) in &check.objects {
             observed.take(&checked.kind, key, checked.state);
         }
-        if planned_state(observed.hash()) == *planned {
-            lane.record.checked = attempt;
+        if observed.state() == *planned {
+            lane.record.checked = number;
             lane.unsaved = true;
         } else {
             check.stale = Some(Stale::Something);
@@ -213,12 +217,13 @@ impl Machine {
     /// True when a lane halts, as something is not as planned. Who comes after this worker finds that out anew.
     fn halts(&mut self, id: &LaneId) -> bool {
         let Some(lane) = self.lane_mut(id) else { return false };
-        let Some(stale) = lane.check.as_ref().and_then(|check| check.stale.as_ref()) else { return false };
+        let Some(check) = lane.check.as_ref() else { return false };
+        let Some(stale) = &check.stale else { return false };
         let object = match stale {
             Stale::Something => None,
             Stale::Object(key) => Some(key.clone()),
         };
-        lane.record.checked = lane.record.checked.min(lane.record.attempt.saturating_sub(1));
+        lane.record.checked = lane.record.checked.min(check.number.saturating_sub(1));
         self.hinder(id, Cause { reason: Reason::PlanStale, message: STALE.into(), object, next_try: None });
         true
     }

@@ -210,9 +210,9 @@ impl Lane {
     }
 
     /// All that was planned is done.
-    pub(super) fn end_check(&mut self, attempt: u64) {
+    pub(super) fn end_check(&mut self, number: u64) {
         self.check = None;
-        self.unsaved |= std::mem::replace(&mut self.record.checked, attempt) != attempt;
+        self.unsaved |= std::mem::replace(&mut self.record.checked, number) != number;
     }
 
     /// Comes into a state; false when it is in it already.

@@ -229,6 +229,7 @@ impl Machine {
         self.remind_of(id, drift);
         let Some(context) = self.contexts.get(&id.context) else { return };
         let (generation, attempt) = (context.root.generation, context.root.attempt);
+        let number = context.root.planned.number;
         let bundle = wanted.and_then(|hash| context.bundles.get(&hash)).cloned();
         let lane = self.shards.get(&id.cluster).and_then(|shard| shard.lanes.get(&id.context));
         let gives_up = lane.is_some_and(|lane| context.root.is_leaving(&id.cluster, &lane.record));
@@ -241,7 +242,7 @@ impl Machine {
         let untidy = !tidy && lane.failures < tidying::TRIES_MAX;
         lane.forget_way(tidy);
         if is_bound {
-            lane.end_check(attempt);
+            lane.end_check(number);
         }
         // Claims of a generation of which no worker knew anything have to go, too.
         lane.given_up.extend(leaving.into_iter().flatten());

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use dcm_core::app_context::AppContext;
 use dcm_core::logical_cloud::LogicalCloud;
 use dcm_core::name::{ClusterId, LogicalCloudName, ProjectName};
-use dcm_core::plan::{Binding, Observed, PlanHash};
+use dcm_core::plan::{Observed, PlanHash};
+use dcm_core::port::synchronizer::PlannedState;
 use dcm_core::render::naming::Identity;
 use dcm_server::Planned;
 
@@ -65,23 +66,23 @@ pub(crate) async fn require(
 }
 
 /// What applies are bound to that are to do what was planned for these documents, which are stored by now.
-pub(crate) async fn bindings(
+pub(crate) async fn planned_states(
     session: &Session,
     documents: &[Sourced],
     plans: Vec<CloudPlan>,
-) -> anyhow::Result<Vec<Binding>> {
+) -> anyhow::Result<Vec<PlannedState>> {
     // A cloud that was not stored when it was planned had no identity: it is looked at once more under its own.
     let new = documents.iter().zip(&plans).filter(|(_, plan)| plan.is_new).map(|(document, _)| document);
     let mut again = of_documents(session, new).await?.into_iter();
-    let bind = |plan: CloudPlan| {
+    let state = |plan: CloudPlan| {
         let now = if plan.is_new { again.next() } else { None };
         let plan = match now {
             Some(now) => as_planned(&plan, now)?,
             None => plan,
         };
-        Ok(plan.planned.binding())
+        Ok(plan.planned.state())
     };
-    plans.into_iter().map(bind).collect()
+    plans.into_iter().map(state).collect()
 }
 
 /// The plan of a cloud that was stored since it was planned; fails as stale where a cluster is not as it was then.

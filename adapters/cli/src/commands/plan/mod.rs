@@ -13,7 +13,7 @@ use dcm_core::logical_cloud::{Epoch, LogicalCloud, LogicalCloudUid, RequestPem, 
 use dcm_core::render::{self, Credential, Credentials};
 use dcm_core::service::Foreseen;
 
-pub(crate) use live::{CloudPlan, bindings, require};
+pub(crate) use live::{CloudPlan, planned_states, require};
 
 use super::documents::{self, Sourced};
 use crate::arguments::Global;
