@@ -25,7 +25,7 @@ pub(crate) enum Exit {
     NotFound = 6,
     /// Done, but for clusters that were given up at their deadline: they are cleared when they return.
     Abandoned = 7,
-    /// What was planned is not what would be done now; nothing was changed.
+    /// What was planned is not what would be done now; no cluster was written to.
     Stale = 8,
     /// It was interrupted; what was accepted stays accepted.
     Interrupted = 130,
@@ -86,7 +86,7 @@ fn code_of_service(error: &Error) -> Option<Exit> {
         Error::NotFound { .. } => Some(Exit::NotFound),
         Error::Synchronizer(Failure::StillUnderWay { .. }) => Some(Exit::TimedOut),
         Error::Synchronizer(Failure::Resumed) => Some(Exit::Stuck),
-        Error::Synchronizer(Failure::Stale { .. }) => Some(Exit::Stale),
+        Error::Stale { .. } => Some(Exit::Stale),
         Error::Refused(_) | Error::UserNotNamed { .. } | Error::Kubeconfig { .. } => Some(Exit::Refused),
         Error::AlreadyThere { .. }
         | Error::WrongState(_)

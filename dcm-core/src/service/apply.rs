@@ -89,7 +89,7 @@ impl LogicalClouds {
     /// As [`apply`](Self::apply), when that is still what was planned; see [`Condition::AsPlanned`].
     ///
     /// # Errors
-    /// [`synchronizer::Error::Stale`], then nothing is changed; those of [`apply`](Self::apply).
+    /// [`Error::Stale`], then no cluster is written to; those of [`apply`](Self::apply).
     pub async fn apply_as_planned(
         &self,
         caller: &Caller,

@@ -52,6 +52,14 @@ pub enum Error {
         /// Which logical cloud.
         cloud: LogicalCloudName,
     },
+    /// It was changed since it was planned: what was planned is not brought to clusters.
+    #[error(
+        "the plan is stale: logical cloud {cloud} was changed by somebody else meanwhile; plan again, and apply that"
+    )]
+    Stale {
+        /// Which logical cloud.
+        cloud: LogicalCloudName,
+    },
     /// The project has logical clouds.
     #[error("project {project} has logical clouds, such as {cloud}; delete them first")]
     NotEmpty {
@@ -211,6 +219,7 @@ impl Error {
             | Self::WrongState(_)
             | Self::NotHandedOver { .. }
             | Self::TerminatedMeanwhile { .. }
+            | Self::Stale { .. }
             | Self::NotEmpty { .. }
             | Self::ClusterInUse { .. }
             | Self::LeftOnCluster { .. }

@@ -55,6 +55,7 @@ impl LogicalClouds {
                 let winner = self.winner(winner).await?;
                 Err(Error::NamespaceTaken { namespace, cluster, winner })
             }
+            Failure::Stale { .. } => Err(Error::Stale { cloud: place.cloud.clone() }),
             other => Err(Error::Synchronizer(other)),
         }
     }
@@ -147,7 +148,7 @@ impl LogicalClouds {
         let condition = if is_applied { Condition::Always } else { condition };
         match self.hand_over(place, &newest.id, &context, &condition).await {
             // It was given up, so what it took the place of stands again.
-            Err(Error::NamespaceTaken { .. }) => Ok(None),
+            Err(Error::NamespaceTaken { .. } | Error::Stale { .. }) => Ok(None),
             Err(Error::Synchronizer(error)) if is_refusal(&error) => Ok(None),
             given => given.map(Some),
         }

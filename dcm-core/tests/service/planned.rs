@@ -43,7 +43,7 @@ async fn what_is_planned_is_applied_and_anything_else_is_stale_and_changes_nothi
     let world = stored().await;
     let before = (world.state("shop").await, world.engine.marks());
     let stale = apply_as(&world, &planned(3).await).await;
-    assert!(matches!(stale, Err(Error::Synchronizer(Failure::Stale { .. }))), "{stale:?}");
+    assert!(matches!(stale, Err(Error::Stale { .. })), "{stale:?}");
     assert_eq!((world.state("shop").await, world.engine.marks()), before);
     let planned = planned(2).await;
     assert_eq!(apply_as(&world, &planned).await.unwrap().generation, Generation(2));

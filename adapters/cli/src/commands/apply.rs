@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     /// A file of documents, YAML or JSON; - for standard input. May be repeated.
     #[arg(short, long = "file", required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Does what `dcm plan` showed with this hash, or fails with exit code 8 and changes nothing: when something else is
+    /// Does what `dcm plan` showed with this hash, or fails with exit code 8 and writes to no cluster: when something else is
     /// wanted by now, or a field that is ours is not as it was on any cluster. A cluster that changes later, before it is
     /// written to, halts alone (`plan-stale` in `dcm status`). Credentials that are due are not renewed.
     #[arg(long, value_name = "HASH")]

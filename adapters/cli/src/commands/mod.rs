@@ -42,7 +42,7 @@ async fn dispatch(arguments: Arguments) -> anyhow::Result<Exit> {
     match command {
         Command::Apply(arguments) => apply::run(&global, &arguments).await,
         Command::Audit(arguments) => audit::run(&global, &arguments).await,
-        Command::Cluster(command) => cluster::run(&global, command).await,
+        Command::Cluster(command) => Box::pin(cluster::run(&global, command)).await,
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Credential(arguments) => credential::run(&global, &arguments).await,
         Command::Delete(cloud) => delete::run(&global, &cloud).await,
