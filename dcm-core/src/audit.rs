@@ -19,7 +19,7 @@ use crate::port::in_order::InOrder;
 use crate::port::schema::{self, ReadError};
 use crate::port::store::{self, Document, Entry, PageRequest, Path, Prefix, Store, StoreExt as _, Write};
 
-pub use keep::{Refusal, Told, kept};
+pub use keep::{AuditedError, Told, kept};
 
 type Schema = schema::Schema<1>;
 

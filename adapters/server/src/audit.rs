@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use dcm_core::audit::{Refusal, StoredAudit, Told, kept};
+use dcm_core::audit::{AuditedError, StoredAudit, Told, kept};
 use dcm_core::name::ClusterId;
 use dcm_core::port::audit::{About, Action, AuditLog, Decision, Ending, EntryId, Outcome};
 use dcm_core::port::cluster::ClusterUid;
@@ -38,7 +38,7 @@ impl Deployment {
     }
 
     /// Makes a decision that goes through no service between the two halves of its entry.
-    pub(crate) async fn kept<T: Told, E: Refusal>(
+    pub(crate) async fn kept<T: Told, E: AuditedError>(
         &self,
         decision: Decision,
         call: impl Future<Output = Result<T, E>> + Send,

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dcm_core::app_context::Generation;
-use dcm_core::audit::{Refusal, Told};
+use dcm_core::audit::{AuditedError, Told};
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::audit::{About, Action, Decision, Outcome};
@@ -60,7 +60,7 @@ pub enum OrphanError {
     Audit(#[source] store::Error),
 }
 
-impl Refusal for OrphanError {
+impl AuditedError for OrphanError {
     fn not_audited(source: store::Error) -> Self {
         Self::Audit(source)
     }

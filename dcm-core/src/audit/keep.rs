@@ -14,7 +14,7 @@ pub trait Told: Send + Sync {
 }
 
 /// Why a decision came to nothing, as the audit log says it.
-pub trait Refusal: std::error::Error + Send + Sync + Sized + 'static {
+pub trait AuditedError: std::error::Error + Send + Sync + Sized + 'static {
     /// The log could not be written, so nothing was changed.
     fn not_audited(source: store::Error) -> Self;
 
@@ -25,8 +25,8 @@ pub trait Refusal: std::error::Error + Send + Sync + Sized + 'static {
 /// Makes a decision between the two halves of its entry. Where the first can't be written, nothing is decided.
 ///
 /// # Errors
-/// Those of the call, and [`Refusal::not_audited`].
-pub async fn kept<T: Told, E: Refusal>(
+/// Those of the call, and [`AuditedError::not_audited`].
+pub async fn kept<T: Told, E: AuditedError>(
     log: &dyn AuditLog,
     clock: &dyn Clock,
     decision: Decision,
@@ -44,7 +44,7 @@ pub async fn kept<T: Told, E: Refusal>(
 }
 
 /// An error with all that caused it.
-fn of_error<E: Refusal>(error: &E) -> Outcome {
+fn of_error<E: AuditedError>(error: &E) -> Outcome {
     let causes = successors(Some(error as &dyn std::error::Error), |error| error.source());
     let message = causes.map(ToString::to_string).collect::<Vec<_>>().join(": ");
     let message = message.chars().take(TEXT_MAX).collect();
@@ -65,7 +65,7 @@ impl Told for Generation {
     }
 }
 
-impl Refusal for synchronizer::Error {
+impl AuditedError for synchronizer::Error {
     fn not_audited(source: store::Error) -> Self {
         Self::Store(source)
     }

@@ -75,7 +75,8 @@ pub struct ObjectPolicyDraft {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub existing: String,
     /// When somebody else changes or deletes one: `correct` (default) or `report`. Whom a binding names (`subjects`) is set
-    /// anew with each change of the binding even so, as a revocation is one.
+    /// anew with each change of the binding even so, as a revocation is one; but for a binding that was adopted, which a
+    /// revocation tells as pending where others hold that field.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub drift: String,
     /// Fields that are only reported when somebody else takes them, such as `spec.hard.pods`; names with dots in quotes:

@@ -61,7 +61,7 @@ impl Observed {
 
     /// Takes up an object that is there, and what is desired of it.
     pub fn present(&mut self, object: &Object, desired: Option<&Desired>) {
-        self.take(&object.kind, &object.key, Some(state(object, desired)));
+        self.take(&object.kind, &object.key, Some(observed_state(object, desired)));
     }
 
     /// Takes up the state of an object (see [`state`]), or that it is not there.
@@ -97,7 +97,7 @@ impl Observed {
 /// The state of an object, as far as it is ours: which object it is, whose marks it has, the values of our fields, and
 /// who took any of them.
 #[must_use]
-pub fn state(object: &Object, desired: Option<&Desired>) -> ContentHash {
+pub fn observed_state(object: &Object, desired: Option<&Desired>) -> ContentHash {
     let written = desired.map(|desired| match &object.marks {
         Some(marks) => desired.stamped(marks).body(),
         None => desired.manifest.body().clone(),

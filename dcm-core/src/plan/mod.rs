@@ -23,7 +23,7 @@ use crate::port::cluster::{Origin, Precondition};
 use crate::port::synchronizer::{Disposal, Removal};
 use crate::status::Cause;
 
-pub use digest::{Changes, Observed, Part, PlanHash, state};
+pub use digest::{Changes, Observed, Part, PlanHash, observed_state};
 pub use drift::{cause as drift_cause, named as named_fields};
 use request::Answer;
 pub use request::{RequestWork, certificate_manifest};

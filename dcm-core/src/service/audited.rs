@@ -10,7 +10,7 @@ use futures::future::{BoxFuture, FutureExt as _};
 use jiff::Timestamp;
 
 use crate::app_context::Generation;
-use crate::audit::{Refusal, Told, kept};
+use crate::audit::{AuditedError, Told, kept};
 use crate::name::{LogicalCloudName, ProjectName, UserName};
 use crate::port::audit::{About, Action, AuditLog, Decision, Outcome};
 use crate::port::clock::Clock;
@@ -100,7 +100,7 @@ impl LogicalClouds {
     }
 }
 
-impl Refusal for Error {
+impl AuditedError for Error {
     fn not_audited(source: store::Error) -> Self {
         Self::Audit(source)
     }

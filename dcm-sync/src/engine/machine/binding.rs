@@ -10,7 +10,7 @@ use std::sync::Arc;
 use dcm_core::app_context::{Bundle, Stage};
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
-use dcm_core::plan::{Observed, Plan, Step, Wave, Why, Work, state};
+use dcm_core::plan::{Observed, Plan, Step, Wave, Why, Work, observed_state};
 use dcm_core::port::cluster::Object;
 use dcm_core::status::{Cause, Reason};
 
@@ -183,7 +183,7 @@ impl Machine {
         let desired = self.desired(&id.cluster, &id.context, &step.key).filter(|_| !is_others);
         let read = Checked {
             kind: step.kind.clone(),
-            state: found.map(|object| state(object, desired.as_ref())),
+            state: found.map(|object| observed_state(object, desired.as_ref())),
             version: found.map(|object| object.resource_version.clone()),
         };
         if let Some(check) = self.lane_mut(id).and_then(|lane| lane.check.as_mut()) {
