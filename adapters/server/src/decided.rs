@@ -13,14 +13,19 @@ use dcm_core::port::audit::{About, Action, Decision, TEXT_MAX};
 use dcm_core::port::synchronizer;
 use dcm_core::status::{Cause, LaneState, Reason};
 use dcm_sync::engine::{Engine, Event, What};
-use futures::future::FutureExt as _;
+use futures::channel::mpsc;
 use futures::stream::StreamExt as _;
+use jiff::Timestamp;
 
 use crate::audit::Logged;
 use crate::deployment::Deployment;
+use crate::following::{Heard, follow};
 
 /// Who decides.
 const WHO: &str = "engine";
+
+/// Decisions that wait to be written at most: some for each of thousands of clusters, in a few megabytes.
+const DECISIONS_WAITING_MAX: usize = 16_384;
 
 impl Deployment {
     /// Keeps in the audit log what an engine decides by itself from now on: that a removal is given up at its deadline, that
@@ -28,41 +33,38 @@ impl Deployment {
     /// that gave no sign of life, and that it halts, as the store is behind, a cluster is another one, or not as it was when a
     /// change was planned. Ends when the engine has ended and all that is kept.
     pub fn keep_decisions(&self, engine: &Engine) -> impl Future<Output = ()> + Send + use<> {
-        let (deployment, engine) = (self.clone(), engine.clone());
-        let mut events = engine.events();
+        let (queue, waiting) = mpsc::channel(DECISIONS_WAITING_MAX);
+        let mut reader = Reader { seen: Seen::default(), queue, lost: 0 };
+        let reading = follow(engine, move |heard| reader.hear(heard));
+        let deployment = self.clone();
         async move {
-            let mut seen = Seen::default();
-            loop {
-                while let Some(event) = events.next().await {
-                    if let Some(decided) = seen.decided(&event) {
-                        deployment.keep_decided(&event, decided).await;
-                    }
-                }
-                if engine.stopped().now_or_never().is_some() {
-                    return;
-                }
-                tracing::warn!("some decisions of the engine may be missing in the audit log");
-                events = engine.events();
-            }
+            let writing = deployment.keep_waiting(waiting);
+            futures::join!(reading, writing);
         }
     }
 
-    async fn keep_decided(&self, event: &Event, Decided { action, why, detail }: Decided) {
-        let cloud = match &event.context {
+    async fn keep_waiting(&self, mut waiting: mpsc::Receiver<Waiting>) {
+        while let Some(decided) = waiting.next().await {
+            self.keep_decided(decided).await;
+        }
+    }
+
+    async fn keep_decided(&self, waiting: Waiting) {
+        let Waiting { at, cluster, context, decided: Decided { action, why, detail } } = waiting;
+        let cloud = match &context {
             // Where it can't be read, the app context tells it.
             Some(context) => self.clouds().of_context(context).await.ok().flatten(),
             None => None,
         };
         let (project, cloud) = cloud.unzip();
-        let cluster = Some(event.cluster.clone());
         let decision = Decision {
-            at: event.at,
+            at,
             who: WHO.to_owned(),
             why: why.chars().take(TEXT_MAX).collect(),
             request_id: String::new(),
             action,
-            about: About { project, cloud, cluster, detail, ..About::default() },
-            context: event.context.clone(),
+            about: About { project, cloud, cluster: Some(cluster), detail, ..About::default() },
+            context,
         };
         let log = Logged(self.audit().clone());
         let decided = async { Ok::<(), synchronizer::Error>(()) };
@@ -70,6 +72,60 @@ impl Deployment {
             let error = &error as &dyn std::error::Error;
             tracing::warn!(error, "a decision of the engine can't be kept in the audit log");
         }
+    }
+}
+
+/// A decision that waits to be written.
+struct Waiting {
+    at: Timestamp,
+    cluster: ClusterId,
+    context: Option<ContextId>,
+    decided: Decided,
+}
+
+/// Takes what is decided out of what is heard of an engine. It waits for nothing: the engine gives up who falls behind.
+struct Reader {
+    seen: Seen,
+    queue: mpsc::Sender<Waiting>,
+    /// How many decisions found the queue full since it was told last.
+    lost: u64,
+}
+
+impl Reader {
+    fn hear(&mut self, heard: Heard) {
+        match heard {
+            Heard::Event(event) => {
+                if let Some(decided) = self.seen.decided(&event) {
+                    let Event { at, cluster, context, .. } = event;
+                    self.put(Waiting { at, cluster, context, decided });
+                }
+            }
+            Heard::Missed(count) => {
+                let what =
+                    "events of the engine were missed: its decisions among them are not in the audit log";
+                tracing::warn!(count, "{what}");
+            }
+        }
+    }
+
+    fn put(&mut self, waiting: Waiting) {
+        match self.queue.try_send(waiting) {
+            Ok(()) => self.tell_lost(),
+            Err(_) => self.lost += 1,
+        }
+    }
+
+    fn tell_lost(&mut self) {
+        let count = std::mem::take(&mut self.lost);
+        if count > 0 {
+            tracing::warn!(count, "decisions of the engine are not in the audit log: too many were waiting");
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.tell_lost();
     }
 }
 
@@ -141,7 +197,6 @@ impl Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jiff::Timestamp;
 
     fn decided(seen: &mut Seen, what: What) -> Option<Action> {
         let cluster = "p/c".parse().unwrap();

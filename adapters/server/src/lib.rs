@@ -20,6 +20,7 @@ mod audit;
 mod configuration;
 mod decided;
 mod deployment;
+mod following;
 mod kubeconfigs;
 mod live_plan;
 mod metrics;
