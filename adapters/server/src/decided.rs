@@ -101,6 +101,8 @@ impl Reader {
                 }
             }
             Heard::Missed(count) => {
+                // What ended meanwhile is not known.
+                self.seen = Seen::default();
                 let what =
                     "events of the engine were missed: its decisions among them are not in the audit log";
                 tracing::warn!(count, "{what}");
@@ -144,13 +146,17 @@ type Place = (ClusterId, Option<ContextId>);
 #[derive(Debug, Default)]
 struct Seen {
     hindered: BTreeMap<Place, Arc<str>>,
-    halted: BTreeSet<Place>,
+    /// What it halts for, by reason and in words: another halt is another decision.
+    halted: BTreeMap<Place, BTreeSet<(Reason, Arc<str>)>>,
 }
 
 impl Seen {
     /// What an event says that the engine has decided.
     fn decided(&mut self, event: &Event) -> Option<Decided> {
         let place = (event.cluster.clone(), event.context.clone());
+        if matches!(event.what, What::Lane(_) | What::Connected) {
+            self.halted.remove(&place);
+        }
         match &event.what {
             What::Hindered(cause) => self.hindered(place, cause),
             What::Lane(LaneState::Abandoned) => {
@@ -168,12 +174,11 @@ impl Seen {
             }
             What::Lane(LaneState::Done | LaneState::Removed) | What::Connected => {
                 self.hindered.remove(&place);
-                self.halted.remove(&place);
                 None
             }
             What::Lost => {
                 self.hindered.retain(|(cluster, _), _| *cluster != event.cluster);
-                self.halted.retain(|(cluster, _)| *cluster != event.cluster);
+                self.halted.retain(|(cluster, _), _| *cluster != event.cluster);
                 None
             }
             _ => None,
@@ -188,7 +193,8 @@ impl Seen {
             _ => false,
         };
         self.hindered.insert(place.clone(), cause.message.clone());
-        let is_new = is_halt && self.halted.insert(place);
+        let halt = (cause.reason, cause.message.clone());
+        let is_new = is_halt && self.halted.entry(place).or_default().insert(halt);
         let halt = || Decided { action: Action::Halt, why: cause.message.to_string(), detail: String::new() };
         is_new.then(halt)
     }
@@ -211,16 +217,52 @@ mod tests {
         assert_eq!(decided(&mut seen, What::TakenOver), Some(Action::TakeOver));
     }
 
+    fn halt(reason: Reason, message: &str) -> What {
+        What::Hindered(Cause { reason, message: message.into(), object: None, next_try: None })
+    }
+
+    fn stale() -> What {
+        halt(Reason::PlanStale, "it is not as it was")
+    }
+
     #[test]
-    fn a_halt_is_one_decision_until_it_ends() {
+    fn a_halt_is_one_decision_until_the_lane_is_in_another_state() {
+        for state in LaneState::ALL.into_iter().filter(|state| *state != LaneState::Abandoned) {
+            let mut seen = Seen::default();
+            assert_eq!(decided(&mut seen, stale()), Some(Action::Halt));
+            assert_eq!(decided(&mut seen, stale()), None);
+            assert_eq!(decided(&mut seen, What::Lane(state)), None);
+            assert_eq!(decided(&mut seen, stale()), Some(Action::Halt), "{state:?}");
+        }
+    }
+
+    #[test]
+    fn a_halt_for_another_reason_or_in_other_words_is_another_decision() {
         let mut seen = Seen::default();
-        let stale = || {
-            let message = "it is not as it was".into();
-            What::Hindered(Cause { reason: Reason::PlanStale, message, object: None, next_try: None })
+        let behind =
+            |generation: u8| halt(Reason::StoreBehind, &format!("generation {generation} was there"));
+        assert_eq!(decided(&mut seen, stale()), Some(Action::Halt));
+        for generation in [2, 3] {
+            assert_eq!(decided(&mut seen, behind(generation)), Some(Action::Halt));
+        }
+        for again in [stale(), behind(2), behind(3)] {
+            assert_eq!(decided(&mut seen, again), None);
+        }
+    }
+
+    #[test]
+    fn a_halt_after_events_that_were_missed_is_kept_as_it_may_be_another_one() {
+        let (queue, mut waiting) = mpsc::channel(4);
+        let mut reader = Reader { seen: Seen::default(), queue, lost: 0 };
+        let cluster: ClusterId = "p/c".parse().unwrap();
+        let stale = |sequence| {
+            let cluster = cluster.clone();
+            Heard::Event(Event { sequence, at: Timestamp::UNIX_EPOCH, cluster, context: None, what: stale() })
         };
-        assert_eq!(decided(&mut seen, stale()), Some(Action::Halt));
-        assert_eq!(decided(&mut seen, stale()), None);
-        assert_eq!(decided(&mut seen, What::Lane(LaneState::Done)), None);
-        assert_eq!(decided(&mut seen, stale()), Some(Action::Halt));
+        for heard in [stale(1), stale(2), Heard::Missed(7), stale(10)] {
+            reader.hear(heard);
+        }
+        let kept = std::iter::from_fn(|| waiting.try_recv().ok()).count();
+        assert_eq!(kept, 2);
     }
 }
