@@ -13,7 +13,7 @@ use crate::live_plan::{LivePlan, Place, PlanError, live_plan};
 
 /// How many clusters are looked at in one moment: as many connections as a process may open anywhere (1,024 files is the
 /// lowest common limit), with room for what each of them takes.
-pub(crate) const LOOKS_AT_ONCE_MAX: usize = 128;
+pub const LOOKS_AT_ONCE_MAX: usize = 128;
 
 /// What an apply of an app context would do, on each cluster that it concerns.
 #[derive(Debug, Clone)]
