@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use dcm_core::manifest::GroupVersionKind;
 use dcm_core::name::ContextId;
-use dcm_core::port::cluster::{self, Cluster, Object, Selection, WatchEvent};
+use dcm_core::port::cluster::{self, Cluster, Kinds, Object, Selection, WatchEvent};
 use futures::stream::{self, StreamExt as _};
 
 use super::OrphanError;
@@ -77,31 +77,22 @@ impl Deployment {
         Ok(())
     }
 
-    /// The kinds of which there may be objects of ours. Where the cluster does not tell those of extra manifests, that is
-    /// among what is unseen.
+    /// The kinds of which there may be objects of ours. Where the cluster does not tell those of extra manifests, or not
+    /// those of a group, that is among what is unseen.
     async fn kinds(
         &self,
         cluster: &dyn Cluster,
         unseen: &mut Vec<String>,
     ) -> Result<Vec<Looked>, cluster::Error> {
-        let rendered = |(group, kind): &(&str, &str)| Looked {
-            kind: GroupVersionKind::new(group, "v1", kind),
-            is_told: false,
-        };
         let told = match cluster.kinds(&self.call()).await {
-            Ok(kinds) => kinds,
+            Ok(told) => told,
             Err(error) if error.is_about_cluster() => return Err(error),
             Err(error) => {
                 unseen.push(format!("kinds of extra manifests: {error}"));
-                Vec::new()
+                Kinds::default()
             }
         };
-        let is_rendered = |kind: &GroupVersionKind| {
-            FIRST_KINDS.iter().chain(&LAST_KINDS).any(|rendered| *rendered == (&*kind.group, &*kind.kind))
-        };
-        let told = told.into_iter().filter(|kind| !is_rendered(kind));
-        let told = told.map(|kind| Looked { kind, is_told: true });
-        Ok(FIRST_KINDS.iter().map(rendered).chain(told).chain(LAST_KINDS.iter().map(rendered)).collect())
+        Ok(in_order(told, unseen))
     }
 
     async fn owned(
@@ -116,6 +107,21 @@ impl Deployment {
             Some(_) | None => Ok(Vec::new()),
         }
     }
+}
+
+/// The kinds to look through, in the order in which they are cleared; what the cluster could not tell is unseen.
+fn in_order(told: Kinds, unseen: &mut Vec<String>) -> Vec<Looked> {
+    unseen.extend(told.unseen.iter().map(|(group, error)| format!("kinds of {group}: {error}")));
+    let rendered = |(group, kind): &(&str, &str)| Looked {
+        kind: GroupVersionKind::new(group, "v1", kind),
+        is_told: false,
+    };
+    let is_rendered = |kind: &GroupVersionKind| {
+        FIRST_KINDS.iter().chain(&LAST_KINDS).any(|rendered| *rendered == (&*kind.group, &*kind.kind))
+    };
+    let told = told.known.into_iter().filter(|kind| !is_rendered(kind));
+    let told = told.map(|kind| Looked { kind, is_told: true });
+    FIRST_KINDS.iter().map(rendered).chain(told).chain(LAST_KINDS.iter().map(rendered)).collect()
 }
 
 /// The app context of an object that we wrote or adopted. Controllers copy labels, ours among them, to what they make: those
@@ -156,5 +162,17 @@ mod tests {
         let made: BTreeSet<_> = RENDERED_KINDS.into_iter().chain([asked_for_by]).collect();
         assert_eq!(looked.iter().copied().collect::<BTreeSet<_>>(), made);
         assert_eq!((looked.len(), looked.last()), (made.len(), Some(&("", "Namespace"))));
+    }
+
+    #[test]
+    fn a_group_that_can_not_be_asked_is_told_as_unseen_and_hides_no_other_kind() {
+        let known =
+            vec![GroupVersionKind::new("", "v1", "Service"), GroupVersionKind::new("", "v1", "LimitRange")];
+        let down = cluster::Error::Server { code: 503, message: "no answer".to_owned() };
+        let mut unseen = Vec::new();
+        let looked = in_order(Kinds { known, unseen: [("a.example".into(), down)].into() }, &mut unseen);
+        let told: Vec<_> = looked.iter().filter(|one| one.is_told).map(|one| &*one.kind.kind).collect();
+        assert_eq!((told, looked.len()), (vec!["Service"], FIRST_KINDS.len() + 1 + LAST_KINDS.len()));
+        assert_eq!(unseen, ["kinds of a.example: the cluster failed with 503: no answer"]);
     }
 }
