@@ -113,7 +113,7 @@ async fn one_by_one(
     let lists = versions.into_iter().map(|(group, version)| async move {
         let asked = async {
             let answer = transport.send(call, Request::get(group_version_path(&group, &version))).await?;
-            Ok::<APIResourceList, Error>(answer.read()?)
+            answer.read::<APIResourceList>()
         };
         let found = asked.await.map(|list| from_plain(&group, &version, list.resources));
         (group, found)
