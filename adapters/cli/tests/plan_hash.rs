@@ -93,7 +93,10 @@ async fn the_hash_of_a_plan_applies_and_after_a_change_of_ours_on_any_cluster_it
     let installation = Installation::new(&environment, "planned");
     let first = document(&installation, "planned", 10);
     let hash_of_first = hash(&installation, &first);
+    let since = installation.moment();
     apply(&installation, &first, &hash_of_first).done();
+    let dry_runs = installation.events(&since).concat().into_iter().filter(|event| event.dry_run).count();
+    assert_eq!(dry_runs, 0, "what nobody is shown is not rehearsed");
     for cluster in installation.clusters() {
         assert_eq!(quota(cluster, "planned", ".spec.hard.pods"), "10");
     }

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use dcm_core::app_context::TokenRequest;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::port::cluster::{
-    Access, Call, Cluster, ClusterUid, Contents, Deletion, Error, FIELD_MANAGER, IssuedToken, Marks, Object,
-    Origin, Precondition, Selection, ServerInfo, Stamped, Watch,
+    Access, Call, Cluster, ClusterUid, Contents, Deletion, Error, FIELD_MANAGER, IssuedToken, Kinds, Marks,
+    Object, Origin, Precondition, Selection, ServerInfo, Stamped, Watch,
 };
 use dcm_core::secret::Secret;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use crate::discovery::Discovery;
 use crate::failure::Failure;
 use crate::list::{self, Listed};
 use crate::options::Options;
-use crate::preferred::{Listable, listable};
+use crate::preferred::{Listable, Served, served};
 use crate::resource::Resource;
 use crate::transport::{APPLY_PATCH, JSON, MERGE_PATCH, Request, Transport};
 use crate::update::{Way, apply_body, choose};
@@ -137,12 +137,12 @@ impl Cluster for KubeCluster {
         }
     }
 
-    async fn kinds(&self, call: &Call) -> Result<Vec<GroupVersionKind>, Error> {
-        let resources = listable(&self.transport, call).await?;
+    async fn kinds(&self, call: &Call) -> Result<Kinds, Error> {
+        let Served { listable, unseen } = served(&self.transport, call).await?;
         let kind = |found: Listable| {
             GroupVersionKind::of_parts(found.resource.group, found.resource.version, found.kind)
         };
-        Ok(resources.into_iter().map(kind).collect())
+        Ok(Kinds { known: listable.into_iter().map(kind).collect(), unseen })
     }
 
     async fn list(

@@ -1,13 +1,13 @@
 //! Every namespaced resource of a cluster that can be listed and deleted, each in one version.
 //!
 //! Since 1.26 a cluster tells them all in two answers; an older one, or a proxy that strips the form asked for, is asked
-//! group by group.
+//! group by group. A group that other servers serve behind the cluster's can't be asked while they are down.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dcm_core::port::cluster::{Call, Error};
-use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use futures::stream::{self, StreamExt as _};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
     APIGroupList, APIResource, APIResourceList, APIVersions,
 };
@@ -31,17 +31,33 @@ pub(crate) struct Listable {
     pub(crate) kind: Arc<str>,
 }
 
-/// All namespaced resources that can be listed and deleted, except events.
-pub(crate) async fn listable(transport: &Transport, call: &Call) -> Result<Vec<Listable>, Error> {
+/// What a cluster serves.
+#[derive(Debug, Default)]
+pub(crate) struct Served {
+    /// All namespaced resources that can be listed and deleted, except events.
+    pub(crate) listable: Vec<Listable>,
+    /// The groups that could not be asked, and why: there may be more.
+    pub(crate) unseen: BTreeMap<Arc<str>, Error>,
+}
+
+/// What a cluster serves, as far as it is known.
+pub(crate) async fn served(transport: &Transport, call: &Call) -> Result<Served, Error> {
     let (core, groups) = futures::try_join!(roots(transport, call, "/api"), roots(transport, call, "/apis"))?;
-    let mut found = Vec::new();
+    let mut served = Served::default();
     for answer in [core, groups] {
         match answer {
-            Root::Aggregated(list) => found.extend(from_aggregated(&list)?),
-            Root::Plain(versions) => found.extend(one_by_one(transport, call, versions).await?),
+            Root::Aggregated(list) => from_aggregated(&list, &mut served),
+            Root::Plain(versions) => one_by_one(transport, call, versions, &mut served).await?,
         }
     }
-    Ok(first_versions(found))
+    served.listable = first_versions(served.listable);
+    Ok(served)
+}
+
+/// The same where nothing may be missing: a group that can't be asked is an error.
+pub(crate) async fn listable(transport: &Transport, call: &Call) -> Result<Vec<Listable>, Error> {
+    let Served { listable, unseen } = served(transport, call).await?;
+    unseen.into_values().next().map_or(Ok(listable), Err)
 }
 
 /// A group and version.
@@ -92,14 +108,25 @@ async fn one_by_one(
     transport: &Transport,
     call: &Call,
     versions: Vec<GroupVersion>,
-) -> Result<Vec<Listable>, Error> {
+    served: &mut Served,
+) -> Result<(), Error> {
     let lists = versions.into_iter().map(|(group, version)| async move {
-        let answer = transport.send(call, Request::get(group_version_path(&group, &version))).await?;
-        let list: APIResourceList = answer.read()?;
-        Ok::<_, Error>(from_plain(&group, &version, list.resources))
+        let asked = async {
+            let answer = transport.send(call, Request::get(group_version_path(&group, &version))).await?;
+            answer.read::<APIResourceList>()
+        };
+        let found = asked.await.map(|list| from_plain(&group, &version, list.resources));
+        (group, found)
     });
-    let found: Vec<Vec<Listable>> = stream::iter(lists).buffered(GROUPS_AT_ONCE).try_collect().await?;
-    Ok(found.into_iter().flatten().collect())
+    let mut lists = stream::iter(lists).buffered(GROUPS_AT_ONCE);
+    while let Some((group, found)) = lists.next().await {
+        match found {
+            Ok(found) => served.listable.extend(found),
+            Err(error) if error.is_about_cluster() => return Err(error),
+            Err(error) => drop(served.unseen.insert(group.into(), error)),
+        }
+    }
+    Ok(())
 }
 
 fn from_plain(group: &str, version: &str, resources: Vec<APIResource>) -> Vec<Listable> {
@@ -110,9 +137,8 @@ fn from_plain(group: &str, version: &str, resources: Vec<APIResource>) -> Vec<Li
     resources.map(|resource| listable_of(group, version, &resource.name, &resource.kind)).collect()
 }
 
-/// A group whose server is down is told without its resources: what it has in the namespace can't be known.
-fn from_aggregated(list: &APIGroupDiscoveryList) -> Result<Vec<Listable>, Error> {
-    let mut found = Vec::new();
+/// A version whose server is down is told without its resources.
+fn from_aggregated(list: &APIGroupDiscoveryList, served: &mut Served) {
     for item in &list.items {
         let group = item.metadata.as_ref().and_then(|metadata| metadata.name.as_deref()).unwrap_or_default();
         for version in &item.versions {
@@ -120,14 +146,14 @@ fn from_aggregated(list: &APIGroupDiscoveryList) -> Result<Vec<Listable>, Error>
             if version.freshness.as_deref() == Some("Stale") {
                 let message =
                     format!("the server of {group}/{name} does not answer, so its objects are not known");
-                return Err(Error::Server { code: 503, message });
+                served.unseen.insert(group.into(), Error::Server { code: 503, message });
+                continue;
             }
             let resources =
                 version.resources.iter().filter_map(|resource| from_resource(group, name, resource));
-            found.extend(resources);
+            served.listable.extend(resources);
         }
     }
-    Ok(found)
 }
 
 fn from_resource(group: &str, version: &str, resource: &APIResourceDiscovery) -> Option<Listable> {
@@ -197,16 +223,27 @@ mod tests {
         serde_json::from_value(list).unwrap()
     }
 
-    #[test]
-    fn each_resource_that_can_be_content_is_found_once() {
-        let found = first_versions(from_aggregated(&aggregated("Current")).unwrap());
-        assert_eq!(names(&found), ["/v1 configmaps ConfigMap", "a/v2 bs B", "a/v1 cs C"]);
+    fn served_of(freshness: &str) -> Served {
+        let mut served = Served::default();
+        from_aggregated(&aggregated(freshness), &mut served);
+        served
     }
 
     #[test]
-    fn a_group_that_can_not_be_asked_is_an_error() {
-        let error = from_aggregated(&aggregated("Stale")).unwrap_err();
-        assert!(error.to_string().contains("a/v2"), "{error}");
+    fn each_resource_that_can_be_content_is_found_once() {
+        let found = served_of("Current");
+        let listable = first_versions(found.listable);
+        assert_eq!(names(&listable), ["/v1 configmaps ConfigMap", "a/v2 bs B", "a/v1 cs C"]);
+        assert!(found.unseen.is_empty(), "{:?}", found.unseen);
+    }
+
+    #[test]
+    fn a_group_that_can_not_be_asked_is_told_and_hides_no_other() {
+        let found = served_of("Stale");
+        let listable = first_versions(found.listable);
+        assert_eq!(names(&listable), ["/v1 configmaps ConfigMap", "a/v1 bs B", "a/v1 cs C"]);
+        assert_eq!(found.unseen.keys().map(|group| &**group).collect::<Vec<_>>(), ["a"]);
+        assert!(found.unseen["a"].to_string().contains("a/v2"), "{:?}", found.unseen);
     }
 
     #[test]

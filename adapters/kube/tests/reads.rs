@@ -239,7 +239,7 @@ async fn contents_are_what_people_put_into_a_namespace() {
 async fn the_kinds_are_those_of_namespaced_objects_that_can_be_listed_and_deleted_each_once() {
     let environment = Environment::shared(1).await.unwrap();
     let (cluster, call) = (administrator(&environment.clusters()[0]).await, call("kinds"));
-    let kinds = cluster.kinds(&call).await.unwrap();
+    let kinds = cluster.kinds(&call).await.unwrap().known;
     for (group, version, kind) in [("", "v1", "ConfigMap"), ("policy", "v1", "PodDisruptionBudget")] {
         let kind = GroupVersionKind::new(group, version, kind);
         assert_eq!(kinds.iter().filter(|one| **one == kind).count(), 1, "{kind}");

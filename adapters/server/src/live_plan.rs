@@ -1,8 +1,8 @@
 //! What would be done to one cluster now: the engine's own planner, on what is recorded and what the cluster shows.
 //!
-//! Only reads are sent, and dry runs of what would be written. What the engine would refuse is in the plan: objects of
-//! others, drift that is only reported, a cluster that holds later changes than the store, and another cluster than
-//! the one that was there before.
+//! Only reads are sent, and, for who is to see the plan, dry runs of what would be written. What the engine would refuse
+//! is in the plan: objects of others, drift that is only reported, a cluster that holds later changes than the store,
+//! and another cluster than the one that was there before.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use dcm_core::port::cluster::{Call, Cluster, Contents, Error, Object, Selection,
 use dcm_sync::LaneProspect;
 use futures::StreamExt as _;
 
-use crate::rehearsal::{Rehearsal, rehearse};
+use crate::rehearsal::{Rehearsal, Rehearsing, rehearse};
 
 /// Why there is no plan for a cluster.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -29,7 +29,7 @@ pub struct LivePlan {
     pub plan: Plan,
     /// What was seen, as far as it is ours.
     pub observed: Observed,
-    /// What a dry run of each write gave that makes or updates an object.
+    /// What a dry run of each write gave that makes or updates an object; empty where it was only looked.
     pub rehearsals: BTreeMap<ObjectKey, Rehearsal>,
     /// It is another cluster than the one that was reached before: nothing is written until a person has looked.
     pub is_replaced: bool,
@@ -52,7 +52,7 @@ struct Looked<'a> {
     observed: Observed,
 }
 
-/// Plans what would be done to a cluster so that it holds what is placed on it.
+/// Plans what would be done to a cluster so that it holds what is placed on it, and rehearses that where it is to be shown.
 ///
 /// # Errors
 /// [`PlanError`] when the cluster does not answer, or refuses a read.
@@ -60,6 +60,7 @@ pub(crate) async fn live_plan(
     cluster: &dyn Cluster,
     call: &Call,
     place: &Place<'_>,
+    rehearsing: Rehearsing,
 ) -> Result<LivePlan, PlanError> {
     let identity = cluster.uid(call).await?;
     let recorded = place.recorded;
@@ -85,10 +86,10 @@ pub(crate) async fn live_plan(
         is_watched: false,
     };
     let plan = plan(&rules, looked.bundle, &recorded.objects, &looked);
-    let rehearsals = match is_replaced {
+    let rehearsals = match rehearsing {
         // Nothing would be written.
-        true => BTreeMap::new(),
-        false => rehearse(cluster, call, place, &plan).await?,
+        Rehearsing::Writes if !is_replaced => rehearse(cluster, call, place, &plan).await?,
+        Rehearsing::Writes | Rehearsing::Nothing => BTreeMap::new(),
     };
     Ok(LivePlan { plan, observed: looked.observed, rehearsals, is_replaced })
 }

@@ -10,10 +10,11 @@ use futures::StreamExt as _;
 
 use crate::Deployment;
 use crate::live_plan::{LivePlan, Place, PlanError, live_plan};
+use crate::rehearsal::Rehearsing;
 
 /// How many clusters are looked at in one moment: as many connections as a process may open anywhere (1,024 files is the
 /// lowest common limit), with room for what each of them takes.
-pub(crate) const LOOKS_AT_ONCE_MAX: usize = 128;
+pub const LOOKS_AT_ONCE_MAX: usize = 128;
 
 /// What an apply of an app context would do, on each cluster that it concerns.
 #[derive(Debug, Clone)]
@@ -60,6 +61,22 @@ impl Deployment {
     /// # Errors
     /// [`Error::Store`]. A cluster that can't be looked at is part of the plan.
     pub async fn plan(&self, contexts: Vec<AppContext>) -> Result<Vec<Planned>, Error> {
+        self.plan_all(contexts, Rehearsing::Writes).await
+    }
+
+    /// The same without dry runs of what would be written: with all that a hash or a binding is made of.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn plan_unrehearsed(&self, contexts: Vec<AppContext>) -> Result<Vec<Planned>, Error> {
+        self.plan_all(contexts, Rehearsing::Nothing).await
+    }
+
+    async fn plan_all(
+        &self,
+        contexts: Vec<AppContext>,
+        rehearsing: Rehearsing,
+    ) -> Result<Vec<Planned>, Error> {
         let mut prospects = Vec::with_capacity(contexts.len());
         for context in &contexts {
             prospects.push(self.contexts().prospect(context).await?);
@@ -70,8 +87,9 @@ impl Deployment {
             };
             prospect.clusters.iter().map(place)
         });
-        let looks = looks
-            .map(|(number, place)| async move { ((number, place.cluster.clone()), self.look(&place).await) });
+        let looks = looks.map(|(number, place)| async move {
+            ((number, place.cluster.clone()), self.look(&place, rehearsing).await)
+        });
         // Made before they are begun: one that borrows while it is made can't be sent to another thread.
         let looks: Vec<_> = looks.collect();
         let mut found: BTreeMap<_, _> =
@@ -85,8 +103,8 @@ impl Deployment {
         Ok(planned.collect())
     }
 
-    async fn look(&self, place: &Place<'_>) -> Result<LivePlan, PlanError> {
+    async fn look(&self, place: &Place<'_>, rehearsing: Rehearsing) -> Result<LivePlan, PlanError> {
         let cluster = self.clusters().connect(place.cluster).await?;
-        live_plan(&*cluster, &self.call(), place).await
+        live_plan(&*cluster, &self.call(), place, rehearsing).await
     }
 }

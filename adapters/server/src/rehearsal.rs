@@ -22,6 +22,15 @@ pub enum Rehearsal {
     Refused(String),
 }
 
+/// What of a plan is rehearsed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rehearsing {
+    /// Each write: one request for each.
+    Writes,
+    /// Nothing: who compares plans needs only what was seen.
+    Nothing,
+}
+
 /// An object goes into a namespace that is not there yet.
 const NO_NAMESPACE: &str = "can't be checked before its namespace exists";
 /// Nobody has defined its kind yet.

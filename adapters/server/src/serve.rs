@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use dcm_sync::engine::{Acquire, Engine, Event, Lost, What};
 use futures::future::{Either, FutureExt as _, select};
-use futures::stream::StreamExt as _;
 use tokio::task::JoinSet;
 
 use crate::deployment::Deployment;
+use crate::following::{Heard, follow};
 use crate::metrics::{self, Ends, MetricsListener, Source};
 use crate::{audit, renewal, sweeping};
 
@@ -55,7 +55,7 @@ pub async fn serve_with_metrics(
     let source = Source { engine: engine.clone(), ends: ends.clone() };
     // Both end with the set that they are in.
     let mut telling = JoinSet::new();
-    telling.spawn(log_events(engine.clone()));
+    telling.spawn(log_events(&engine));
     if let Some(listener) = listener {
         telling.spawn(metrics::answer(deployment.clone(), listener, source));
     }
@@ -88,18 +88,12 @@ async fn stop_in_time(engine: &Engine, deployment: &Deployment) -> Result<(), Se
     engine.stopped().now_or_never().ok_or(ServeError::StopTimedOut)?.map_err(ServeError::from)
 }
 
-/// Writes what the engine does to the log. A reader that fell behind begins again.
-async fn log_events(engine: Engine) {
-    loop {
-        let mut events = engine.events();
-        while let Some(event) = events.next().await {
-            log(&event);
-        }
-        if engine.stopped().now_or_never().is_some() {
-            return;
-        }
-        tracing::warn!("some events were not logged");
-    }
+/// Writes what the engine does to the log.
+fn log_events(engine: &Engine) -> impl Future<Output = ()> + Send + use<> {
+    follow(engine, |heard| match heard {
+        Heard::Event(event) => log(&event),
+        Heard::Missed(count) => tracing::warn!(count, "some events were not logged"),
+    })
 }
 
 fn log(event: &Event) {

@@ -1,6 +1,6 @@
 //! Clearing what came late of deleted logical clouds, for as long as a worker runs.
 
-use dcm_core::service::{LATE_LIMIT, SweepAgenda};
+use dcm_core::service::{SWEEP_INTERVAL, SweepAgenda};
 
 use crate::deployment::Deployment;
 
@@ -12,6 +12,6 @@ pub(crate) async fn keep_swept(deployment: Deployment) {
             let error = &error as &dyn std::error::Error;
             tracing::warn!(error, "can't clear what came late of deleted clouds");
         }
-        deployment.clock().sleep(LATE_LIMIT).await;
+        deployment.clock().sleep(SWEEP_INTERVAL).await;
     }
 }

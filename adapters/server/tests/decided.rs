@@ -13,7 +13,8 @@ use dcm_core::port::cluster::ClusterUid;
 use dcm_core::port::synchronizer::Removal;
 use dcm_core::status::{ContextStatus, LaneState, Reason};
 use dcm_server::{ServeError, serve};
-use dcm_sync::engine::{Acquire, Options};
+use dcm_sync::engine::{Acquire, Engine, Lost, Options};
+use dcm_sync::runtime::OsRandom;
 use dcm_sync::sim::{Link, SimCluster, cluster_id};
 use futures::StreamExt as _;
 use serde_json::json;
@@ -73,7 +74,6 @@ impl Served {
         let entries = world.deployment.audit().read(None, |asked| asked.who == "engine").await.unwrap();
         let decided = entries.into_iter().map(|entry| {
             assert_eq!(entry.ended.unwrap().outcome, Outcome::Accepted { generation: None });
-            assert_eq!(entry.asked.about.cluster, Some(cluster_id(1)));
             entry.asked
         });
         decided.collect()
@@ -83,6 +83,7 @@ impl Served {
 /// The one decision that there is; it tells the cloud that it is about.
 fn only(decided: Vec<Decision>) -> Decision {
     let [one] = <[Decision; 1]>::try_from(decided).unwrap();
+    assert_eq!(one.about.cluster, Some(cluster_id(1)));
     assert_eq!(one.about.cloud.as_ref().map(LogicalCloudName::as_str), Some("c"), "{one:?}");
     assert!(one.context.is_some());
     one
@@ -133,6 +134,7 @@ async fn a_halt_before_another_cluster_is_kept_once_though_it_is_looked_at_each_
     let decided = served.decided().await;
     let actions: Vec<Action> = decided.iter().map(|one| one.action).collect();
     assert_eq!(actions, [Action::Halt]);
+    assert_eq!(decided[0].about.cluster, Some(cluster_id(1)));
     assert!(decided[0].why.contains("it was another and is"), "{}", decided[0].why);
 }
 
@@ -167,4 +169,30 @@ async fn what_an_engine_decides_of_itself_without_a_worker_is_kept_until_it_ends
     tokio::time::timeout(SOON, kept).await.unwrap().unwrap();
     let entries = world.deployment.audit().read(None, |asked| asked.who == "engine").await.unwrap();
     assert_eq!(entries, [], "it had nothing to decide");
+}
+
+#[tokio::test(start_paused = true)]
+async fn clusters_of_a_worker_that_died_are_one_entry_with_their_number() {
+    for (count, cluster, detail) in
+        [(1, Some(cluster_id(1)), ""), (3, None, "3 clusters: sim/cluster-1, sim/cluster-2, sim/cluster-3")]
+    {
+        let world = World::new(count).await;
+        let mut everywhere = spec(&everything());
+        everywhere["clusters"] =
+            world.fleet.ids().map(|id| json!({"provider": id.provider, "cluster": id.cluster})).collect();
+        world.put(everywhere).await;
+        world.apply().await;
+        let mortal = Engine::builder(world.store.clone(), world.fleet.clone());
+        let (engine, run) = mortal.build(world.deployment.clock().clone(), &OsRandom);
+        let process = tokio::spawn(run);
+        world.done().await;
+        process.abort();
+        assert_eq!(engine.stopped().await, Err(Lost));
+        let served = Served::over(world);
+        tokio::time::sleep(SOON).await;
+        let decided = served.decided().await;
+        let told: Vec<_> =
+            decided.iter().map(|one| (one.action, &one.about.cluster, &*one.about.detail)).collect();
+        assert_eq!(told, [(Action::TakeOver, &cluster, detail)]);
+    }
 }

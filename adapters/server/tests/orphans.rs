@@ -5,14 +5,17 @@ mod common;
 
 use common::{World, everything, spec};
 use dcm_core::app_context::Generation;
+use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use dcm_core::name::ContextId;
 use dcm_core::port::audit::Outcome;
+use dcm_core::port::cluster::{Marks, Origin, Stamped};
 use dcm_core::port::synchronizer::Disposal;
 use dcm_server::{Cleared, Deployment, Orphan, Orphans, Parts};
 use dcm_store::MemoryStore;
 use dcm_sync::engine::{Acquire, Options};
 use dcm_sync::runtime::OsRandom;
 use dcm_sync::sim::{Identity, Link, Rights, cluster_id};
+use serde_json::json;
 use std::sync::Arc;
 
 /// A cloud on the first cluster, and a deployment over the same clusters whose store is empty.
@@ -85,6 +88,44 @@ async fn orphans_that_are_released_stay_without_our_marks() {
     assert_eq!(cleared.orphans.len(), count);
     assert!(cleared.orphans.iter().all(|orphan| orphan.cleared == Some(Cleared::Released)), "{cleared:#?}");
     assert_eq!((world.owned(), orphans(&empty).await), (0, Vec::new()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_controllers_copied_our_labels_to_is_theirs_and_no_orphan() {
+    let world = World::new(1).await;
+    let kind = GroupVersionKind::new("", "v1", "ConfigMap");
+    let body = |name: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}});
+    let manifest = Manifest::new(body("adopted")).unwrap();
+    let marks = Marks {
+        owner: world.deployment.options().owner.clone(),
+        context: ContextId::new("lost").unwrap(),
+        generation: Generation(1),
+        manifest: Some(manifest.hash()),
+        origin: Origin::Adopted,
+    };
+    let adopted = Stamped { manifest, marks, labels: Arc::default() }.body();
+    // As of Endpoints: the labels alone; and as of EndpointSlices: with what controls them.
+    let mut labelled = body("labelled");
+    labelled["metadata"]["labels"] = adopted["metadata"]["labels"].clone();
+    let mut controlled = adopted.clone();
+    controlled["metadata"]["name"] = "controlled".into();
+    let owner =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "adopted", "uid": "u", "controller": true});
+    controlled["metadata"]["ownerReferences"] = json!([owner]);
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
+    for (manager, body) in [("dcm", &adopted), ("endpoints", &labelled), ("slices", &controlled)] {
+        let key = ObjectKey::of_kind(&kind, Some("default"), body["metadata"]["name"].as_str().unwrap());
+        cluster.server(|server| server.create_as(manager, &kind, &key, body)).unwrap();
+    }
+    let names =
+        |orphans: &[Orphan]| orphans.iter().map(|one| one.object.name.to_string()).collect::<Vec<_>>();
+    assert_eq!(names(&orphans(&world.deployment).await), ["adopted"]);
+    let context = ContextId::new("lost").unwrap();
+    let cleared =
+        world.deployment.clear_orphans(&world.caller, &cluster_id(1), &context, Disposal::Delete).await;
+    let cleared: Vec<_> = cleared.unwrap().orphans.into_iter().map(|one| one.cleared).collect();
+    assert_eq!(cleared, [Some(Cleared::Released)]);
+    assert_eq!(world.owned(), 2, "the copies are left as they are");
 }
 
 #[tokio::test(start_paused = true)]

@@ -17,7 +17,7 @@ use dcm_core::render::{self, Credential};
 use dcm_core::status::Reason;
 use dcm_server::{LivePlan, Planned, Rehearsal};
 use dcm_sync::engine::Acquire;
-use dcm_sync::sim::{Link, cluster_id};
+use dcm_sync::sim::{Link, Verb, cluster_id};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -210,6 +210,21 @@ async fn each_write_is_rehearsed_and_what_can_not_be_is_marked_so() {
     assert_eq!(serde_json::to_value(changes).unwrap(), expected);
     let after = world.fleet.cluster(&cluster_id(1)).unwrap().server(|server| server.revision());
     assert_eq!(after, before, "nothing is written");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plan_without_dry_runs_asks_for_none_and_has_the_same_hash() {
+    let world = World::new(1).await;
+    world.put(spec(&everything())).await;
+    let context = context(&world, true).await;
+    let looked = world.deployment.plan_unrehearsed(vec![context]).await.unwrap().remove(0);
+    let dry_runs = || {
+        let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
+        cluster.server(|server| server.requests().count(Verb::Rehearse))
+    };
+    assert_eq!(dry_runs(), 0);
+    assert_eq!(hash(&looked), hash(&planned(&world, true).await));
+    assert!(dry_runs() > 0);
 }
 
 #[tokio::test(start_paused = true)]

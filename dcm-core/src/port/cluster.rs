@@ -209,6 +209,16 @@ impl fmt::Debug for Object {
     }
 }
 
+/// The kinds of namespaced objects that a cluster serves.
+#[derive(Debug, Clone, Default)]
+pub struct Kinds {
+    /// Those that are known.
+    pub known: Vec<GroupVersionKind>,
+    /// The API groups that could not be asked, and why: other servers serve them, behind the cluster's. What kinds they have
+    /// is not known, or not of all their versions.
+    pub unseen: BTreeMap<Arc<str>, Error>,
+}
+
 /// The state of an object that a write is based on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Precondition {
@@ -459,11 +469,11 @@ pub trait Cluster: Send + Sync + 'static {
     ) -> Result<Option<Object>, Error>;
 
     /// The kinds of namespaced objects that this cluster serves, as far as they can be listed and deleted, each in one
-    /// version.
+    /// version. A group that can't be asked hides no other.
     ///
     /// # Errors
-    /// [`Error`].
-    async fn kinds(&self, call: &Call) -> Result<Vec<GroupVersionKind>, Error>;
+    /// [`Error`], where nothing is known.
+    async fn kinds(&self, call: &Call) -> Result<Kinds, Error>;
 
     /// All objects of a kind, whosever they are: in one namespace, or in all of the cluster.
     ///

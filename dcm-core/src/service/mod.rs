@@ -85,4 +85,4 @@ pub use renew::Renewed;
 pub use resolve::ADMIN_NAMESPACE_DEFAULT;
 pub use revoke::{BoundName, OtherBindings, Revoked, Unseen};
 pub use status::{AppliedStatus, CloudProgress, CloudStatus, ClusterInCloud, ProgressStream};
-pub use sweep::{LATE_LIMIT, SweepAgenda};
+pub use sweep::{LATE_LIMIT, SWEEP_INTERVAL, SweepAgenda};

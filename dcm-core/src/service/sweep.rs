@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::port::store::{self, Document, Path, Store, StoreExt as _, Write};
+use crate::port::store::{self, Document, Entry, Path, Store, StoreExt as _, Write};
 use crate::port::synchronizer::Removal;
 
 use super::clean;
@@ -25,6 +25,10 @@ pub const LATE_LIMIT: Duration = Duration::from_secs(300);
 /// The same where nobody has waited for it, and the clocks of others are all that there is to go by.
 const LATE_FOR_OTHERS: Duration = Duration::from_secs(24 * 3600);
 
+/// How often to sweep. What comes late keeps its namespace from others until the second sweep after its deletion; a sweep of
+/// nothing costs one list.
+pub const SWEEP_INTERVAL: Duration = Duration::from_secs(30);
+
 /// Which deletions somebody knows of who sweeps again and again, and since when by their own clock.
 #[derive(Debug, Default)]
 pub struct SweepAgenda {
@@ -33,35 +37,50 @@ pub struct SweepAgenda {
 
 impl LogicalClouds {
     /// Clears what came late of logical clouds that were deleted: app contexts of deletions that were known in the round before,
-    /// and all else when a deletion is known for [`LATE_LIMIT`] or longer. To be called again and again with the same agenda.
+    /// and all else when a deletion is known for [`LATE_LIMIT`] or longer. To be called every [`SWEEP_INTERVAL`] with the same
+    /// agenda.
     ///
     /// # Errors
-    /// Errors of the store and the synchronizer; the next call goes on.
+    /// Errors of the store and the synchronizer, the first one; the others are swept all the same, and the next call goes on.
     pub async fn sweep(&self, agenda: &mut SweepAgenda) -> Result<(), Error> {
         let entries = self.documents.list_all(&path::all_deleted()).await?;
         let now = self.clock.now();
         let known = std::mem::take(&mut agenda.seen);
         let since = |path: &Path| known.get(path).copied().unwrap_or(now);
         agenda.seen = entries.iter().map(|entry| (entry.path.clone(), since(&entry.path))).collect();
+        let mut swept = Ok(());
         for entry in entries {
-            let deleted: Deleted = read(&entry)?;
-            let is_over = now >= since(&entry.path) + LATE_LIMIT || now >= deleted.at + LATE_FOR_OTHERS;
-            // Whoever deletes it may not be done with it the first time that it is seen.
-            if !is_over && !known.contains_key(&entry.path) {
-                continue;
+            match self.sweep_one(&entry, known.get(&entry.path).copied(), now).await {
+                Ok(is_over) if is_over => drop(agenda.seen.remove(&entry.path)),
+                Ok(_) => {}
+                Err(error) => swept = swept.and(Err(error)),
             }
-            let place = Place { project: deleted.project, cloud: deleted.cloud, uid: deleted.uid };
-            // Soon, and again: until then it keeps others from its namespace.
-            let discarded = self.synchronizer.discard(&place.context_id(), Removal::default()).await;
-            discarded.map_err(Error::Synchronizer)?;
-            if !is_over {
-                continue;
-            }
-            clean::everything(&*self.documents, &place).await?;
-            writing::delete(&*self.documents, [&entry]).await?;
-            agenda.seen.remove(&entry.path);
         }
-        Ok(())
+        swept
+    }
+
+    /// Sweeps what came late of one deletion, which was known since then; true when nothing can come any more.
+    async fn sweep_one(
+        &self,
+        entry: &Entry,
+        known: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Result<bool, Error> {
+        let deleted: Deleted = read(entry)?;
+        let is_over = now >= known.unwrap_or(now) + LATE_LIMIT || now >= deleted.at + LATE_FOR_OTHERS;
+        // Whoever deletes it may not be done with it the first time that it is seen.
+        if !is_over && known.is_none() {
+            return Ok(false);
+        }
+        let place = Place { project: deleted.project, cloud: deleted.cloud, uid: deleted.uid };
+        // Soon, and again: until then it keeps others from its namespace.
+        let discarded = self.synchronizer.discard(&place.context_id(), Removal::default()).await;
+        discarded.map_err(Error::Synchronizer)?;
+        if is_over {
+            clean::everything(&*self.documents, &place).await?;
+            writing::delete(&*self.documents, [entry]).await?;
+        }
+        Ok(is_over)
     }
 }
 

@@ -53,6 +53,20 @@ async fn who_sweeps_again_and_again_goes_by_the_own_clock() {
 }
 
 #[tokio::test]
+async fn what_can_not_be_swept_is_told_and_keeps_no_other_from_being_swept() {
+    let world = with_late_work().await;
+    // In a form that only a later version knows; it comes before the other one.
+    let (path, later) = (Path::new("deleted/retail/a/unread").unwrap(), serde_json::json!({"schema": 99}));
+    let document = Document::from_value(&later).unwrap();
+    world.store.write_one(Write::Create { path, document }).await.unwrap();
+    let mut agenda = SweepAgenda::default();
+    for _ in 0..2 {
+        world.clouds.sweep(&mut agenda).await.unwrap_err();
+    }
+    assert!(world.engine.held().is_empty());
+}
+
+#[tokio::test]
 async fn without_a_worker_whoever_deletes_the_next_one_a_day_later_sweeps() {
     let world = with_late_work().await;
     world.wait(24 * 3600);

@@ -54,3 +54,26 @@ pub enum What {
     /// The cluster answers.
     Connected,
 }
+
+impl What {
+    /// What happened in a word, as figures name it.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Lane(_) => "lane",
+            Self::Created(_) => "created",
+            Self::Updated(_) => "updated",
+            Self::Adopted(_) => "adopted",
+            Self::Drifted(_) => "drifted",
+            Self::Corrected(_) => "corrected",
+            Self::Deleted(_) => "deleted",
+            Self::Released(_) => "released",
+            Self::Issued(_) => "issued",
+            Self::Hindered(_) => "hindered",
+            Self::Acquired => "acquired",
+            Self::TakenOver => "taken-over",
+            Self::Lost => "lost",
+            Self::Connected => "connected",
+        }
+    }
+}

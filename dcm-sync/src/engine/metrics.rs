@@ -179,7 +179,7 @@ impl Counters {
     }
 
     pub(super) fn happened(&mut self, what: &What) {
-        *self.events.entry(name_of(what)).or_default() += 1;
+        *self.events.entry(what.name()).or_default() += 1;
     }
 
     /// Completes what was looked up.
@@ -187,24 +187,5 @@ impl Counters {
         let Self { requests, durations, events } = self;
         let (requests, durations, events) = (requests.clone(), durations.clone(), events.clone());
         Metrics { requests, durations, events, ..looked_up }
-    }
-}
-
-fn name_of(what: &What) -> &'static str {
-    match what {
-        What::Lane(_) => "lane",
-        What::Created(_) => "created",
-        What::Updated(_) => "updated",
-        What::Adopted(_) => "adopted",
-        What::Drifted(_) => "drifted",
-        What::Corrected(_) => "corrected",
-        What::Deleted(_) => "deleted",
-        What::Released(_) => "released",
-        What::Issued(_) => "issued",
-        What::Hindered(_) => "hindered",
-        What::Acquired => "acquired",
-        What::TakenOver => "taken-over",
-        What::Lost => "lost",
-        What::Connected => "connected",
     }
 }

@@ -86,7 +86,8 @@ impl Engine {
     }
 
     /// Follows what the engine does, from now on. The stream ends when the engine stops, and when its reader falls
-    /// more than 4096 events behind; then a status tells where things are, and the reader subscribes again.
+    /// more than 4096 events behind; then a status tells where things are, and the reader subscribes again. In the first
+    /// case [`Engine::stopped`] is ready by then, and a stream that is asked for has ended before its first event.
     pub fn events(&self) -> impl Stream<Item = Event> + Send + Unpin + use<> {
         let (sender, receiver) = mpsc::channel(EVENTS_WAITING_MAX);
         // With the engine stopped, the sender is dropped here, and the stream has ended.
@@ -158,9 +159,11 @@ impl Builder {
         let machine = Machine::new(self.options.clone(), random.next(), clock.now());
         let ports = Ports { store: self.store.clone(), clusters: self.clusters, clock };
         let contexts = Contexts::new(self.store, ports.clock.clone());
-        let shell = Shell::new(machine, self.options, ports, received);
+        let mut shell = Shell::new(machine, self.options, ports, received);
         let engine = Engine { contexts, commands, done: done.shared() };
         let run = async move {
+            // Who reads events to their end finds the engine ended: subscribers go after this, also when it is lost.
+            let (shell, stopped) = (&mut shell, stopped);
             shell.run().await;
             // Nobody may be waiting.
             let _ = stopped.send(());

@@ -135,7 +135,7 @@ impl Shell {
     }
 
     /// Runs until the engine is stopped and everything is given back.
-    pub(crate) async fn run(mut self) {
+    pub(crate) async fn run(&mut self) {
         while !self.stopped || !self.tasks.is_empty() {
             match self.wait().await {
                 Woken::Command(command) => self.command(command),

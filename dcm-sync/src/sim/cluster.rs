@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use dcm_core::app_context::TokenRequest;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::port::cluster::{
-    Access, Call, Cluster, ClusterUid, Contents, Deletion, Error, IssuedToken, Object, Precondition,
+    Access, Call, Cluster, ClusterUid, Contents, Deletion, Error, IssuedToken, Kinds, Object, Precondition,
     Selection, ServerInfo, Stamped, Watch,
 };
 use serde_json::Value;
@@ -168,8 +168,8 @@ impl Cluster for SimCluster {
         reply!(self.ask(call, Operation::Info), Reply::Info(info) => info)
     }
 
-    async fn kinds(&self, call: &Call) -> Result<Vec<GroupVersionKind>, Error> {
-        reply!(self.ask(call, Operation::Kinds), Reply::Kinds(kinds) => kinds)
+    async fn kinds(&self, call: &Call) -> Result<Kinds, Error> {
+        reply!(self.ask(call, Operation::Kinds), Reply::Kinds(known) => Kinds { known, ..Kinds::default() })
     }
 
     async fn get(

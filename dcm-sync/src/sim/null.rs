@@ -11,8 +11,8 @@ use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ClusterId;
 use dcm_core::port::clock::Clock;
 use dcm_core::port::cluster::{
-    Access, Call, Cluster, ClusterUid, Clusters, Contents, Deletion, Error, IssuedToken, Marks, Object,
-    Origin, Precondition, Selection, ServerInfo, Stamped, Watch, WatchEvent,
+    Access, Call, Cluster, ClusterUid, Clusters, Contents, Deletion, Error, IssuedToken, Kinds, Marks,
+    Object, Origin, Precondition, Selection, ServerInfo, Stamped, Watch, WatchEvent,
 };
 use dcm_core::secret::Secret;
 use futures::{StreamExt as _, stream};
@@ -116,9 +116,9 @@ impl Cluster for NullCluster {
         Ok(ServerInfo { version: "v0.0.0-null".into(), time: Some(self.fleet.clock.now()) })
     }
 
-    async fn kinds(&self, _: &Call) -> Result<Vec<GroupVersionKind>, Error> {
+    async fn kinds(&self, _: &Call) -> Result<Kinds, Error> {
         self.read();
-        Ok(Vec::new())
+        Ok(Kinds::default())
     }
 
     async fn get(&self, _: &Call, _: &GroupVersionKind, _: &ObjectKey) -> Result<Option<Object>, Error> {

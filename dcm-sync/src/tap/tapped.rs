@@ -7,8 +7,8 @@ use dcm_core::app_context::TokenRequest;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ClusterId;
 use dcm_core::port::cluster::{
-    self, Access, Call, Cluster, ClusterUid, Clusters, Contents, Deletion, IssuedToken, Object, Precondition,
-    Selection, ServerInfo, Stamped,
+    self, Access, Call, Cluster, ClusterUid, Clusters, Contents, Deletion, IssuedToken, Kinds, Object,
+    Precondition, Selection, ServerInfo, Stamped,
 };
 use dcm_core::port::store::{
     self, BatchError, Capabilities, Entry, Page, PageRequest, Path, Prefix, Store, Version, Write,
@@ -71,7 +71,7 @@ impl<T: Tap> Cluster for Tapped<Arc<dyn Cluster>, T> {
         self.tap.pass(Crossing::Read, self.port.server_info(call)).await
     }
 
-    async fn kinds(&self, call: &Call) -> Result<Vec<GroupVersionKind>, cluster::Error> {
+    async fn kinds(&self, call: &Call) -> Result<Kinds, cluster::Error> {
         self.tap.pass(Crossing::Read, self.port.kinds(call)).await
     }
 

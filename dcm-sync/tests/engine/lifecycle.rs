@@ -1,13 +1,18 @@
 //! Bringing about, changing and removing.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use dcm_core::app_context::Generation;
 use dcm_core::port::store::{Path, Prefix, StoreExt as _, Write};
 use dcm_core::port::synchronizer::{Issued, Removal, STOP_LIMIT, Synchronizer as _};
 use dcm_core::status::{LaneState, ObjectState};
+use dcm_sync::engine::{Engine, Options};
 use dcm_sync::sim::{Link, cluster_id};
+use futures::{FutureExt as _, StreamExt as _};
 use serde_json::json;
 
 use crate::fixture::*;
@@ -204,5 +209,39 @@ async fn a_namespace_that_is_needed_again_while_it_is_given_up_stays_claimed() {
         done(&engine, &context_id()).await;
         engine.shutdown().await;
         assert_eq!(world.claimed("team").await, [cluster_id(1).to_string()].into(), "after {wait} ms");
+    }
+}
+
+/// Who waits for events: notes, when it is woken, whether the engine has ended by then.
+struct Waiting {
+    engine: Engine,
+    has_ended: AtomicBool,
+}
+
+impl Wake for Waiting {
+    fn wake(self: Arc<Self>) {
+        self.has_ended.store(self.engine.stopped().now_or_never().is_some(), Ordering::Relaxed);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_end_when_the_engine_has_stopped_or_broken_off_and_not_a_moment_before() {
+    for is_stopped in [true, false] {
+        let (engine, task) = World::new(0).mortal_engine(Options::default());
+        let mut events = engine.events();
+        // It takes the subscription.
+        tokio::time::sleep(SOON).await;
+        let waiting = Arc::new(Waiting { engine: engine.clone(), has_ended: AtomicBool::new(false) });
+        let waker = Waker::from(waiting.clone());
+        assert!(events.poll_next_unpin(&mut Context::from_waker(&waker)).is_pending());
+        if is_stopped {
+            engine.shutdown().await;
+        } else {
+            task.abort();
+        }
+        assert_eq!(engine.stopped().await.is_ok(), is_stopped);
+        let _ = task.await;
+        assert_eq!(events.next().await, None);
+        assert!(waiting.has_ended.load(Ordering::Relaxed), "stopped: {is_stopped}");
     }
 }

@@ -11,6 +11,7 @@ use dcm_core::manifest::Manifest;
 use dcm_core::name::{ContextId, LogicalCloudName, OwnerId, ProjectName};
 use dcm_core::port::clock::Clock;
 use dcm_core::port::cluster::{Call, Cluster as _, Clusters, Fence, Marks, Origin, Stamped};
+use dcm_core::port::store::Store;
 use dcm_core::secret::Secret;
 use dcm_core::service::{Caller, Registration};
 use dcm_core::status::{ContextStatus, Progress};
@@ -26,6 +27,7 @@ use serde_json::{Value, json};
 pub(crate) const SOON: Duration = Duration::from_secs(300);
 
 pub(crate) struct World {
+    pub(crate) store: Arc<dyn Store>,
     pub(crate) deployment: Deployment,
     pub(crate) fleet: Arc<Fleet>,
     pub(crate) caller: Caller,
@@ -43,8 +45,9 @@ impl World {
     pub(crate) async fn with(clusters: usize, around: impl FnOnce(Arc<Fleet>) -> Arc<dyn Clusters>) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(TokioClock::new());
         let fleet = Arc::new(Fleet::builder(clock.clone()).clusters(clusters).build());
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let deployment = Deployment::over(Parts {
-            store: Arc::new(MemoryStore::new()),
+            store: store.clone(),
             clusters: around(fleet.clone()),
             check: Arc::new(|_| Ok(())),
             engine: Options::default(),
@@ -64,7 +67,7 @@ impl World {
             };
             deployment.registered().add(&caller, registration).await.unwrap();
         }
-        Self { deployment, fleet, caller, project, cloud: LogicalCloudName::new("c").unwrap() }
+        Self { store, deployment, fleet, caller, project, cloud: LogicalCloudName::new("c").unwrap() }
     }
 
     pub(crate) async fn put(&self, spec: Value) {

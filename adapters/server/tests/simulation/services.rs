@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use dcm_core::app_context::{Action, AppContext};
@@ -15,7 +14,8 @@ use dcm_core::port::synchronizer::{Removal, STOP_LIMIT, Synchronizer};
 use dcm_core::render::naming::Identity;
 use dcm_core::secret::Secret;
 use dcm_core::service::{
-    BoundName, Caller, Error, LogicalClouds, Projects, RegisteredClusters, Registration, SweepAgenda,
+    BoundName, Caller, Error, LogicalClouds, Projects, RegisteredClusters, Registration, SWEEP_INTERVAL,
+    SweepAgenda,
 };
 use dcm_core::subject::Subject;
 use dcm_sync::Contexts;
@@ -36,9 +36,6 @@ pub(crate) struct Services {
 
 /// Whom no binding of an app context may name any more, as people are told it.
 type RevokedNames = Arc<Mutex<BTreeSet<(ContextId, String)>>>;
-
-/// How often a worker sweeps.
-const SWEPT_EVERY: Duration = Duration::from_secs(30);
 
 /// What the services keep of clouds lies below these.
 const ROOMS: [&str; 6] = ["logical-clouds", "parts", "snapshots", "credentials", "handed-out", "deleted"];
@@ -104,7 +101,7 @@ pub(crate) fn worker(ports: Ports) -> BoxFuture<'static, ()> {
         loop {
             // The next one goes on.
             let _ = clouds.sweep(&mut agenda).await;
-            clock.sleep(SWEPT_EVERY).await;
+            clock.sleep(SWEEP_INTERVAL).await;
         }
     };
     select(engine(ports), Box::pin(sweeping)).map(drop).boxed()

@@ -1,15 +1,15 @@
 //! A plan against the clusters as they are now, and its hash.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use dcm_core::app_context::AppContext;
+use dcm_core::app_context::{AppContext, Bundle};
 use dcm_core::logical_cloud::LogicalCloud;
 use dcm_core::name::{ClusterId, LogicalCloudName, ProjectName};
 use dcm_core::plan::{Observed, PlanHash};
 use dcm_core::port::synchronizer::PlannedState;
 use dcm_core::render::naming::Identity;
+use dcm_core::service::RegisteredCluster;
 use dcm_server::Planned;
 
 use super::shown::{self, Shown};
@@ -32,18 +32,25 @@ pub(crate) struct CloudPlan {
 
 pub(super) async fn run(global: &Global, documents: Vec<Sourced>) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
-    let plans = of_checked(&session, &documents).await?;
-    show(&session, &plans)?;
+    apply::check(&session, &documents).await?;
+    let plans = shown_of(&session, &documents).await?;
     let unknown = plans.iter().flat_map(|plan| plan.planned.clusters.values()).any(Result::is_err);
     Ok(if unknown { Exit::Failed } else { Exit::Done })
 }
 
-fn show(session: &Session, plans: &[CloudPlan]) -> anyhow::Result<()> {
-    let shown = Shown::of(hash_of(plans, None).now, plans);
-    match session.format.for_programs() {
-        Some(notation) => output::print(&notation.write(&shown)?),
-        None => output::print_painted(&shown::table(&shown)),
+/// Plans with a dry run of each write, and shows that.
+async fn shown_of(session: &Session, documents: &[Sourced]) -> anyhow::Result<Vec<CloudPlan>> {
+    let (clouds, contexts) = wanted(session, documents).await?;
+    for name in clouds.iter().filter(|cloud| cloud.is_new).map(|cloud| &cloud.name) {
+        output::note(format_args!("{name}: not stored yet: names that carry its UID are those of UID 0"));
     }
+    let plans = planned(clouds, session.deployment.plan(contexts).await?);
+    let shown = Shown::of(hash_of(&plans, None).now, &plans);
+    match session.format.for_programs() {
+        Some(notation) => output::print(&notation.write(&shown)?)?,
+        None => output::print_painted(&shown::table(&shown))?,
+    }
+    Ok(plans)
 }
 
 /// Fails as stale, with what differs, unless the plan of these documents has this hash. Nothing is written before.
@@ -52,12 +59,13 @@ pub(crate) async fn require(
     documents: &[Sourced],
     hash: PlanHash,
 ) -> anyhow::Result<Vec<CloudPlan>> {
-    let plans = of_checked(session, documents).await?;
+    apply::check(session, documents).await?;
+    let plans = unrehearsed(session, documents).await?;
     let compared = hash_of(&plans, Some(hash));
     if compared.now == hash {
         return Ok(plans);
     }
-    show(session, &plans)?;
+    shown_of(session, documents).await?;
     let message = format!(
         "the plan is stale, and nothing was changed: {}; above is the plan as it is now, with its hash",
         compared.difference
@@ -73,7 +81,7 @@ pub(crate) async fn planned_states(
 ) -> anyhow::Result<Vec<PlannedState>> {
     // A cloud that was not stored when it was planned had no identity: it is looked at once more under its own.
     let new = documents.iter().zip(&plans).filter(|(_, plan)| plan.is_new).map(|(document, _)| document);
-    let mut again = of_documents(session, new).await?.into_iter();
+    let mut again = unrehearsed(session, new).await?.into_iter();
     let state = |plan: CloudPlan| {
         let now = if plan.is_new { again.next() } else { None };
         let plan = match now {
@@ -102,63 +110,61 @@ fn as_planned(plan: &CloudPlan, now: CloudPlan) -> anyhow::Result<CloudPlan> {
     Err(Ended::new(Exit::Stale, message).into())
 }
 
-/// The plan of each document. What an apply would refuse has none.
-async fn of_checked(session: &Session, documents: &[Sourced]) -> anyhow::Result<Vec<CloudPlan>> {
-    apply::check(session, documents).await?;
-    of_documents(session, documents).await
-}
-
-/// The plan of each document; nothing is written, neither to the store nor to a cluster.
-async fn of_documents(
+/// The plan of each document, as far as hashes and bindings go; nothing is written, neither to the store nor to a cluster.
+async fn unrehearsed(
     session: &Session,
     documents: impl IntoIterator<Item = &Sourced>,
 ) -> anyhow::Result<Vec<CloudPlan>> {
-    let (mut clouds, mut contexts) = (Vec::new(), Vec::new());
-    for document in documents {
-        let Wanted { cloud, is_new, context } = wanted(session, document).await?;
-        clouds.push((cloud, is_new));
-        contexts.push(context);
-    }
-    let planned = session.deployment.plan(contexts).await?;
-    let plan = |((cloud, is_new), planned): ((LogicalCloud, bool), Planned)| {
-        let (project, name) = (cloud.project().clone(), cloud.name().clone());
-        CloudPlan { project, name, is_new, planned }
-    };
-    Ok(clouds.into_iter().zip(planned).map(plan).collect())
+    let (clouds, contexts) = wanted(session, documents).await?;
+    Ok(planned(clouds, session.deployment.plan_unrehearsed(contexts).await?))
 }
 
-/// The cloud of a document, and what an apply would hand over of it.
+/// The cloud of a document.
 struct Wanted {
-    cloud: LogicalCloud,
+    project: ProjectName,
+    name: LogicalCloudName,
     is_new: bool,
-    context: AppContext,
 }
 
-async fn wanted(session: &Session, sourced: &Sourced) -> anyhow::Result<Wanted> {
-    let document = &sourced.document;
-    let foreseen = session.deployment.clouds().foresee(&document.project, document.draft.clone()).await?;
-    if foreseen.is_none() {
-        let name = &document.draft.metadata.name;
-        output::note(format_args!("{name}: not stored yet: names that carry its UID are those of UID 0"));
+fn planned(clouds: Vec<Wanted>, planned: Vec<Planned>) -> Vec<CloudPlan> {
+    let plan = |(Wanted { project, name, is_new }, planned)| CloudPlan { project, name, is_new, planned };
+    clouds.into_iter().zip(planned).map(plan).collect()
+}
+
+/// The cloud of each document, and what an apply would hand over of it.
+async fn wanted(
+    session: &Session,
+    documents: impl IntoIterator<Item = &Sourced>,
+) -> anyhow::Result<(Vec<Wanted>, Vec<AppContext>)> {
+    let registered = session.clusters().await?;
+    let (mut clouds, mut contexts) = (Vec::new(), Vec::new());
+    for sourced in documents {
+        let document = &sourced.document;
+        let foreseen = session.deployment.clouds().foresee(&document.project, document.draft.clone()).await?;
+        let Rendered { cloud, bundle } = rendered(sourced, foreseen.as_ref())?;
+        contexts.push(context(&cloud, bundle, &registered)?);
+        let (project, name) = (cloud.project().clone(), cloud.name().clone());
+        clouds.push(Wanted { project, name, is_new: foreseen.is_none() });
     }
-    let Rendered { cloud, bundle } = rendered(sourced, foreseen.as_ref())?;
-    let (identity, bundle) = (Identity::of(&cloud), Arc::new(bundle));
-    let clusters = clusters(session, &cloud).await?.into_iter();
-    let context = AppContext {
+    Ok((clouds, contexts))
+}
+
+/// What an apply would hand over.
+fn context(
+    cloud: &LogicalCloud,
+    bundle: Bundle,
+    registered: &[RegisteredCluster],
+) -> anyhow::Result<AppContext> {
+    let (identity, bundle) = (Identity::of(cloud), Arc::new(bundle));
+    let labels = registered.iter().map(|one| (&one.registration.id, &one.registration.labels));
+    let resolved = cloud.with_selected(labels)?;
+    let clusters = resolved.references().iter().map(|reference| reference.cluster.clone());
+    Ok(AppContext {
         id: identity.context_id(),
         labels: identity.labels(),
         removal: cloud.removal(),
         placements: clusters.map(|cluster| (cluster, bundle.clone())).collect(),
-    };
-    Ok(Wanted { cloud, is_new: foreseen.is_none(), context })
-}
-
-/// The clusters that an apply would bring it to.
-async fn clusters(session: &Session, cloud: &LogicalCloud) -> anyhow::Result<BTreeSet<ClusterId>> {
-    let registered = session.clusters().await?;
-    let labels = registered.iter().map(|one| (&one.registration.id, &one.registration.labels));
-    let resolved = cloud.with_selected(labels)?;
-    Ok(resolved.references().iter().map(|reference| reference.cluster.clone()).collect())
+    })
 }
 
 /// A hash, and in words what differs from an earlier one.

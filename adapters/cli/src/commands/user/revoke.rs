@@ -83,25 +83,21 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
 }
 
 async fn report_of(session: &Session, revoked: Revoked, status: &CloudStatus) -> Report {
-    let each = revoked.clusters.iter().map(async |id| {
-        let lane = status.clusters.get(id).and_then(|cluster| cluster.lane.as_ref());
+    let found = session.deployment.other_bindings(&revoked).await;
+    let each = found.into_iter().map(|(id, others)| {
+        let lane = status.clusters.get(&id).and_then(|cluster| cluster.lane.as_ref());
         let is_revoked = lane.is_some_and(|lane| revoked.is_done_in(lane));
         let cause = lane.and_then(|lane| revoked.cause_in(lane).cloned());
-        let (others, bindings_unknown) = match bindings(session, &revoked, id).await {
+        let (others, bindings_unknown) = match others {
             Ok(others) => (others, None),
-            Err(error) => (OtherBindings::default(), Some(format!("{error:#}"))),
+            Err(error) => (OtherBindings::default(), Some(format!("{:#}", anyhow::Error::new(error)))),
         };
         let bindings_unseen = others.unseen.iter().map(ToString::to_string).collect();
         let on = OnCluster { is_revoked, cause, bindings: others.found, bindings_unseen, bindings_unknown };
-        (id.clone(), on)
+        (id, on)
     });
-    let clusters = futures::future::join_all(each).await.into_iter().collect();
+    let clusters = each.collect();
     Report { revoked, clusters }
-}
-
-async fn bindings(session: &Session, revoked: &Revoked, id: &ClusterId) -> anyhow::Result<OtherBindings> {
-    let cluster = session.deployment.clusters().connect(id).await?;
-    Ok(revoked.other_bindings(&*cluster, &session.deployment.call()).await?)
 }
 
 fn table(session: &Session, report: &Report) -> String {

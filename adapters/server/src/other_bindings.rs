@@ -1,0 +1,33 @@
+//! Bindings of other people that name an identity that was revoked.
+
+use std::collections::BTreeMap;
+
+use dcm_core::name::ClusterId;
+use dcm_core::port::cluster::Error;
+use dcm_core::service::{OtherBindings, Revoked};
+use futures::stream::{self, StreamExt as _};
+
+use crate::deployment::Deployment;
+use crate::planning::LOOKS_AT_ONCE_MAX;
+
+impl Deployment {
+    /// Looks for [such bindings](Revoked::other_bindings) on all clusters of a revocation, [`LOOKS_AT_ONCE_MAX`] at once.
+    /// Where one can't be looked at, it is not known whether there are any.
+    pub async fn other_bindings(
+        &self,
+        revoked: &Revoked,
+    ) -> BTreeMap<ClusterId, Result<OtherBindings, Error>> {
+        let looks = revoked.clusters.iter().map(|id| async move {
+            let found = self.other_bindings_on(revoked, id).await;
+            (id.clone(), found)
+        });
+        // Made before they are begun: one that borrows while it is made can't be sent to another thread.
+        let looks: Vec<_> = looks.collect();
+        stream::iter(looks).buffer_unordered(LOOKS_AT_ONCE_MAX).collect().await
+    }
+
+    async fn other_bindings_on(&self, revoked: &Revoked, id: &ClusterId) -> Result<OtherBindings, Error> {
+        let cluster = self.clusters().connect(id).await?;
+        revoked.other_bindings(&*cluster, &self.call()).await
+    }
+}
