@@ -1,0 +1,44 @@
+//! Credentials that are asked for.
+
+use std::sync::Arc;
+
+use dcm_core::app_context::Request;
+
+use super::super::super::events::{Asked, Event, Sent};
+use super::{Scene, lane, root};
+use crate::record::{self, ActionRecord};
+
+/// A credential whose result is stored is not asked for again.
+pub(super) fn what_is_answered_is_not_asked_for_again(
+    scene: &Scene<'_>,
+    event: &Event,
+) -> Result<(), String> {
+    let Event::Sent(sent) = event else { return Ok(()) };
+    let Sent { cluster, context: Some(context), asks_for: Some(asked), generation, .. } = sent else {
+        return Ok(());
+    };
+    // Another generation may ask for the same under another name.
+    let root = root(scene, context).filter(|root| root.generation == *generation);
+    let (Some(root), Some(lane)) = (root, lane(scene, context, cluster)) else { return Ok(()) };
+    let is_known = |name: &Arc<str>| {
+        // A result that no record names comes from a worker that died, or lost the lane, in that moment.
+        lane.issued.contains(name) && scene.facts.has_result(context, cluster, name)
+    };
+    match requests(&root, asked).find(|name| is_known(name)) {
+        Some(name) => Err(format!("{name} of {context} on {cluster} is asked for, and was answered")),
+        None => Ok(()),
+    }
+}
+
+/// The names of an app context's requests for a credential.
+fn requests<'a>(root: &'a record::Root, asked: &'a Asked) -> impl Iterator<Item = &'a Arc<str>> {
+    root.bundles.values().flatten().filter_map(move |step| {
+        let ActionRecord::Request { name, request } = &step.action else { return None };
+        let is_it = match (request, asked) {
+            (Request::Certificate(wanted), Asked::Certificate(object)) => wanted.object_name == *object,
+            (Request::Token(wanted), Asked::Token(token)) => wanted == token,
+            _ => false,
+        };
+        is_it.then_some(name)
+    })
+}

@@ -1,0 +1,71 @@
+//! Whose objects are touched.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dcm_core::manifest::ObjectKey;
+use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::port::cluster::{Object, Origin};
+
+use super::super::super::events::{Deed, Event, Handled};
+use super::super::super::meddling::INTRUDER;
+use super::{Scene, handled, lane, objects};
+
+/// How long it may take from counting a namespace's contents to its deletion.
+const COUNTED: Duration = Duration::from_secs(120);
+
+/// A deletion hits objects that the engine made, and none that it adopted.
+pub(super) fn only_what_we_made_is_deleted(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
+    let Some(Handled { cluster, context, deed: Deed::Deleted { key, observed, .. }, .. }) = handled(event)
+    else {
+        return Ok(());
+    };
+    match scene.facts.object(cluster, &observed.uid) {
+        Some(known) if known.origin == Origin::Adopted => {
+            Err(format!("{key} on {cluster} was adopted, and was deleted"))
+        }
+        Some(known) if known.is_made => Ok(()),
+        // Between an object's creation and its record our labels are all the proof that there is.
+        _ if !is_recorded_otherwise(scene, cluster, context.as_ref(), key, &observed.uid) => Ok(()),
+        _ => Err(format!("{key} on {cluster} was never ours, and was deleted")),
+    }
+}
+
+/// True when a lane's record has another UID of an object.
+fn is_recorded_otherwise(
+    scene: &Scene<'_>,
+    cluster: &ClusterId,
+    context: Option<&ContextId>,
+    key: &ObjectKey,
+    uid: &Arc<str>,
+) -> bool {
+    let lane = context.and_then(|context| lane(scene, context, cluster));
+    let recorded = lane.as_ref().and_then(|lane| lane.objects.get(key)?.uid.as_ref());
+    recorded.is_some_and(|recorded| recorded != uid)
+}
+
+/// A namespace with contents that have been there for a while is deleted only when that was asked for.
+pub(super) fn contents_are_kept(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
+    let Some(handled) = handled(event) else { return Ok(()) };
+    let Handled { cluster, context: Some(context), generation, deed: Deed::Deleted { key, .. }, .. } =
+        handled
+    else {
+        return Ok(());
+    };
+    if &*key.kind != "Namespace" || scene.facts.empties(context, *generation) {
+        return Ok(());
+    }
+    let is_old = |object: &Object| {
+        let since = scene.meddled.last(cluster, &object.key);
+        since.is_some_and(|since| scene.world.now() > since + COUNTED)
+    };
+    let intruder = objects(scene, cluster).into_iter().find(|object| {
+        object.key.namespace.as_deref() == Some(&*key.name)
+            && object.key.name.starts_with(INTRUDER)
+            && is_old(object)
+    });
+    match intruder {
+        Some(object) => Err(format!("{key} on {cluster} was deleted with {}", object.key)),
+        None => Ok(()),
+    }
+}
