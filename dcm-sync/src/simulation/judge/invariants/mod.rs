@@ -29,6 +29,7 @@ pub struct Invariant {
 /// All of them.
 pub const INVARIANTS: &[Invariant] = &[
     Invariant { name: "only what we made is deleted", holds: ownership::only_what_we_made_is_deleted },
+    Invariant { name: "what others made is left alone", holds: ownership::what_others_made_is_left_alone },
     Invariant { name: "what others put into a namespace is kept", holds: ownership::contents_are_kept },
     Invariant { name: "nothing is made without a record", holds: records::nothing_is_made_without_a_record },
     Invariant {

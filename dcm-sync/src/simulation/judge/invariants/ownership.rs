@@ -3,13 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use dcm_core::app_context::Existing;
 use dcm_core::manifest::ObjectKey;
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::cluster::{Object, Origin};
 
-use super::super::super::events::{Deed, Event, Handled};
+use super::super::super::events::{Deed, Event, Handled, Written};
 use super::super::super::meddling::INTRUDER;
 use super::{Scene, handled, lane, objects};
+use crate::record::{ActionRecord, Root};
+use crate::sim::Verb;
 
 /// How long it may take from counting a namespace's contents to its deletion.
 const COUNTED: Duration = Duration::from_secs(120);
@@ -25,6 +28,9 @@ pub(super) fn only_what_we_made_is_deleted(scene: &Scene<'_>, event: &Event) -> 
             Err(format!("{key} on {cluster} was adopted, and was deleted"))
         }
         Some(known) if known.is_made => Ok(()),
+        _ if scene.meddled.is_stranger(cluster, &observed.uid) => {
+            Err(format!("{key} on {cluster} was made by somebody else, and was deleted"))
+        }
         // Between an object's creation and its record our labels are all the proof that there is.
         _ if !is_recorded_otherwise(scene, cluster, context.as_ref(), key, &observed.uid) => Ok(()),
         _ => Err(format!("{key} on {cluster} was never ours, and was deleted")),
@@ -42,6 +48,35 @@ fn is_recorded_otherwise(
     let lane = context.and_then(|context| lane(scene, context, cluster));
     let recorded = lane.as_ref().and_then(|lane| lane.objects.get(key)?.uid.as_ref());
     recorded.is_some_and(|recorded| recorded != uid)
+}
+
+/// What others made is first changed by us in a generation of which a step adopts or overwrites it.
+pub(super) fn what_others_made_is_left_alone(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
+    let Some(Handled { cluster, context, generation, deed: Deed::Changed(verb, written), .. }) =
+        handled(event)
+    else {
+        return Ok(());
+    };
+    let Written { key, uid, .. } = written;
+    if !scene.meddled.is_stranger(cluster, uid) || scene.facts.object(cluster, uid).is_some() {
+        return Ok(());
+    }
+    let root = context.as_ref().and_then(|context| scene.facts.root(context, *generation));
+    if *verb == Verb::Update && root.is_some_and(|root| takes_over(scene, root, cluster, key)) {
+        return Ok(());
+    }
+    Err(format!("{key} on {cluster} was made by somebody else, and nobody wants it taken over: {verb:?}"))
+}
+
+/// True when a cluster is to hold an object, whoever made it.
+fn takes_over(scene: &Scene<'_>, root: &Root, cluster: &ClusterId, key: &ObjectKey) -> bool {
+    let steps = root.wanted(cluster).and_then(|bundle| root.bundles.get(&bundle));
+    steps.into_iter().flatten().any(|step| match &step.action {
+        ActionRecord::Apply { manifest, existing, .. } => {
+            *existing != Existing::Refuse && scene.facts.key(manifest) == Some(key)
+        }
+        ActionRecord::Request { .. } => false,
+    })
 }
 
 /// A namespace with contents that have been there for a while is deleted only when that was asked for.
