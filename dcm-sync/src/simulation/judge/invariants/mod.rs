@@ -31,6 +31,10 @@ pub const INVARIANTS: &[Invariant] = &[
     Invariant { name: "only what we made is deleted", holds: ownership::only_what_we_made_is_deleted },
     Invariant { name: "what others made is left alone", holds: ownership::what_others_made_is_left_alone },
     Invariant { name: "what others put into a namespace is kept", holds: ownership::contents_are_kept },
+    Invariant {
+        name: "a removal keeps what it is to keep",
+        holds: ownership::a_removal_keeps_what_it_is_to_keep,
+    },
     Invariant { name: "nothing is made without a record", holds: records::nothing_is_made_without_a_record },
     Invariant {
         name: "no namespace is made without a claim",

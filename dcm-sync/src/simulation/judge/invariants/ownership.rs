@@ -7,6 +7,7 @@ use dcm_core::app_context::Existing;
 use dcm_core::manifest::ObjectKey;
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::cluster::{Object, Origin};
+use dcm_core::port::synchronizer::Disposal;
 
 use super::super::super::events::{Deed, Event, Handled, Written};
 use super::super::super::meddling::INTRUDER;
@@ -77,6 +78,32 @@ fn takes_over(scene: &Scene<'_>, root: &Root, cluster: &ClusterId, key: &ObjectK
         }
         ActionRecord::Request { .. } => false,
     })
+}
+
+/// Where an app context is to hold nothing, what we made is deleted or kept as it says.
+pub(super) fn a_removal_keeps_what_it_is_to_keep(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
+    let Some(handled) = handled(event) else { return Ok(()) };
+    let Handled { cluster, context: Some(context), generation, deed, .. } = handled else { return Ok(()) };
+    // A generation that wants something here deletes whatever it does not want.
+    let removal = scene.facts.root(context, *generation).filter(|root| root.wanted(cluster).is_none());
+    let Some(removal) = removal.map(Root::removal) else { return Ok(()) };
+    match (deed, removal.disposal()) {
+        // What was asked for through a request is no object that anybody keeps.
+        (Deed::Deleted { key, .. }, Disposal::Keep) if &*key.kind != "CertificateSigningRequest" => {
+            Err(format!("{key} on {cluster} was to be kept, and was deleted"))
+        }
+        (Deed::Changed(Verb::Release, written), Disposal::Delete) => {
+            let Written { key, uid, .. } = written;
+            let known = scene.facts.object(cluster, uid);
+            let is_ours = known.is_some_and(|known| known.is_made && known.origin == Origin::Created);
+            let may_hold_contents = &*key.kind == "Namespace" && !removal.delete_contents;
+            if is_ours && !may_hold_contents {
+                return Err(format!("{key} on {cluster} was to be deleted, and was let go"));
+            }
+            Ok(())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A namespace with contents that have been there for a while is deleted only when that was asked for.
