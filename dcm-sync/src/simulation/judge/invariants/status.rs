@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use dcm_core::manifest::ObjectKey;
 use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::plan::Recorded;
 use dcm_core::port::cluster::Object;
 use dcm_core::port::store::Write;
 use dcm_core::status::LaneState;
 
 use super::super::super::events::Event;
 use super::{Scene, objects, root, wanted};
-use crate::record::{Lane, path};
+use crate::record::{ActionRecord, Lane, path};
 
 /// How long what somebody else did may be unknown to us: the way there, and a watch that is late.
 const UNAWARE: Duration = Duration::from_secs(60);
@@ -39,24 +40,14 @@ fn everything_is_there(
     context: &ContextId,
     lane: &Lane,
 ) -> Result<(), String> {
-    let objects = objects(scene, cluster);
     let wanted = root(scene, context).and_then(|root| wanted(lane, &root)).unwrap_or_default();
     for (key, record) in &lane.objects {
         let is_wanted = record.manifest.is_some_and(|hash| wanted.contains(&hash));
-        let is_told = lane.causes.iter().any(|cause| cause.object.as_ref() == Some(key));
-        if !is_wanted || is_told || is_disturbed(scene, cluster, key) {
-            continue;
-        }
-        let found = objects.iter().find(|object| object.key == *key);
-        let is_so = found.is_some_and(|object| {
-            let marks = object.marks.as_ref();
-            Some(&object.uid) == record.uid.as_ref()
-                && marks.is_some_and(|marks| marks.manifest == record.manifest)
-        });
-        if !is_so {
-            return Err(format!("{key} on {cluster} is not as the record says that it is: {found:?}"));
+        if is_wanted && !is_excused(scene, cluster, lane, key) {
+            is_as_recorded(scene, cluster, key, record)?;
         }
     }
+    everything_is_recorded(scene, cluster, context, lane)?;
     let stored = scene.world.store().documents(&path::results_on(context, cluster));
     let is_stored = |name: &str| {
         let path = path::result(context, cluster, name);
@@ -68,6 +59,57 @@ fn everything_is_there(
         }
         None => Ok(()),
     }
+}
+
+/// True when the record tells what is the matter with an object, or can't know it yet.
+fn is_excused(scene: &Scene<'_>, cluster: &ClusterId, lane: &Lane, key: &ObjectKey) -> bool {
+    let is_told = lane.causes.iter().any(|cause| cause.object.as_ref() == Some(key));
+    is_told || is_disturbed(scene, cluster, key)
+}
+
+fn is_as_recorded(
+    scene: &Scene<'_>,
+    cluster: &ClusterId,
+    key: &ObjectKey,
+    record: &Recorded,
+) -> Result<(), String> {
+    let found = objects(scene, cluster).into_iter().find(|object| object.key == *key);
+    let is_so = found.as_ref().is_some_and(|object| {
+        let marks = object.marks.as_ref();
+        Some(&object.uid) == record.uid.as_ref()
+            && marks.is_some_and(|marks| marks.manifest == record.manifest)
+    });
+    if is_so {
+        return Ok(());
+    }
+    Err(format!("{key} on {cluster} is not as the record says that it is: {found:?}"))
+}
+
+/// All that the lane's generation wants is named in its record: each object, and each request's answer.
+fn everything_is_recorded(
+    scene: &Scene<'_>,
+    cluster: &ClusterId,
+    context: &ContextId,
+    lane: &Lane,
+) -> Result<(), String> {
+    let root = scene.facts.root(context, lane.generation);
+    let steps = root.zip(lane.bundle).and_then(|(root, bundle)| root.bundles.get(&bundle));
+    for step in steps.into_iter().flatten() {
+        match &step.action {
+            ActionRecord::Apply { manifest, .. } => {
+                let Some(key) = scene.facts.key(manifest) else { continue };
+                let recorded = lane.objects.get(key).and_then(|record| record.manifest);
+                if recorded != Some(*manifest) && !is_excused(scene, cluster, lane, key) {
+                    return Err(format!("{key} on {cluster} is wanted, and the record does not name it"));
+                }
+            }
+            ActionRecord::Request { name, .. } if !lane.issued.contains(name) => {
+                return Err(format!("{name} of {context} on {cluster} is said to be done, and not answered"));
+            }
+            ActionRecord::Request { .. } => {}
+        }
+    }
+    Ok(())
 }
 
 fn nothing_is_there(scene: &Scene<'_>, cluster: &ClusterId, context: &ContextId) -> Result<(), String> {
