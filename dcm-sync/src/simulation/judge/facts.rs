@@ -39,6 +39,8 @@ pub(in crate::simulation) struct Facts {
     objects: BTreeMap<(ClusterId, Arc<str>), Known>,
     /// When each process sent its last writes to each cluster.
     sent: BTreeMap<(ProcessId, ClusterId), VecDeque<Timestamp>>,
+    /// The requests for credentials that a process waits for.
+    awaited: Vec<Sent>,
     /// Paths of results that are stored.
     results: BTreeSet<Path>,
     /// Since when app contexts are paused.
@@ -65,6 +67,11 @@ impl Facts {
         cluster: &ClusterId,
     ) -> impl DoubleEndedIterator<Item = Timestamp> {
         self.sent.get(&(process, cluster.clone())).into_iter().flatten().copied()
+    }
+
+    /// The requests for credentials that a process waits for.
+    pub(in crate::simulation) fn awaited(&self) -> &[Sent] {
+        &self.awaited
     }
 
     /// True when the answer to a request is stored.
@@ -116,6 +123,7 @@ impl Facts {
     pub(super) fn take_in(&mut self, event: &Event, now: Timestamp) {
         match event {
             Event::Sent(sent) => self.was_sent(sent),
+            Event::Ended(sent) => self.was_ended(sent),
             Event::Handled(handled) => self.handled(handled),
             Event::Stored(write) => self.stored(write, now),
             Event::Halted(halt) => self.was_halted(halt),
@@ -129,6 +137,14 @@ impl Facts {
         if times.len() > SENT_MAX {
             times.pop_front();
         }
+        if sent.asks_for.is_some() {
+            self.awaited.push(sent.clone());
+        }
+    }
+
+    fn was_ended(&mut self, ended: &Sent) {
+        let place = self.awaited.iter().position(|sent| sent == ended);
+        place.into_iter().for_each(|place| drop(self.awaited.swap_remove(place)));
     }
 
     /// Somebody else may have gone on with it in the same moment.

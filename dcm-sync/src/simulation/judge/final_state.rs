@@ -176,6 +176,6 @@ pub(in crate::simulation) fn is_quiet(event: &Event) -> bool {
                 write;
             path.segments().next() == Some("workers")
         }
-        Event::Sent(_) | Event::Answered(_) | Event::Handled(_) | Event::Halted(_) | Event::Spun(_) => false,
+        Event::Sent(_) | Event::Ended(_) | Event::Handled(_) | Event::Halted(_) | Event::Spun(_) => false,
     }
 }

@@ -1,5 +1,6 @@
 //! Credentials that are asked for.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use dcm_core::app_context::Request;
@@ -28,6 +29,35 @@ pub(super) fn what_is_answered_is_not_asked_for_again(
         Some(name) => Err(format!("{name} of {context} on {cluster} is asked for, and was answered")),
         None => Ok(()),
     }
+}
+
+/// While a process waits for a credential that it asked for, it does not ask for it once more. What it has given up, or what was
+/// broken off, it can only ask for again: a certificate then under the name of the same object, of which there is but one.
+pub(super) fn no_two_requests_for_one_credential_live(
+    scene: &Scene<'_>,
+    event: &Event,
+) -> Result<(), String> {
+    let Event::Sent(sent) = event else { return Ok(()) };
+    let names = names(scene, sent);
+    let is_of_the_same = |other: &&Sent| {
+        let of = |sent: &Sent| (sent.process, sent.cluster.clone(), sent.context.clone());
+        of(other) == of(sent) && !names.is_disjoint(&self::names(scene, other))
+    };
+    match scene.facts.awaited().iter().find(is_of_the_same) {
+        Some(first) => {
+            Err(format!("{names:?} is asked for on {}, and was at {} already", sent.cluster, first.at))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The names of the requests that one asks for.
+fn names(scene: &Scene<'_>, sent: &Sent) -> BTreeSet<Arc<str>> {
+    let Sent { context: Some(context), asks_for: Some(asked), generation, .. } = sent else {
+        return BTreeSet::new();
+    };
+    let root = scene.facts.root(context, *generation);
+    root.map(|root| requests(root, asked).cloned().collect()).unwrap_or_default()
 }
 
 /// The names of an app context's requests for a credential.

@@ -53,6 +53,10 @@ pub const INVARIANTS: &[Invariant] = &[
         name: "what is answered is not asked for again",
         holds: asking::what_is_answered_is_not_asked_for_again,
     },
+    Invariant {
+        name: "no two requests for one credential live",
+        holds: asking::no_two_requests_for_one_credential_live,
+    },
     Invariant { name: "paused work stands still", holds: pace::paused_work_stands_still },
     Invariant {
         name: "nothing begins once a stop has returned",
@@ -66,7 +70,7 @@ pub const INVARIANTS: &[Invariant] = &[
 fn handled(event: &Event) -> Option<&Handled> {
     match event {
         Event::Handled(handled) => Some(handled),
-        Event::Sent(_) | Event::Stored(_) | Event::Halted(_) | Event::Spun(_) => None,
+        Event::Sent(_) | Event::Ended(_) | Event::Stored(_) | Event::Halted(_) | Event::Spun(_) => None,
     }
 }
 
