@@ -31,8 +31,7 @@ pub(super) fn what_is_answered_is_not_asked_for_again(
     }
 }
 
-/// While a process waits for a credential that it asked for, it does not ask for it once more. What it has given up, or what was
-/// broken off, it can only ask for again: a certificate then under the name of the same object, of which there is but one.
+/// While a request for a credential is under way, its process does not ask for that credential once more.
 pub(super) fn no_two_requests_for_one_credential_live(
     scene: &Scene<'_>,
     event: &Event,
@@ -43,12 +42,18 @@ pub(super) fn no_two_requests_for_one_credential_live(
         let of = |sent: &Sent| (sent.process, sent.cluster.clone(), sent.context.clone());
         of(other) == of(sent) && !names.is_disjoint(&self::names(scene, other))
     };
-    match scene.facts.awaited().iter().find(is_of_the_same) {
+    let mut others = scene.facts.awaited().iter().filter(is_of_the_same);
+    match others.find(|other| !is_made_once(sent, other)) {
         Some(first) => {
             Err(format!("{names:?} is asked for on {}, and was at {} already", sent.cluster, first.at))
         }
         None => Ok(()),
     }
+}
+
+/// True for two that make an object of the same name: the cluster takes only one of them.
+fn is_made_once(one: &Sent, other: &Sent) -> bool {
+    matches!(one.asks_for, Some(Asked::Certificate(_))) && one.asks_for == other.asks_for
 }
 
 /// The names of the requests that one asks for.
