@@ -114,3 +114,6 @@ fn root(scene: &Scene<'_>, context: &ContextId) -> Option<record::Root> {
     let roots = scene.world.store().documents(&Prefix::below(&path::context_folder(context)));
     record::read(roots.first()?).ok()
 }
+
+#[cfg(test)]
+mod tests;
