@@ -43,15 +43,12 @@ impl Served {
     }
 
     fn cluster(&self) -> &SimCluster {
-        self.world.fleet.cluster(&cluster_id(1)).unwrap()
+        cluster(&self.world)
     }
 
     /// Waits until the status is so.
     async fn until(&self, is_so: impl Fn(&ContextStatus) -> bool) {
-        let clouds = self.world.deployment.clouds();
-        let mut events = clouds.watch(&self.world.project, &self.world.cloud).await.unwrap();
-        let wait = async { while !is_so(&events.next().await.unwrap().unwrap().context) {} };
-        tokio::time::timeout(SOON, wait).await.unwrap();
+        until(&self.world, is_so).await;
     }
 
     async fn until_hindered(&self, reason: Reason) {
@@ -80,6 +77,26 @@ impl Served {
     }
 }
 
+fn cluster(world: &World) -> &SimCluster {
+    world.fleet.cluster(&cluster_id(1)).unwrap()
+}
+
+/// Waits until the cloud's status is so.
+async fn until(world: &World, is_so: impl Fn(&ContextStatus) -> bool) {
+    let mut events = world.deployment.clouds().watch(&world.project, &world.cloud).await.unwrap();
+    let wait = async { while !is_so(&events.next().await.unwrap().unwrap().context) {} };
+    tokio::time::timeout(SOON, wait).await.unwrap();
+}
+
+/// Lets the cloud be taken off a cluster that can't be reached, until that is given up.
+async fn give_up(world: &World) {
+    cluster(world).set_link(Link::Cut);
+    let World { deployment, caller, project, cloud, .. } = world;
+    let removal = Removal { deadline_seconds: Some(20), ..Removal::default() };
+    deployment.clouds().terminate(caller, project, cloud, removal).await.unwrap();
+    until(world, |status| status.lanes[&cluster_id(1)].state == LaneState::Abandoned).await;
+}
+
 /// The one decision that there is; it tells the cloud that it is about.
 fn only(decided: Vec<Decision>) -> Decision {
     let [one] = <[Decision; 1]>::try_from(decided).unwrap();
@@ -93,11 +110,7 @@ fn only(decided: Vec<Decision>) -> Decision {
 async fn a_cluster_that_is_given_up_at_the_deadline_is_kept_with_what_was_in_the_way() {
     let served = Served::begin().await;
     served.world.done().await;
-    served.cluster().set_link(Link::Cut);
-    let World { deployment, caller, project, cloud, .. } = &served.world;
-    let removal = Removal { deadline_seconds: Some(20), ..Removal::default() };
-    deployment.clouds().terminate(caller, project, cloud, removal).await.unwrap();
-    served.until(|status| status.lanes[&cluster_id(1)].state == LaneState::Abandoned).await;
+    give_up(&served.world).await;
     // It is looked for again and again.
     tokio::time::sleep(SOON).await;
     let abandoned = only(served.decided().await);
@@ -165,10 +178,14 @@ async fn what_an_engine_decides_of_itself_without_a_worker_is_kept_until_it_ends
     let engine = world.deployment.engine(Acquire::All);
     let kept = tokio::spawn(world.deployment.keep_decisions(&engine));
     world.done().await;
+    give_up(&world).await;
+    // It goes on after the first decision, and ends with the engine.
+    assert!(!kept.is_finished());
     engine.shutdown().await;
     tokio::time::timeout(SOON, kept).await.unwrap().unwrap();
     let entries = world.deployment.audit().read(None, |asked| asked.who == "engine").await.unwrap();
-    assert_eq!(entries, [], "it had nothing to decide");
+    let actions: Vec<Action> = entries.iter().map(|entry| entry.asked.action).collect();
+    assert_eq!(actions, [Action::Abandon]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -165,20 +165,44 @@ async fn what_may_not_be_looked_through_is_told() {
 async fn the_audit_log_tells_why_orphans_were_not_cleared() {
     let (world, empty) = lost().await;
     let context = context(&empty).await;
-    let clear = async || {
-        empty.clear_orphans(&world.caller, &cluster_id(1), &context, Disposal::Delete).await.unwrap_err();
+    let clear = async || empty.clear_orphans(&world.caller, &cluster_id(1), &context, Disposal::Delete).await;
+    let told = async || {
         let entries = empty.audit().read(None, |_| true).await.unwrap();
         entries.last().unwrap().ended.clone().unwrap().outcome
     };
     let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
     cluster.set_link(Link::Cut);
-    let told = clear().await;
+    clear().await.unwrap_err();
+    let outcome = told().await;
     assert!(
-        matches!(&told, Outcome::Failed { message } if message.starts_with("the cluster could not be looked through: the cluster can't be reached: ")),
-        "{told:?}"
+        matches!(&outcome, Outcome::Failed { message } if message.starts_with("the cluster could not be looked through: the cluster can't be reached: ")),
+        "{outcome:?}"
     );
     cluster.set_link(Link::Up);
-    cluster.server(|server| server.set_rights(Rights::Of(Identity::user("nobody"))));
-    let cleared = empty.clear_orphans(&world.caller, &cluster_id(1), &context, Disposal::Delete).await;
-    assert!(!cleared.unwrap().unseen.is_empty());
+    // Entries of one moment have no order.
+    tokio::time::sleep(common::SOON).await;
+    may_only_read(&world, "reader").await;
+    cluster.server(|server| server.set_rights(Rights::Of(Identity::user("reader"))));
+    clear().await.unwrap_err();
+    let outcome = told().await;
+    assert!(
+        matches!(&outcome, Outcome::Failed { message } if message.contains("not allowed: cannot delete ")),
+        "{outcome:?}"
+    );
+}
+
+/// Gives somebody the right to read everything on the first cluster.
+async fn may_only_read(world: &World, user: &str) {
+    let (group, metadata) = ("rbac.authorization.k8s.io", json!({"name": "reading"}));
+    let version = format!("{group}/v1");
+    let rules = json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]}]);
+    let role = json!({"apiVersion": version, "kind": "ClusterRole", "metadata": metadata, "rules": rules});
+    world.make(role).await;
+    world
+        .make(json!({
+            "apiVersion": version, "kind": "ClusterRoleBinding", "metadata": metadata,
+            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "reading"},
+            "subjects": [{"apiGroup": group, "kind": "User", "name": user}],
+        }))
+        .await;
 }

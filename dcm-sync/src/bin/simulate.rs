@@ -97,7 +97,7 @@ fn replay(
     scenario: &Scenario,
     play: impl FnOnce(&Scenario) -> Result<Summary, Violation>,
 ) -> io::Result<usize> {
-    let Err(violation) = play(scenario) else { return Ok(0) };
+    let Err(violation) = simulation::play_catching(scenario, play) else { return Ok(0) };
     writeln!(io::stdout(), "{violation}")?;
     Ok(1)
 }

@@ -16,7 +16,7 @@ use super::store::StoreWitness;
 use crate::sim::{Arrival, Operation, Reply, Verb, Witness};
 
 /// A write left a process for a cluster.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sent {
     /// Which process.
     pub process: ProcessId,
@@ -35,7 +35,7 @@ pub struct Sent {
 }
 
 /// A credential that is asked for.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Asked {
     /// A certificate, through the CertificateSigningRequest of this name.
     Certificate(Arc<str>),
@@ -111,6 +111,9 @@ pub enum Halt {
 pub enum Event {
     /// A write left a process.
     Sent(Sent),
+    /// The process that sent this, to ask for a credential, waits no more for what becomes of it: it was answered, or was given
+    /// up.
+    Ended(Sent),
     /// A write took effect on a cluster.
     Handled(Handled),
     /// A document was written to the store.
@@ -147,6 +150,9 @@ impl fmt::Display for Event {
         match self {
             Self::Sent(Sent { process, cluster, verb, .. }) => {
                 write!(f, "sent by {} to {cluster}: {verb:?}", process.0)
+            }
+            Self::Ended(Sent { process, cluster, verb, .. }) => {
+                write!(f, "no more awaited by {} of {cluster}: {verb:?}", process.0)
             }
             Self::Handled(handled) => handled.fmt(f),
             Self::Stored(Write::Delete { path, version }) => write!(f, "deleted {path} {}", version.0),
@@ -189,6 +195,10 @@ pub(super) struct Events(Arc<Mutex<Vec<Event>>>);
 impl Events {
     pub(super) fn sent(&self, sent: Sent) {
         self.push(Event::Sent(sent));
+    }
+
+    pub(super) fn ended(&self, sent: Sent) {
+        self.push(Event::Ended(sent));
     }
 
     pub(super) fn halted(&self, halt: Halt) {

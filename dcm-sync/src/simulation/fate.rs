@@ -100,9 +100,10 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    fn note(&self, crossing: &Crossing<'_>) {
-        let (Some(cluster), Crossing::Change(call, change)) = (&self.cluster, crossing) else { return };
-        self.fate.events.sent(Sent {
+    /// Notes what is sent; for a credential that is asked for, how long somebody waits for it.
+    fn note(&self, crossing: &Crossing<'_>) -> Option<Awaited<'_>> {
+        let (Some(cluster), Crossing::Change(call, change)) = (&self.cluster, crossing) else { return None };
+        let sent = Sent {
             process: self.fate.process,
             at: self.fate.clock.now(),
             cluster: cluster.clone(),
@@ -110,7 +111,21 @@ impl Gate {
             context: call.context.clone(),
             generation: call.generation,
             asks_for: asked_for(change),
-        });
+        };
+        self.fate.events.sent(sent.clone());
+        sent.asks_for.is_some().then_some(Awaited { events: &self.fate.events, sent })
+    }
+}
+
+/// A request for a credential, while somebody waits for what becomes of it.
+struct Awaited<'a> {
+    events: &'a Events,
+    sent: Sent,
+}
+
+impl Drop for Awaited<'_> {
+    fn drop(&mut self) {
+        self.events.ended(self.sent.clone());
     }
 }
 
@@ -149,8 +164,9 @@ impl Tap for Gate {
         if self.fate.is_dead() || death.is_some_and(|death| !death.is_after) {
             return self.fate.die().await;
         }
-        self.note(&crossing);
+        let awaited = self.note(&crossing);
         let answer = call.await;
+        drop(awaited);
         if self.fate.is_dead() || (death.is_some() && !self.fate.is_spared.load(Ordering::Relaxed)) {
             return self.fate.die().await;
         }

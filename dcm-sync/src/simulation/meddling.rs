@@ -1,6 +1,6 @@
 //! People on clusters who don't know of us.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
@@ -34,6 +34,26 @@ pub(super) struct Meddled {
     clusters: BTreeMap<ClusterId, Timestamp>,
     /// Until when a cluster could not be reached as it should be.
     hidden: BTreeMap<ClusterId, Timestamp>,
+    /// The UIDs of objects that somebody made without our marks: nobody's but theirs.
+    strangers: BTreeSet<(ClusterId, Arc<str>)>,
+}
+
+/// An object that somebody did something to.
+pub(super) struct Touched {
+    /// Which one.
+    pub(super) key: ObjectKey,
+    /// Its UID, when they made it, without our marks.
+    pub(super) stranger: Option<Arc<str>>,
+}
+
+impl Touched {
+    fn was(key: ObjectKey) -> Self {
+        Self { key, stranger: None }
+    }
+
+    fn made(object: Object) -> Self {
+        Self { stranger: object.marks.is_none().then_some(object.uid), key: object.key }
+    }
 }
 
 impl Meddled {
@@ -72,6 +92,20 @@ impl Meddled {
         self.objects.insert((cluster.clone(), key), at);
     }
 
+    pub(super) fn note_touched(&mut self, cluster: &ClusterId, touched: Touched, at: Timestamp) {
+        self.note(cluster, touched.key, at);
+        touched.stranger.into_iter().for_each(|uid| self.note_stranger(cluster, uid));
+    }
+
+    pub(super) fn note_stranger(&mut self, cluster: &ClusterId, uid: Arc<str>) {
+        self.strangers.insert((cluster.clone(), uid));
+    }
+
+    /// True for an object that somebody made without our marks.
+    pub(super) fn is_stranger(&self, cluster: &ClusterId, uid: &Arc<str>) -> bool {
+        self.strangers.contains(&(cluster.clone(), uid.clone()))
+    }
+
     pub(super) fn note_loss(&mut self, cluster: &ClusterId, at: Timestamp) {
         self.clusters.insert(cluster.clone(), at);
     }
@@ -104,7 +138,7 @@ pub(super) fn furnish(server: &mut Server) {
 }
 
 /// Does something to a server, and names the object that it was done to.
-pub(super) fn meddle(server: &mut Server, meddling: Meddling, number: u64) -> Option<ObjectKey> {
+pub(super) fn meddle(server: &mut Server, meddling: Meddling, number: u64) -> Option<Touched> {
     if meddling == Meddling::LetGo {
         let_go(server);
         return None;
@@ -113,14 +147,11 @@ pub(super) fn meddle(server: &mut Server, meddling: Meddling, number: u64) -> Op
     let key = target.key.clone();
     match meddling {
         Meddling::Delete => drop(server.delete_as_other(&target.kind, &key).ok()?),
-        Meddling::Replace => replace(server, &target, json!({}))?,
+        Meddling::Replace => return replace(server, &target, json!({})),
         Meddling::Copy => {
             let metadata = &target.body["metadata"];
-            replace(
-                server,
-                &target,
-                json!({"labels": metadata["labels"], "annotations": metadata["annotations"]}),
-            )?;
+            let kept = json!({"labels": metadata["labels"], "annotations": metadata["annotations"]});
+            return replace(server, &target, kept);
         }
         Meddling::Edit => edit(server, &target, &edited(&target, number))?,
         Meddling::Unmark => {
@@ -134,7 +165,7 @@ pub(super) fn meddle(server: &mut Server, meddling: Meddling, number: u64) -> Op
         Meddling::Hold => edit(server, &target, &json!({"metadata": {"finalizers": [FINALIZER]}}))?,
         Meddling::LetGo => {}
     }
-    Some(key)
+    Some(Touched::was(key))
 }
 
 /// One of our objects; for an intrusion one of our namespaces.
@@ -163,7 +194,7 @@ fn edited(target: &Object, number: u64) -> Value {
 }
 
 /// An object of the same name that is somebody else's, with this metadata.
-fn replace(server: &mut Server, target: &Object, metadata: Value) -> Option<()> {
+fn replace(server: &mut Server, target: &Object, metadata: Value) -> Option<Touched> {
     let kind = &target.kind;
     if kind.is_namespace() {
         return None;
@@ -178,17 +209,16 @@ fn replace(server: &mut Server, target: &Object, metadata: Value) -> Option<()> 
     if let Some(members) = body.as_object_mut() {
         members.remove("status");
     }
-    server.create_as(MEDDLER, kind, &target.key, &body).ok().map(drop)
+    server.create_as(MEDDLER, kind, &target.key, &body).ok().map(Touched::made)
 }
 
-fn intrude(server: &mut Server, namespace: &str, number: u64) -> Option<ObjectKey> {
+fn intrude(server: &mut Server, namespace: &str, number: u64) -> Option<Touched> {
     let kind = core("ConfigMap");
     let name = format!("{INTRUDER}{}", number % 3);
     let key = ObjectKey::of_kind(&kind, Some(namespace), &name);
     let body = json!({"apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": name, "namespace": namespace}, "data": {"theirs": "1"}});
-    server.create_as(MEDDLER, &kind, &key, &body).ok()?;
-    Some(key)
+    server.create_as(MEDDLER, &kind, &key, &body).ok().map(Touched::made)
 }
 
 fn is_held(object: &Object) -> bool {

@@ -106,7 +106,7 @@ pub use run::{Summary, run, run_telling, run_through};
 pub use scenario::{Act, Meddling, Scenario};
 pub use shrink::shrink;
 pub use store::{SimStore, StoreFaults, StoreSettings, StoreWitness};
-pub use sweep::{Found, Sweep};
+pub use sweep::{Found, Sweep, play_catching};
 pub use time::{Skew, VirtualClock};
 pub use wish::{ADOPTED, COMMON, STATES, Variant, Wish, context_id, namespace};
 pub use world::{Ports, Program, World};

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use dcm_core::manifest::ObjectKey;
 use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::port::cluster::Object;
 use futures::FutureExt as _;
 use jiff::Timestamp;
 
@@ -107,27 +108,20 @@ impl<'a> Run<'a> {
         told: &'a mut dyn FnMut(Told<'_>),
     ) -> Self {
         let mut world = World::new(scenario, program);
+        let mut judge = Judge::new();
         for number in 1..=scenario.clusters {
             let cluster = world.cluster(number);
             cluster.server(meddling::furnish);
             cluster.set_faults(scenario.faults);
+            let there: Vec<Object> = cluster.server(|server| server.objects().collect());
+            there.into_iter().for_each(|object| judge.meddled.note_stranger(&cluster_id(number), object.uid));
         }
         world.store().set_faults(scenario.store_faults);
         for skew in &scenario.workers {
             world.start_worker(*skew);
         }
         let began = world.now();
-        Self {
-            scenario,
-            api,
-            world,
-            judge: Judge::new(),
-            began,
-            steps: 0,
-            snapshots: Vec::new(),
-            asking: Vec::new(),
-            told,
-        }
+        Self { scenario, api, world, judge, began, steps: 0, snapshots: Vec::new(), asking: Vec::new(), told }
     }
 
     fn violation(&self, invariant: &'static str, details: String) -> Violation {
@@ -186,7 +180,7 @@ impl<'a> Run<'a> {
                 let touched =
                     self.world.cluster(cluster).server(|server| meddling::meddle(server, meddling, number));
                 let (id, now) = (cluster_id(cluster), self.world.now());
-                touched.into_iter().for_each(|key| self.judge.meddled.note(&id, key, now));
+                touched.into_iter().for_each(|touched| self.judge.meddled.note_touched(&id, touched, now));
             }
             Act::Link { cluster, link, lasting } => {
                 self.world.set_link(cluster, link, lasting);

@@ -10,6 +10,7 @@ use super::judge::Violation;
 use super::run::Summary;
 use super::scenario::{Act, Scenario};
 use super::store::StoreFaults;
+use super::sweep::play_catching;
 use super::time::Skew;
 use super::wish::Wish;
 use crate::sim::{Faults, Latency};
@@ -49,7 +50,8 @@ impl Shrinking<'_> {
             return false;
         }
         self.runs += 1;
-        let is_so = (self.play)(&scenario).is_err_and(|found| found.invariant == self.invariant);
+        let played = play_catching(&scenario, self.play);
+        let is_so = played.is_err_and(|found| found.invariant == self.invariant);
         if is_so {
             self.best = scenario;
         }

@@ -1,11 +1,15 @@
 //! Many seeds beside each other.
 
+use std::any::Any;
 use std::fmt;
 use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+
+use jiff::Timestamp;
 
 use super::judge::Violation;
 use super::run::Summary;
@@ -42,6 +46,27 @@ impl fmt::Display for Found {
         let text = serde_json::to_string(&self.scenario).map_err(|_| fmt::Error)?;
         write!(f, "  to replay ({} acts): {text}", self.scenario.acts.len())
     }
+}
+
+/// Plays a scenario. A panic violates a rule, too: other seeds go on, and this one is told. Nobody knows at which time it was:
+/// it is told as the beginning of all time.
+///
+/// # Errors
+/// The first [`Violation`].
+pub fn play_catching(
+    scenario: &Scenario,
+    play: impl FnOnce(&Scenario) -> Result<Summary, Violation>,
+) -> Result<Summary, Violation> {
+    // Whatever a panic leaves half done is thrown away with the whole world.
+    catch_unwind(AssertUnwindSafe(|| play(scenario))).unwrap_or_else(|panic| {
+        let (at, details) = (Timestamp::UNIX_EPOCH, words(&*panic).to_owned());
+        Err(Violation { invariant: "nobody panics", at, details })
+    })
+}
+
+fn words(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("it did not say why")
 }
 
 impl Sweep {
@@ -82,7 +107,7 @@ impl Sweep {
 
     fn play_one(&self, seed: u64, play: &impl Fn(&Scenario) -> Result<Summary, Violation>) -> Option<Found> {
         let scenario = Scenario::of(seed);
-        let violation = play(&scenario).err()?;
+        let violation = play_catching(&scenario, play).err()?;
         let scenario = if self.shrinks { shrink(&scenario, &violation, play) } else { scenario };
         Some(Found { seed, violation, scenario })
     }
@@ -91,8 +116,35 @@ impl Sweep {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jiff::Timestamp;
+    use crate::simulation::{Ports, run};
+    use futures::FutureExt as _;
+    use futures::future::BoxFuture;
     use std::time::Duration;
+
+    /// A program that panics once it has waited for a while.
+    fn panics(ports: Ports) -> BoxFuture<'static, ()> {
+        async move {
+            ports.clock.sleep(Duration::from_secs(1)).await;
+            panic!("after {} s", 1);
+        }
+        .boxed()
+    }
+
+    #[test]
+    fn a_panic_is_told_with_its_seed_and_the_other_seeds_go_on() {
+        let found = Sweep { shrinks: false, ..Sweep::of(3) }.run(|scenario| run(scenario, &panics), |_| ());
+        let told: Vec<_> = found
+            .iter()
+            .map(|found| (found.seed, found.violation.invariant, &*found.violation.details))
+            .collect();
+        assert_eq!(told, [1, 2, 3].map(|seed| (seed, "nobody panics", "after 1 s")));
+    }
+
+    #[test]
+    fn what_panics_is_made_shorter_too() {
+        let [found] = &Sweep::of(1).run(|scenario| run(scenario, &panics), |_| ())[..] else { panic!() };
+        assert_eq!(found.scenario.acts, []);
+    }
 
     #[test]
     fn each_seed_is_played_once_and_those_that_violate_a_rule_are_told() {

@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use dcm_core::app_context::Generation;
+use dcm_core::hash::ContentHash;
+use dcm_core::manifest::{Manifest, ObjectKey};
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::cluster::{Fence, Origin};
 use dcm_core::port::store::{Document, Path, Write};
 use jiff::Timestamp;
 
-use super::super::events::{Deed, Event, Halt, Handled};
+use super::super::events::{Deed, Event, Halt, Handled, Sent};
 use super::super::executor::ProcessId;
 use crate::record::{ActionRecord, Root, Shard, path};
 
@@ -37,12 +39,16 @@ pub(in crate::simulation) struct Facts {
     objects: BTreeMap<(ClusterId, Arc<str>), Known>,
     /// When each process sent its last writes to each cluster.
     sent: BTreeMap<(ProcessId, ClusterId), VecDeque<Timestamp>>,
+    /// The requests for credentials that a process waits for.
+    awaited: Vec<Sent>,
     /// Paths of results that are stored.
     results: BTreeSet<Path>,
     /// Since when app contexts are paused.
     paused: BTreeMap<ContextId, Timestamp>,
-    /// Generations of app contexts whose removal takes contents with it.
-    emptying: BTreeSet<(ContextId, Generation)>,
+    /// What was desired in each generation of an app context, as it was said last.
+    roots: BTreeMap<(ContextId, Generation), Root>,
+    /// The objects that manifests speak of.
+    manifests: BTreeMap<ContentHash, ObjectKey>,
     /// Clusters that are paused.
     stopped: BTreeSet<ClusterId>,
     /// What is paused, and of which whoever paused it was told that nothing is under way.
@@ -61,6 +67,11 @@ impl Facts {
         cluster: &ClusterId,
     ) -> impl DoubleEndedIterator<Item = Timestamp> {
         self.sent.get(&(process, cluster.clone())).into_iter().flatten().copied()
+    }
+
+    /// The requests for credentials that a process waits for.
+    pub(in crate::simulation) fn awaited(&self) -> &[Sent] {
+        &self.awaited
     }
 
     /// True when the answer to a request is stored.
@@ -91,7 +102,17 @@ impl Facts {
 
     /// True when somebody asked in this generation to remove what others put into namespaces, too.
     pub(in crate::simulation) fn empties(&self, context: &ContextId, generation: Generation) -> bool {
-        self.emptying.contains(&(context.clone(), generation))
+        self.root(context, generation).is_some_and(|root| root.removal().delete_contents)
+    }
+
+    /// What was desired in a generation.
+    pub(in crate::simulation) fn root(&self, context: &ContextId, generation: Generation) -> Option<&Root> {
+        self.roots.get(&(context.clone(), generation))
+    }
+
+    /// The object that a manifest speaks of.
+    pub(in crate::simulation) fn key(&self, manifest: &ContentHash) -> Option<&ObjectKey> {
+        self.manifests.get(manifest)
     }
 
     /// True when nothing may be sent.
@@ -101,43 +122,66 @@ impl Facts {
 
     pub(super) fn take_in(&mut self, event: &Event, now: Timestamp) {
         match event {
-            Event::Sent(sent) => {
-                let times = self.sent.entry((sent.process, sent.cluster.clone())).or_default();
-                times.push_back(sent.at);
-                if times.len() > SENT_MAX {
-                    times.pop_front();
-                }
-            }
+            Event::Sent(sent) => self.was_sent(sent),
+            Event::Ended(sent) => self.was_ended(sent),
             Event::Handled(handled) => self.handled(handled),
-            Event::Stored(Write::Create { path, document } | Write::Update { path, document, .. }) => {
-                if path.segments().next() == Some("results") {
-                    self.results.insert(path.clone());
-                }
+            Event::Stored(write) => self.stored(write, now),
+            Event::Halted(halt) => self.was_halted(halt),
+            Event::Spun(_) => {}
+        }
+    }
+
+    fn was_sent(&mut self, sent: &Sent) {
+        let times = self.sent.entry((sent.process, sent.cluster.clone())).or_default();
+        times.push_back(sent.at);
+        if times.len() > SENT_MAX {
+            times.pop_front();
+        }
+        if sent.asks_for.is_some() {
+            self.awaited.push(sent.clone());
+        }
+    }
+
+    fn was_ended(&mut self, ended: &Sent) {
+        let place = self.awaited.iter().position(|sent| sent == ended);
+        place.into_iter().for_each(|place| drop(self.awaited.swap_remove(place)));
+    }
+
+    /// Somebody else may have gone on with it in the same moment.
+    fn was_halted(&mut self, halt: &Halt) {
+        let is_paused = match halt {
+            Halt::Context(context) => self.paused.contains_key(context),
+            Halt::Cluster(cluster) => self.stopped.contains(cluster),
+        };
+        if is_paused {
+            self.halted.insert(halt.clone());
+        }
+    }
+
+    fn stored(&mut self, write: &Write, now: Timestamp) {
+        let (Write::Create { path, document } | Write::Update { path, document, .. }) = write else {
+            return self.was_dropped(write.path());
+        };
+        match path.segments().next() {
+            Some("results") => drop(self.results.insert(path.clone())),
+            Some("manifests") => {
+                let manifest = document.read::<Manifest>().ok();
+                self.manifests.extend(manifest.map(|manifest| (manifest.hash(), manifest.key().clone())));
+            }
+            Some("shards") => self.shard_changed(path, document),
+            _ => {
                 if let Some(context) = path::context_of_root(path) {
                     self.root_changed(&context, document, now);
                 }
-                if path::shards().contains(path) {
-                    self.shard_changed(path, document);
-                }
             }
-            Event::Stored(Write::Delete { path, .. }) => {
-                self.results.remove(path);
-                if let Some(context) = path::context_of_root(path) {
-                    self.paused.remove(&context);
-                    self.halted.remove(&Halt::Context(context));
-                }
-            }
-            // Somebody else may have gone on with it in the same moment.
-            Event::Halted(halt) => {
-                let is_paused = match halt {
-                    Halt::Context(context) => self.paused.contains_key(context),
-                    Halt::Cluster(cluster) => self.stopped.contains(cluster),
-                };
-                if is_paused {
-                    self.halted.insert(halt.clone());
-                }
-            }
-            Event::Spun(_) => {}
+        }
+    }
+
+    fn was_dropped(&mut self, path: &Path) {
+        self.results.remove(path);
+        if let Some(context) = path::context_of_root(path) {
+            self.paused.remove(&context);
+            self.halted.remove(&Halt::Context(context));
         }
     }
 
@@ -150,9 +194,6 @@ impl Facts {
             self.paused.remove(context);
             self.halted.remove(&Halt::Context(context.clone()));
         }
-        if root.removal().delete_contents {
-            self.emptying.insert((context.clone(), root.generation));
-        }
         let mut named = BTreeSet::new();
         for cluster in root.clusters() {
             let bundle = root.wanted(cluster).and_then(|hash| root.bundles.get(&hash));
@@ -163,6 +204,7 @@ impl Facts {
         }
         let prefix = path::results(context);
         self.results.retain(|path| !prefix.contains(path) || named.contains(path));
+        self.roots.insert((context.clone(), root.generation), root);
     }
 
     fn shard_changed(&mut self, path: &Path, document: &Document) {

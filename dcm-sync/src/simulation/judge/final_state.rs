@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use dcm_core::app_context::{Action, AppContext, Bundle, Existing, Request};
+use dcm_core::app_context::{Action, AppContext, Bundle, Request};
 use dcm_core::fields;
 use dcm_core::manifest::{Manifest, ObjectKey};
 use dcm_core::name::{ClusterId, ContextId};
@@ -57,8 +57,9 @@ fn of_cluster(
     let mut expected: BTreeSet<ObjectKey> = BTreeSet::new();
     for context in wanted.iter() {
         let Some(bundle) = context.placements.get(cluster) else { continue };
-        for (manifest, is_left) in manifests(bundle) {
+        for (manifest, is_reported) in manifests(bundle) {
             let key = manifest.key();
+            let is_left = is_reported && meddled.on(cluster).any(|touched| touched == key);
             let found = objects.iter().find(|object| object.key == *key);
             if !found.is_some_and(|object| is_as_wanted(object, &context.id, manifest, is_left)) {
                 differences.push(format!("{key} on {cluster} is not as {} wants it: {found:?}", context.id));
@@ -99,13 +100,10 @@ fn asks_for_certificates(bundle: &Bundle) -> bool {
         .any(|step| matches!(&step.action, Action::Request { request: Request::Certificate(_), .. }))
 }
 
-/// What a bundle makes, and whether what others say of it stays: of what was adopted, and of what is only reported.
+/// What a bundle makes, and whether what others say of it is only reported.
 fn manifests(bundle: &Bundle) -> impl Iterator<Item = (&Manifest, bool)> {
     bundle.steps().iter().filter_map(|step| match &step.action {
-        Action::Apply { manifest, drift, existing } => {
-            let is_adopted = matches!(existing, Existing::Adopt | Existing::AdoptIfEqual);
-            Some((manifest, is_adopted || !drift.is_default()))
-        }
+        Action::Apply { manifest, drift, .. } => Some((manifest, !drift.is_default())),
         Action::Request { .. } => None,
     })
 }
@@ -119,6 +117,8 @@ fn of_store(world: &World<'_>, wanted: &[AppContext]) -> Vec<String> {
         for (cluster, bundle) in &context.placements {
             needed.insert(path::lane(&context.id, cluster).as_str().to_owned());
             needed.extend(of_bundle(context, cluster, bundle));
+            let stored = manifests(bundle).map(|(manifest, _)| path::manifest(&context.id, manifest.hash()));
+            needed.extend(stored.map(|path| path.as_str().to_owned()));
         }
     }
     let missing = needed.iter().filter(|path| !there.contains(path.as_str()));
@@ -176,6 +176,6 @@ pub(in crate::simulation) fn is_quiet(event: &Event) -> bool {
                 write;
             path.segments().next() == Some("workers")
         }
-        Event::Sent(_) | Event::Handled(_) | Event::Halted(_) | Event::Spun(_) => false,
+        Event::Sent(_) | Event::Ended(_) | Event::Handled(_) | Event::Halted(_) | Event::Spun(_) => false,
     }
 }

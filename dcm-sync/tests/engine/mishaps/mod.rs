@@ -15,7 +15,7 @@ use dcm_sync::tap::Tapped;
 
 use crate::fixture::*;
 use crate::mortal::{Life, Mishap};
-use workflow::Workflow;
+use workflow::{Workflow, begun};
 
 /// More calls than any workflow here makes: the sweep has to end by itself before.
 const CALLS_MAX: i64 = 300;
@@ -60,7 +60,11 @@ async fn go_twice(workflow: Workflow) {
         cluster.set_faults(Faults { duplicated: 1000, ..Faults::NONE });
     }
     let engine = world.engine_with(Options::default());
+    let before = world.writes();
     workflow.ask(&engine, &world).await;
+    if workflow.then() != workflow {
+        begun(&world, before).await;
+    }
     workflow.then().ask(&engine, &world).await;
     end(&engine, &world, workflow, &format!("{workflow:?} twice")).await;
 }

@@ -1,6 +1,7 @@
 //! What is asked for while something goes wrong, and what there is in the end.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use dcm_core::app_context::{AppContext, Existing, Step};
@@ -19,6 +20,12 @@ const SOMEBODY: &str = "kubectl-edit";
 
 /// How long is waited for what need not come: it is there already after a mishap.
 const A_WHILE: Duration = Duration::from_secs(20);
+
+/// How often it is looked whether something is so.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// How much longer requests take where they are to be met under way: long enough to be seen.
+const ON_THE_WAY: Duration = Duration::from_millis(500);
 
 /// What a workflow asks for. It is asked for again after a death, as a user would.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,8 +61,12 @@ impl Workflow {
         let world = World::new(3);
         match self {
             Self::BringAbout | Self::GiveUp => {}
-            Self::Change | Self::Remove | Self::Keep | Self::StopContext | Self::StopCluster => {
+            Self::Change | Self::Remove | Self::Keep => {
                 bring_about(&world, &context(steps(), 1..=2)).await;
+            }
+            Self::StopContext | Self::StopCluster => {
+                bring_about(&world, &context(steps(), 1..=2)).await;
+                slow_down(&world);
             }
             Self::Adopt => furnish(&world),
             Self::GiveBack => {
@@ -124,11 +135,15 @@ impl Workflow {
                 contexts.remove(&id, Removal { objects: Some(Disposal::Keep), ..Removal::default() }).await?;
             }
             Self::StopContext => {
+                change_midway(engine, world).await?;
                 contexts.stop(&id, STOP_LIMIT).await?;
+                stands_still(world, 1..=2).await;
                 contexts.resume(&id).await?;
             }
             Self::StopCluster => {
+                change_midway(engine, world).await?;
                 contexts.stop_cluster(&cluster_id(1), STOP_LIMIT).await?;
+                stands_still(world, 1..=1).await;
                 contexts.resume_cluster(&cluster_id(1)).await?;
             }
             Self::Correct => {
@@ -155,7 +170,7 @@ impl Workflow {
         if self == Self::Bury {
             let is_buried = async {
                 while !engine.contexts().tombstones(&cluster_id(2)).await.unwrap().is_empty() {
-                    tokio::time::sleep(Duration::from_millis(100)).await;
+                    tokio::time::sleep(LOOK_AGAIN).await;
                 }
             };
             return tokio::time::timeout(SOON, is_buried).await.unwrap();
@@ -179,7 +194,7 @@ impl Workflow {
     /// How many objects are there of ours, where there are any.
     pub fn expected(self) -> usize {
         match self {
-            Self::Change => 4,
+            Self::Change | Self::StopContext | Self::StopCluster => 4,
             Self::Adopt => 2,
             _ => 5,
         }
@@ -188,9 +203,10 @@ impl Workflow {
     /// Fewer calls that change something would mean that some were missed: of a session, shards, roots, lanes and objects.
     pub fn calls_min(self) -> i64 {
         match self {
-            Self::StopContext | Self::StopCluster => 2,
             Self::Bury => 4,
             Self::Correct | Self::Reconcile => 8,
+            // With those of the change in which it is stopped.
+            Self::StopContext | Self::StopCluster => 20,
             _ => 16,
         }
     }
@@ -270,6 +286,39 @@ fn uid(world: &World, number: usize) -> ClusterUid {
     ClusterUid(body["metadata"]["uid"].as_str().unwrap().into())
 }
 
+/// Requests take long enough to be met under way.
+fn slow_down(world: &World) {
+    for id in world.fleet.ids() {
+        world.fleet.cluster(id).unwrap().set_link(Link::Delay(ON_THE_WAY));
+    }
+}
+
+/// Asks for a change, and waits until it is under way.
+async fn change_midway(engine: &Engine, world: &World) -> Result<(), Error> {
+    let before = world.writes();
+    engine.contexts().apply(&context(changed_steps(), 1..=2)).await?;
+    begun(world, before).await;
+    Ok(())
+}
+
+/// Waits until clusters have heard of more writes than before, whose answers are on their way; not for ever, since all may be
+/// done already.
+pub async fn begun(world: &World, before: u64) {
+    let _ = tokio::time::timeout(A_WHILE, until_so(|| world.writes() > before)).await;
+}
+
+/// Nothing more is written to clusters.
+async fn stands_still(world: &World, numbers: RangeInclusive<usize>) {
+    let writes = |number| {
+        let cluster = world.fleet.cluster(&cluster_id(number)).unwrap();
+        cluster.server(|server| server.requests().writes())
+    };
+    let count = || numbers.clone().map(writes).sum::<u64>();
+    let before = count();
+    tokio::time::sleep(4 * ON_THE_WAY).await;
+    assert_eq!(count(), before, "it was stopped");
+}
+
 async fn bring_about(world: &World, wanted: &AppContext) {
     let engine = world.engine();
     engine.contexts().apply(wanted).await.unwrap();
@@ -300,7 +349,7 @@ async fn hindered(engine: &Engine, reason: Reason) {
             if lanes.any(|lane| lane.cause.as_ref().is_some_and(|cause| cause.reason == reason)) {
                 return;
             }
-            tokio::time::sleep(Duration::from_millis(100)).await;
+            tokio::time::sleep(LOOK_AGAIN).await;
         }
     };
     let _ = tokio::time::timeout(A_WHILE, is_so).await;
@@ -308,6 +357,6 @@ async fn hindered(engine: &Engine, reason: Reason) {
 
 async fn until_so(is_so: impl Fn() -> bool) {
     while !is_so() {
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        tokio::time::sleep(LOOK_AGAIN).await;
     }
 }

@@ -1,0 +1,79 @@
+//! Credentials that are asked for.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use dcm_core::app_context::Request;
+
+use super::{Scene, lane, root};
+use crate::record::{self, ActionRecord};
+use crate::simulation::events::{Asked, Event, Sent};
+
+/// A credential whose result is stored is not asked for again.
+pub(super) fn what_is_answered_is_not_asked_for_again(
+    scene: &Scene<'_>,
+    event: &Event,
+) -> Result<(), String> {
+    let Event::Sent(sent) = event else { return Ok(()) };
+    let Sent { cluster, context: Some(context), asks_for: Some(asked), generation, .. } = sent else {
+        return Ok(());
+    };
+    // Another generation may ask for the same under another name.
+    let root = root(scene, context).filter(|root| root.generation == *generation);
+    let (Some(root), Some(lane)) = (root, lane(scene, context, cluster)) else { return Ok(()) };
+    let is_known = |name: &Arc<str>| {
+        // A result that no record names comes from a worker that died, or lost the lane, in that moment.
+        lane.issued.contains(name) && scene.facts.has_result(context, cluster, name)
+    };
+    match requests(&root, asked).find(|name| is_known(name)) {
+        Some(name) => Err(format!("{name} of {context} on {cluster} is asked for, and was answered")),
+        None => Ok(()),
+    }
+}
+
+/// While a request for a credential is under way, its process does not ask for that credential once more.
+pub(super) fn no_two_requests_for_one_credential_live(
+    scene: &Scene<'_>,
+    event: &Event,
+) -> Result<(), String> {
+    let Event::Sent(sent) = event else { return Ok(()) };
+    let names = names(scene, sent);
+    let is_of_the_same = |other: &&Sent| {
+        let of = |sent: &Sent| (sent.process, sent.cluster.clone(), sent.context.clone());
+        of(other) == of(sent) && !names.is_disjoint(&self::names(scene, other))
+    };
+    let mut others = scene.facts.awaited().iter().filter(is_of_the_same);
+    match others.find(|other| !is_made_once(sent, other)) {
+        Some(first) => {
+            Err(format!("{names:?} is asked for on {}, and was at {} already", sent.cluster, first.at))
+        }
+        None => Ok(()),
+    }
+}
+
+/// True for two that make an object of the same name: the cluster takes only one of them.
+fn is_made_once(one: &Sent, other: &Sent) -> bool {
+    matches!(one.asks_for, Some(Asked::Certificate(_))) && one.asks_for == other.asks_for
+}
+
+/// The names of the requests that one asks for.
+fn names(scene: &Scene<'_>, sent: &Sent) -> BTreeSet<Arc<str>> {
+    let Sent { context: Some(context), asks_for: Some(asked), generation, .. } = sent else {
+        return BTreeSet::new();
+    };
+    let root = scene.facts.root(context, *generation);
+    root.map(|root| requests(root, asked).cloned().collect()).unwrap_or_default()
+}
+
+/// The names of an app context's requests for a credential.
+fn requests<'a>(root: &'a record::Root, asked: &'a Asked) -> impl Iterator<Item = &'a Arc<str>> {
+    root.bundles.values().flatten().filter_map(move |step| {
+        let ActionRecord::Request { name, request } = &step.action else { return None };
+        let is_it = match (request, asked) {
+            (Request::Certificate(wanted), Asked::Certificate(object)) => wanted.object_name == *object,
+            (Request::Token(wanted), Asked::Token(token)) => wanted == token,
+            _ => false,
+        };
+        is_it.then_some(name)
+    })
+}

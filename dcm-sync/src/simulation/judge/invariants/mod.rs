@@ -1,0 +1,119 @@
+//! What may never happen, each rule as a function with a name.
+
+mod asking;
+mod order;
+mod ownership;
+mod pace;
+mod records;
+mod status;
+
+use std::collections::BTreeSet;
+
+use dcm_core::hash::ContentHash;
+use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::port::cluster::Object;
+use dcm_core::port::store::Prefix;
+
+use super::Scene;
+use crate::record::{self, Lane, path};
+use crate::simulation::events::{Deed, Event, Handled, Written};
+
+/// A rule, and how it is looked at.
+pub struct Invariant {
+    /// What is never so, in the words of its function.
+    pub name: &'static str,
+    /// Looks whether it holds at an event; else says what happened.
+    pub holds: fn(&Scene<'_>, &Event) -> Result<(), String>,
+}
+
+/// All of them.
+pub const INVARIANTS: &[Invariant] = &[
+    Invariant { name: "only what we made is deleted", holds: ownership::only_what_we_made_is_deleted },
+    Invariant { name: "what others made is left alone", holds: ownership::what_others_made_is_left_alone },
+    Invariant { name: "what others put into a namespace is kept", holds: ownership::contents_are_kept },
+    Invariant {
+        name: "a removal keeps what it is to keep",
+        holds: ownership::a_removal_keeps_what_it_is_to_keep,
+    },
+    Invariant { name: "nothing is made without a record", holds: records::nothing_is_made_without_a_record },
+    Invariant {
+        name: "no namespace is made without a claim",
+        holds: records::no_namespace_is_made_without_a_claim,
+    },
+    Invariant {
+        name: "an older fence overwrites no newer one",
+        holds: order::an_older_fence_overwrites_no_newer_one,
+    },
+    Invariant {
+        name: "an older generation overwrites no newer one",
+        holds: order::an_older_generation_overwrites_no_newer_one,
+    },
+    Invariant { name: "what is done is not undone late", holds: order::what_is_done_is_not_undone_late },
+    Invariant {
+        name: "what is answered is not asked for again",
+        holds: asking::what_is_answered_is_not_asked_for_again,
+    },
+    Invariant {
+        name: "no two requests for one credential live",
+        holds: asking::no_two_requests_for_one_credential_live,
+    },
+    Invariant { name: "paused work stands still", holds: pace::paused_work_stands_still },
+    Invariant {
+        name: "nothing begins once a stop has returned",
+        holds: pace::nothing_begins_once_a_stop_has_returned,
+    },
+    Invariant { name: "the write budget is kept", holds: pace::the_write_budget_is_kept },
+    Invariant { name: "a status claims only what is", holds: status::a_status_claims_only_what_is },
+    Invariant { name: "nobody goes round in circles", holds: pace::nobody_goes_round_in_circles },
+];
+
+fn handled(event: &Event) -> Option<&Handled> {
+    match event {
+        Event::Handled(handled) => Some(handled),
+        Event::Sent(_) | Event::Ended(_) | Event::Stored(_) | Event::Halted(_) | Event::Spun(_) => None,
+    }
+}
+
+fn created(event: &Event) -> Option<(&Handled, &Written)> {
+    match handled(event)? {
+        handled @ Handled { deed: Deed::Created(written), .. } => Some((handled, written)),
+        _ => None,
+    }
+}
+
+/// True for a write of an earlier owner of the cluster, or of an earlier generation.
+pub(super) fn is_late(scene: &Scene<'_>, handled: &Handled) -> bool {
+    let store = scene.world.store();
+    let shard = store
+        .documents(&path::shards())
+        .into_iter()
+        .find(|entry| entry.path == path::shard(&handled.cluster));
+    let fence = shard.and_then(|entry| record::read::<record::Shard>(&entry).ok()).map(|shard| shard.fence);
+    let root = handled.context.as_ref().and_then(|context| root(scene, context));
+    fence.is_some_and(|fence| fence > handled.fence)
+        || root.is_none_or(|root| root.generation > handled.generation)
+}
+
+/// The manifests that a lane's record speaks of, as far as the root still has them.
+fn wanted(lane: &Lane, root: &record::Root) -> Option<BTreeSet<ContentHash>> {
+    Some(root.manifests_of(&lane.bundle?).collect())
+}
+
+fn objects(scene: &Scene<'_>, cluster: &ClusterId) -> Vec<Object> {
+    let cluster = scene.world.fleet().cluster(cluster);
+    cluster.map_or_else(Vec::new, |cluster| cluster.server(|server| server.objects().collect()))
+}
+
+fn lane(scene: &Scene<'_>, context: &ContextId, cluster: &ClusterId) -> Option<Lane> {
+    let lanes = scene.world.store().documents(&path::lanes(context));
+    let entry = lanes.into_iter().find(|entry| entry.path == path::lane(context, cluster))?;
+    record::read(&entry).ok()
+}
+
+fn root(scene: &Scene<'_>, context: &ContextId) -> Option<record::Root> {
+    let roots = scene.world.store().documents(&Prefix::below(&path::context_folder(context)));
+    record::read(roots.first()?).ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+//! What records say of clusters.
+
+use std::time::Duration;
+
+use dcm_core::manifest::ObjectKey;
+use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::plan::Recorded;
+use dcm_core::port::cluster::Object;
+use dcm_core::port::store::Write;
+use dcm_core::status::LaneState;
+
+use super::{Scene, objects, root, wanted};
+use crate::record::{ActionRecord, Lane, path};
+use crate::simulation::events::Event;
+
+/// How long what somebody else did may be unknown to us: the way there, and a watch that is late.
+const UNAWARE: Duration = Duration::from_secs(60);
+
+/// When a lane's record says that it is done, what it names is there; when it says that it is removed, nothing is.
+pub(super) fn a_status_claims_only_what_is(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
+    let Event::Stored(Write::Create { path, document } | Write::Update { path, document, .. }) = event else {
+        return Ok(());
+    };
+    let mut segments = path.segments();
+    let (Some("lanes"), Some(context)) = (segments.next(), segments.next()) else { return Ok(()) };
+    let Some((cluster, context)) = path::cluster_of(path, 2).zip(ContextId::new(context).ok()) else {
+        return Ok(());
+    };
+    let Ok(lane) = document.read::<Lane>() else { return Ok(()) };
+    match lane.state {
+        LaneState::Done => everything_is_there(scene, &cluster, &context, &lane),
+        LaneState::Removed => nothing_is_there(scene, &cluster, &context),
+        _ => Ok(()),
+    }
+}
+
+fn everything_is_there(
+    scene: &Scene<'_>,
+    cluster: &ClusterId,
+    context: &ContextId,
+    lane: &Lane,
+) -> Result<(), String> {
+    let wanted = root(scene, context).and_then(|root| wanted(lane, &root)).unwrap_or_default();
+    for (key, record) in &lane.objects {
+        let is_wanted = record.manifest.is_some_and(|hash| wanted.contains(&hash));
+        if is_wanted && !is_excused(scene, cluster, lane, key) {
+            is_as_recorded(scene, cluster, key, record)?;
+        }
+    }
+    everything_is_recorded(scene, cluster, context, lane)?;
+    let stored = scene.world.store().documents(&path::results_on(context, cluster));
+    let is_stored = |name: &str| {
+        let path = path::result(context, cluster, name);
+        stored.iter().any(|entry| entry.path == path)
+    };
+    match lane.issued.iter().find(|name| !is_stored(name)) {
+        Some(name) => {
+            Err(format!("{name} of {context} on {cluster} is said to be answered, and is not stored"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// True when the record tells what is the matter with an object, or can't know it yet.
+fn is_excused(scene: &Scene<'_>, cluster: &ClusterId, lane: &Lane, key: &ObjectKey) -> bool {
+    let is_told = lane.causes.iter().any(|cause| cause.object.as_ref() == Some(key));
+    is_told || is_disturbed(scene, cluster, key)
+}
+
+fn is_as_recorded(
+    scene: &Scene<'_>,
+    cluster: &ClusterId,
+    key: &ObjectKey,
+    record: &Recorded,
+) -> Result<(), String> {
+    let found = objects(scene, cluster).into_iter().find(|object| object.key == *key);
+    let is_so = found.as_ref().is_some_and(|object| {
+        let marks = object.marks.as_ref();
+        Some(&object.uid) == record.uid.as_ref()
+            && marks.is_some_and(|marks| marks.manifest == record.manifest)
+    });
+    if is_so {
+        return Ok(());
+    }
+    Err(format!("{key} on {cluster} is not as the record says that it is: {found:?}"))
+}
+
+/// All that the lane's generation wants is named in its record: each object, and each request's answer.
+fn everything_is_recorded(
+    scene: &Scene<'_>,
+    cluster: &ClusterId,
+    context: &ContextId,
+    lane: &Lane,
+) -> Result<(), String> {
+    let root = scene.facts.root(context, lane.generation);
+    let steps = root.zip(lane.bundle).and_then(|(root, bundle)| root.bundles.get(&bundle));
+    for step in steps.into_iter().flatten() {
+        match &step.action {
+            ActionRecord::Apply { manifest, .. } => {
+                let Some(key) = scene.facts.key(manifest) else { continue };
+                let recorded = lane.objects.get(key).and_then(|record| record.manifest);
+                if recorded != Some(*manifest) && !is_excused(scene, cluster, lane, key) {
+                    return Err(format!("{key} on {cluster} is wanted, and the record does not name it"));
+                }
+            }
+            ActionRecord::Request { name, .. } if !lane.issued.contains(name) => {
+                return Err(format!("{name} of {context} on {cluster} is said to be done, and not answered"));
+            }
+            ActionRecord::Request { .. } => {}
+        }
+    }
+    Ok(())
+}
+
+fn nothing_is_there(scene: &Scene<'_>, cluster: &ClusterId, context: &ContextId) -> Result<(), String> {
+    let left = objects(scene, cluster).into_iter().find(|object| {
+        object.marks.as_ref().is_some_and(|marks| marks.context == *context)
+            && !is_disturbed(scene, cluster, &object.key)
+            && !is_revived(scene, cluster, object)
+            && scene.facts.object(cluster, &object.uid).is_some()
+    });
+    match left {
+        Some(object) => Err(format!("{} is on {cluster}, and the record says that nothing is", object.key)),
+        None => Ok(()),
+    }
+}
+
+/// True when somebody else did something of which the engine need not know yet.
+fn is_disturbed(scene: &Scene<'_>, cluster: &ClusterId, key: &ObjectKey) -> bool {
+    scene.meddled.known_since(cluster, key).is_some_and(|since| scene.world.now() <= since + UNAWARE)
+}
+
+/// True for what a cluster has again that lost its last writes: nobody may be looking for its kind any more.
+fn is_revived(scene: &Scene<'_>, cluster: &ClusterId, object: &Object) -> bool {
+    let known = scene.facts.object(cluster, &object.uid);
+    // What was under way then comes after it, and finds what it was sent for gone.
+    scene.meddled.lost(cluster).is_some_and(|lost| known.is_none_or(|known| known.since <= lost + UNAWARE))
+}
