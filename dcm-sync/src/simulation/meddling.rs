@@ -17,7 +17,7 @@ use super::wish::{ADOPTED, CLUSTER_ROLES, COMMON, NAMESPACES, THEIRS};
 use crate::sim::Server;
 
 /// Under whose name they write.
-pub const MEDDLER: &str = "kubectl-edit";
+const MEDDLER: &str = "kubectl-edit";
 
 /// What the names begin with of what they put into our namespaces.
 pub(super) const INTRUDER: &str = "intruder-";

@@ -67,13 +67,13 @@ pub fn namespace(number: usize) -> String {
 }
 
 /// The ConfigMap that is there before anybody wants it, and that some variants adopt.
-pub const ADOPTED: &str = "shared";
+pub(super) const ADOPTED: &str = "shared";
 
 /// What it says, under the key `theirs`.
 pub(super) const THEIRS: &str = "1";
 
 /// The namespace in which it is.
-pub const COMMON: &str = "common";
+pub(super) const COMMON: &str = "common";
 
 /// How many kinds of objects a variant has or has not.
 const PARTS: u64 = 6;

@@ -4,7 +4,7 @@
 use dcm_sync::simulation::{Scenario, engine, run};
 
 /// What a scenario is called, and what it is.
-const SCENARIOS: [(&str, &str); 19] = [
+const SCENARIOS: [(&str, &str); 20] = [
     (
         "a lane was removed while it asked for a certificate",
         include_str!("scenarios/removed-while-asking.json"),
@@ -77,6 +77,10 @@ const SCENARIOS: [(&str, &str); 19] = [
     (
         "a record came late of a cluster that had been taken over twice",
         include_str!("scenarios/taken-over-twice-at-once.json"),
+    ),
+    (
+        "a token was asked for once more while the request before it was under way on a connection that had been given up",
+        include_str!("scenarios/token-asked-for-twice.json"),
     ),
 ];
 

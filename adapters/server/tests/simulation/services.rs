@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use dcm_core::app_context::{Action, AppContext};
+use dcm_core::app_context::{Action, AppContext, Bundle, Request};
 use dcm_core::logical_cloud::{Draft, MetadataDraft};
 use dcm_core::name::{ClusterId, ContextId, LogicalCloudName, ProjectName, UserName};
+use dcm_core::port::clock::Clock;
 use dcm_core::port::cluster::Object;
 use dcm_core::port::key_source::{self, KeyAndRequest, KeySource, KeyType};
 use dcm_core::port::store::Prefix;
@@ -14,8 +15,8 @@ use dcm_core::port::synchronizer::{Removal, STOP_LIMIT, Synchronizer};
 use dcm_core::render::naming::Identity;
 use dcm_core::secret::Secret;
 use dcm_core::service::{
-    BoundName, Caller, Error, LogicalClouds, Projects, RegisteredClusters, Registration, SWEEP_INTERVAL,
-    SweepAgenda,
+    BoundName, Caller, Error, LogicalClouds, Projects, RegisteredClusters, Registration, RenewalAgenda,
+    SWEEP_INTERVAL, SweepAgenda,
 };
 use dcm_core::subject::Subject;
 use dcm_sync::Contexts;
@@ -24,7 +25,7 @@ use dcm_sync::simulation::{
     Api, Client, ClientPorts, Ports, Refused, STATES, Variant, Wish, World, engine, namespace,
 };
 use futures::FutureExt as _;
-use futures::future::{BoxFuture, select};
+use futures::future::{BoxFuture, join, select};
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, PKCS_ED25519};
 use serde_json::{Value, json};
 
@@ -36,6 +37,9 @@ pub(crate) struct Services {
 
 /// Whom no binding of an app context may name any more, as people are told it.
 type RevokedNames = Arc<Mutex<BTreeSet<(ContextId, String)>>>;
+
+/// A token lasts longer than a scenario, whatever a worker's clock says: nothing is due by itself, in a fleet that is at rest.
+const TOKEN_SECONDS: u32 = 24 * 3600;
 
 /// What the services keep of clouds lies below these.
 const ROOMS: [&str; 6] = ["logical-clouds", "parts", "snapshots", "credentials", "handed-out", "deleted"];
@@ -63,7 +67,7 @@ fn draft(number: usize, variant: Variant, clusters: usize) -> (BTreeSet<ClusterI
         .iter()
         .map(|number| json!({"provider": "sim", "cluster": cluster_id(*number).cluster.as_str()}))
         .collect();
-    let mut users = vec![json!({"name": "bot", "type": "token"})];
+    let mut users = vec![json!({"name": "bot", "type": "token", "lifetimeSeconds": TOKEN_SECONDS})];
     if random.below(2) == 0 {
         users.push(json!({"name": "developer"}));
     }
@@ -90,21 +94,31 @@ fn draft(number: usize, variant: Variant, clusters: usize) -> (BTreeSet<ClusterI
     (named.into_iter().map(cluster_id).collect(), serde_json::from_value(draft).unwrap())
 }
 
-/// What serves a store: an engine, and sweeps.
+/// What serves a store: an engine, sweeps, and the renewals of what is due or was cut off.
 pub(crate) fn worker(ports: Ports) -> BoxFuture<'static, ()> {
     let Ports { store, clock, random, .. } = &ports;
     let contexts = Arc::new(Contexts::new(store.clone(), clock.clone()));
     let clouds = LogicalClouds::new(store.clone(), contexts, Arc::new(Keys), clock.clone(), random.clone());
-    let clock = clock.clone();
-    let sweeping = async move {
-        let mut agenda = SweepAgenda::default();
-        loop {
-            // The next one goes on.
-            let _ = clouds.sweep(&mut agenda).await;
-            clock.sleep(SWEEP_INTERVAL).await;
-        }
-    };
-    select(engine(ports), Box::pin(sweeping)).map(drop).boxed()
+    let serving = join(sweep(clouds.clone(), clock.clone()), renew(clouds, clock.clone()));
+    select(engine(ports), Box::pin(serving)).map(drop).boxed()
+}
+
+async fn sweep(clouds: LogicalClouds, clock: Arc<dyn Clock>) {
+    let mut agenda = SweepAgenda::default();
+    loop {
+        // The next one goes on.
+        let _ = clouds.sweep(&mut agenda).await;
+        clock.sleep(SWEEP_INTERVAL).await;
+    }
+}
+
+async fn renew(clouds: LogicalClouds, clock: Arc<dyn Clock>) {
+    let (caller, mut agenda) = (Caller::new("worker"), RenewalAgenda::default());
+    loop {
+        // The next one goes on.
+        let _ = clouds.renew_due(&caller, &mut agenda).await;
+        clock.sleep(SWEEP_INTERVAL).await;
+    }
 }
 
 impl Api for Services {
@@ -138,12 +152,18 @@ impl Api for Services {
         };
         let found =
             world.wanted().into_iter().find(makes_it).ok_or(format!("cloud {number} is not applied"))?;
-        let (clusters, _) = draft(number, variant, world.fleet().ids().count());
+        let (clusters, draft) = draft(number, variant, world.fleet().ids().count());
         let placed: BTreeSet<ClusterId> = found.placements.keys().cloned().collect();
-        if placed == clusters {
-            Ok(found)
-        } else {
-            Err(format!("cloud {number} is applied to {placed:?} in place of {clusters:?}"))
+        if placed != clusters {
+            return Err(format!("cloud {number} is applied to {placed:?} in place of {clusters:?}"));
+        }
+        let drafted = Given::by_draft(&serde_json::to_value(draft).unwrap());
+        let is_other = |bundle: &&Arc<Bundle>| Given::by_bundle(bundle) != drafted;
+        match found.placements.values().find(is_other) {
+            Some(other) => {
+                Err(format!("cloud {number} gives {:?}, not {drafted:?}", Given::by_bundle(other)))
+            }
+            None => Ok(found),
         }
     }
 
@@ -158,6 +178,52 @@ impl Api for Services {
         let paths = documents.iter().map(|entry| entry.path.as_str());
         let left = paths.filter(|path| is_left(path)).map(|path| format!("{path} is left in the store"));
         left.chain(self.rights_of_revoked(world)).collect()
+    }
+}
+
+/// What a cloud gives on each cluster.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Given {
+    verbs: BTreeSet<String>,
+    quotas: Vec<Value>,
+    certificates: usize,
+    tokens: usize,
+}
+
+fn texts(list: &Value) -> impl Iterator<Item = String> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned)
+}
+
+impl Given {
+    /// By a document, as people write it.
+    fn by_draft(draft: &Value) -> Self {
+        let spec = &draft["spec"];
+        let list = |name: &str| spec[name].as_array().cloned().unwrap_or_default();
+        let (bots, others): (Vec<Value>, Vec<Value>) =
+            list("users").into_iter().partition(|user| user["type"] == "token");
+        Self {
+            verbs: list("permissions").iter().flat_map(|one| texts(&one["verbs"])).collect(),
+            quotas: list("quotas").iter().map(|quota| quota["hard"].clone()).collect(),
+            certificates: others.len(),
+            tokens: bots.len(),
+        }
+    }
+
+    /// By what is brought to a cluster.
+    fn by_bundle(bundle: &Bundle) -> Self {
+        let mut given = Self::default();
+        for step in bundle.steps() {
+            match &step.action {
+                Action::Apply { manifest, .. } => match &*manifest.kind().kind {
+                    "Role" => given.verbs.extend(texts(&manifest.body()["rules"][0]["verbs"])),
+                    "ResourceQuota" => given.quotas.push(manifest.body()["spec"]["hard"].clone()),
+                    _ => {}
+                },
+                Action::Request { request: Request::Certificate(_), .. } => given.certificates += 1,
+                Action::Request { request: Request::Token(_), .. } => given.tokens += 1,
+            }
+        }
+        given
     }
 }
 

@@ -148,9 +148,12 @@ impl Lane {
         }
     }
 
-    /// Forgets what was under way on a connection that is no more, and gives the tickets of that.
-    pub(super) fn interrupt(&mut self) -> impl Iterator<Item = Ticket> + use<> {
-        let calls = std::mem::take(&mut self.calls);
+    /// Forgets what was under way on a connection that is no more, but for what is awaited all the same, and gives the tickets
+    /// of that.
+    pub(super) fn interrupt(&mut self, is_awaited: impl Fn(Ticket) -> bool) -> Vec<Ticket> {
+        let calls = std::mem::take(&mut self.calls).into_iter();
+        let (awaited, forgotten): (Vec<_>, Vec<_>) = calls.partition(|(_, ticket)| is_awaited(*ticket));
+        self.calls.extend(awaited);
         self.starved = false;
         self.queued = false;
         self.eager = false;
@@ -158,7 +161,7 @@ impl Lane {
         self.contents.clear();
         self.errors.clear();
         self.retry_at = None;
-        calls.into_values()
+        forgotten.into_iter().map(|(_, ticket)| ticket).collect()
     }
 
     /// Takes over the work of a worker that died in it: what that one asked for may still come. Where no kind is named, it

@@ -156,7 +156,7 @@ impl Machine {
             let Some(shard) = self.shards.get_mut(&cluster) else { continue };
             // What is seen of it stays known: should it be made anew, no watch would tell of that again.
             if let Some(mut lane) = shard.lanes.remove(id) {
-                let under_way: Vec<_> = lane.interrupt().collect();
+                let under_way = lane.interrupt(|_| false);
                 shard.requests = shard.requests.saturating_sub(under_way.len());
                 under_way.iter().for_each(|ticket| drop(self.pending.remove(*ticket)));
                 self.queue.answered(&cluster, shard);

@@ -8,6 +8,7 @@ use dcm_core::port::synchronizer::Issued;
 use dcm_core::status::Cause;
 
 use super::Machine;
+use super::lane::Lane;
 use super::shards::words;
 use super::steps::{reason_of, step_key};
 use super::timers::Alarm;
@@ -22,10 +23,10 @@ pub(super) const REFUSED_WAIT_FACTOR: u32 = 10;
 impl Machine {
     pub(super) fn replied(&mut self, ticket: Ticket, reply: Result<Reply, cluster::Error>) {
         let Some(pending) = self.pending.remove(ticket) else { return };
-        let Pending { lane: id, epoch, generation, step } = pending;
-        if !self.is_current(&id.cluster, epoch) {
-            return;
+        if !self.is_current(&pending.lane.cluster, pending.epoch) {
+            return self.answered_late(ticket, pending, reply);
         }
+        let Pending { lane: id, generation, step, .. } = pending;
         if self.pending.is_only_tidying() {
             self.ready.append(&mut self.patient);
         }
@@ -49,6 +50,19 @@ impl Machine {
         if !lane.is_busy() {
             self.ready.insert(id);
         }
+    }
+
+    /// A connection is no more on which a token was asked for: the token is as good.
+    fn answered_late(&mut self, ticket: Ticket, pending: Pending, reply: Result<Reply, cluster::Error>) {
+        let Pending { lane: id, step, .. } = pending;
+        let key = step_key(&step);
+        let is_awaited = |lane: &&mut Lane| lane.calls.get(&key) == Some(&ticket);
+        let Some(lane) = self.lane_mut(&id).filter(is_awaited) else { return };
+        lane.call_ended(&key);
+        if let Ok(reply) = reply {
+            self.succeeded(&id, &step, reply);
+        }
+        self.ready.insert(id);
     }
 
     fn succeeded(&mut self, id: &LaneId, step: &Step, reply: Reply) {

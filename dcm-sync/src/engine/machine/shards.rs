@@ -319,9 +319,10 @@ impl Machine {
         shard.openings = 0;
         shard.connection_is_held = false;
         shard.starved.clear();
-        let mut under_way = Vec::new();
-        for lane in shard.lanes.values_mut() {
-            under_way.extend(lane.interrupt());
+        let (mut under_way, pending) = (Vec::new(), &self.pending);
+        let lanes = self.shards.get_mut(cluster).map(|shard| shard.lanes.values_mut());
+        for lane in lanes.into_iter().flatten() {
+            under_way.extend(lane.interrupt(|ticket| pending.is_token(ticket)));
         }
         for ticket in under_way {
             if let Some(pending) = self.pending.remove(ticket) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use dcm_core::app_context::Generation;
 use dcm_core::manifest::GroupVersionKind;
 use dcm_core::name::ClusterId;
-use dcm_core::plan::{Step, Wave};
+use dcm_core::plan::{RequestWork, Step, Wave, Work};
 use jiff::Timestamp;
 
 use crate::engine::io::{Effect, Epoch, LaneId, Ticket};
@@ -20,6 +20,12 @@ pub(super) struct Pending {
     pub epoch: Epoch,
     pub generation: Generation,
     pub step: Step,
+}
+
+impl Pending {
+    pub(super) fn is_token(&self) -> bool {
+        matches!(self.step.work, Work::Request { work: RequestWork::Token { .. }, .. })
+    }
 }
 
 /// What a connection begins with: itself, or the first list of a watch on it.
@@ -49,6 +55,12 @@ impl UnderWay {
         let pending = self.by_ticket.remove(&ticket)?;
         self.tidying -= usize::from(pending.step.wave == Wave::Tidy);
         Some(pending)
+    }
+
+    /// True for a request for a token. The cluster may issue it whatever becomes of the connection, and what is asked for once
+    /// more would be issued twice: its answer is awaited.
+    pub(super) fn is_token(&self, ticket: Ticket) -> bool {
+        self.by_ticket.get(&ticket).is_some_and(Pending::is_token)
     }
 
     /// A connection, or a watch, is being opened.

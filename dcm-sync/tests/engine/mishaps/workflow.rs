@@ -205,8 +205,6 @@ impl Workflow {
         match self {
             Self::Bury => 4,
             Self::Correct | Self::Reconcile => 8,
-            // With those of the change in which it is stopped.
-            Self::StopContext | Self::StopCluster => 20,
             _ => 16,
         }
     }
