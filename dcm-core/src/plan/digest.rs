@@ -64,7 +64,7 @@ impl Observed {
         self.take(&object.kind, &object.key, Some(observed_state(object, desired)));
     }
 
-    /// Takes up the state of an object (see [`state`]), or that it is not there.
+    /// Takes up the state of an object (see [`observed_state`]), or that it is not there.
     pub fn take(&mut self, kind: &GroupVersionKind, key: &ObjectKey, state: Option<ContentHash>) {
         if !is_request(kind) {
             self.objects.insert(key.clone(), state);
