@@ -110,10 +110,11 @@ impl Lane {
         matches!(self.state, LaneState::Done | LaneState::Removing | LaneState::Removed)
     }
 
-    /// Forgets what was issued before the context was forgotten and came back.
+    /// Forgets what was issued before the context was forgotten and came back. What a late write of it stored goes with what is
+    /// desired no more.
     pub(crate) fn forget_results(&mut self, root: &Root) {
         if !self.has_results(root) {
-            self.issued.clear();
+            self.dropping.append(&mut self.issued);
         }
     }
 

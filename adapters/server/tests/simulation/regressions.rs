@@ -4,7 +4,7 @@
 use crate::play;
 
 /// What a scenario is called, and what it is.
-const SCENARIOS: [(&str, &str); 4] = [
+const SCENARIOS: [(&str, &str); 5] = [
     (
         "a deletion came late of what the next generation had found as it wanted it",
         include_str!("scenarios/deleted-while-applied-again.json"),
@@ -20,6 +20,10 @@ const SCENARIOS: [(&str, &str); 4] = [
     (
         "a worker asked for the token of a generation that had been replaced already",
         include_str!("scenarios/asked-for-under-another-name.json"),
+    ),
+    (
+        "results were stored late for a cloud that was forgotten and came back, and stayed for ever",
+        include_str!("scenarios/stored-late-and-come-back.json"),
     ),
 ];
 
