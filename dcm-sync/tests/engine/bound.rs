@@ -7,7 +7,6 @@ use std::time::Duration;
 use dcm_core::app_context::{AppContext, Drift, Existing, Generation, Request, Step, TokenRequest};
 use dcm_core::manifest::Manifest;
 use dcm_core::plan::{Desired, Observed};
-use dcm_core::port::cluster::ClusterUid;
 use dcm_core::port::synchronizer::{Condition, Disposal, Error, PlannedState, Removal, Synchronizer as _};
 use dcm_core::status::{LaneState, LaneStatus, Progress, Reason};
 use dcm_sync::engine::{Engine, What};
@@ -44,8 +43,7 @@ fn planned(world: &World, wanted: &AppContext, generation: u64) -> Condition {
     for (cluster, bundle) in &wanted.placements {
         let server = world.fleet.cluster(cluster).unwrap();
         let object = |kind: &_, key: &_| server.server(|server| server.object(kind, key).unwrap());
-        let (kind, key) = namespace("kube-system");
-        let mut observed = Observed::new(ClusterUid(object(&kind, &key).unwrap().uid));
+        let mut observed = Observed::new(world.uid_of(cluster));
         for manifest in bundle.manifests() {
             match object(manifest.kind(), manifest.key()) {
                 None => observed.absent(manifest.kind(), manifest.key()),
@@ -321,10 +319,7 @@ async fn what_was_planned_for_another_cluster_binds_nobody_on_the_one_that_was_a
     let elsewhere = world.with_other_clusters();
     let engine = elsewhere.engine();
     for number in [1, 2] {
-        let (kind, key) = namespace("kube-system");
-        let server = elsewhere.fleet.cluster(&cluster_id(number)).unwrap();
-        let uid = server.server(|server| server.object(&kind, &key).unwrap()).unwrap().uid;
-        engine.contexts().accept_cluster(&cluster_id(number), &ClusterUid(uid)).await.unwrap();
+        engine.contexts().accept_cluster(&cluster_id(number), &elsewhere.uid(number)).await.unwrap();
     }
     done(&engine, &context_id()).await;
     assert_eq!(

@@ -10,7 +10,7 @@ use dcm_core::app_context::{
 use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use dcm_core::name::{AppName, ClusterId, ContextId};
 use dcm_core::port::clock::{Clock, Random};
-use dcm_core::port::cluster::{Access, LABEL_OWNER};
+use dcm_core::port::cluster::{Access, ClusterUid, LABEL_OWNER};
 use dcm_core::port::store::{Entry, Path, Prefix, Store, StoreExt as _, Write};
 use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
 use dcm_core::status::{ContextStatus, Progress};
@@ -137,6 +137,17 @@ impl World {
                 server.objects().filter(|object| object.body["metadata"]["labels"][LABEL_OWNER].is_string());
             owned.map(|object| object.key.to_string()).collect()
         })
+    }
+
+    /// What a cluster says it is.
+    pub fn uid(&self, number: usize) -> ClusterUid {
+        self.uid_of(&cluster_id(number))
+    }
+
+    pub fn uid_of(&self, cluster: &ClusterId) -> ClusterUid {
+        let (kind, key) = namespace("kube-system");
+        let found = self.fleet.cluster(cluster).unwrap().server(|server| server.object(&kind, &key).unwrap());
+        ClusterUid(found.unwrap().uid)
     }
 
     pub fn body(&self, number: usize, kind: &GroupVersionKind, key: &ObjectKey) -> Option<Value> {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use dcm_core::port::cluster::ClusterUid;
 use dcm_core::port::synchronizer::{Issued, Removal, Synchronizer as _};
 use dcm_core::status::{LaneState, Progress, Reason};
 use dcm_sync::engine::Engine;
@@ -33,13 +32,6 @@ async fn changed() -> (World, World, Engine) {
     (world, elsewhere, engine)
 }
 
-/// What the cluster that the name stands for now says it is.
-fn uid(world: &World) -> ClusterUid {
-    let (kind, key) = namespace("kube-system");
-    let body = world.body(1, &kind, &key).unwrap();
-    ClusterUid(body["metadata"]["uid"].as_str().unwrap().into())
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_cluster_that_is_another_one_than_before_halts_its_lanes() {
     let (_, elsewhere, engine) = moved().await;
@@ -54,7 +46,7 @@ async fn a_cluster_that_is_accepted_in_place_of_another_gets_everything_anew() {
     let (world, elsewhere, engine) = changed().await;
     let (before, old) = (world.writes(), engine.contexts().results(&context_id()).await.unwrap());
     assert_eq!(elsewhere.writes(), 0);
-    engine.contexts().accept_cluster(&cluster_id(1), &uid(&elsewhere)).await.unwrap();
+    engine.contexts().accept_cluster(&cluster_id(1), &elsewhere.uid(1)).await.unwrap();
     let accepted = world.clock.now();
     done(&engine, &context_id()).await;
     assert!(world.clock.now().duration_since(accepted).as_secs() < 5, "nobody waits for the next look");
@@ -67,7 +59,7 @@ async fn a_cluster_that_is_accepted_in_place_of_another_gets_everything_anew() {
     let of = |results: &dcm_core::port::synchronizer::Results| pem(&results[&cluster_id(1)]["developer"]);
     assert_ne!(of(&new), of(&old), "the old cluster's certificate is worth nothing here");
     assert_eq!(world.writes(), before, "the old one is left alone");
-    let again = engine.contexts().accept_cluster(&cluster_id(1), &uid(&elsewhere)).await;
+    let again = engine.contexts().accept_cluster(&cluster_id(1), &elsewhere.uid(1)).await;
     again.unwrap();
     assert_eq!(done(&engine, &context_id()).await.lanes[&cluster_id(1)].state, LaneState::Done);
 }
@@ -77,7 +69,7 @@ async fn what_was_to_be_removed_from_the_old_cluster_is_gone_with_it() {
     let (_, elsewhere, engine) = changed().await;
     engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
     until(&engine, |status| status.progress == Progress::Stuck).await;
-    engine.contexts().accept_cluster(&cluster_id(1), &uid(&elsewhere)).await.unwrap();
+    engine.contexts().accept_cluster(&cluster_id(1), &elsewhere.uid(1)).await.unwrap();
     done(&engine, &context_id()).await;
     assert_eq!(elsewhere.claimed("team").await, BTreeSet::new());
     engine.contexts().forget(&context_id()).await.unwrap();

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use dcm_core::app_context::{AppContext, Existing, Step};
 use dcm_core::manifest::Manifest;
-use dcm_core::port::cluster::ClusterUid;
 use dcm_core::port::synchronizer::{Disposal, Error, Removal, STOP_LIMIT, Synchronizer as _};
 use dcm_core::status::{Progress, Reason};
 use dcm_sync::engine::{Engine, Options};
@@ -157,7 +156,7 @@ impl Workflow {
                 contexts.apply(&context(steps(), 1..=2)).await?;
                 hindered(engine, Reason::ClusterChanged).await;
                 for number in 1..=2 {
-                    contexts.accept_cluster(&cluster_id(number), &uid(world, number)).await?;
+                    contexts.accept_cluster(&cluster_id(number), &world.uid(number)).await?;
                 }
             }
             Self::Bury => {}
@@ -275,13 +274,6 @@ fn is_as_before(world: &World, number: usize) -> bool {
 
 fn manifest(body: Value) -> Manifest {
     Manifest::new(body).unwrap()
-}
-
-/// What a cluster says it is.
-fn uid(world: &World, number: usize) -> ClusterUid {
-    let (kind, key) = namespace("kube-system");
-    let body = world.body(number, &kind, &key).unwrap();
-    ClusterUid(body["metadata"]["uid"].as_str().unwrap().into())
 }
 
 /// Requests take long enough to be met under way.

@@ -40,11 +40,12 @@ fn everything_is_there(
     context: &ContextId,
     lane: &Lane,
 ) -> Result<(), String> {
+    let objects = objects(scene, cluster);
     let wanted = root(scene, context).and_then(|root| wanted(lane, &root)).unwrap_or_default();
     for (key, record) in &lane.objects {
         let is_wanted = record.manifest.is_some_and(|hash| wanted.contains(&hash));
         if is_wanted && !is_excused(scene, cluster, lane, key) {
-            is_as_recorded(scene, cluster, key, record)?;
+            is_as_recorded(&objects, cluster, key, record)?;
         }
     }
     everything_is_recorded(scene, cluster, context, lane)?;
@@ -68,13 +69,13 @@ fn is_excused(scene: &Scene<'_>, cluster: &ClusterId, lane: &Lane, key: &ObjectK
 }
 
 fn is_as_recorded(
-    scene: &Scene<'_>,
+    objects: &[Object],
     cluster: &ClusterId,
     key: &ObjectKey,
     record: &Recorded,
 ) -> Result<(), String> {
-    let found = objects(scene, cluster).into_iter().find(|object| object.key == *key);
-    let is_so = found.as_ref().is_some_and(|object| {
+    let found = objects.iter().find(|object| object.key == *key);
+    let is_so = found.is_some_and(|object| {
         let marks = object.marks.as_ref();
         Some(&object.uid) == record.uid.as_ref()
             && marks.is_some_and(|marks| marks.manifest == record.manifest)
