@@ -25,7 +25,8 @@ use crate::manifest::{GroupVersionKind, ObjectKey};
 use crate::name::{ClusterId, ContextId};
 use crate::port::cluster::{ClusterUid, Object};
 
-/// Hexadecimal digits that tell one state of a cluster from another: 64 bits, and a few bytes for each of thousands of clusters.
+/// Hexadecimal digits that tell one state of a cluster from another: 64 bits, and a few bytes for each of thousands of
+/// clusters.
 const STATE_DIGITS: usize = 16;
 
 /// Where the part of what is wanted begins.

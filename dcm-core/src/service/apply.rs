@@ -12,8 +12,6 @@ use crate::logical_cloud::LogicalCloud;
 use crate::logical_cloud::life_cycle::{Allowed, Operation, Work};
 use crate::name::{LogicalCloudName, ProjectName};
 use crate::port::audit::Action;
-#[cfg(doc)]
-use crate::port::synchronizer::{self};
 use crate::port::synchronizer::{Condition, PlannedState};
 use crate::refusal::Warning;
 use crate::status::{ContextStatus, Intent};

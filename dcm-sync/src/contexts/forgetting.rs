@@ -132,10 +132,7 @@ impl Contexts {
     }
 
     async fn delete_root(&self, id: &ContextId, root: &Root, version: Version) -> Result<Deleted, Error> {
-        let remember = |forgotten: &mut Forgotten| {
-            forgotten.generation = forgotten.generation.max(root.generation);
-        };
-        self.change_record(path::forgotten(), remember).await?;
+        self.change_record(path::forgotten(), |forgotten: &mut Forgotten| forgotten.take(root)).await?;
         self.delete_all(vec![Write::Delete { path: path::root(id), version }]).await
     }
 
@@ -145,8 +142,17 @@ impl Contexts {
         if !current.is_unused() {
             return Ok(current.generation.next());
         }
-        let forgotten = self.read::<Forgotten>(&path::forgotten()).await?;
-        Ok(forgotten.map(|(forgotten, _)| forgotten.generation).unwrap_or_default().next())
+        Ok(self.forgotten().await?.generation.next())
+    }
+
+    /// The root of a context that has none yet.
+    pub(super) async fn unused_root(&self, id: &ContextId) -> Result<Root, Error> {
+        Ok(Root::unused(id, &self.forgotten().await?))
+    }
+
+    async fn forgotten(&self) -> Result<Forgotten, Error> {
+        let found = self.read::<Forgotten>(&path::forgotten()).await?;
+        Ok(found.map(|(forgotten, _)| forgotten).unwrap_or_default())
     }
 
     /// The root of a context that is to be applied. One that was being forgotten is so by now: an empty root is left,

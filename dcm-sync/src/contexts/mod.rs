@@ -137,7 +137,7 @@ impl Contexts {
     async fn try_apply(&self, context: &AppContext, condition: &Condition) -> Result<Generation, Error> {
         let (root, version) = match self.remembered(&context.id).await? {
             Some((root, version)) => (root, Some(version)),
-            None => (Root::unused(&context.id), None),
+            None => (self.unused_root(&context.id).await?, None),
         };
         let mut next = writing::next_root(context, &root, self.next_generation(&root).await?);
         // An apply that was cut off may have claimed what nobody wants: a root that comes after it gives that up.
@@ -159,7 +159,7 @@ impl Contexts {
         next.planned = root.planned.next(condition);
         let version = match version {
             Some(version) => version,
-            None => self.begin(context).await?,
+            None => self.begin(context, &root).await?,
         };
         self.commit(context, &root, version, next).await
     }

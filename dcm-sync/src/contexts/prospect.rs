@@ -51,7 +51,10 @@ impl Contexts {
     /// [`Error::Store`].
     pub async fn prospect(&self, context: &AppContext) -> Result<Prospect, Error> {
         let found = self.root(&context.id).await?;
-        let current = found.map_or_else(|| Root::unused(&context.id), |(root, _)| root);
+        let current = match found {
+            Some((root, _)) => root,
+            None => self.unused_root(&context.id).await?,
+        };
         let next = writing::next_root(context, &current, self.next_generation(&current).await?);
         let unchanged = wants_the_same(&current, &next).then_some(&current);
         let mut lanes = BTreeMap::new();

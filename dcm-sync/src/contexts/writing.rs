@@ -19,7 +19,7 @@ use crate::record::{Root, path};
 /// The root that follows the current one when a context is applied.
 pub(super) fn next_root(context: &AppContext, current: &Root, generation: Generation) -> Root {
     Root {
-        attempt: if current.is_unused() { 0 } else { current.attempt + 1 },
+        attempt: if current.is_unused() { current.attempt } else { current.attempt + 1 },
         overrules: current.overrules,
         without_results: current.without_results,
         ..Root::of(context, generation)
@@ -29,9 +29,9 @@ pub(super) fn next_root(context: &AppContext, current: &Root, generation: Genera
 impl Contexts {
     /// Makes the root of a context that nobody has heard of. It wants nothing yet: whoever claims something has a root that
     /// others must have left alone when he writes it again.
-    pub(super) async fn begin(&self, context: &AppContext) -> Result<Version, Error> {
+    pub(super) async fn begin(&self, context: &AppContext, unused: &Root) -> Result<Version, Error> {
         root_document(&Root::of(context, Generation::default()))?;
-        let version = self.swap(path::root(&context.id), None, &Root::unused(&context.id)).await?;
+        let version = self.swap(path::root(&context.id), None, unused).await?;
         version.ok_or_else(|| contended(context))
     }
 

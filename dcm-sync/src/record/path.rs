@@ -10,7 +10,7 @@
 //! | `claiming/ID` | [`Claiming`](super::Claiming): claims that are being made |
 //! | `shards/PROVIDER/CLUSTER` | [`Shard`](super::Shard) |
 //! | `workers/ID` | [`Worker`](super::Worker) |
-//! | `forgotten` | [`Forgotten`](super::Forgotten): how far generations went |
+//! | `forgotten` | [`Forgotten`](super::Forgotten): how far numbers went |
 
 use dcm_core::hash::ContentHash;
 use dcm_core::name::{ClusterId, ContextId};

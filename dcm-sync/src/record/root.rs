@@ -13,7 +13,7 @@ use dcm_core::port::synchronizer::Removal;
 use dcm_core::status::{Intent, LaneState};
 use serde::{Deserialize, Serialize};
 
-use super::{Lane, Planned, SCHEMA, Schema};
+use super::{Forgotten, Lane, Planned, SCHEMA, Schema};
 
 /// The desired state of one app context.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,15 +118,21 @@ impl Root {
         }
     }
 
-    /// The record of a context of which nothing was wanted yet: it has no generation, and gets none by a removal.
-    pub(crate) fn unused(id: &ContextId) -> Self {
+    /// The record of a context of which nothing was wanted yet: it has no generation, and gets none by a removal. Its other
+    /// numbers go on from those of the forgotten ones.
+    pub(crate) fn unused(id: &ContextId, forgotten: &Forgotten) -> Self {
         let nothing = AppContext {
             id: id.clone(),
             labels: BTreeMap::new(),
             removal: Removal::default(),
             placements: BTreeMap::new(),
         };
-        Self { intent: Intent::Absent, ..Self::of(&nothing, Generation::default()) }
+        Self {
+            attempt: forgotten.attempt,
+            intent: Intent::Absent,
+            planned: Planned { number: forgotten.planned, ..Planned::default() },
+            ..Self::of(&nothing, Generation::default())
+        }
     }
 
     /// True while nothing was wanted of its context yet.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use dcm_core::app_context::{AppContext, Drift, Existing, Generation, Request, Step, TokenRequest};
 use dcm_core::manifest::Manifest;
 use dcm_core::plan::{Desired, Observed};
+use dcm_core::port::store::{Path, StoreExt as _, Write};
 use dcm_core::port::synchronizer::{Condition, Disposal, Error, PlannedState, Removal, Synchronizer as _};
 use dcm_core::status::{LaneState, LaneStatus, Progress, Reason};
 use dcm_sync::engine::{Engine, What};
@@ -224,26 +225,38 @@ async fn halted_change() -> (World, Engine) {
     (world, engine)
 }
 
+/// A namespace and a role, whatever is there.
+fn overwriting() -> AppContext {
+    let steps = vec![
+        apply_with(0, namespace_body("team"), Existing::Overwrite, Drift::default()),
+        apply_with(1, role_body("reader", &["get"]), Existing::Overwrite, Drift::default()),
+    ];
+    context(steps, 1..=2)
+}
+
+/// What somebody else may have made where those are to be.
+fn theirs() -> [Manifest; 2] {
+    [namespace_body("team"), role_body("reader", &["delete"])].map(|body| Manifest::new(body).unwrap())
+}
+
+/// Somebody makes an object on the first cluster.
+fn make(world: &World, manifest: &Manifest) {
+    let (kind, key) = (manifest.kind(), manifest.key());
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
+    cluster.server(|server| server.create_as(SOMEBODY, kind, key, manifest.body())).unwrap();
+}
+
 #[tokio::test(start_paused = true)]
 async fn also_the_first_apply_halts_where_something_came_and_goes_on_when_that_went_and_it_is_asked_for_again()
  {
     let world = World::new(2);
     let engine = world.engine();
-    let steps = vec![
-        apply_with(0, namespace_body("team"), Existing::Overwrite, Drift::default()),
-        apply_with(1, role_body("reader", &["get"]), Existing::Overwrite, Drift::default()),
-    ];
-    let wanted = context(steps, 1..=2);
-    let theirs = [namespace_body("team"), role_body("reader", &["delete"])];
-    let [namespace, role] = theirs.map(|body| Manifest::new(body).unwrap());
+    let wanted = overwriting();
+    let [namespace, role] = theirs();
     let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
-    let make = |manifest: &Manifest| {
-        let (kind, key) = (manifest.kind(), manifest.key());
-        cluster.server(|server| server.create_as(SOMEBODY, kind, key, manifest.body())).unwrap();
-    };
-    make(&namespace);
+    make(&world, &namespace);
     let planned = planned(&world, &wanted, 1);
-    make(&role);
+    make(&world, &role);
     engine.contexts().apply_on(&wanted, &planned).await.unwrap();
     halted(&engine, 1).await;
     let status = until(&engine, |status| status.progress == Progress::Stuck).await;
@@ -326,4 +339,26 @@ async fn what_was_planned_for_another_cluster_binds_nobody_on_the_one_that_was_a
         (verbs(&elsewhere, 1), verbs(&elsewhere, 2)),
         (json!(["get", "list"]), json!(["get", "list"]))
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_checked_before_a_context_was_forgotten_says_nothing_of_the_one_that_came_after_it() {
+    let world = World::new(2);
+    let engine = world.engine();
+    engine.contexts().apply_on(&overwriting(), &planned(&world, &overwriting(), 1)).await.unwrap();
+    done(&engine, &context_id()).await;
+    let lane = Path::new(format!("lanes/lc-1/{}", cluster_id(1))).unwrap();
+    let checked = world.store.get(&lane).await.unwrap().unwrap();
+    engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
+    done(&engine, &context_id()).await;
+    engine.contexts().forget(&context_id()).await.unwrap();
+    engine.shutdown().await;
+    // A worker that was cut off stores what it knew.
+    world.store.write_one(Write::Create { path: lane, document: checked.document }).await.unwrap();
+    let planned = planned(&world, &overwriting(), 3);
+    theirs().iter().for_each(|manifest| make(&world, manifest));
+    let engine = world.engine();
+    assert_eq!(engine.contexts().apply_on(&overwriting(), &planned).await.unwrap(), Generation(3));
+    halted(&engine, 1).await;
+    assert_eq!(verbs(&world, 1), json!(["delete"]));
 }
