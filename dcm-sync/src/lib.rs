@@ -10,6 +10,8 @@
 //! - the engine itself is a state machine without I/O behind a thin shell, so that whole fleets can be run in virtual
 //!   time.
 //!
+//! What an apply would do is asked of the same planner beforehand ([`planning`]), and an apply can be bound to that.
+//!
 //! With the feature `sim` come simulated clusters that keep the same contract as real ones, with `contract` the suite
 //! that holds both to it.
 //!
@@ -20,6 +22,7 @@ mod contexts;
 #[cfg(feature = "contract")]
 pub mod contract;
 pub mod engine;
+pub mod planning;
 mod record;
 #[cfg(feature = "tokio")]
 pub mod runtime;

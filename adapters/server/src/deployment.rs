@@ -16,6 +16,7 @@ use dcm_store::encrypted::KeyringError;
 use dcm_store::{EncryptedStore, Keyring, OpenError as StoreError};
 use dcm_sync::Contexts;
 use dcm_sync::engine::{Acquire, Engine, Options};
+use dcm_sync::planning::Planner;
 use dcm_sync::runtime::{OsRandom, TokioClock};
 
 use crate::audit::{AUDIT_DAYS, Logged};
@@ -164,6 +165,13 @@ impl Deployment {
     #[must_use]
     pub fn clusters(&self) -> &Arc<dyn Clusters> {
         &self.parts.clusters
+    }
+
+    /// Plans what an apply would do.
+    #[must_use]
+    pub fn planner(&self) -> Planner {
+        let Parts { clusters, engine, .. } = &*self.parts;
+        Planner::new(self.contexts.clone(), clusters.clone(), engine.owner.clone())
     }
 
     /// The time.

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use dcm_core::name::ClusterId;
 use dcm_core::port::cluster::Error;
 use dcm_core::service::{OtherBindings, Revoked};
+use dcm_sync::planning::LOOKS_AT_ONCE_MAX;
 use futures::stream::{self, StreamExt as _};
 
 use crate::deployment::Deployment;
-use crate::planning::LOOKS_AT_ONCE_MAX;
 
 impl Deployment {
     /// Looks for [such bindings](Revoked::other_bindings) on all clusters of a revocation, [`LOOKS_AT_ONCE_MAX`] at once.

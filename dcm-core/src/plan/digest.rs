@@ -72,6 +72,12 @@ impl Observed {
         }
     }
 
+    /// The state of an object as it was seen; none where it was not there, or nobody looked at it.
+    #[must_use]
+    pub fn state_of(&self, key: &ObjectKey) -> Option<ContentHash> {
+        self.objects.get(key).copied().flatten()
+    }
+
     /// True when both say the same of each object that both know of, and what one of them alone knows of is not there: what
     /// can't be named yet when something is planned can't be there either.
     #[must_use]

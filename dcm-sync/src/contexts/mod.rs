@@ -196,10 +196,7 @@ impl Contexts {
     ) -> Result<Generation, Error> {
         let mut done = true;
         self.visit_lanes(id, root, |cluster, lane| {
-            let wanted = root.wanted(cluster);
-            let is_dropped = wanted.is_none() && root.intent == Intent::Present;
-            let is_settled = |lane: &Lane| lane.is_at(wanted) && (wanted.is_none() || lane.causes.is_empty());
-            done &= is_dropped || lane.map_or(wanted.is_none(), is_settled);
+            done &= root.is_settled(cluster, lane);
         })
         .await?;
         if done {

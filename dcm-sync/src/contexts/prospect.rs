@@ -68,9 +68,7 @@ impl Contexts {
         let mut clusters: BTreeMap<ClusterId, LaneProspect> =
             context.placements.keys().map(|cluster| (cluster.clone(), LaneProspect::default())).collect();
         let is_settled = unchanged.is_some_and(|root| {
-            let is_at =
-                |cluster| lanes.get(cluster).is_some_and(|lane: &Lane| is_settled(root, cluster, lane));
-            root.clusters().all(is_at)
+            root.clusters().chain(lanes.keys()).all(|cluster| root.is_settled(cluster, lanes.get(cluster)))
         });
         let attempt = if is_settled { next.attempt.saturating_sub(1) } else { next.attempt };
         for (cluster, lane) in lanes {
@@ -96,12 +94,6 @@ impl LaneProspect {
             identity: None,
         }
     }
-}
-
-/// True where an apply of what is wanted already asks for no other try.
-fn is_settled(root: &Root, cluster: &ClusterId, lane: &Lane) -> bool {
-    let wanted = root.wanted(cluster);
-    lane.is_at(wanted) && (wanted.is_none() || lane.causes.is_empty())
 }
 
 /// True when both want the same of the same clusters, whatever the requests for certificates are made of: those have

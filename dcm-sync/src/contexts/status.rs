@@ -56,8 +56,7 @@ pub(super) fn progress_of(root: &Root, cluster: &ClusterId, lane: Option<&Lane>)
         return Progress::Done;
     }
     let looked_at = lane.filter(|lane| lane.attempt == root.attempt && lane.generation == root.generation);
-    let needs_somebody = |lane: &Lane| lane.causes.iter().any(|cause| cause.reason.needs_somebody());
-    if looked_at.is_some_and(needs_somebody) { Progress::Stuck } else { Progress::Working }
+    if looked_at.is_some_and(Lane::needs_somebody) { Progress::Stuck } else { Progress::Working }
 }
 
 /// A lane's status; none for a cluster that was removed and holds nothing that was kept.

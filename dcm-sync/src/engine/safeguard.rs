@@ -36,6 +36,10 @@ pub enum Safeguard {
     StateObserved,
     /// What a request without an answer may still change is written once more.
     DoubtSettled,
+    /// What is bound to a plan is not done on a cluster that is not as it was planned on.
+    PlanCompared,
+    /// Nor is an object written that has changed since then.
+    PlanHeld,
     /// What somebody else changes is brought back.
     DriftCorrected,
 }

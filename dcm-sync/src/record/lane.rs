@@ -33,8 +33,8 @@ pub(crate) struct Lane {
     /// The root's attempt in which all namespaces were there last: a later one may make again what is gone.
     #[serde(default)]
     pub settled: u64,
-    /// What was planned last ([`Planned::number`](super::Planned::number)) of that for which the cluster was found to be in the
-    /// state that it was planned on, or for which all was done; 0: nothing.
+    /// What was planned last ([`Planned::number`](super::Planned::number)) of that for which something may have been written, as
+    /// the cluster was found to be in the state that it was planned on, or for which all was done; 0: nothing.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub checked: u64,
     /// Fence of the worker that wrote this.
@@ -156,6 +156,11 @@ impl Lane {
     /// True while nothing may be written before the cluster is known to be as planned.
     pub(crate) fn is_bound(&self, root: &Root, cluster: &ClusterId) -> bool {
         root.planned.clusters.contains_key(cluster) && self.checked < root.planned.number
+    }
+
+    /// True when nothing happens by itself: somebody has to change something, or to ask for another try.
+    pub(crate) fn needs_somebody(&self) -> bool {
+        self.causes.iter().any(|cause| cause.reason.needs_somebody())
     }
 
     /// True when the lane is where it is to be.

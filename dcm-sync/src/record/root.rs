@@ -197,6 +197,18 @@ impl Root {
         !self.forgetting && self.leaving.contains_key(cluster)
     }
 
+    /// True where an apply, or a removal, of what is wanted already asks for no other try. A cluster that is only left is
+    /// cleared by itself, but for what waits for a person.
+    pub(crate) fn is_settled(&self, cluster: &ClusterId, lane: Option<&Lane>) -> bool {
+        let wanted = self.wanted(cluster);
+        let Some(lane) = lane else { return wanted.is_none() };
+        match (wanted, self.intent) {
+            (Some(_), _) => lane.is_at(wanted) && lane.causes.is_empty(),
+            (None, Intent::Absent) => lane.is_at(None),
+            (None, Intent::Present) => lane.is_at(None) || !lane.needs_somebody(),
+        }
+    }
+
     /// All clusters that are named, wanted or being removed.
     pub(crate) fn clusters(&self) -> impl Iterator<Item = &ClusterId> {
         self.placements.values().flatten()

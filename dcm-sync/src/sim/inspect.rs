@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::kind::Kind;
 use super::object::State;
 use super::rbac::{self, Identity, Rights, Roles};
-use super::request::RequestLog;
+use super::request::{Operation, RequestLog};
 use super::server::{Server, key_of, locate};
 
 impl Server {
@@ -29,6 +29,12 @@ impl Server {
     pub fn object(&self, kind: &GroupVersionKind, key: &ObjectKey) -> Result<Option<Object>, Error> {
         let (_, key) = locate(kind, key)?;
         Ok(self.objects.get(&key).map(|stored| stored.state.object()))
+    }
+
+    /// The object that a write would hit.
+    pub(super) fn before(&self, operation: &Operation) -> Option<Object> {
+        let key = operation.key().filter(|_| operation.verb().is_write())?;
+        self.objects.get(key).map(|stored| stored.state.object())
     }
 
     /// All objects, in the order of their keys.

@@ -122,10 +122,12 @@ impl State {
 
     fn arrive(&mut self, at: Timestamp, number: u64, transit: &InTransit) {
         for time in 0..transit.times {
-            let answer = self.server.handle(&transit.request, at);
+            let (cluster, request) = (&self.id, &transit.request);
+            let before = self.witness.as_ref().and_then(|_| self.server.before(&request.operation));
+            let answer = self.server.handle(request, at);
             if let Some(witness) = &self.witness {
-                let (cluster, request) = (&self.id, &transit.request);
-                witness.handled(&Arrival { cluster, at, request, answer: &answer });
+                let before = before.as_ref();
+                witness.handled(&Arrival { cluster, at, request, before, answer: &answer });
             }
             if time == 0 && transit.is_awaited {
                 self.answers.insert(number, answer);
@@ -214,6 +216,12 @@ impl Site {
     /// A panic elsewhere leaves a state that is whole: each change of it is.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets happen what was due by now. Watchers look again only where it changed anything.
+    pub(super) fn advance(&self) {
+        let now = self.clock.now();
+        self.lock().advance(now);
     }
 
     /// Looks at, or changes, what is there at the present time; watchers look again afterwards.

@@ -1,7 +1,7 @@
 //! Seeing all that arrives at simulated servers.
 
 use dcm_core::name::ClusterId;
-use dcm_core::port::cluster::Error;
+use dcm_core::port::cluster::{Error, Object};
 use jiff::Timestamp;
 
 use super::request::{Reply, Request};
@@ -15,6 +15,8 @@ pub struct Arrival<'a> {
     pub at: Timestamp,
     /// What was asked for.
     pub request: &'a Request,
+    /// The object that a write is about, as it was until then; none where there was none.
+    pub before: Option<&'a Object>,
     /// What was answered. It may get lost on the way back.
     pub answer: &'a Result<Reply, Error>,
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use dcm_core::app_context::{Generation, TokenRequest};
 use dcm_core::manifest::ObjectKey;
 use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::plan::Observed;
 use dcm_core::port::cluster::{Deletion, Error, Fence, Marks, Object, Precondition};
 use dcm_core::port::store::{Document, Path, Write};
 use jiff::Timestamp;
@@ -56,6 +57,8 @@ pub struct Handled {
     pub generation: Generation,
     /// Under which fence.
     pub fence: Fence,
+    /// The object that it hit, as it was until then; none where there was none.
+    pub before: Option<Box<Object>>,
     /// What it did.
     pub deed: Deed,
 }
@@ -78,6 +81,18 @@ pub enum Deed {
     },
     /// A token was issued for a ServiceAccount, named with its namespace.
     Token(String),
+}
+
+impl Deed {
+    /// The object that it was done to; none for a token.
+    #[must_use]
+    pub fn key(&self) -> Option<&ObjectKey> {
+        match self {
+            Self::Created(written) | Self::Changed(_, written) => Some(&written.key),
+            Self::Deleted { key, .. } => Some(key),
+            Self::Token(_) => None,
+        }
+    }
 }
 
 /// An object that was written.
@@ -118,6 +133,8 @@ pub enum Event {
     Handled(Handled),
     /// A document was written to the store.
     Stored(Write),
+    /// Somebody has looked at a cluster, and binds an apply to what he saw.
+    Looked(Observed),
     /// Somebody who paused work was told that nothing of it is under way.
     Halted(Halt),
     /// A process makes call after call in no time.
@@ -158,6 +175,7 @@ impl fmt::Display for Event {
             Self::Stored(Write::Delete { path, version }) => write!(f, "deleted {path} {}", version.0),
             Self::Stored(Write::Create { path, document }) => stored(f, "created", path, document),
             Self::Stored(Write::Update { path, document, .. }) => stored(f, "updated", path, document),
+            Self::Looked(observed) => write!(f, "somebody saw {}", observed.state()),
             Self::Halted(Halt::Context(id)) => write!(f, "nothing is under way of {id}"),
             Self::Halted(Halt::Cluster(id)) => write!(f, "nothing is under way on {id}"),
             Self::Spun(process) => write!(f, "process {} goes round in circles", process.0),
@@ -201,6 +219,10 @@ impl Events {
         self.push(Event::Ended(sent));
     }
 
+    pub(super) fn looked(&self, observed: Observed) {
+        self.push(Event::Looked(observed));
+    }
+
     pub(super) fn halted(&self, halt: Halt) {
         self.push(Event::Halted(halt));
     }
@@ -235,6 +257,7 @@ impl Witness for Events {
             context: call.context.clone(),
             generation: call.generation,
             fence: call.fence,
+            before: arrival.before.cloned().map(Box::new),
             deed,
         }));
     }

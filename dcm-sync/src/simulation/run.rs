@@ -19,7 +19,7 @@ use super::people::Person;
 use super::scenario::{Act, Scenario};
 use super::time::Skew;
 use super::wish::Wish;
-use super::world::{Program, World};
+use super::world::{Ports, Program, World};
 use crate::contexts::Contexts;
 use crate::sim::{Snapshot, cluster_id};
 
@@ -202,10 +202,14 @@ impl<'a> Run<'a> {
         death: Option<Death>,
         act: impl FnOnce(Person) -> F + Send + 'static,
     ) -> ProcessId {
-        let (api, clusters, events) = (self.api, self.scenario.clusters, self.world.events().clone());
-        self.world.spawn(death, move |store, clock, random| {
+        let (api, cluster_count, events) = (self.api, self.scenario.clusters, self.world.events().clone());
+        self.world.spawn(death, move |ports| {
+            let Ports { store, clusters, clock, random, .. } = ports;
             let contexts = Contexts::new(store.clone(), clock.clone());
-            let client = api.client(ClientPorts { store, clock: clock.clone(), random, clusters });
+            let told = events.clone();
+            let looked = Box::new(move |observed| told.looked(observed));
+            let ports = ClientPorts { store, clusters, clock: clock.clone(), random, cluster_count, looked };
+            let client = api.client(ports);
             act(Person { client, contexts, clock, events }).boxed()
         })
     }

@@ -190,6 +190,7 @@ impl Scenario {
         };
         let_err(seed, &mut scenario.faults);
         let_vary(seed, &mut scenario);
+        let_plan(seed, &mut scenario);
         scenario
     }
 }
@@ -215,17 +216,37 @@ fn let_vary(seed: u64, scenario: &mut Scenario) {
     if random.below(3) > 0 {
         return;
     }
-    let asked = scenario.acts.iter_mut().filter_map(|(_, act)| match act {
-        Act::Wish { wish, .. } => Some(wish),
-        _ => None,
-    });
-    for wish in asked.chain(&mut scenario.last_wishes) {
+    for wish in wishes(scenario) {
         if let Wish::Apply(variant) = wish
             && random.below(2) == 0
         {
             variant.0 += STATES * random.below(POLICIES);
         }
     }
+}
+
+/// In some scenarios people look first, and want what they planned then.
+fn let_plan(seed: u64, scenario: &mut Scenario) {
+    let random = Seeded::named(seed, "plans");
+    if random.below(3) > 0 {
+        return;
+    }
+    for wish in wishes(scenario) {
+        if let Wish::Apply(variant) = *wish
+            && random.below(2) == 0
+        {
+            *wish = Wish::ApplyAsPlanned(variant);
+        }
+    }
+}
+
+/// All that is asked for in a scenario.
+fn wishes(scenario: &mut Scenario) -> impl Iterator<Item = &mut Wish> {
+    let asked = scenario.acts.iter_mut().filter_map(|(_, act)| match act {
+        Act::Wish { wish, .. } => Some(wish),
+        _ => None,
+    });
+    asked.chain(&mut scenario.last_wishes)
 }
 
 /// In some scenarios people die while they ask for something.

@@ -23,6 +23,8 @@ use crate::sim::{Seeded, cluster_id};
 pub enum Wish {
     /// It is to be there, in this variant.
     Apply(Variant),
+    /// It is to be there, in this variant, on clusters that are as somebody saw them who planned it.
+    ApplyAsPlanned(Variant),
     /// It is to be gone.
     Remove {
         /// With what others put into its namespace.
@@ -46,6 +48,15 @@ pub struct Variant(pub u64);
 impl Wish {
     /// Gone, with everything, however long it takes.
     pub const GONE: Self = Self::Remove { delete_contents: true, deadline: None };
+
+    /// In which variant it is to be there, if it is.
+    #[must_use]
+    pub fn variant(self) -> Option<Variant> {
+        match self {
+            Self::Apply(variant) | Self::ApplyAsPlanned(variant) => Some(variant),
+            Self::Remove { .. } | Self::Stop | Self::Resume | Self::Forget => None,
+        }
+    }
 }
 
 /// The app context of a number.

@@ -201,16 +201,21 @@ impl<'a> World<'a> {
         self.workers.push(Worker { process, fate, stop: Some(stop) });
     }
 
-    /// Starts something that somebody does over the store, who may die over it.
+    /// Starts something that somebody does who may die over it, and whom nobody asks to stop.
     pub fn spawn(
         &mut self,
         death: Option<Death>,
-        work: impl FnOnce(Arc<dyn Store>, Arc<dyn Clock>, Arc<dyn Random>) -> BoxFuture<'static, ()>,
+        work: impl FnOnce(Ports) -> BoxFuture<'static, ()>,
     ) -> ProcessId {
         let (process, fate) = self.process();
-        let (store, random) =
-            (self.store_of(&fate), Seeded::named(self.seed, &format!("asker {}", process.0)));
-        self.executor.spawn(process, work(store, Arc::new(self.clock.clone()), Arc::new(random)));
+        let ports = Ports {
+            store: self.store_of(&fate),
+            clusters: Arc::new(OwnClusters { clusters: self.fleet.clone(), fate: fate.clone() }),
+            clock: Arc::new(self.clock.clone()),
+            random: Arc::new(Seeded::named(self.seed, &format!("asker {}", process.0))),
+            stop: std::future::pending().boxed(),
+        };
+        self.executor.spawn(process, work(ports));
         death.into_iter().for_each(|death| fate.decide(death));
         self.askers.push(Asker { process, fate });
         process
@@ -227,7 +232,8 @@ impl<'a> World<'a> {
         roots.iter().filter_map(|root| path::context_of_root(&root.path)).collect()
     }
 
-    fn stored(&self, id: &ContextId) -> Option<AppContext> {
+    /// An app context that is wanted, as the store has it.
+    pub(super) fn stored(&self, id: &ContextId) -> Option<AppContext> {
         let root = self.store.documents(&Prefix::below(&path::context_folder(id)));
         let root: Root =
             record::read(root.first()?).ok().filter(|root: &Root| root.intent == Intent::Present)?;

@@ -60,6 +60,16 @@ fn planned(world: &World, wanted: &AppContext, generation: u64) -> Condition {
     Condition::AsPlanned(PlannedState { generation, wanted, observed: all })
 }
 
+/// What is seen of the first cluster when it is to hold nothing any more.
+fn left(world: &World) -> Arc<str> {
+    let mut observed = Observed::new(world.uid(1));
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
+    let ours: Vec<_> =
+        cluster.server(|server| server.objects().filter(|object| object.marks.is_some()).collect());
+    ours.iter().for_each(|object| observed.present(object, None));
+    observed.state()
+}
+
 fn edit(world: &World, number: usize, body: Value, patch: &Value) {
     let manifest = Manifest::new(body).unwrap();
     let cluster = world.fleet.cluster(&cluster_id(number)).unwrap();
@@ -266,6 +276,58 @@ async fn also_the_first_apply_halts_where_something_came_and_goes_on_when_that_w
     engine.contexts().apply_on(&wanted, &planned).await.unwrap();
     done(&engine, &context_id()).await;
     assert_eq!(verbs(&world, 1), json!(["get"]));
+}
+
+/// Waits until the context is stuck in this attempt of so many that were asked for: all of them were answered.
+async fn stuck_again(engine: &Engine) {
+    let waited = tokio::time::timeout(SOON, engine.contexts().wait_until_done(&context_id())).await;
+    let status = waited.unwrap().unwrap();
+    assert_eq!(status.progress, Progress::Stuck);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_asks_again_for_what_halts_is_told_that_it_still_does_or_sees_it_go_on() {
+    let (world, engine) = halted_change().await;
+    let other = json!({"rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["watch"]}]});
+    let planned = planned(&world, &second(), 2);
+    // Another edit comes between the look and the apply, time and again.
+    edit(&world, 1, role_body("reader", &[]), &other);
+    engine.contexts().apply_on(&second(), &planned).await.unwrap();
+    stuck_again(&engine).await;
+    engine.contexts().apply_on(&second(), &planned).await.unwrap();
+    stuck_again(&engine).await;
+    // And is taken back.
+    edit(&world, 1, role_body("reader", &[]), &json!({"rules": []}));
+    engine.contexts().apply_on(&second(), &planned).await.unwrap();
+    done(&engine, &context_id()).await;
+    assert_eq!(verbs(&world, 1), json!(["get", "list"]));
+}
+
+/// A cluster that leaves, and is not as it was planned.
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_is_left_halts_too_and_is_cleared_when_that_is_planned_again() {
+    let (world, engine) = applied().await;
+    let less = context(steps_with("10", &["get"]), [2]);
+    let observed = |generation| {
+        let Condition::AsPlanned(mut state) = planned(&world, &less, generation) else { unreachable!() };
+        let of_both = planned(&world, &first(), generation);
+        let Condition::AsPlanned(of_both) = of_both else { unreachable!() };
+        // What is to go is held against nothing.
+        state.observed.extend([(cluster_id(1), left(&world))]);
+        assert_eq!(state.observed.len(), of_both.observed.len());
+        Condition::AsPlanned(state)
+    };
+    let stale = observed(2);
+    engine.shutdown().await;
+    edit(&world, 1, role_body("reader", &[]), &json!({"rules": []}));
+    let engine = world.engine();
+    engine.contexts().apply_on(&less, &stale).await.unwrap();
+    halted(&engine, 1).await;
+    stuck_again(&engine).await;
+    assert_eq!(world.owned(1).len(), 4, "nothing was deleted");
+    engine.contexts().apply_on(&less, &observed(2)).await.unwrap();
+    done(&engine, &context_id()).await;
+    assert_eq!(world.owned(1).len(), 0);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,11 +1,15 @@
 //! A name that stands for another cluster than before.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use dcm_core::port::store::Write;
 use dcm_core::port::synchronizer::{Issued, Removal, Synchronizer as _};
 use dcm_core::status::{LaneState, Progress, Reason};
 use dcm_sync::engine::Engine;
 use dcm_sync::sim::cluster_id;
+use dcm_sync::tap::{Crossing, PortError, Tap, Tapped};
 
 use crate::fixture::*;
 
@@ -74,4 +78,43 @@ async fn what_was_to_be_removed_from_the_old_cluster_is_gone_with_it() {
     assert_eq!(elsewhere.claimed("team").await, BTreeSet::new());
     engine.contexts().forget(&context_id()).await.unwrap();
     assert_eq!(elsewhere.writes(), 0);
+}
+
+/// Fails the first write that says what a cluster is.
+#[derive(Default)]
+struct FailingOnce(AtomicBool);
+
+fn says_what_it_is(write: &Write) -> bool {
+    matches!(write, Write::Create { document, .. } | Write::Update { document, .. }
+        if document.as_str().contains(r#""identity""#))
+}
+
+impl Tap for FailingOnce {
+    async fn pass<T: Send, E: PortError>(
+        &self,
+        crossing: Crossing<'_>,
+        call: impl Future<Output = Result<T, E>> + Send,
+    ) -> Result<T, E> {
+        match crossing {
+            Crossing::Commit(writes)
+                if writes.iter().any(says_what_it_is) && !self.0.swap(true, Ordering::Relaxed) =>
+            {
+                Err(E::lost())
+            }
+            _ => call.await,
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_cluster_is_is_stored_also_where_the_first_try_fails() {
+    let world = World::new(1);
+    let store = Arc::new(Tapped::new(world.store.clone(), Arc::new(FailingOnce::default())));
+    let builder = Engine::builder(store, world.fleet.clone());
+    let (engine, run) = builder.build(world.clock.clone(), &Counted(1000.into()));
+    tokio::spawn(run);
+    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+    done(&engine, &context_id()).await;
+    tokio::time::sleep(SOON).await;
+    assert_eq!(engine.contexts().cluster_uid(&cluster_id(1)).await.unwrap(), Some(world.uid(1)));
 }

@@ -4,7 +4,7 @@
 use dcm_sync::simulation::{Scenario, engine, run};
 
 /// What a scenario is called, and what it is.
-const SCENARIOS: [(&str, &str); 20] = [
+const SCENARIOS: [(&str, &str); 21] = [
     (
         "a lane was removed while it asked for a certificate",
         include_str!("scenarios/removed-while-asking.json"),
@@ -81,6 +81,10 @@ const SCENARIOS: [(&str, &str); 20] = [
     (
         "a token was asked for once more while the request before it was under way on a connection that had been given up",
         include_str!("scenarios/token-asked-for-twice.json"),
+    ),
+    (
+        "a plan did not show what was deleted, as its kind was listed for somebody else",
+        include_str!("scenarios/planned-beside-another-kind.json"),
     ),
 ];
 

@@ -14,11 +14,11 @@ use dcm_core::port::cluster::{self, Cluster, Object, Origin};
 use dcm_core::port::store;
 use dcm_core::port::synchronizer::{self, Disposal};
 use dcm_core::service::Caller;
+use dcm_sync::planning::LOOKS_AT_ONCE_MAX;
 use futures::stream::{self, StreamExt as _};
 use serde::Serialize;
 
 use crate::deployment::Deployment;
-use crate::planning::LOOKS_AT_ONCE_MAX;
 use looking::Found;
 
 /// Why orphans can't be listed or cleared.

@@ -123,7 +123,7 @@ async fn renew(clouds: LogicalClouds, clock: Arc<dyn Clock>) {
 
 impl Api for Services {
     fn client(&self, ports: ClientPorts) -> Arc<dyn Client> {
-        let ClientPorts { store, clock, random, clusters } = ports;
+        let ClientPorts { store, clock, random, cluster_count, .. } = ports;
         let contexts: Arc<dyn Synchronizer> = Arc::new(Contexts::new(store.clone(), clock.clone()));
         Arc::new(Tenant {
             clouds: LogicalClouds::new(
@@ -136,7 +136,7 @@ impl Api for Services {
             registered: RegisteredClusters::new(store.clone(), contexts, clock.clone(), Arc::new(|_| Ok(()))),
             projects: Projects::new(store, clock),
             caller: Caller::new("tenant"),
-            clusters,
+            clusters: cluster_count,
             revoked: self.revoked.clone(),
         })
     }
@@ -294,7 +294,8 @@ impl Tenant {
     async fn ask_for(&self, number: usize, wish: Wish) -> Result<(), Error> {
         let (caller, project, name) = (&self.caller, project(), cloud(number));
         match wish {
-            Wish::Apply(variant) => {
+            // What is planned, and how, is for whoever has the documents: the command.
+            Wish::Apply(variant) | Wish::ApplyAsPlanned(variant) => {
                 self.apply(number, variant).await?;
                 self.renew(number, variant).await
             }

@@ -1,8 +1,8 @@
 //! An apply that is bound to what was planned. Before the first write to a cluster the cluster has to be as it was then, as far
 //! as it is ours; and each object still has to be so when it is written. Else the lane halts, alone.
 //!
-//! What was read for that is kept in memory. A worker that comes after one which had begun to write goes on unbound: what it
-//! finds is the work of the other one, too.
+//! What was read for that is kept in memory. Before the first write the record says that it was so: a worker that comes after
+//! one which may have begun to write goes on unbound, as what it finds is the work of the other one, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,8 +15,10 @@ use dcm_core::port::cluster::Object;
 use dcm_core::status::{Cause, Reason};
 
 use super::Machine;
+use super::lane::Lane;
 use super::naming::signing_requests;
 use super::timers::Alarm;
+use crate::engine::Safeguard;
 use crate::engine::io::LaneId;
 
 const STALE: &str = "it is not as it was when this was planned; plan again, and apply that";
@@ -31,6 +33,8 @@ pub(super) struct Check {
     /// Objects that were written since, or may have been: they are not as they were planned on any more.
     written: BTreeSet<ObjectKey>,
     stale: Option<Stale>,
+    /// The cluster was found to be as planned.
+    agrees: bool,
 }
 
 /// What is not as planned.
@@ -49,7 +53,8 @@ struct Checked {
 
 impl Check {
     fn new(number: u64, attempt: u64) -> Self {
-        Self { number, attempt, objects: BTreeMap::new(), written: BTreeSet::new(), stale: None }
+        let (objects, written) = (BTreeMap::new(), BTreeSet::new());
+        Self { number, attempt, objects, written, stale: None, agrees: false }
     }
 
     /// An object is being written.
@@ -92,6 +97,16 @@ fn expected_version(step: &Step) -> Option<Option<&Arc<str>>> {
     }
 }
 
+impl Lane {
+    /// Takes note that the cluster is as planned; true when that is news.
+    pub(super) fn takes_note(&mut self) -> bool {
+        let Some(check) = self.check.as_deref().filter(|check| check.agrees) else { return false };
+        let is_news = self.record.checked < check.number;
+        self.record.checked = self.record.checked.max(check.number);
+        is_news
+    }
+}
+
 impl Machine {
     /// True when a lane may go on with what its plan writes: it is bound to nothing, or everything is as it was planned.
     pub(super) fn is_as_planned(&mut self, id: &LaneId, plan: &Plan) -> bool {
@@ -102,16 +117,22 @@ impl Machine {
         }
         let (number, attempt) = (root.planned.number, root.attempt);
         let Some(lane) = self.lane_mut(id) else { return false };
-        let is_checked = lane.record.checked >= number;
+        let is_of = |check: &Check| check.number == number;
+        let check = lane.check.as_deref().filter(|check| is_of(check));
+        let is_checked = check.map_or(lane.record.checked >= number, |check| check.agrees);
         // Who asks again for what halts has it looked at anew.
-        let is_read = |check: &Check| check.number == number && (is_checked || check.attempt == attempt);
+        let is_read = |check: &Check| is_of(check) && (is_checked || check.attempt == attempt);
         if !lane.check.as_deref().is_some_and(is_read) {
             if is_checked {
                 return true;
             }
             lane.check = Some(Box::new(Check::new(number, attempt)));
         }
-        let unread = if is_checked { self.moved(id, plan) } else { self.unread(id) };
+        let unread = match is_checked {
+            true if !self.options.keeps(Safeguard::PlanHeld) => return true,
+            true => self.moved(id, plan),
+            false => self.unread(id),
+        };
         if self.halts(id) {
             return false;
         }
@@ -119,10 +140,7 @@ impl Machine {
             self.read(id, unread);
             return false;
         }
-        if !is_checked {
-            self.compare(id, &planned, number);
-        }
-        is_checked
+        is_checked || self.compare(id, &planned)
     }
 
     /// What is to be read before the first write, and was not yet: what is wanted, recorded, or carries our marks.
@@ -191,39 +209,45 @@ impl Machine {
         }
     }
 
-    /// Holds what was read against what was planned. When it is so, that is stored before anything is written.
-    fn compare(&mut self, id: &LaneId, planned: &Arc<str>, number: u64) {
+    /// Holds what was read against what was planned. When it is so, that is stored before anything is written
+    /// ([`Lane::takes_note`]).
+    fn compare(&mut self, id: &LaneId, planned: &Arc<str>) -> bool {
         let retry = self.now + self.options.retry_min;
-        let Some(shard) = self.shards.get_mut(&id.cluster) else { return };
+        let Some(shard) = self.shards.get_mut(&id.cluster) else { return false };
         let Some(identity) = shard.identity().cloned() else {
             // It is being stored.
-            return self.timers.set(retry, Alarm::Lane(id.clone()));
+            self.timers.set(retry, Alarm::Lane(id.clone()));
+            return false;
         };
-        let Some(lane) = shard.lanes.get_mut(&id.context) else { return };
-        let Some(check) = &mut lane.check else { return };
+        let Some(lane) = shard.lanes.get_mut(&id.context) else { return false };
+        let Some(check) = &mut lane.check else { return false };
         let mut observed = Observed::new(identity);
         for (key, checked) in &check.objects {
             observed.take(&checked.kind, key, checked.state);
         }
-        if observed.state() == *planned {
-            lane.record.checked = number;
-            lane.unsaved = true;
-        } else {
-            check.stale = Some(Stale::Something);
-            self.halts(id);
+        if observed.state() == *planned || !self.options.keeps(Safeguard::PlanCompared) {
+            check.agrees = true;
+            return true;
         }
+        check.stale = Some(Stale::Something);
+        self.halts(id);
+        false
     }
 
     /// True when a lane halts, as something is not as planned. Who comes after this worker finds that out anew.
     fn halts(&mut self, id: &LaneId) -> bool {
         let Some(lane) = self.lane_mut(id) else { return false };
-        let Some(check) = lane.check.as_ref() else { return false };
-        let Some(stale) = &check.stale else { return false };
-        let object = match stale {
-            Stale::Something => None,
-            Stale::Object(key) => Some(key.clone()),
+        let Some(check) = lane.check.as_mut() else { return false };
+        let object = match &check.stale {
+            None => return false,
+            Some(Stale::Something) => None,
+            Some(Stale::Object(key)) => Some(key.clone()),
         };
-        lane.record.checked = lane.record.checked.min(check.number.saturating_sub(1));
+        check.agrees = false;
+        // Also where it halts as it did before somebody asked again: who waits is told that it was looked at.
+        lane.unsaved |= lane.renewed;
+        let before = check.number.saturating_sub(1);
+        lane.record.checked = lane.record.checked.min(before);
         self.hinder(id, Cause { reason: Reason::PlanStale, message: STALE.into(), object, next_try: None });
         true
     }

@@ -18,20 +18,30 @@ const CHANGED_CLUSTER_WAIT: Duration = Duration::from_secs(60);
 impl Machine {
     pub(super) fn identified(&mut self, cluster: &ClusterId, uid: ClusterUid) {
         let shard = self.shard_mut(cluster);
-        let Some((record, _)) = shard.record.clone() else { return };
-        match record.identity {
-            Some(known) if known != uid => return self.cluster_changed(cluster, &known, &uid),
-            Some(_) => {}
-            None => self.save_shard(cluster, record::Shard { identity: Some(uid), ..record }),
+        let Some((record, _)) = &shard.record else { return };
+        if let Some(known) = record.identity.clone().filter(|known| *known != uid) {
+            return self.cluster_changed(cluster, &known, &uid);
         }
         let now = self.now;
         self.searched.remove(cluster);
         let shard = self.shard_mut(cluster);
-        shard.link = Link::Up;
+        (shard.link, shard.told) = (Link::Up, Some(uid));
         shard.row.holds(now);
+        self.note_identity(cluster);
         self.publish(cluster, None, What::Connected);
         self.open_watches(cluster, None);
         self.wake_lanes(cluster);
+    }
+
+    /// Stores what a cluster is that nobody had reached before. Where that fails, it is tried again.
+    pub(super) fn note_identity(&mut self, cluster: &ClusterId) {
+        let shard = self.shards.get(cluster).filter(|shard| self.owns(shard) && shard.saving.is_none());
+        let Some(shard) = shard.filter(|shard| matches!(shard.link, Link::Up)) else { return };
+        let record = shard.record.as_ref().filter(|(record, _)| record.identity.is_none());
+        if let Some(((record, _), told)) = record.zip(shard.told.clone()) {
+            let record = record::Shard { identity: Some(told), ..record.clone() };
+            self.save_shard(cluster, record);
+        }
     }
 
     fn cluster_changed(&mut self, cluster: &ClusterId, known: &ClusterUid, uid: &ClusterUid) {

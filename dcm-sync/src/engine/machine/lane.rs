@@ -302,6 +302,7 @@ impl Shard {
 pub(super) struct LaneView<'a> {
     pub objects: Option<&'a Objects>,
     pub lane: &'a Lane,
+    pub bundle: Option<&'a Bundle>,
     pub issued: BTreeSet<&'a str>,
     /// Contents of namespaces are counted.
     pub counts: bool,
@@ -320,8 +321,11 @@ impl View for LaneView<'_> {
         }
     }
 
+    /// Of what is listed for others alone nothing: what becomes of an object is not to hang on those, and who plans the same
+    /// looks at no other kinds.
     fn marked(&self) -> Vec<(&GroupVersionKind, &ObjectKey, &Sighting)> {
         let objects = self.objects.into_iter().flatten();
+        let objects = objects.filter(|(_, (kind, _))| self.lane.is_about(self.bundle, kind));
         objects.map(|(key, (kind, sighting))| (kind, key, sighting)).collect()
     }
 

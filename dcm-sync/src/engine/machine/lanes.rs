@@ -71,6 +71,7 @@ impl Machine {
         let view = LaneView {
             objects: shard.objects.get(&id.context),
             lane,
+            bundle: bundle.as_deref(),
             issued: lane.record.issued.iter().map(|name| &**name).collect(),
             counts: self.options.keeps(Safeguard::ContentsCounted),
             now: self.now,
@@ -108,7 +109,8 @@ impl Machine {
         let unsaved = self.lane_mut(id).is_some_and(|lane| lane.unsaved);
         // Until a result is stored, the request stays that it can be had from again.
         let later = plan.is_empty() || (finished && (unsaved || self.lets_others_go_before(id)));
-        let may_go_on = !later && self.is_as_planned(id, plan);
+        // What a fulfilled plan clears away is no part of what anybody planned.
+        let may_go_on = !later && (finished || self.is_as_planned(id, plan));
         let again = may_go_on && !self.must_touch(id, plan) && self.run_wave(id, plan);
         if !again && !rests && self.lane_mut(id).is_some_and(|lane| lane.unsaved) {
             self.save(id);
@@ -118,7 +120,7 @@ impl Machine {
     /// Before the first request that may make something of a kind, the record names the kind, and the namespaces: whoever
     /// finds the record knows where to look, and that without one nothing of ours can be on the cluster. And before the
     /// first request of a worker that took the cluster from another one, the record is its own: what the other one was
-    /// about to store can't come after it. And it says no more that something is done that this request undoes, nor that
+    /// about to store can't come after it. Where the lane is bound to a plan, it says that this may have begun. And it says no more that something is done that this request undoes, nor that
     /// an object is there that is made anew, or that another one has replaced which is taken over now: should the worker die,
     /// and people change their minds, the next one goes by it.
     fn must_touch(&mut self, id: &LaneId, plan: &Plan) -> bool {
@@ -134,7 +136,8 @@ impl Machine {
         let is_anothers = is_inherited && lane.record.fence != fence;
         let is_replaced = lane.forget_replaced(plan);
         let must_admit = lane.claims_done || is_replaced || (makes && lane.claims_gone);
-        let must_touch = is_anothers || (names && lane.must_name(bundle)) || must_admit;
+        let is_noted = lane.takes_note();
+        let must_touch = is_anothers || (names && lane.must_name(bundle)) || must_admit || is_noted;
         if !must_touch {
             return false;
         }

@@ -15,6 +15,15 @@ impl Lane {
         self.record.kinds.iter().for_each(visit);
     }
 
+    /// True for one of those kinds.
+    pub(super) fn is_about(&self, bundle: Option<&Bundle>, kind: &GroupVersionKind) -> bool {
+        let mut is_about = self.record.kinds.contains(kind);
+        if !is_about {
+            visit_kinds(bundle, &mut |desired| is_about |= desired == kind);
+        }
+        is_about
+    }
+
     /// True when an object of this kind is recorded.
     pub(super) fn has_recorded(&self, kind: &GroupVersionKind) -> bool {
         self.record.objects.keys().any(|key| key.kind == kind.kind && key.group == kind.group)

@@ -33,6 +33,8 @@ pub(super) struct Shard {
     /// It was taken from a worker that gave no sign of life: what that one sent may still take effect.
     pub inherited: bool,
     pub link: Link,
+    /// What the cluster said it is, when it was reached last.
+    pub told: Option<ClusterUid>,
     pub epoch: Epoch,
     /// When this worker took it.
     pub acquired: Timestamp,
@@ -128,6 +130,7 @@ impl Shard {
             write_failed: false,
             inherited: false,
             link: Link::Down,
+            told: None,
             epoch: Epoch::default(),
             acquired: Timestamp::MIN,
             row: Row::default(),

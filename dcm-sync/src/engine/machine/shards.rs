@@ -43,10 +43,11 @@ impl Machine {
         }
     }
 
-    /// Another try after a while, whatever is known of the record: to take the shard, or to give it back.
+    /// Another try after a while, whatever is known of the record: to take the shard, to say what it is, or to give it back.
     pub(super) fn claim_again(&mut self, cluster: &ClusterId) {
         self.shard_mut(cluster).write_failed = false;
         self.claim(cluster);
+        self.note_identity(cluster);
         self.see_to_paused_cluster(cluster);
         self.release_if_idle(cluster);
     }
@@ -97,6 +98,8 @@ impl Machine {
                     shard.record = Some((record, version));
                     self.note_news(cluster);
                 }
+                // It may have been reached before we heard that it is ours.
+                self.note_identity(cluster);
             }
             // Somebody else changed the record, or it could not be written, or nobody knows: what it is now comes by the
             // watch.

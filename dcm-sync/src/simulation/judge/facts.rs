@@ -7,13 +7,15 @@ use dcm_core::app_context::Generation;
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::{Manifest, ObjectKey};
 use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::plan::Observed;
 use dcm_core::port::cluster::{Fence, Origin};
 use dcm_core::port::store::{Document, Path, Write};
+use dcm_core::status::LaneState;
 use jiff::Timestamp;
 
 use super::super::events::{Deed, Event, Halt, Handled, Sent};
 use super::super::executor::ProcessId;
-use crate::record::{ActionRecord, Root, Shard, path};
+use crate::record::{ActionRecord, Lane, Root, Shard, path};
 
 /// The last writes that are kept of a process, to count how many were sent in a time.
 const SENT_MAX: usize = 512;
@@ -32,6 +34,21 @@ pub(in crate::simulation) struct Known {
     pub(in crate::simulation) generation: Generation,
 }
 
+/// What a lane may do that is bound to a plan, and what was done of it.
+#[derive(Debug, Clone)]
+pub(in crate::simulation) struct Bound {
+    /// The number of the plan.
+    pub(in crate::simulation) number: u64,
+    /// The generation that was bound first.
+    pub(in crate::simulation) generation: Generation,
+    /// What was seen of the cluster.
+    pub(in crate::simulation) observed: Observed,
+    /// The fence of whoever wrote first, or was about to. Who comes after him is bound no more.
+    pub(in crate::simulation) writer: Option<Fence>,
+    /// What was written.
+    pub(in crate::simulation) written: BTreeSet<ObjectKey>,
+}
+
 /// What is known from all that has happened so far.
 #[derive(Default)]
 pub(in crate::simulation) struct Facts {
@@ -47,6 +64,10 @@ pub(in crate::simulation) struct Facts {
     paused: BTreeMap<ContextId, Timestamp>,
     /// What was desired in each generation of an app context, as it was said last.
     roots: BTreeMap<(ContextId, Generation), Root>,
+    /// What was seen of clusters, by their states.
+    seen: BTreeMap<Arc<str>, Observed>,
+    /// Lanes that are bound to a plan and have not come to their end.
+    bound: BTreeMap<(ContextId, ClusterId), Bound>,
     /// The objects that manifests speak of.
     manifests: BTreeMap<ContentHash, ObjectKey>,
     /// Clusters that are paused.
@@ -110,6 +131,11 @@ impl Facts {
         self.roots.get(&(context.clone(), generation))
     }
 
+    /// What a lane is bound to.
+    pub(in crate::simulation) fn bound(&self, context: &ContextId, cluster: &ClusterId) -> Option<&Bound> {
+        self.bound.get(&(context.clone(), cluster.clone()))
+    }
+
     /// The object that a manifest speaks of.
     pub(in crate::simulation) fn key(&self, manifest: &ContentHash) -> Option<&ObjectKey> {
         self.manifests.get(manifest)
@@ -126,6 +152,7 @@ impl Facts {
             Event::Ended(sent) => self.was_ended(sent),
             Event::Handled(handled) => self.handled(handled),
             Event::Stored(write) => self.stored(write, now),
+            Event::Looked(observed) => drop(self.seen.insert(observed.state(), observed.clone())),
             Event::Halted(halt) => self.was_halted(halt),
             Event::Spun(_) => {}
         }
@@ -169,6 +196,7 @@ impl Facts {
                 self.manifests.extend(manifest.map(|manifest| (manifest.hash(), manifest.key().clone())));
             }
             Some("shards") => self.shard_changed(path, document),
+            Some("lanes") => self.lane_changed(path, document),
             _ => {
                 if let Some(context) = path::context_of_root(path) {
                     self.root_changed(&context, document, now);
@@ -181,6 +209,7 @@ impl Facts {
         self.results.remove(path);
         if let Some(context) = path::context_of_root(path) {
             self.paused.remove(&context);
+            self.bound.retain(|(of, _), _| *of != context);
             self.halted.remove(&Halt::Context(context));
         }
     }
@@ -204,7 +233,44 @@ impl Facts {
         }
         let prefix = path::results(context);
         self.results.retain(|path| !prefix.contains(path) || named.contains(path));
+        self.bind(context, &root);
         self.roots.insert((context.clone(), root.generation), root);
+    }
+
+    /// What a generation is bound to that begins with it. One that is bound later may have requests on the way that are not.
+    fn bind(&mut self, context: &ContextId, root: &Root) {
+        let (number, generation) = (root.planned.number, root.generation);
+        let is_new = self.root(context, generation).is_none();
+        let mut bound: BTreeMap<_, _> = std::mem::take(&mut self.bound);
+        bound.retain(|(of, cluster), bound| {
+            of != context || (bound.number == number && root.planned.clusters.contains_key(cluster))
+        });
+        for (cluster, state) in root.planned.clusters.iter().filter(|_| is_new) {
+            let Some(observed) = self.seen.get(state).cloned() else { continue };
+            let (writer, written) = (None, BTreeSet::new());
+            bound.entry((context.clone(), cluster.clone())).or_insert(Bound {
+                number,
+                generation,
+                observed,
+                writer,
+                written,
+            });
+        }
+        self.bound = bound;
+    }
+
+    /// A lane that has come to its end is bound no more. Who stored that its cluster is as planned is about to write.
+    fn lane_changed(&mut self, path: &Path, document: &Document) {
+        let Some(lane) = path::context_of_lane(path).zip(path::cluster_of(path, 2)) else { return };
+        let Some(bound) = self.bound.get_mut(&lane) else { return };
+        let Ok(record) = document.read::<Lane>() else { return };
+        if record.checked < bound.number {
+            return;
+        }
+        bound.writer.get_or_insert(record.fence);
+        if matches!(record.state, LaneState::Done | LaneState::Removed) {
+            self.bound.remove(&lane);
+        }
     }
 
     fn shard_changed(&mut self, path: &Path, document: &Document) {
@@ -220,6 +286,13 @@ impl Facts {
     }
 
     fn handled(&mut self, handled: &Handled) {
+        let key = handled.deed.key();
+        if let Some((context, key)) = handled.context.as_ref().zip(key)
+            && let Some(bound) = self.bound.get_mut(&(context.clone(), handled.cluster.clone()))
+            && handled.generation >= bound.generation
+        {
+            bound.written.insert(key.clone());
+        }
         let (written, is_made) = match &handled.deed {
             Deed::Created(written) => (written, true),
             Deed::Changed(_, written) => (written, false),

@@ -14,7 +14,6 @@ use super::super::api::Api;
 use super::super::events::Event;
 use super::super::meddling::Meddled;
 use super::super::scenario::Scenario;
-use super::super::wish::Wish;
 use super::super::world::World;
 use crate::record::{self, Lane, path};
 
@@ -27,9 +26,9 @@ pub(in crate::simulation) fn find_differences(
 ) -> Vec<String> {
     let (mut wanted, mut there, mut differences) = (Vec::new(), BTreeSet::new(), Vec::new());
     for (number, wish) in (1..).zip(&scenario.last_wishes) {
-        if let Wish::Apply(variant) = wish {
+        if let Some(variant) = wish.variant() {
             there.insert(number);
-            match api.wanted(world, number, *variant) {
+            match api.wanted(world, number, variant) {
                 Ok(context) => wanted.push(context),
                 Err(difference) => differences.push(difference),
             }
@@ -176,6 +175,11 @@ pub(in crate::simulation) fn is_quiet(event: &Event) -> bool {
                 write;
             path.segments().next() == Some("workers")
         }
-        Event::Sent(_) | Event::Ended(_) | Event::Handled(_) | Event::Halted(_) | Event::Spun(_) => false,
+        Event::Sent(_)
+        | Event::Ended(_)
+        | Event::Handled(_)
+        | Event::Looked(_)
+        | Event::Halted(_)
+        | Event::Spun(_) => false,
     }
 }

@@ -128,6 +128,7 @@ macro_rules! every_step_fails_once_and_runs_twice {
 every_step_fails_once_and_runs_twice! {
     a_context_is_brought_about: BringAbout,
     it_is_changed: Change,
+    it_is_changed_as_planned: ChangeAsPlanned,
     it_is_removed: Remove,
     it_is_given_up_in_the_middle: GiveUp,
     something_is_adopted: Adopt,

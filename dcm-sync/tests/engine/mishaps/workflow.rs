@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use dcm_core::app_context::{AppContext, Existing, Step};
 use dcm_core::manifest::Manifest;
-use dcm_core::port::synchronizer::{Disposal, Error, Removal, STOP_LIMIT, Synchronizer as _};
+use dcm_core::port::synchronizer::{Condition, Disposal, Error, Removal, STOP_LIMIT, Synchronizer as _};
 use dcm_core::status::{Progress, Reason};
 use dcm_sync::engine::{Engine, Options};
+use dcm_sync::planning::Planner;
 use dcm_sync::sim::{Link, cluster_id};
 use serde_json::{Value, json};
 
@@ -31,6 +32,8 @@ const ON_THE_WAY: Duration = Duration::from_millis(500);
 pub enum Workflow {
     BringAbout,
     Change,
+    /// Changed as it was planned then; planned again where something is not so any more.
+    ChangeAsPlanned,
     Remove,
     /// Brought about, and given up in the middle.
     GiveUp,
@@ -60,7 +63,7 @@ impl Workflow {
         let world = World::new(3);
         match self {
             Self::BringAbout | Self::GiveUp => {}
-            Self::Change | Self::Remove | Self::Keep => {
+            Self::Change | Self::ChangeAsPlanned | Self::Remove | Self::Keep => {
                 bring_about(&world, &context(steps(), 1..=2)).await;
             }
             Self::StopContext | Self::StopCluster => {
@@ -124,6 +127,7 @@ impl Workflow {
             Self::Change => {
                 contexts.apply(&context(changed_steps(), 2..=3)).await?;
             }
+            Self::ChangeAsPlanned => change_as_planned(engine, world).await?,
             Self::Remove | Self::GiveBack => {
                 contexts.remove(&id, Removal::default()).await?;
             }
@@ -178,13 +182,16 @@ impl Workflow {
             let is_so = || (1..=2).all(|number| is_as_before(world, number));
             return tokio::time::timeout(SOON, until_so(is_so)).await.unwrap();
         }
+        if self == Self::ChangeAsPlanned {
+            return tokio::time::timeout(SOON, planned_until_done(engine, world)).await.unwrap();
+        }
         done(engine, &context_id()).await;
     }
 
     /// Where something is at the end.
     pub fn clusters(self) -> BTreeSet<usize> {
         match self {
-            Self::Change => [2, 3].into(),
+            Self::Change | Self::ChangeAsPlanned => [2, 3].into(),
             Self::Remove | Self::GiveUp | Self::GiveBack | Self::Keep | Self::Bury => BTreeSet::new(),
             _ => [1, 2].into(),
         }
@@ -193,7 +200,7 @@ impl Workflow {
     /// How many objects are there of ours, where there are any.
     pub fn expected(self) -> usize {
         match self {
-            Self::Change | Self::StopContext | Self::StopCluster => 4,
+            Self::Change | Self::ChangeAsPlanned | Self::StopContext | Self::StopCluster => 4,
             Self::Adopt => 2,
             _ => 5,
         }
@@ -234,6 +241,32 @@ fn changed_steps() -> Vec<Step> {
     steps[2] = apply(1, role_body("reader", &["get"]));
     steps.remove(3);
     steps
+}
+
+/// Looks at all clusters, and applies what was planned then; once more where another apply was quicker.
+async fn change_as_planned(engine: &Engine, world: &World) -> Result<(), Error> {
+    let contexts = engine.contexts();
+    let planner = Planner::new(contexts.clone(), world.fleet.clone(), Options::default().owner);
+    loop {
+        let planned = planner.plan_unrehearsed(vec![context(changed_steps(), 2..=3)]).await?.remove(0);
+        match contexts.apply_on(&planned.context, &Condition::AsPlanned(planned.state())).await {
+            Err(Error::Stale { .. }) => {}
+            applied => return applied.map(drop),
+        }
+    }
+}
+
+/// Plans again where a cluster is not as it was, until all is done.
+async fn planned_until_done(engine: &Engine, world: &World) {
+    loop {
+        let status = engine.contexts().wait_until_done(&context_id()).await.unwrap();
+        if status.progress == Progress::Done {
+            return;
+        }
+        let mut causes = status.lanes.values().filter_map(|lane| lane.cause.as_ref());
+        assert!(causes.all(|cause| cause.reason == Reason::PlanStale), "{status:#?}");
+        Workflow::ChangeAsPlanned.ask(engine, world).await;
+    }
 }
 
 fn shared(data: &Value) -> Value {

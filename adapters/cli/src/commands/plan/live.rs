@@ -10,7 +10,7 @@ use dcm_core::plan::{Observed, PlanHash};
 use dcm_core::port::synchronizer::PlannedState;
 use dcm_core::render::naming::Identity;
 use dcm_core::service::RegisteredCluster;
-use dcm_server::Planned;
+use dcm_sync::planning::Planned;
 
 use super::shown::{self, Shown};
 use super::{Rendered, rendered};
@@ -44,7 +44,7 @@ async fn shown_of(session: &Session, documents: &[Sourced]) -> anyhow::Result<Ve
     for name in clouds.iter().filter(|cloud| cloud.is_new).map(|cloud| &cloud.name) {
         output::note(format_args!("{name}: not stored yet: names that carry its UID are those of UID 0"));
     }
-    let plans = planned(clouds, session.deployment.plan(contexts).await?);
+    let plans = planned(clouds, session.deployment.planner().plan(contexts).await?);
     let shown = Shown::of(hash_of(&plans, None).now, &plans);
     match session.format.for_programs() {
         Some(notation) => output::print(&notation.write(&shown)?)?,
@@ -116,7 +116,7 @@ async fn unrehearsed(
     documents: impl IntoIterator<Item = &Sourced>,
 ) -> anyhow::Result<Vec<CloudPlan>> {
     let (clouds, contexts) = wanted(session, documents).await?;
-    Ok(planned(clouds, session.deployment.plan_unrehearsed(contexts).await?))
+    Ok(planned(clouds, session.deployment.planner().plan_unrehearsed(contexts).await?))
 }
 
 /// The cloud of a document.

@@ -7,7 +7,7 @@ use dcm_core::fields::{FieldChange, Values};
 use dcm_core::name::{ClusterId, LogicalCloudName, ProjectName};
 use dcm_core::plan::{PlanHash, Step, Why, Work, named_fields};
 use dcm_core::status::Cause;
-use dcm_server::{LivePlan, PlanError, Rehearsal};
+use dcm_sync::planning::{LivePlan, PlanError, Rehearsal};
 use serde::Serialize;
 use serde_json::Value;
 

@@ -1,6 +1,7 @@
 //! What may never happen, each rule as a function with a name.
 
 mod asking;
+mod binding;
 mod order;
 mod ownership;
 mod pace;
@@ -57,6 +58,10 @@ pub const INVARIANTS: &[Invariant] = &[
         name: "no two requests for one credential live",
         holds: asking::no_two_requests_for_one_credential_live,
     },
+    Invariant {
+        name: "what is bound to a plan is done as planned",
+        holds: binding::what_is_bound_to_a_plan_is_done_as_planned,
+    },
     Invariant { name: "paused work stands still", holds: pace::paused_work_stands_still },
     Invariant {
         name: "nothing begins once a stop has returned",
@@ -70,7 +75,12 @@ pub const INVARIANTS: &[Invariant] = &[
 fn handled(event: &Event) -> Option<&Handled> {
     match event {
         Event::Handled(handled) => Some(handled),
-        Event::Sent(_) | Event::Ended(_) | Event::Stored(_) | Event::Halted(_) | Event::Spun(_) => None,
+        Event::Sent(_)
+        | Event::Ended(_)
+        | Event::Stored(_)
+        | Event::Looked(_)
+        | Event::Halted(_)
+        | Event::Spun(_) => None,
     }
 }
 

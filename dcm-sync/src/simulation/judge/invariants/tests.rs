@@ -9,7 +9,8 @@ use dcm_core::app_context::{
 };
 use dcm_core::manifest::{Manifest, ObjectKey};
 use dcm_core::name::AppName;
-use dcm_core::port::cluster::{Deletion, Fence, Precondition};
+use dcm_core::plan::Observed;
+use dcm_core::port::cluster::{ClusterUid, Deletion, Fence, Object, Precondition};
 use dcm_core::port::store::{Document, Path, Store as _, Write};
 use dcm_core::port::synchronizer::{Disposal, Removal};
 use dcm_core::status::{Intent, LaneState};
@@ -24,7 +25,7 @@ use super::super::super::wish::context_id;
 use super::super::super::world::{Ports, World};
 use super::super::{Judge, Scene, Violation};
 use super::INVARIANTS;
-use crate::record::{Lane, Root, path};
+use crate::record::{Lane, Planned, Root, path};
 use crate::sim::{Latency, Verb, cluster_id};
 use crate::simulation::events::{Asked, Deed, Event, Handled, Sent, Written};
 
@@ -79,7 +80,7 @@ impl Staged<'_> {
 
     fn handled(&self, deed: Deed) -> Handled {
         let (at, cluster, context) = (self.world.now(), cluster_id(1), Some(context_id(1)));
-        Handled { at, cluster, context, generation: Generation(1), fence: Fence(1), deed }
+        Handled { at, cluster, context, generation: Generation(1), fence: Fence(1), before: None, deed }
     }
 
     fn scene(&self) -> Scene<'_> {
@@ -218,6 +219,38 @@ fn a_write_for_what_is_paused_for_long_is_seen() {
     let late = Handled { at: soon.at + Duration::from_secs(91), ..soon.clone() };
     assert!(stage.holds(rule, &Event::Handled(soon)));
     assert!(!stage.holds(rule, &Event::Handled(late)));
+}
+
+#[test]
+fn a_write_that_is_bound_to_a_plan_and_not_as_planned_is_seen() {
+    let rule = "what is bound to a plan is done as planned";
+    let mut stage = Staged::new();
+    let manifest = Manifest::new(config_map()).unwrap();
+    let mut observed = Observed::new(ClusterUid("a-cluster".into()));
+    observed.absent(manifest.kind(), manifest.key());
+    stage.see(&Event::Looked(observed.clone())).unwrap();
+    stage.desire(&context([apply(config_map(), Existing::Refuse)]), |root| {
+        root.planned = Planned { number: 1, clusters: [(cluster_id(1), observed.state())].into() };
+    });
+    let made = stage.handled(Deed::Created(written(config_map())));
+    assert!(!stage.holds(rule, &Event::Handled(made.clone())), "nobody has stored that it is as planned");
+    let checked = Lane { checked: 1, fence: Fence(1), ..Lane::untouched(stage.world.now()) };
+    stage.store(path::lane(&context_id(1), &cluster_id(1)), &checked).unwrap();
+    let there = Object {
+        kind: manifest.kind().clone(),
+        key: manifest.key().clone(),
+        uid: UID.into(),
+        resource_version: "1".into(),
+        marks: None,
+        deleting: None,
+        body: Arc::new(config_map()),
+    };
+    let deed = Deed::Changed(Verb::Update, written(config_map()));
+    let over = Event::Handled(Handled { before: Some(Box::new(there)), ..stage.handled(deed) });
+    assert!(!stage.holds(rule, &over), "somebody has made it meanwhile");
+    assert!(stage.holds(rule, &Event::Handled(made.clone())));
+    stage.judge.facts.take_in(&Event::Handled(made), stage.world.now());
+    assert!(stage.holds(rule, &over), "it was written for this plan");
 }
 
 #[test]

@@ -12,10 +12,10 @@ use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ClusterId;
 use dcm_core::plan::{Desired, Observed, Plan, Rules, Seen, Sighting, View, plan};
 use dcm_core::port::cluster::{Call, Cluster, Contents, Error, Object, Selection, WatchEvent};
-use dcm_sync::LaneProspect;
 use futures::StreamExt as _;
 
-use crate::rehearsal::{Rehearsal, Rehearsing, rehearse};
+use super::rehearsal::{Rehearsal, Rehearsing, rehearse};
+use crate::contexts::LaneProspect;
 
 /// Why there is no plan for a cluster.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -36,11 +36,11 @@ pub struct LivePlan {
 }
 
 /// What is wanted of one cluster, and what is recorded of it.
-pub(crate) struct Place<'a> {
-    pub(crate) context: &'a AppContext,
-    pub(crate) cluster: &'a ClusterId,
-    pub(crate) generation: Generation,
-    pub(crate) recorded: &'a LaneProspect,
+pub(super) struct Place<'a> {
+    pub(super) context: &'a AppContext,
+    pub(super) cluster: &'a ClusterId,
+    pub(super) generation: Generation,
+    pub(super) recorded: &'a LaneProspect,
 }
 
 /// What is seen of a cluster.
@@ -56,7 +56,7 @@ struct Looked<'a> {
 ///
 /// # Errors
 /// [`PlanError`] when the cluster does not answer, or refuses a read.
-pub(crate) async fn live_plan(
+pub(super) async fn live_plan(
     cluster: &dyn Cluster,
     call: &Call,
     place: &Place<'_>,

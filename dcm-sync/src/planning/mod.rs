@@ -1,16 +1,51 @@
-//! What would be done to all clusters of an app context, looked at at once.
+//! What an apply would do: asked of the engine's own planner before anything is written, on all clusters at once.
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//! use std::sync::Arc;
+//!
+//! use dcm_core::app_context::AppContext;
+//! use dcm_core::port::cluster::Clusters;
+//! use dcm_core::port::synchronizer::{Condition, Error, Synchronizer as _};
+//! use dcm_sync::Contexts;
+//! use dcm_sync::engine::Options;
+//! use dcm_sync::planning::Planner;
+//!
+//! /// Applies an app context where somebody agrees to what that would do, and only as long as that is so.
+//! async fn apply(
+//!     contexts: &Contexts,
+//!     clusters: Arc<dyn Clusters>,
+//!     wanted: AppContext,
+//!     agrees: impl FnOnce(&dcm_sync::planning::Planned) -> bool,
+//! ) -> Result<(), Error> {
+//!     let planner = Planner::new(contexts.clone(), clusters, Options::default().owner);
+//!     for planned in planner.plan(vec![wanted]).await? {
+//!         if agrees(&planned) {
+//!             contexts.apply_on(&planned.context, &Condition::AsPlanned(planned.state())).await?;
+//!         }
+//!     }
+//!     Ok(())
+//! }
+//! ```
+
+mod live;
+mod rehearsal;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use dcm_core::app_context::{AppContext, Generation};
-use dcm_core::name::ClusterId;
+use dcm_core::name::{ClusterId, OwnerId};
 use dcm_core::plan::{Observed, Part};
+use dcm_core::port::cluster::{Call, Clusters, Fence};
 use dcm_core::port::synchronizer::{Error, PlannedState};
 use futures::StreamExt as _;
 
-use crate::Deployment;
-use crate::live_plan::{LivePlan, Place, PlanError, live_plan};
-use crate::rehearsal::Rehearsing;
+use crate::contexts::Contexts;
+pub use live::{LivePlan, PlanError};
+use live::{Place, live_plan};
+pub use rehearsal::Rehearsal;
+use rehearsal::Rehearsing;
 
 /// How many clusters are looked at in one moment: as many connections as a process may open anywhere (1,024 files is the
 /// lowest common limit), with room for what each of them takes.
@@ -53,7 +88,22 @@ impl Planned {
     }
 }
 
-impl Deployment {
+/// Plans over the records of a store and what clusters show. Cheap to clone.
+#[derive(Clone)]
+pub struct Planner {
+    contexts: Contexts,
+    clusters: Arc<dyn Clusters>,
+    call: Call,
+}
+
+impl Planner {
+    /// A planner for what the engines of an installation would do.
+    #[must_use]
+    pub fn new(contexts: Contexts, clusters: Arc<dyn Clusters>, owner: OwnerId) -> Self {
+        let call = Call { owner, context: None, generation: Generation::default(), fence: Fence::default() };
+        Self { contexts, clusters, call }
+    }
+
     /// Plans what an apply of these app contexts would do, on all clusters that are to hold them or may hold something of
     /// them, and gives the plans in the order of the contexts. All clusters of all of them are looked at at once, so
     /// one that hangs is waited for once. Writes nothing, neither to the store nor to a cluster.
@@ -79,7 +129,7 @@ impl Deployment {
     ) -> Result<Vec<Planned>, Error> {
         let mut prospects = Vec::with_capacity(contexts.len());
         for context in &contexts {
-            prospects.push(self.contexts().prospect(context).await?);
+            prospects.push(self.contexts.prospect(context).await?);
         }
         let looks = contexts.iter().zip(&prospects).enumerate().flat_map(|(number, (context, prospect))| {
             let place = move |(cluster, recorded)| {
@@ -104,7 +154,7 @@ impl Deployment {
     }
 
     async fn look(&self, place: &Place<'_>, rehearsing: Rehearsing) -> Result<LivePlan, PlanError> {
-        let cluster = self.clusters().connect(place.cluster).await?;
-        live_plan(&*cluster, &self.call(), place, rehearsing).await
+        let cluster = self.clusters.connect(place.cluster).await?;
+        live_plan(&*cluster, &self.call, place, rehearsing).await
     }
 }

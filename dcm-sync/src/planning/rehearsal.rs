@@ -8,7 +8,7 @@ use dcm_core::plan::{Plan, Terms, Work};
 use dcm_core::port::cluster::{Call, Cluster, Error, Marks, Origin, Precondition, Stamped};
 use serde::Serialize;
 
-use crate::live_plan::Place;
+use super::live::Place;
 
 /// What a dry run of one write gave.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -24,7 +24,7 @@ pub enum Rehearsal {
 
 /// What of a plan is rehearsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rehearsing {
+pub(super) enum Rehearsing {
     /// Each write: one request for each.
     Writes,
     /// Nothing: who compares plans needs only what was seen.
@@ -54,7 +54,7 @@ struct Write<'a> {
 }
 
 /// Rehearses each write of a plan that makes or updates an object.
-pub(crate) async fn rehearse(
+pub(super) async fn rehearse(
     cluster: &dyn Cluster,
     call: &Call,
     place: &Place<'_>,
