@@ -10,7 +10,7 @@ use std::sync::Arc;
 use dcm_core::app_context::{Action, AppContext, Bundle, Drift, Existing, Stage, Step};
 use dcm_core::manifest::Manifest;
 use dcm_core::name::{AppName, ContextId, OwnerId};
-use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
+use dcm_core::port::synchronizer::{Condition, Removal, Synchronizer as _};
 use dcm_store::MemoryStore;
 use dcm_sync::engine::Engine;
 use dcm_sync::runtime::TokioClock;
@@ -32,10 +32,15 @@ async fn main() -> anyhow::Result<()> {
         println!("{cluster}: {:?}, {} objects", lane.state, lane.objects.len());
     }
 
-    // One cluster less: the others are not touched.
+    // One cluster less: the others are not touched. That is seen before, and then it is done so or not at all.
     let mut smaller = context.clone();
     smaller.placements.remove(&cluster_id(3));
-    let generation = contexts.apply(&smaller).await?;
+    let planned = engine.planner().plan(vec![smaller]).await?.remove(0);
+    for (cluster, live) in &planned.clusters {
+        println!("{cluster}: {} steps", live.as_ref().map_or(0, |live| live.plan.steps().len()));
+    }
+    let condition = Condition::AsPlanned(planned.state());
+    let generation = contexts.apply_on(&planned.context, &condition).await?;
     contexts.wait_until_done(&context.id).await?;
     println!("generation {generation}: {} clusters hold it", count(&fleet));
 

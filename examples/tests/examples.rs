@@ -23,7 +23,8 @@ fn embed_gives_a_kubeconfig_and_ends_with_nothing() {
 fn foreign_orchestrator_changes_what_it_placed() {
     let out = run(env!("CARGO_BIN_EXE_foreign_orchestrator"));
     let expected = "generation 1: Done\nsim/cluster-1: Done, 2 objects\nsim/cluster-2: Done, 2 objects\n\
-                    sim/cluster-3: Done, 2 objects\ngeneration 2: 2 clusters hold it\nremoved: 0 clusters hold it\n";
+                    sim/cluster-3: Done, 2 objects\nsim/cluster-1: 0 steps\nsim/cluster-2: 0 steps\n\
+                    sim/cluster-3: 2 steps\ngeneration 2: 2 clusters hold it\nremoved: 0 clusters hold it\n";
     assert_eq!(out, expected);
 }
 

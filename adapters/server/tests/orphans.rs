@@ -181,6 +181,15 @@ async fn the_audit_log_tells_why_orphans_were_not_cleared() {
     cluster.set_link(Link::Up);
     // Entries of one moment have no order.
     tokio::time::sleep(common::SOON).await;
+    cluster.server(|server| server.set_rights(Rights::Of(Identity::user("nobody"))));
+    assert!(clear().await.unwrap().orphans.is_empty());
+    let outcome = told().await;
+    assert!(
+        matches!(&outcome, Outcome::Failed { message } if message.contains("could not be looked through, such as ")),
+        "{outcome:?}"
+    );
+    cluster.server(|server| server.set_rights(Rights::All));
+    tokio::time::sleep(common::SOON).await;
     may_only_read(&world, "reader").await;
     cluster.server(|server| server.set_rights(Rights::Of(Identity::user("reader"))));
     clear().await.unwrap_err();

@@ -44,6 +44,7 @@ use futures::future::{FutureExt as _, Shared};
 use futures::stream::Stream;
 
 use crate::contexts::Contexts;
+use crate::planning::Planner;
 pub use event::{Event, What};
 use machine::Machine;
 use metrics::Metrics;
@@ -69,6 +70,7 @@ pub(crate) enum Command {
 #[derive(Clone)]
 pub struct Engine {
     contexts: Contexts,
+    planner: Planner,
     commands: mpsc::UnboundedSender<Command>,
     done: Shared<oneshot::Receiver<()>>,
 }
@@ -83,6 +85,12 @@ impl Engine {
     #[must_use]
     pub fn contexts(&self) -> &Contexts {
         &self.contexts
+    }
+
+    /// Says what an apply would do on each cluster, before anything is written.
+    #[must_use]
+    pub fn planner(&self) -> &Planner {
+        &self.planner
     }
 
     /// Follows what the engine does, from now on. The stream ends when the engine stops, and when its reader falls
@@ -157,10 +165,11 @@ impl Builder {
         let (commands, received) = mpsc::unbounded();
         let (stopped, done) = oneshot::channel();
         let machine = Machine::new(self.options.clone(), random.next(), clock.now());
-        let ports = Ports { store: self.store.clone(), clusters: self.clusters, clock };
-        let contexts = Contexts::new(self.store, ports.clock.clone());
+        let contexts = Contexts::new(self.store.clone(), clock.clone());
+        let planner = Planner::new(contexts.clone(), self.clusters.clone(), self.options.owner.clone());
+        let ports = Ports { store: self.store, clusters: self.clusters, clock };
         let mut shell = Shell::new(machine, self.options, ports, received);
-        let engine = Engine { contexts, commands, done: done.shared() };
+        let engine = Engine { contexts, planner, commands, done: done.shared() };
         let run = async move {
             // Who reads events to their end finds the engine ended: subscribers go after this, also when it is lost.
             let (shell, stopped) = (&mut shell, stopped);

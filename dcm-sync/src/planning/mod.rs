@@ -1,27 +1,21 @@
 //! What an apply would do: asked of the engine's own planner before anything is written, on all clusters at once.
 //!
 //! ```
-//! use std::collections::BTreeMap;
-//! use std::sync::Arc;
-//!
 //! use dcm_core::app_context::AppContext;
-//! use dcm_core::port::cluster::Clusters;
 //! use dcm_core::port::synchronizer::{Condition, Error, Synchronizer as _};
-//! use dcm_sync::Contexts;
-//! use dcm_sync::engine::Options;
-//! use dcm_sync::planning::Planner;
+//! use dcm_sync::engine::Engine;
+//! use dcm_sync::planning::Planned;
 //!
 //! /// Applies an app context where somebody agrees to what that would do, and only as long as that is so.
 //! async fn apply(
-//!     contexts: &Contexts,
-//!     clusters: Arc<dyn Clusters>,
+//!     engine: &Engine,
 //!     wanted: AppContext,
-//!     agrees: impl FnOnce(&dcm_sync::planning::Planned) -> bool,
+//!     agrees: impl Fn(&Planned) -> bool,
 //! ) -> Result<(), Error> {
-//!     let planner = Planner::new(contexts.clone(), clusters, Options::default().owner);
-//!     for planned in planner.plan(vec![wanted]).await? {
+//!     for planned in engine.planner().plan(vec![wanted]).await? {
 //!         if agrees(&planned) {
-//!             contexts.apply_on(&planned.context, &Condition::AsPlanned(planned.state())).await?;
+//!             let condition = Condition::AsPlanned(planned.state());
+//!             engine.contexts().apply_on(&planned.context, &condition).await?;
 //!         }
 //!     }
 //!     Ok(())
@@ -97,7 +91,8 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// A planner for what the engines of an installation would do.
+    /// A planner for what the engines of an installation would do, where none runs in this process; see
+    /// [`Engine::planner`](crate::engine::Engine::planner).
     #[must_use]
     pub fn new(contexts: Contexts, clusters: Arc<dyn Clusters>, owner: OwnerId) -> Self {
         let call = Call { owner, context: None, generation: Generation::default(), fence: Fence::default() };

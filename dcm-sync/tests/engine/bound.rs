@@ -188,6 +188,37 @@ async fn what_somebody_changes_between_the_look_and_the_write_is_not_written_ove
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_comes_back_between_the_look_and_the_write_is_not_deleted() {
+    let (world, lanes) = world_with(Duration::from_millis(200));
+    let engine = world.engine();
+    let placed = |mut context: AppContext| {
+        context.placements.retain(|cluster, _| *cluster == cluster_id(1));
+        context
+    };
+    let mut more = steps_with("10", &["get"]);
+    more.push(apply(1, role_body("writer", &["create"])));
+    engine.contexts().apply(&context(more, [1])).await.unwrap();
+    done(&engine, &context_id()).await;
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
+    let copy = cluster.snapshot();
+    engine.contexts().apply(&placed(first())).await.unwrap();
+    done(&engine, &context_id()).await;
+    let binding = planned(&world, &placed(second()), 3);
+    let before = world.requests(|log| log.count(Verb::Get));
+    engine.contexts().apply_on(&placed(second()), &binding).await.unwrap();
+    let looked = async {
+        while world.requests(|log| log.count(Verb::Get)) < before + 4 {
+            lanes.commit_begun.notified().await;
+        }
+    };
+    tokio::time::timeout(SOON, looked).await.unwrap();
+    // The role that went with the change before is there again.
+    cluster.restore(&copy);
+    halted(&engine, 1).await;
+    assert_eq!(world.owned(1).len(), 5);
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_the_cluster_reports_meanwhile_changes_nothing() {
     let used = json!({"status": {"used": {"pods": "3"}}});
     let (world, engine) = in_the_middle(used, quota_body(&json!({}))).await;

@@ -70,8 +70,17 @@ pub struct Orphans {
 }
 
 impl Told for Orphans {
+    /// Where nothing is found and not all may be looked through, nobody knows whether there is any.
     fn outcome(&self) -> Outcome {
-        Outcome::Accepted { generation: None }
+        match (&*self.orphans, &*self.unseen) {
+            ([], []) => Outcome::Unchanged,
+            ([], [first, ..]) => {
+                let message =
+                    format!("{} kinds could not be looked through, such as {first}", self.unseen.len());
+                Outcome::Failed { message }
+            }
+            _ => Outcome::Accepted { generation: None },
+        }
     }
 }
 

@@ -67,7 +67,7 @@ impl Check {
         self.written.remove(key);
     }
 
-    /// Takes up what was read of an object: what it was at first it still has to be.
+    /// Takes up what was read of an object: what it was at first it still has to be. Of what came later nobody knew.
     fn take(&mut self, key: &ObjectKey, read: Checked) {
         if self.written.contains(key) {
             return;
@@ -75,14 +75,15 @@ impl Check {
         match self.objects.get_mut(key) {
             Some(checked) if checked.state != read.state => self.stale = Some(Stale::Object(key.clone())),
             Some(checked) => checked.version = read.version,
+            None if self.agrees && read.state.is_some() => self.stale = Some(Stale::Object(key.clone())),
             None => drop(self.objects.insert(key.clone(), read)),
         }
     }
 
-    /// True for an object that was read in another version than this one.
+    /// True for an object that was read in another version than this one, or not at all when there was none.
     fn has_moved(&self, key: &ObjectKey, version: Option<&Arc<str>>) -> bool {
-        let checked = self.objects.get(key).filter(|_| !self.written.contains(key));
-        checked.is_some_and(|checked| checked.version.as_ref() != version)
+        let read = self.objects.get(key).and_then(|checked| checked.version.as_ref());
+        !self.written.contains(key) && read != version
     }
 }
 
@@ -176,6 +177,7 @@ impl Machine {
         };
         let moved = plan
             .runnable()
+            .filter(|step| step.kind != *signing_requests())
             .filter(|step| expected_version(step).is_some_and(|version| check.has_moved(&step.key, version)));
         moved.map(|step| (step.key.clone(), step.kind.clone())).collect()
     }

@@ -120,9 +120,9 @@ impl Machine {
     /// Before the first request that may make something of a kind, the record names the kind, and the namespaces: whoever
     /// finds the record knows where to look, and that without one nothing of ours can be on the cluster. And before the
     /// first request of a worker that took the cluster from another one, the record is its own: what the other one was
-    /// about to store can't come after it. Where the lane is bound to a plan, it says that this may have begun. And it says no more that something is done that this request undoes, nor that
-    /// an object is there that is made anew, or that another one has replaced which is taken over now: should the worker die,
-    /// and people change their minds, the next one goes by it.
+    /// about to store can't come after it. Where the lane is bound to a plan, it says that this may have begun. And it says no
+    /// more that something is done that this request undoes, nor that an object is there that is made anew, or that another
+    /// one has replaced which is taken over now: should the worker die, and people change their minds, the next one goes by it.
     fn must_touch(&mut self, id: &LaneId, plan: &Plan) -> bool {
         let writes =
             plan.runnable().any(|step| step.work.is_write() || matches!(step.work, Work::Request { .. }));
