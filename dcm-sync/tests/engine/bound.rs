@@ -2,16 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use dcm_core::app_context::{AppContext, Drift, Existing, Generation, Request, Step, TokenRequest};
 use dcm_core::manifest::Manifest;
 use dcm_core::plan::{Desired, Observed};
+use dcm_core::port::cluster::Clusters;
 use dcm_core::port::store::{Path, StoreExt as _, Write};
 use dcm_core::port::synchronizer::{Condition, Disposal, Error, PlannedState, Removal, Synchronizer as _};
 use dcm_core::status::{LaneState, LaneStatus, Progress, Reason};
 use dcm_sync::engine::{Engine, What};
 use dcm_sync::sim::{Rights, Verb, cluster_id};
+use dcm_sync::tap::{ClusterChange, Crossing, PortError, Tap, Tapped};
 use serde_json::{Value, json};
 
 use crate::fixture::*;
@@ -108,6 +111,43 @@ async fn what_is_as_planned_is_done() {
     engine.contexts().apply_on(&second(), &planned(&world, &second(), 2)).await.unwrap();
     done(&engine, &context_id()).await;
     assert_eq!((verbs(&world, 1), verbs(&world, 2)), (json!(["get", "list"]), json!(["get", "list"])));
+}
+
+/// Loses the answer to the first request for a certificate.
+#[derive(Default)]
+struct LosingOnce(AtomicBool);
+
+impl Tap for LosingOnce {
+    async fn pass<T: Send, E: PortError>(
+        &self,
+        crossing: Crossing<'_>,
+        call: impl Future<Output = Result<T, E>> + Send,
+    ) -> Result<T, E> {
+        let answer = call.await;
+        match crossing {
+            Crossing::Change(_, ClusterChange::Create(object))
+                if &*object.manifest.kind().kind == "CertificateSigningRequest"
+                    && !self.0.swap(true, Ordering::Relaxed) =>
+            {
+                Err(E::lost())
+            }
+            _ => answer,
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_certificates_are_asked_for_with_is_no_part_of_a_plan() {
+    let world = World::new(1);
+    let losing = Arc::new(LosingOnce::default());
+    let clusters: Arc<dyn Clusters> = world.fleet.clone();
+    let builder = Engine::builder(world.store.clone(), Arc::new(Tapped::new(clusters, losing.clone())));
+    let (engine, run) = builder.build(world.clock.clone(), &Counted(1000.into()));
+    tokio::spawn(run);
+    let wanted = context(steps(), [1]);
+    engine.contexts().apply_on(&wanted, &planned(&world, &wanted, 1)).await.unwrap();
+    done(&engine, &context_id()).await;
+    assert!(losing.0.load(Ordering::Relaxed));
 }
 
 #[tokio::test(start_paused = true)]

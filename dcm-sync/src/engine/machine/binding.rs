@@ -193,9 +193,10 @@ impl Machine {
         self.send_all(id, steps.collect());
     }
 
-    /// Takes up what was read of an object of a lane that is bound.
+    /// Takes up what was read of an object of a lane that is bound. What certificates are asked for with is no part of a plan.
     pub(super) fn note_read(&mut self, id: &LaneId, step: &Step, found: Option<&Object>) {
-        if self.lane_mut(id).is_none_or(|lane| lane.check.is_none()) {
+        let is_bound = self.lane_mut(id).is_some_and(|lane| lane.check.is_some());
+        if !is_bound || step.kind == *signing_requests() {
             return;
         }
         let is_others =

@@ -43,7 +43,8 @@ pub(in crate::simulation) struct Bound {
     pub(in crate::simulation) generation: Generation,
     /// What was seen of the cluster.
     pub(in crate::simulation) observed: Observed,
-    /// The fence of whoever wrote first, or was about to. Who comes after him is bound no more.
+    /// The fence of whoever stored that the cluster is as planned: he is about to write. Who comes after him is bound no
+    /// more.
     pub(in crate::simulation) writer: Option<Fence>,
     /// What was written.
     pub(in crate::simulation) written: BTreeSet<ObjectKey>,
