@@ -1,17 +1,17 @@
 //! A name that stands for another cluster than before.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use dcm_core::port::store::Write;
+use dcm_core::port::store::{Change, Document, Path, Prefix, Write};
 use dcm_core::port::synchronizer::{Issued, Removal, Synchronizer as _};
 use dcm_core::status::{LaneState, Progress, Reason};
 use dcm_sync::engine::Engine;
 use dcm_sync::sim::cluster_id;
-use dcm_sync::tap::{Crossing, PortError, Tap, Tapped};
+use dcm_sync::tap::Crossing;
+use futures::StreamExt as _;
 
 use crate::fixture::*;
+use crate::mortal::{Life, Mishap};
 
 /// A context that was brought to a cluster whose name stands for another one now, and is to be removed from there by a
 /// worker.
@@ -80,41 +80,27 @@ async fn what_was_to_be_removed_from_the_old_cluster_is_gone_with_it() {
     assert_eq!(elsewhere.writes(), 0);
 }
 
-/// Fails the first write that says what a cluster is.
-#[derive(Default)]
-struct FailingOnce(AtomicBool);
-
-fn says_what_it_is(write: &Write) -> bool {
-    matches!(write, Write::Create { document, .. } | Write::Update { document, .. }
-        if document.as_str().contains(r#""identity""#))
+/// True for a shard's record that says what its cluster is.
+fn is_told(document: &Document) -> bool {
+    document.as_str().contains(r#""identity""#)
 }
 
-impl Tap for FailingOnce {
-    async fn pass<T: Send, E: PortError>(
-        &self,
-        crossing: Crossing<'_>,
-        call: impl Future<Output = Result<T, E>> + Send,
-    ) -> Result<T, E> {
-        match crossing {
-            Crossing::Commit(writes)
-                if writes.iter().any(says_what_it_is) && !self.0.swap(true, Ordering::Relaxed) =>
-            {
-                Err(E::lost())
-            }
-            _ => call.await,
-        }
-    }
+fn tells(crossing: &Crossing<'_>) -> bool {
+    let is_told = |write: &Write| matches!(write, Write::Create { document, .. } | Write::Update { document, .. } if is_told(document));
+    matches!(crossing, Crossing::Commit(writes) if writes.iter().any(is_told))
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_a_cluster_is_is_stored_also_where_the_first_try_fails() {
+    let life = Life::until_first(tells, Mishap::FailureBefore);
     let world = World::new(1);
-    let store = Arc::new(Tapped::new(world.store.clone(), Arc::new(FailingOnce::default())));
-    let builder = Engine::builder(store, world.fleet.clone());
-    let (engine, run) = builder.build(world.clock.clone(), &Counted(1000.into()));
-    tokio::spawn(run);
+    let (engine, _) = life.engine(&world);
+    let mut shards = world.store.watch(&Prefix::below(&Path::new("shards").unwrap())).await.unwrap();
     engine.contexts().apply(&context(steps(), [1])).await.unwrap();
-    done(&engine, &context_id()).await;
-    tokio::time::sleep(SOON).await;
+    let told = async {
+        while !matches!(shards.next().await.unwrap(), Change::Put(entry) if is_told(&entry.document)) {}
+    };
+    tokio::time::timeout(SOON, told).await.unwrap();
+    assert!(life.is_over());
     assert_eq!(engine.contexts().cluster_uid(&cluster_id(1)).await.unwrap(), Some(world.uid(1)));
 }

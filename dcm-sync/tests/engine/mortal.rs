@@ -3,7 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use dcm_sync::tap::{Crossing, PortError, Tap};
+use dcm_core::port::cluster::Clusters;
+use dcm_sync::engine::Engine;
+use dcm_sync::tap::{Crossing, PortError, Tap, Tapped};
+use tokio::task::JoinHandle;
+
+use crate::fixture::{Counted, World};
 
 /// What goes wrong at the chosen call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,15 +33,31 @@ impl Mishap {
     }
 }
 
-/// Counts the calls that change something; one of them goes wrong. After a death nothing answers any more.
+/// Counts calls, such as those that change something; one of them goes wrong. After a death nothing answers any more.
 pub struct Life {
+    counts: fn(&Crossing<'_>) -> bool,
     left: AtomicI64,
     mishap: Mishap,
 }
 
 impl Life {
+    /// The one after so many that change something goes wrong.
     pub fn new(calls: i64, mishap: Mishap) -> Arc<Self> {
-        Arc::new(Self { left: AtomicI64::new(calls), mishap })
+        Arc::new(Self { counts: |crossing| crossing.changes(), left: AtomicI64::new(calls), mishap })
+    }
+
+    /// The first one of a kind goes wrong.
+    pub fn until_first(counts: fn(&Crossing<'_>) -> bool, mishap: Mishap) -> Arc<Self> {
+        Arc::new(Self { counts, left: AtomicI64::new(0), mishap })
+    }
+
+    /// An engine that reaches store and clusters through this.
+    pub fn engine(self: &Arc<Self>, world: &World) -> (Engine, JoinHandle<()>) {
+        let clusters: Arc<dyn Clusters> = world.fleet.clone();
+        let store = Arc::new(Tapped::new(world.store.clone(), self.clone()));
+        let builder = Engine::builder(store, Arc::new(Tapped::new(clusters, self.clone())));
+        let (engine, run) = builder.build(world.clock.clone(), &Counted(1000.into()));
+        (engine, tokio::spawn(run))
     }
 
     /// True when the chosen call was reached.
@@ -51,7 +72,7 @@ impl Tap for Life {
         crossing: Crossing<'_>,
         call: impl Future<Output = Result<T, E>> + Send,
     ) -> Result<T, E> {
-        let is_chosen = crossing.changes() && self.left.fetch_sub(1, Ordering::Relaxed) == 0;
+        let is_chosen = (self.counts)(&crossing) && self.left.fetch_sub(1, Ordering::Relaxed) == 0;
         if !is_chosen && self.is_over() && self.mishap.is_death() {
             return std::future::pending().await;
         }

@@ -4,14 +4,11 @@
 mod workflow;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::time::Duration;
 
-use dcm_core::port::cluster::Clusters;
 use dcm_core::port::synchronizer::Synchronizer as _;
 use dcm_sync::engine::{Engine, Options};
 use dcm_sync::sim::{Faults, Verb, cluster_id};
-use dcm_sync::tap::Tapped;
 
 use crate::fixture::*;
 use crate::mortal::{Life, Mishap};
@@ -24,11 +21,7 @@ const CALLS_MAX: i64 = 300;
 async fn go_wrong_at(call: i64, mishap: Mishap, workflow: Workflow) -> bool {
     let world = workflow.prepare().await;
     let life = Life::new(call, mishap);
-    let clusters: Arc<dyn Clusters> = world.fleet.clone();
-    let store = Arc::new(Tapped::new(world.store.clone(), life.clone()));
-    let builder = Engine::builder(store, Arc::new(Tapped::new(clusters, life.clone())));
-    let (doomed, run) = builder.options(Options::default()).build(world.clock.clone(), &Counted(1000.into()));
-    let task = tokio::spawn(run);
+    let (doomed, task) = life.engine(&world);
     let asked = tokio::time::timeout(SOON, async {
         workflow.ask(&doomed, &world).await;
         workflow.finish(&doomed, &world).await;
