@@ -214,6 +214,27 @@ async fn what_somebody_changes_between_the_look_and_the_write_is_not_written_ove
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_taken_back_in_the_middle_goes_on_when_the_same_is_asked_for_again() {
+    let (world, lanes) = world_with(Duration::from_millis(200));
+    let engine = world.engine();
+    engine.contexts().apply(&context(steps_with("10", &["get"]), [1])).await.unwrap();
+    done(&engine, &context_id()).await;
+    engine.shutdown().await;
+    let rules = |rules: Value| edit(&world, 1, role_body("reader", &[]), &json!({"rules": rules}));
+    rules(json!([]));
+    let binding = planned(&world, &second_alone(), 2);
+    engine.contexts().apply_on(&second_alone(), &binding).await.unwrap();
+    let engine = world.engine();
+    until_looked(&world, &lanes, async {}).await;
+    rules(json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["watch"]}]));
+    halted(&engine, 1).await;
+    rules(json!([]));
+    engine.contexts().apply_on(&second_alone(), &binding).await.unwrap();
+    done(&engine, &context_id()).await;
+    assert_eq!(verbs(&world, 1), json!(["get", "list"]));
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_comes_back_between_the_look_and_the_write_is_not_deleted() {
     let (world, lanes) = world_with(Duration::from_millis(200));
     let engine = world.engine();

@@ -247,8 +247,6 @@ impl Machine {
             Some(Stale::Object(key)) => Some(key.clone()),
         };
         check.agrees = false;
-        // Also where it halts as it did before somebody asked again: who waits is told that it was looked at.
-        lane.unsaved |= lane.renewed;
         let before = check.number.saturating_sub(1);
         lane.record.checked = lane.record.checked.min(before);
         self.hinder(id, Cause { reason: Reason::PlanStale, message: STALE.into(), object, next_try: None });

@@ -193,6 +193,13 @@ impl Lane {
         self.contests = None;
     }
 
+    /// Whoever asked again may have cleared away what was in the way: until it is met again, nobody is told of it.
+    pub(super) fn forget_obstacles(&mut self) {
+        if self.renewed && self.record.state != LaneState::Abandoned {
+            self.record.causes.retain(|cause| !cause.reason.needs_somebody());
+        }
+    }
+
     /// Begins to count anew: nothing is in the way any more.
     pub(super) fn forget_failures(&mut self) {
         self.failures = 0;

@@ -104,6 +104,7 @@ impl Machine {
             self.finish(id, wanted, plan);
         } else if !finished && !rests {
             self.begin_work(id, wanted);
+            self.lane_mut(id).into_iter().for_each(Lane::forget_obstacles);
             self.settle(id, plan);
         }
         let unsaved = self.lane_mut(id).is_some_and(|lane| lane.unsaved);

@@ -111,8 +111,6 @@ impl Machine {
         let rests = lane.record.state == LaneState::Done && lane.errors.is_empty();
         let failed = lane.errors.values().cloned();
         let causes: Vec<Cause> = met.into_iter().chain(failed).chain(plan.drift().iter().cloned()).collect();
-        // It was looked at anew: that is told, also when the same is in the way as before.
-        lane.unsaved |= lane.renewed && !causes.is_empty();
         // What is only looked at again is as it was, until the answer is there.
         if !(plan.only_looks() && rests) {
             self.set_causes(id, causes);
