@@ -6,7 +6,6 @@ use std::sync::Arc;
 use dcm_core::app_context::{Generation, Stage};
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
-use dcm_core::name::ClusterId;
 use dcm_core::plan::{Recorded, Records};
 use dcm_core::port::cluster::{Fence, Origin};
 use dcm_core::port::synchronizer::Issued;
@@ -151,11 +150,6 @@ impl Lane {
             return self.causes.clone();
         }
         causes.into_iter().map(|cause| Cause { next_try: None, ..cause }).collect()
-    }
-
-    /// True while nothing may be written before the cluster is known to be as planned.
-    pub(crate) fn is_bound(&self, root: &Root, cluster: &ClusterId) -> bool {
-        root.planned.clusters.contains_key(cluster) && self.checked < root.planned.number
     }
 
     /// True when nothing happens by itself: somebody has to change something, or to ask for another try.

@@ -11,11 +11,12 @@ use dcm_core::port::store::{Path, StoreExt as _, Write};
 use dcm_core::port::synchronizer::{Condition, Disposal, Error, PlannedState, Removal, Synchronizer as _};
 use dcm_core::status::{LaneState, LaneStatus, Progress, Reason};
 use dcm_sync::engine::{Engine, What};
-use dcm_sync::sim::{Faults, Rights, Verb, cluster_id};
+use dcm_sync::sim::{Faults, Link, Rights, Verb, cluster_id};
+use dcm_sync::tap::ClusterChange;
 use serde_json::{Value, json};
 
 use crate::fixture::*;
-use crate::slow::{Lanes, world_with};
+use crate::slow::{Lanes, engine_delayed, world_with};
 
 const SOMEBODY: &str = "kubectl-edit";
 
@@ -254,6 +255,40 @@ async fn what_comes_back_between_the_look_and_the_write_is_not_deleted() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_deletion_that_is_under_way_is_awaited_before_anything_is_done_as_planned() {
+    let world = World::new(1);
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
+    let is_of_account = |change: &ClusterChange<'_>| matches!(change, ClusterChange::Delete(kind, _) if &*kind.kind == "ServiceAccount");
+    let engine = engine_delayed(&world, is_of_account);
+    let account = Manifest::new(account_body("ci")).unwrap();
+    let uid = || {
+        cluster.server(|server| server.object(account.kind(), account.key()).unwrap()).map(|found| found.uid)
+    };
+    let with_token = |mut steps: Vec<Step>| {
+        let token =
+            TokenRequest { namespace: "team".into(), service_account: "bot".into(), lifetime_seconds: None };
+        steps.extend([apply(1, account_body("bot")), request(2, "bot", Request::Token(token))]);
+        context(steps, [1])
+    };
+    let wanted = with_token(steps_with("10", &["get"]));
+    engine.contexts().apply(&wanted).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let first = uid();
+    // A token is being issued when the account is deleted, and that comes late.
+    let mut less = steps_with("10", &["get"]);
+    less.pop();
+    engine.contexts().apply(&with_token(less)).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    cluster.set_link(Link::Up);
+    let wanted = with_token(steps_with("20", &["get", "list"]));
+    engine.contexts().apply_on(&wanted, &planned(&world, &wanted, 3)).await.unwrap();
+    done(&engine, &context_id()).await;
+    tokio::time::sleep(SOON).await;
+    assert!(first.is_some());
+    assert_eq!(uid(), first, "it was deleted when all was done");
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_the_cluster_reports_meanwhile_changes_nothing() {
     let used = json!({"status": {"used": {"pods": "3"}}});
     let (world, engine) = in_the_middle(used, quota_body(&json!({}))).await;
@@ -271,21 +306,32 @@ async fn another_change_that_came_first_makes_it_stale() {
     assert_eq!(done(&engine, &context_id()).await.generation, Generation(2));
 }
 
+/// Neither in what it changed, nor in what it left.
 #[tokio::test(start_paused = true)]
 async fn once_it_is_done_it_binds_nobody_any_more() {
-    let (world, engine) = applied().await;
-    engine.contexts().apply_on(&second(), &planned(&world, &second(), 2)).await.unwrap();
+    let world = World::new(1);
+    let engine = world.engine();
+    let with_writer = |mut steps: Vec<Step>| {
+        steps.push(apply(1, role_body("writer", &["create"])));
+        context(steps, [1])
+    };
+    engine.contexts().apply(&with_writer(steps_with("10", &["get"]))).await.unwrap();
     done(&engine, &context_id()).await;
+    let wanted = with_writer(steps_with("20", &["get", "list"]));
+    engine.contexts().apply_on(&wanted, &planned(&world, &wanted, 2)).await.unwrap();
+    done(&engine, &context_id()).await;
+    let spoil = |role: &str| edit(&world, 1, role_body(role, &[]), &json!({"rules": []}));
     let mut events = engine.events();
-    edit(&world, 1, role_body("reader", &[]), &json!({"rules": []}));
-    event(&mut events, |what| matches!(what, What::Corrected(_))).await;
-    assert_eq!(verbs(&world, 1), json!(["get", "list"]));
+    for role in ["reader", "writer"] {
+        spoil(role);
+        event(&mut events, |what| matches!(what, What::Corrected(_))).await;
+    }
     engine.shutdown().await;
-    edit(&world, 2, role_body("reader", &[]), &json!({"rules": []}));
+    spoil("reader");
     let engine = world.engine();
     let mut events = engine.events();
     event(&mut events, |what| matches!(what, What::Corrected(_))).await;
-    assert_eq!(verbs(&world, 2), json!(["get", "list"]));
+    assert_eq!(verbs(&world, 1), json!(["get", "list"]));
 }
 
 /// A change that halts on the first cluster, and is done on the other.

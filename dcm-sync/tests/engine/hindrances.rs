@@ -10,10 +10,11 @@ use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
 use dcm_core::status::{ContextStatus, LaneState, Progress, Reason};
 use dcm_sync::engine::Options;
 use dcm_sync::sim::{Faults, Identity, Link, Rights, Verb, cluster_id};
+use dcm_sync::tap::ClusterChange;
 use serde_json::json;
 
 use crate::fixture::*;
-use crate::slow::world_with;
+use crate::slow::{engine_delayed, world_with};
 
 #[tokio::test(start_paused = true)]
 async fn a_cut_cluster_slows_no_other_and_is_finished_when_it_comes_back() {
@@ -97,6 +98,29 @@ async fn a_request_that_takes_effect_late_leaves_nothing_behind() {
     engine.shutdown().await;
     tokio::time::sleep(SOON).await;
     assert_eq!(world.owned(1), ["Namespace other"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_taken_over_late_is_released_again() {
+    let world = World::new(1);
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap().clone();
+    let theirs = Manifest::new(namespace_body("team")).unwrap();
+    let (kind, key) = (theirs.kind(), theirs.key());
+    cluster.server(|server| server.create_as("kubectl", kind, key, theirs.body())).unwrap();
+    let is_update = |change: &ClusterChange<'_>| matches!(change, ClusterChange::Update(_));
+    let engine = engine_delayed(&world, is_update);
+    let wanted = apply_or(0, theirs.body().clone(), Existing::Adopt);
+    engine.contexts().apply(&context(vec![wanted], [1])).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    cluster.set_link(Link::Up);
+    // The engine gives it up after 30 s, and the context with it.
+    engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
+    done(&engine, &context_id()).await;
+    engine.shutdown().await;
+    tokio::time::sleep(SOON).await;
+    let taken = cluster.server(|server| server.requests().count(Verb::Update));
+    assert!(taken > 0, "it was never taken over");
+    assert_eq!(world.owned(1), Vec::<String>::new());
 }
 
 #[tokio::test(start_paused = true)]

@@ -37,6 +37,16 @@ pub(super) struct Check {
     agrees: bool,
 }
 
+/// How a lane is bound to what was planned.
+enum Bound {
+    /// To nothing.
+    Free,
+    /// The cluster was as planned: each object still has to be so.
+    Checked,
+    /// It has to be in this state, and it is not known yet whether it is.
+    Unchecked(Arc<str>),
+}
+
 /// What is not as planned.
 enum Stale {
     /// Something: a hash does not tell what.
@@ -111,37 +121,41 @@ impl Lane {
 impl Machine {
     /// True when a lane may go on with what its plan writes: it is bound to nothing, or everything is as it was planned.
     pub(super) fn is_as_planned(&mut self, id: &LaneId, plan: &Plan) -> bool {
-        let Some(root) = self.contexts.get(&id.context).map(|context| &context.root) else { return false };
-        let Some(planned) = root.planned.clusters.get(&id.cluster).cloned() else { return true };
-        if !plan.runnable().any(|step| step.work.is_write()) {
-            return true;
-        }
-        let (number, attempt) = (root.planned.number, root.attempt);
-        let Some(lane) = self.lane_mut(id) else { return false };
-        let is_of = |check: &Check| check.number == number;
-        let check = lane.check.as_deref().filter(|check| is_of(check));
-        let is_checked = check.map_or(lane.record.checked >= number, |check| check.agrees);
-        // Who asks again for what halts has it looked at anew.
-        let is_read = |check: &Check| is_of(check) && (is_checked || check.attempt == attempt);
-        if !lane.check.as_deref().is_some_and(is_read) {
-            if is_checked {
-                return true;
-            }
-            lane.check = Some(Box::new(Check::new(number, attempt)));
-        }
-        let unread = match is_checked {
-            true if !self.options.keeps(Safeguard::PlanHeld) => return true,
-            true => self.moved(id, plan),
-            false => self.unread(id),
+        let bound = self.bound(id, plan);
+        let unread = match bound {
+            Bound::Free => return true,
+            Bound::Checked => self.moved(id, plan),
+            Bound::Unchecked(_) => self.unread(id),
         };
-        if self.halts(id) {
+        if self.halts(id) || self.reads(id, unread) {
             return false;
         }
-        if !unread.is_empty() {
-            self.read(id, unread);
-            return false;
+        let awaits_objects = self.lane_mut(id).is_some_and(|lane| lane.awaits_objects());
+        match bound {
+            Bound::Unchecked(planned) => !awaits_objects && self.compare(id, &planned),
+            _ => true,
         }
-        is_checked || self.compare(id, &planned)
+    }
+
+    /// How a lane is bound in what its plan writes. Where it is not known yet whether the cluster is as planned, that begins to
+    /// be found out; who asks again for what halts has it looked at anew.
+    fn bound(&mut self, id: &LaneId, plan: &Plan) -> Bound {
+        let Some(root) = self.contexts.get(&id.context).map(|context| &context.root) else {
+            return Bound::Free;
+        };
+        let (number, attempt) = (root.planned.number, root.attempt);
+        let planned = root.planned.clusters.get(&id.cluster).cloned();
+        let planned = planned.filter(|_| plan.runnable().any(|step| step.work.is_write()));
+        let is_held = self.options.keeps(Safeguard::PlanHeld);
+        let (Some(planned), Some(lane)) = (planned, self.lane_mut(id)) else { return Bound::Free };
+        match lane.check.as_deref().filter(|check| check.number == number) {
+            Some(check) if check.agrees && is_held => return Bound::Checked,
+            Some(check) if check.agrees => return Bound::Free,
+            Some(check) if check.attempt == attempt => {}
+            None if lane.record.checked >= number => return Bound::Free,
+            _ => lane.check = Some(Box::new(Check::new(number, attempt))),
+        }
+        Bound::Unchecked(planned)
     }
 
     /// What is to be read before the first write, and was not yet: what is wanted, recorded, or carries our marks.
@@ -182,7 +196,14 @@ impl Machine {
         moved.map(|step| (step.key.clone(), step.kind.clone())).collect()
     }
 
-    fn read(&mut self, id: &LaneId, objects: BTreeMap<ObjectKey, GroupVersionKind>) {
+    /// Reads objects; false when there are none. What is being read or written is left: what becomes of that would be
+    /// awaited no more.
+    fn reads(&mut self, id: &LaneId, mut objects: BTreeMap<ObjectKey, GroupVersionKind>) -> bool {
+        let Some(lane) = self.lane_mut(id) else { return false };
+        objects.retain(|key, _| !lane.is_under_way(key));
+        if objects.is_empty() {
+            return false;
+        }
         let steps = objects.into_iter().map(|(key, kind)| Step {
             wave: Wave::Apply(Stage(0)),
             kind,
@@ -191,6 +212,7 @@ impl Machine {
             why: Why::NotListed,
         });
         self.send_all(id, steps.collect());
+        true
     }
 
     /// Takes up what was read of an object of a lane that is bound. What certificates are asked for with is no part of a plan.

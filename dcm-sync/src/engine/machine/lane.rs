@@ -139,6 +139,11 @@ impl Lane {
         self.calls.keys().any(|key| key.request.is_none())
     }
 
+    /// True while a request about this object is under way.
+    pub(super) fn is_under_way(&self, object: &ObjectKey) -> bool {
+        self.calls.contains_key(&StepKey { object: object.clone(), request: None })
+    }
+
     /// A request is under way no more.
     pub(super) fn call_ended(&mut self, key: &StepKey) {
         self.calls.remove(key);

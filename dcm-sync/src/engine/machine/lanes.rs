@@ -238,7 +238,7 @@ impl Machine {
         let lane = self.shards.get(&id.cluster).and_then(|shard| shard.lanes.get(&id.context));
         let gives_up = lane.is_some_and(|lane| context.root.is_leaving(&id.cluster, &lane.record));
         let leaving = context.root.leaving.get(&id.cluster).filter(|_| gives_up).cloned();
-        let is_bound = lane.is_some_and(|lane| lane.record.is_bound(&context.root, &id.cluster));
+        let is_bound = context.root.planned.clusters.contains_key(&id.cluster);
         if self.options.keeps(Safeguard::StockTaken) {
             self.take_stock(id, bundle.as_deref());
         }

@@ -216,8 +216,10 @@ impl Machine {
             self.expect_gone(id, step);
         }
         let (now, until) = (self.now, self.now + self.options.late_request_limit);
+        // What is taken over is ours from then on, as if it were made.
         let makes =
-            matches!(step.work, Work::Create { .. } | Work::Request { work: RequestWork::Ask { .. }, .. });
+            matches!(step.work, Work::Create { .. } | Work::Request { work: RequestWork::Ask { .. }, .. })
+                || matches!(step.why, Why::Adopted | Why::Overwritten);
         let Some(lane) = self.lane_mut(id) else { return };
         if step.work.is_write() {
             lane.lose(generation, now, until);
