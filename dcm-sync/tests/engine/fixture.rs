@@ -10,7 +10,7 @@ use dcm_core::app_context::{
 use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use dcm_core::name::{AppName, ClusterId, ContextId};
 use dcm_core::port::clock::{Clock, Random};
-use dcm_core::port::cluster::{Access, ClusterUid, LABEL_OWNER};
+use dcm_core::port::cluster::{Access, ClusterUid, Clusters, LABEL_OWNER};
 use dcm_core::port::store::{Entry, Path, Prefix, Store, StoreExt as _, Write};
 use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
 use dcm_core::status::{ContextStatus, Progress};
@@ -20,12 +20,13 @@ use dcm_sync::runtime::TokioClock;
 use dcm_sync::sim::{Fleet, Latency, cluster_id};
 use futures::{Stream, StreamExt as _};
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 
 /// Longer than anything takes in virtual time: a bound on liveness, not on speed.
 pub const SOON: Duration = Duration::from_secs(300);
 
 /// The same numbers on every run.
-pub struct Counted(pub std::sync::atomic::AtomicU64);
+struct Counted(std::sync::atomic::AtomicU64);
 
 impl Random for Counted {
     fn next(&self) -> u64 {
@@ -89,20 +90,24 @@ impl World {
     }
 
     pub fn engine_with(&self, options: Options) -> Engine {
-        let (engine, run) = self.describe(options);
-        tokio::spawn(run);
-        engine
+        self.mortal_engine(options).0
     }
 
     /// An engine whose task can be aborted, as a process can be killed.
-    pub fn mortal_engine(&self, options: Options) -> (Engine, tokio::task::JoinHandle<()>) {
-        let (engine, run) = self.describe(options);
-        (engine, tokio::spawn(run))
+    pub fn mortal_engine(&self, options: Options) -> (Engine, JoinHandle<()>) {
+        self.engine_between(self.store.clone(), self.fleet.clone(), options)
     }
 
-    fn describe(&self, options: Options) -> (Engine, impl Future<Output = ()> + Send + use<>) {
-        let builder = Engine::builder(self.store.clone(), self.fleet.clone()).options(options);
-        builder.build(self.clock.clone(), &self.random)
+    /// An engine between others than the store and the fleet themselves, such as what stands before them.
+    pub fn engine_between(
+        &self,
+        store: Arc<dyn Store>,
+        clusters: Arc<dyn Clusters>,
+        options: Options,
+    ) -> (Engine, JoinHandle<()>) {
+        let builder = Engine::builder(store, clusters).options(options);
+        let (engine, run) = builder.build(self.clock.clone(), &self.random);
+        (engine, tokio::spawn(run))
     }
 
     pub fn writes(&self) -> u64 {

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use dcm_core::name::ClusterId;
 use dcm_core::port::cluster::{self, Cluster, Clusters};
 use dcm_core::port::synchronizer::{STOP_LIMIT, Synchronizer as _};
-use dcm_sync::engine::{Engine, Event, What};
+use dcm_sync::engine::{Event, What};
 use futures::Stream;
 use futures::channel::oneshot;
 use tokio::sync::watch;
@@ -56,9 +56,7 @@ async fn told(events: &mut (impl Stream<Item = Event> + Unpin), what: What) {
 async fn a_connection_that_is_made_after_a_later_one_does_not_take_its_place() {
     let world = World::new(1);
     let (clusters, let_go) = HeldClusters::new(world.fleet.clone());
-    let builder = Engine::builder(world.store.clone(), clusters.clone()).options(one_shot());
-    let (engine, run) = builder.build(world.clock.clone(), &Counted(1000.into()));
-    tokio::spawn(run);
+    let (engine, _) = world.engine_between(world.store.clone(), clusters.clone(), one_shot());
     let mut events = engine.events();
     engine.contexts().apply(&context(steps(), [1])).await.unwrap();
     clusters.first().await;

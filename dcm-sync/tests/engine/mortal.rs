@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use dcm_core::port::cluster::Clusters;
-use dcm_sync::engine::Engine;
+use dcm_sync::engine::{Engine, Options};
 use dcm_sync::tap::{Crossing, PortError, Tap, Tapped};
 use tokio::task::JoinHandle;
 
-use crate::fixture::{Counted, World};
+use crate::fixture::World;
 
 /// What goes wrong at the chosen call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,9 +55,7 @@ impl Life {
     pub fn engine(self: &Arc<Self>, world: &World) -> (Engine, JoinHandle<()>) {
         let clusters: Arc<dyn Clusters> = world.fleet.clone();
         let store = Arc::new(Tapped::new(world.store.clone(), self.clone()));
-        let builder = Engine::builder(store, Arc::new(Tapped::new(clusters, self.clone())));
-        let (engine, run) = builder.build(world.clock.clone(), &Counted(1000.into()));
-        (engine, tokio::spawn(run))
+        world.engine_between(store, Arc::new(Tapped::new(clusters, self.clone())), Options::default())
     }
 
     /// True when the chosen call was reached.

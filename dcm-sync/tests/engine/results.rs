@@ -84,10 +84,8 @@ async fn what_is_issued_while_another_result_is_being_stored_is_stored_too() {
 async fn a_token_that_is_answered_while_the_engine_stops_is_stored() {
     let (world, _) = world_with(SLOW);
     let told = Arc::new(TokenTold::default());
-    let clusters = Tapped::new(world.fleet.clone() as Arc<dyn Clusters>, told.clone());
-    let builder = Engine::builder(world.store.clone(), Arc::new(clusters));
-    let (engine, run) = builder.build(world.clock.clone(), &Counted(1000.into()));
-    tokio::spawn(run);
+    let clusters = Arc::new(Tapped::new(world.fleet.clone() as Arc<dyn Clusters>, told.clone()));
+    let (engine, _) = world.engine_between(world.store.clone(), clusters, Options::default());
     engine.contexts().apply(&context(steps(), [1])).await.unwrap();
     tokio::time::timeout(SOON, told.0.notified()).await.unwrap();
     engine.shutdown().await;
@@ -152,10 +150,8 @@ impl Tap for Held {
 async fn what_a_deletion_under_way_may_undo_is_not_done_when_an_earlier_token_is_answered() {
     let world = World::new(1);
     let held = Arc::new(Held::default());
-    let clusters = Tapped::new(world.fleet.clone() as Arc<dyn Clusters>, held.clone());
-    let builder = Engine::builder(world.store.clone(), Arc::new(clusters));
-    let (engine, run) = builder.build(world.clock.clone(), &Counted(1000.into()));
-    tokio::spawn(run);
+    let clusters = Arc::new(Tapped::new(world.fleet.clone() as Arc<dyn Clusters>, held.clone()));
+    let (engine, _) = world.engine_between(world.store.clone(), clusters, Options::default());
     let mut events = engine.events();
     let contexts = engine.contexts();
     let map = map(2);

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use dcm_core::port::cluster::Clusters;
 use dcm_core::port::store::{Path, Store};
-use dcm_sync::engine::Engine;
+use dcm_sync::engine::{Engine, Options};
 use dcm_sync::sim::{Link, SimCluster, cluster_id};
 use dcm_sync::tap::{ClusterChange, Crossing, PortError, Tap, Tapped};
 use tokio::sync::Notify;
 
-use crate::fixture::{Counted, World};
+use crate::fixture::World;
 
 /// What happens to the records of lanes.
 pub struct Lanes {
@@ -123,8 +123,6 @@ pub fn engine_delayed(world: &World, is_first: fn(&ClusterChange<'_>) -> bool) -
     let cluster = world.fleet.cluster(&cluster_id(1)).unwrap().clone();
     let delaying = Arc::new(Delaying { cluster, is_first, has_begun: AtomicBool::new(false) });
     let clusters: Arc<dyn Clusters> = world.fleet.clone();
-    let builder = Engine::builder(world.store.clone(), Arc::new(Tapped::new(clusters, delaying)));
-    let (engine, run) = builder.build(world.clock.clone(), &Counted(1000.into()));
-    tokio::spawn(run);
-    engine
+    let clusters = Arc::new(Tapped::new(clusters, delaying));
+    world.engine_between(world.store.clone(), clusters, Options::default()).0
 }
