@@ -25,6 +25,9 @@ use tokio::task::JoinHandle;
 /// Longer than anything takes in virtual time: a bound on liveness, not on speed.
 pub const SOON: Duration = Duration::from_secs(300);
 
+/// How often it is looked whether something is so of which nobody tells.
+pub const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
 /// The same numbers on every run.
 struct Counted(std::sync::atomic::AtomicU64);
 
@@ -192,6 +195,16 @@ pub async fn until(engine: &Engine, mut is_so: impl FnMut(&ContextStatus) -> boo
     let waited = tokio::time::timeout(SOON, wait).await;
     assert!(waited.is_ok(), "it never came to that: {last:#?}");
     last.unwrap()
+}
+
+/// Looks until it is so.
+pub async fn until_so(is_so: impl Fn() -> bool) {
+    let wait = async {
+        while !is_so() {
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    };
+    assert!(tokio::time::timeout(SOON, wait).await.is_ok(), "it never came to that");
 }
 
 /// Waits until nothing is left of what the work needed on the way.

@@ -21,9 +21,6 @@ const SOMEBODY: &str = "kubectl-edit";
 /// How long is waited for what need not come: it is there already after a mishap.
 const A_WHILE: Duration = Duration::from_secs(20);
 
-/// How often it is looked whether something is so.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
-
 /// How much longer requests take where they are to be met under way: long enough to be seen.
 const ON_THE_WAY: Duration = Duration::from_millis(500);
 
@@ -179,8 +176,7 @@ impl Workflow {
             return tokio::time::timeout(SOON, is_buried).await.unwrap();
         }
         if matches!(self, Self::Reconcile | Self::Correct) {
-            let is_so = || (1..=2).all(|number| is_as_before(world, number));
-            return tokio::time::timeout(SOON, until_so(is_so)).await.unwrap();
+            return until_so(|| (1..=2).all(|number| is_as_before(world, number))).await;
         }
         if self == Self::ChangeAsPlanned {
             return tokio::time::timeout(SOON, planned_until_done(engine, world)).await.unwrap();
@@ -376,10 +372,4 @@ async fn hindered(engine: &Engine, reason: Reason) {
         }
     };
     let _ = tokio::time::timeout(A_WHILE, is_so).await;
-}
-
-async fn until_so(is_so: impl Fn() -> bool) {
-    while !is_so() {
-        tokio::time::sleep(LOOK_AGAIN).await;
-    }
 }
