@@ -10,13 +10,14 @@ use dcm_core::plan::{Desired, Observed};
 use dcm_core::port::store::{Path, StoreExt as _, Write};
 use dcm_core::port::synchronizer::{Condition, Disposal, Error, PlannedState, Removal, Synchronizer as _};
 use dcm_core::status::{LaneState, LaneStatus, Progress, Reason};
-use dcm_sync::engine::{Engine, What};
-use dcm_sync::sim::{Faults, Link, Rights, Verb, cluster_id};
+use dcm_sync::engine::{Engine, Options, What};
+use dcm_sync::sim::{Faults, Logged, Rights, Verb, cluster_id};
 use dcm_sync::tap::ClusterChange;
 use serde_json::{Value, json};
 
 use crate::fixture::*;
-use crate::slow::{Lanes, engine_delayed, world_with};
+use crate::gates::{Gate, engine_behind, is_token};
+use crate::slow::{Lanes, world_with};
 
 const SOMEBODY: &str = "kubectl-edit";
 
@@ -117,10 +118,14 @@ async fn what_certificates_are_asked_for_with_is_no_part_of_a_plan() {
     let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
     // The request for a certificate is all that is written twice: it is made, and approved.
     cluster.set_faults(Faults { conflict: 1000, ..Faults::NONE });
-    let engine = world.engine();
+    let approvals = Gate::open(|change| matches!(change, ClusterChange::Approve(_)));
+    let engine = engine_behind(&world, [&approvals]);
     let wanted = context(steps(), [1]);
     engine.contexts().apply_on(&wanted, &planned(&world, &wanted, 1)).await.unwrap();
-    tokio::time::sleep(SOON).await;
+    // After each refusal it is looked at before the next try.
+    for _ in 0..3 {
+        approvals.asked().await;
+    }
     let status = engine.contexts().status(&context_id()).await.unwrap().unwrap();
     assert_eq!(status.progress, Progress::Working, "{status:#?}");
     cluster.set_faults(Faults::NONE);
@@ -163,6 +168,7 @@ async fn a_cluster_that_is_not_as_planned_halts_alone_and_nothing_is_written_to_
     // Also a worker that knows nothing of it yet.
     engine.shutdown().await;
     let engine = world.engine();
+    // It is stuck before and after: that no write comes is all there is to see.
     tokio::time::sleep(SOON).await;
     assert_eq!(writes(), before);
     // Whoever applies without a plan wants it whatever the cluster is like.
@@ -254,37 +260,48 @@ async fn what_comes_back_between_the_look_and_the_write_is_not_deleted() {
     assert_eq!(world.owned(1).len(), 5);
 }
 
+fn is_deletion_of_account(change: &ClusterChange<'_>) -> bool {
+    matches!(change, ClusterChange::Delete(kind, _) if &*kind.kind == "ServiceAccount")
+}
+
+/// The steps, another account, and a token of that.
+fn with_token(mut steps: Vec<Step>) -> AppContext {
+    let token =
+        TokenRequest { namespace: "team".into(), service_account: "bot".into(), lifetime_seconds: None };
+    steps.extend([apply(1, account_body("bot")), request(2, "bot", Request::Token(token))]);
+    context(steps, [1])
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_deletion_that_is_under_way_is_awaited_before_anything_is_done_as_planned() {
     let world = World::new(1);
     let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
-    let is_of_account = |change: &ClusterChange<'_>| matches!(change, ClusterChange::Delete(kind, _) if &*kind.kind == "ServiceAccount");
-    let engine = engine_delayed(&world, is_of_account);
+    let (tokens, deletions) = (Gate::shut(is_token), Gate::shut(is_deletion_of_account));
+    let engine = engine_behind(&world, [&tokens, &deletions]);
     let account = Manifest::new(account_body("ci")).unwrap();
     let uid = || {
         cluster.server(|server| server.object(account.kind(), account.key()).unwrap()).map(|found| found.uid)
     };
-    let with_token = |mut steps: Vec<Step>| {
-        let token =
-            TokenRequest { namespace: "team".into(), service_account: "bot".into(), lifetime_seconds: None };
-        steps.extend([apply(1, account_body("bot")), request(2, "bot", Request::Token(token))]);
-        context(steps, [1])
-    };
-    let wanted = with_token(steps_with("10", &["get"]));
-    engine.contexts().apply(&wanted).await.unwrap();
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    engine.contexts().apply(&with_token(steps_with("10", &["get"]))).await.unwrap();
+    tokens.asked().await;
     let first = uid();
+    assert!(first.is_some());
     // A token is being issued when the account is deleted, and that comes late.
     let mut less = steps_with("10", &["get"]);
     less.pop();
     engine.contexts().apply(&with_token(less)).await.unwrap();
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    cluster.set_link(Link::Up);
+    deletions.asked().await;
+    deletions.let_pass_late(cluster).await;
+    let sent = world.clock.now();
     let wanted = with_token(steps_with("20", &["get", "list"]));
     engine.contexts().apply_on(&wanted, &planned(&world, &wanted, 3)).await.unwrap();
+    tokens.let_pass();
     done(&engine, &context_id()).await;
-    tokio::time::sleep(SOON).await;
-    assert!(first.is_some());
+    let awaited = sent..sent + Options::default().request_limit;
+    let is_early = |line: &&Logged| line.verb == Verb::Update && awaited.contains(&line.at);
+    let early = cluster.server(|server| server.requests().lines().filter(is_early).count());
+    assert_eq!(early, 0, "it was not awaited");
+    until_so(|| cluster.server(|server| server.requests().count(Verb::Delete)) > 0).await;
     assert_eq!(uid(), first, "it was deleted when all was done");
 }
 

@@ -14,7 +14,8 @@ use dcm_sync::tap::ClusterChange;
 use serde_json::json;
 
 use crate::fixture::*;
-use crate::slow::{engine_delayed, world_with};
+use crate::gates::{Gate, engine_behind};
+use crate::slow::world_with;
 
 #[tokio::test(start_paused = true)]
 async fn a_cut_cluster_slows_no_other_and_is_finished_when_it_comes_back() {
@@ -107,19 +108,17 @@ async fn what_is_taken_over_late_is_released_again() {
     let theirs = Manifest::new(namespace_body("team")).unwrap();
     let (kind, key) = (theirs.kind(), theirs.key());
     cluster.server(|server| server.create_as("kubectl", kind, key, theirs.body())).unwrap();
-    let is_update = |change: &ClusterChange<'_>| matches!(change, ClusterChange::Update(_));
-    let engine = engine_delayed(&world, is_update);
+    let updates = Gate::shut(|change| matches!(change, ClusterChange::Update(_)));
+    let engine = engine_behind(&world, [&updates]);
     let wanted = apply_or(0, theirs.body().clone(), Existing::Adopt);
     engine.contexts().apply(&context(vec![wanted], [1])).await.unwrap();
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    cluster.set_link(Link::Up);
+    updates.asked().await;
+    updates.let_pass_late(&cluster).await;
     // The engine gives it up after 30 s, and the context with it.
     engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
     done(&engine, &context_id()).await;
     engine.shutdown().await;
-    tokio::time::sleep(SOON).await;
-    let taken = cluster.server(|server| server.requests().count(Verb::Update));
-    assert!(taken > 0, "it was never taken over");
+    until_so(|| cluster.server(|server| server.requests().count(Verb::Update)) > 0).await;
     assert_eq!(world.owned(1), Vec::<String>::new());
 }
 

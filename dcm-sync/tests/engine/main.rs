@@ -7,6 +7,7 @@ mod bound;
 mod drift;
 mod ending;
 mod fixture;
+mod gates;
 mod hindrances;
 mod identity;
 mod late_connections;

@@ -2,23 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use dcm_core::app_context::{Action, Request, Stage, Step, TokenRequest};
-use dcm_core::port::cluster::{Clusters, IssuedToken};
 use dcm_core::port::store::{BATCH_WRITES_MAX, Change, Prefix, StoreExt as _, Write};
 use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
 use dcm_core::status::Progress;
 use dcm_sync::engine::{Engine, Options, What};
 use dcm_sync::sim::{Link, Verb, cluster_id};
-use dcm_sync::tap::{ClusterChange, Crossing, PortError, Tap, Tapped};
+use dcm_sync::tap::ClusterChange;
 use futures::{StreamExt as _, future};
 use serde_json::json;
-use tokio::sync::Notify;
 
 use crate::fixture::*;
+use crate::gates::{Gate, engine_behind, is_token};
 use crate::slow::{Lanes, is_of_lane, world_with};
 
 /// How long a write to a slow store takes: much longer than a request to a cluster.
@@ -28,24 +26,6 @@ fn token(name: &str) -> Step {
     let token =
         TokenRequest { namespace: "team".into(), service_account: "ci".into(), lifetime_seconds: Some(3600) };
     request(2, name, Request::Token(token))
-}
-
-/// Tells when a cluster has issued a token.
-#[derive(Default)]
-struct TokenTold(Notify);
-
-impl Tap for TokenTold {
-    async fn pass<T: Send, E: PortError>(
-        &self,
-        _: Crossing<'_>,
-        call: impl Future<Output = Result<T, E>> + Send,
-    ) -> Result<T, E> {
-        call.await
-    }
-
-    fn token_issued(&self, _: &IssuedToken) {
-        self.0.notify_one();
-    }
 }
 
 fn tokens_issued(world: &World) -> u64 {
@@ -83,12 +63,15 @@ async fn what_is_issued_while_another_result_is_being_stored_is_stored_too() {
 #[tokio::test(start_paused = true)]
 async fn a_token_that_is_answered_while_the_engine_stops_is_stored() {
     let (world, _) = world_with(SLOW);
-    let told = Arc::new(TokenTold::default());
-    let clusters = Arc::new(Tapped::new(world.fleet.clone() as Arc<dyn Clusters>, told.clone()));
-    let (engine, _) = world.engine_between(world.store.clone(), clusters, Options::default());
+    let tokens = Gate::shut(is_token);
+    let engine = engine_behind(&world, [&tokens]);
     engine.contexts().apply(&context(steps(), [1])).await.unwrap();
-    tokio::time::timeout(SOON, told.0.notified()).await.unwrap();
-    engine.shutdown().await;
+    tokens.asked().await;
+    let mut stop = pin!(engine.shutdown());
+    // Longer than it takes to give the cluster back.
+    assert!(tokio::time::timeout(4 * SLOW, &mut stop).await.is_err(), "nobody waits for the answer");
+    tokens.let_pass();
+    tokio::time::timeout(SOON, stop).await.unwrap();
     let results = world.engine().contexts().results(&context_id()).await.unwrap();
     let stored = results.get(&cluster_id(1)).map_or(0, BTreeMap::len);
     assert!(stored >= 1, "{results:?}");
@@ -120,38 +103,15 @@ fn map(stage: u16) -> Step {
     apply(stage, json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}))
 }
 
-/// Lets tokens, and the deletion of a ConfigMap, wait.
-#[derive(Default)]
-struct Held {
-    token: Notify,
-    deletion_is_asked_for: Notify,
-    deletion: Notify,
-}
-
-impl Tap for Held {
-    async fn pass<T: Send, E: PortError>(
-        &self,
-        crossing: Crossing<'_>,
-        call: impl Future<Output = Result<T, E>> + Send,
-    ) -> Result<T, E> {
-        match crossing {
-            Crossing::Change(_, ClusterChange::IssueToken(_)) => self.token.notified().await,
-            Crossing::Change(_, ClusterChange::Delete(kind, _)) if &*kind.kind == "ConfigMap" => {
-                self.deletion_is_asked_for.notify_one();
-                self.deletion.notified().await;
-            }
-            _ => {}
-        }
-        call.await
-    }
+fn is_deletion_of_map(change: &ClusterChange<'_>) -> bool {
+    matches!(change, ClusterChange::Delete(kind, _) if &*kind.kind == "ConfigMap")
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_a_deletion_under_way_may_undo_is_not_done_when_an_earlier_token_is_answered() {
     let world = World::new(1);
-    let held = Arc::new(Held::default());
-    let clusters = Arc::new(Tapped::new(world.fleet.clone() as Arc<dyn Clusters>, held.clone()));
-    let (engine, _) = world.engine_between(world.store.clone(), clusters, Options::default());
+    let (tokens, deletions) = (Gate::shut(is_token), Gate::shut(is_deletion_of_map));
+    let engine = engine_behind(&world, [&tokens, &deletions]);
     let mut events = engine.events();
     let contexts = engine.contexts();
     let map = map(2);
@@ -159,16 +119,17 @@ async fn what_a_deletion_under_way_may_undo_is_not_done_when_an_earlier_token_is
     contexts.apply(&wanted).await.unwrap();
     event(&mut events, |what| *what == What::Issued("developer".into())).await;
     contexts.remove(&context_id(), Removal::default()).await.unwrap();
-    tokio::time::timeout(SOON, held.deletion_is_asked_for.notified()).await.unwrap();
+    deletions.asked().await;
     contexts.apply(&wanted).await.unwrap();
     // The answer, and the request of the later generation.
-    held.token.notify_one();
+    tokens.let_pass();
     event(&mut events, |what| *what == What::Issued("ci".into())).await;
-    held.token.notify_one();
+    tokens.let_pass();
+    // No more is done.
     tokio::time::sleep(SLOW).await;
     let status = contexts.status(&context_id()).await.unwrap().unwrap();
     assert_eq!(status.progress, Progress::Working, "{status:#?}");
-    held.deletion.notify_one();
+    deletions.let_pass();
     done(&engine, &context_id()).await;
     let Action::Apply { manifest: map, .. } = map.action else { panic!("an object") };
     assert!(world.body(1, map.kind(), map.key()).is_some());

@@ -1,14 +1,11 @@
-//! A world whose store takes its time, and fails some calls when it is told to, or whose first cluster hears of things late.
+//! A world whose store takes its time, and fails some calls when it is told to.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use dcm_core::port::cluster::Clusters;
 use dcm_core::port::store::{Path, Store};
-use dcm_sync::engine::{Engine, Options};
-use dcm_sync::sim::{Link, SimCluster, cluster_id};
-use dcm_sync::tap::{ClusterChange, Crossing, PortError, Tap, Tapped};
+use dcm_sync::tap::{Crossing, PortError, Tap, Tapped};
 use tokio::sync::Notify;
 
 use crate::fixture::World;
@@ -86,43 +83,4 @@ pub fn world_with(slowness: Duration) -> (World, Arc<Lanes>) {
     let slow = Arc::new(Slow { slowness, lanes: lanes.clone() });
     world.store = Arc::new(Tapped::new(world.store, slow));
     (world, lanes)
-}
-
-/// From the first change of a kind on, and until its link is set anew, the cluster hears of everything late. Its answer with a
-/// token takes a while.
-struct Delaying {
-    cluster: SimCluster,
-    is_first: fn(&ClusterChange<'_>) -> bool,
-    has_begun: AtomicBool,
-}
-
-impl Tap for Delaying {
-    async fn pass<T: Send, E: PortError>(
-        &self,
-        crossing: Crossing<'_>,
-        call: impl Future<Output = Result<T, E>> + Send,
-    ) -> Result<T, E> {
-        let is_first = matches!(crossing, Crossing::Change(_, change) if (self.is_first)(&change));
-        if is_first && !self.has_begun.swap(true, Ordering::Relaxed) {
-            self.cluster.set_link(Link::Delay(LATE));
-        }
-        let answer = call.await;
-        if matches!(crossing, Crossing::Change(_, ClusterChange::IssueToken(_))) {
-            tokio::time::sleep(TOKEN).await;
-        }
-        answer
-    }
-}
-
-/// Later than an engine waits for an answer.
-const LATE: Duration = Duration::from_secs(40);
-const TOKEN: Duration = Duration::from_secs(5);
-
-/// An engine whose first change of a kind comes late to the first cluster.
-pub fn engine_delayed(world: &World, is_first: fn(&ClusterChange<'_>) -> bool) -> Engine {
-    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap().clone();
-    let delaying = Arc::new(Delaying { cluster, is_first, has_begun: AtomicBool::new(false) });
-    let clusters: Arc<dyn Clusters> = world.fleet.clone();
-    let clusters = Arc::new(Tapped::new(clusters, delaying));
-    world.engine_between(world.store.clone(), clusters, Options::default()).0
 }
