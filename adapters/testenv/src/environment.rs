@@ -1,7 +1,7 @@
 //! An environment: one etcd, some clusters on it, and the guard that ends them.
 
 mod shared;
-mod start;
+pub(crate) mod start;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -105,7 +105,7 @@ impl Environment {
             lookup: Lookup::from_environment(),
             start_timeout: START_TIMEOUT,
             audit_bodies: false,
-            keep: std::env::var_os(KEEP_VARIABLE).is_some_and(|value| value == "1"),
+            keep: keeps_folders(),
         }
     }
 
@@ -137,11 +137,7 @@ impl Environment {
 
     /// Keeps the folder when the environment ends, and says on standard error where it is.
     pub fn keep_folder(&self) {
-        let mut guard = lock_guard(&self.guard);
-        match guard.keep() {
-            Ok(()) => eprintln!("testenv: keeping {}", guard.folder().display()),
-            Err(error) => eprintln!("testenv: could not keep {}: {error}", guard.folder().display()),
-        }
+        keep_folder(&self.guard);
     }
 }
 
@@ -155,7 +151,20 @@ impl Drop for Environment {
     }
 }
 
+pub(crate) fn keep_folder(guard: &Mutex<Guard>) {
+    let mut guard = lock_guard(guard);
+    match guard.keep() {
+        Ok(()) => eprintln!("testenv: keeping {}", guard.folder().display()),
+        Err(error) => eprintln!("testenv: could not keep {}: {error}", guard.folder().display()),
+    }
+}
+
+/// Whether the user wants to keep the folders of all.
+pub(crate) fn keeps_folders() -> bool {
+    std::env::var_os(KEEP_VARIABLE).is_some_and(|value| value == "1")
+}
+
 /// A guard whose lock was poisoned still guards.
-fn lock_guard(guard: &Mutex<Guard>) -> MutexGuard<'_, Guard> {
+pub(crate) fn lock_guard(guard: &Mutex<Guard>) -> MutexGuard<'_, Guard> {
     guard.lock().unwrap_or_else(PoisonError::into_inner)
 }

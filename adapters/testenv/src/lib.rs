@@ -41,9 +41,9 @@
 //! It works on Unix systems.
 //!
 //! # Programs
-//! `etcd`, `kube-apiserver`, `kube-controller-manager` and `kubectl` are each looked for in the folder that
-//! `KUBEBUILDER_ASSETS` names, then on `PATH`, then in a cache (`DCM_TESTENV_CACHE`, or `dcm-testenv` in the user's
-//! cache folder). What is nowhere is built into the cache, once, which takes Go 1.26 and some minutes.
+//! `etcd`, `kube-apiserver`, `kube-controller-manager`, `kubectl` and `mongodb-wire` (FerretDB) are each looked for in the
+//! folder that `KUBEBUILDER_ASSETS` names, then on `PATH`, then in a cache (`DCM_TESTENV_CACHE`, or `dcm-testenv` in the
+//! user's cache folder). What is nowhere is built into the cache, once, which takes Go 1.26 and some minutes.
 //!
 //! # Logs
 //! Each environment has a folder below the system's folder for temporary files. It is kept, and its path printed, when a
@@ -65,6 +65,7 @@ pub mod proxy;
 mod ready;
 mod runtime;
 mod servers;
+pub mod standalone;
 
 pub use self::audit::{AuditEvent, AuditFilter, AuditLog, Stage};
 pub use self::certificates::Identity;
@@ -73,3 +74,4 @@ pub use self::environment::{Builder, Environment, START_TIMEOUT, SharedEnvironme
 pub use self::error::Error;
 pub use self::programs::{Lookup, Program};
 pub use self::proxy::{Fault, Proxy};
+pub use self::standalone::Standalone;

@@ -23,6 +23,16 @@ pub(crate) fn reserve() -> io::Result<TcpListener> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
 }
 
+/// Ports that are free, and different ones.
+pub(crate) fn free<const N: usize>() -> io::Result<[SocketAddr; N]> {
+    let reserved = [(); N].map(|()| reserve());
+    let mut addresses = [SocketAddr::from((Ipv4Addr::LOCALHOST, 0)); N];
+    for (address, listener) in addresses.iter_mut().zip(reserved) {
+        *address = hand_over(listener?)?;
+    }
+    Ok(addresses)
+}
+
 /// The address of a reserved port, which is free again from now on.
 pub(crate) fn hand_over(listener: TcpListener) -> io::Result<SocketAddr> {
     let address = listener.local_addr();

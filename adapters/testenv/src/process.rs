@@ -5,6 +5,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
+use rustix::process::{Pid, Signal};
+
 use crate::guard::ProcessGroup;
 
 /// How much of a log's end goes into an error.
@@ -134,6 +136,15 @@ impl Server {
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();
             let _ = child.wait();
+        }
+    }
+
+    /// Sends a signal to the process, if it runs.
+    pub(crate) fn signal(&self, signal: Signal) {
+        let id = self.process_id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        if let Some(id) = id {
+            // It fails for a process that has ended: nobody is there to be told.
+            let _ = rustix::process::kill_process(id, signal);
         }
     }
 

@@ -36,11 +36,14 @@ pub enum Program {
     ControllerManager,
     /// `kubectl`: the client that users have.
     Kubectl,
+    /// `mongodb-wire`: a server that speaks the MongoDB wire protocol (FerretDB, one request at a time).
+    FerretDb,
 }
 
 impl Program {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Etcd, Self::ApiServer, Self::ControllerManager, Self::Kubectl];
+    pub const ALL: [Self; 5] =
+        [Self::Etcd, Self::ApiServer, Self::ControllerManager, Self::Kubectl, Self::FerretDb];
 
     /// The name of the file.
     pub fn name(self) -> &'static str {
@@ -49,6 +52,15 @@ impl Program {
             Self::ApiServer => "kube-apiserver",
             Self::ControllerManager => "kube-controller-manager",
             Self::Kubectl => "kubectl",
+            Self::FerretDb => "mongodb-wire",
+        }
+    }
+
+    /// What it is built from.
+    fn module(self) -> Module {
+        match self {
+            Self::Etcd | Self::ApiServer | Self::ControllerManager | Self::Kubectl => module::KUBERNETES,
+            Self::FerretDb => module::FERRETDB,
         }
     }
 }
@@ -134,16 +146,26 @@ impl Lookup {
         Self { assets, path: path.into(), cache }
     }
 
-    /// Finds every program, and builds what is missing. The first build takes minutes and says so on standard error.
+    /// Finds what an environment needs, and builds what is missing.
+    ///
+    /// # Errors
+    /// As [`Self::resolve`].
+    pub(crate) async fn kubernetes(&self) -> Result<Programs, Error> {
+        let wanted = [Program::Etcd, Program::ApiServer, Program::ControllerManager, Program::Kubectl];
+        let [etcd, api_server, controller_manager, kubectl] = self.resolve(wanted).await?;
+        Ok(Programs { etcd, api_server, controller_manager, kubectl })
+    }
+
+    /// Finds programs of one module, and builds what is missing. The first build takes minutes and says so on standard error.
     ///
     /// # Errors
     /// When a program is nowhere and can't be built; the error says where it was looked for and what to do.
-    pub(crate) async fn resolve(&self) -> Result<Programs, Error> {
-        let module = module::KUBERNETES;
-        let missing = match self.find_all(&module) {
-            Ok(programs) => return Ok(programs),
+    pub(crate) async fn resolve<const N: usize>(&self, wanted: [Program; N]) -> Result<[PathBuf; N], Error> {
+        let missing = match self.find_all(wanted) {
+            Ok(files) => return Ok(files),
             Err(missing) => missing,
         };
+        let module = missing.first().map_or(module::KUBERNETES, |program| program.module());
         let places = self.places(&module);
         let Some(cache) = &self.cache else {
             return Err(Error::NoCache { missing, places });
@@ -155,26 +177,19 @@ impl Lookup {
         if let Err(source) = built {
             return Err(Error::Build { missing, places, source });
         }
-        self.find_all(&module).map_err(|missing| Error::Missing { missing, places })
+        self.find_all(wanted).map_err(|missing| Error::Missing { missing, places })
     }
 
-    fn find_all(&self, module: &Module) -> Result<Programs, Vec<Program>> {
-        let find = |program| self.find(program, module);
-        let missing = || Program::ALL.into_iter().filter(|program| find(*program).is_none()).collect();
-        let found = || {
-            Some(Programs {
-                etcd: find(Program::Etcd)?,
-                api_server: find(Program::ApiServer)?,
-                controller_manager: find(Program::ControllerManager)?,
-                kubectl: find(Program::Kubectl)?,
-            })
-        };
-        found().ok_or_else(missing)
+    /// The files of programs, or those that are nowhere.
+    fn find_all<const N: usize>(&self, wanted: [Program; N]) -> Result<[PathBuf; N], Vec<Program>> {
+        let found = wanted.map(|program| self.find(program).ok_or(program));
+        let missing: Vec<Program> = found.iter().filter_map(|file| file.as_ref().err().copied()).collect();
+        if missing.is_empty() { Ok(found.map(Result::unwrap_or_default)) } else { Err(missing) }
     }
 
-    fn find(&self, program: Program, module: &Module) -> Option<PathBuf> {
+    fn find(&self, program: Program) -> Option<PathBuf> {
         let in_assets = self.assets.as_ref().map(|assets| assets.join(program.name()));
-        let in_cache = self.cache.as_ref().map(|cache| module.binaries(cache).join(program.name()));
+        let in_cache = self.cache.as_ref().map(|cache| program.module().binaries(cache).join(program.name()));
         in_assets
             .filter(|file| is_executable(file))
             .or_else(|| find_on_path(&self.path, program.name()))
@@ -240,17 +255,13 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let [assets, path, cache] = ["assets", "path", "cache"].map(|name| root.path().join(name));
         let lookup = Lookup::new(Some(assets.clone()), path.as_os_str(), Some(cache.clone()));
-        let binaries = module::KUBERNETES.binaries(&cache);
-        for program in Program::ALL {
-            put(&binaries, program.name());
-        }
+        let wanted = [Program::Etcd, Program::ApiServer, Program::Kubectl, Program::FerretDb];
+        let in_cache = wanted.map(|program| put(&program.module().binaries(&cache), program.name()));
         let on_path = [put(&path, "etcd"), put(&path, "kubectl")];
         let in_assets = put(&assets, "etcd");
-        let found = lookup.find_all(&module::KUBERNETES).unwrap();
-        assert_eq!(found.etcd, in_assets);
-        assert_eq!(found.kubectl, on_path[1]);
-        assert_eq!(found.api_server, binaries.join("kube-apiserver"));
-        assert_eq!(found.controller_manager, binaries.join("kube-controller-manager"));
+        let [etcd, api_server, kubectl, ferretdb] = lookup.find_all(wanted).unwrap();
+        assert_eq!((&etcd, &kubectl), (&in_assets, &on_path[1]));
+        assert_eq!([&api_server, &ferretdb], [&in_cache[1], &in_cache[3]]);
     }
 
     #[test]
@@ -258,6 +269,6 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         fs::set_permissions(put(root.path(), "etcd"), fs::Permissions::from_mode(0o644)).unwrap();
         let lookup = Lookup::new(Some(root.path().to_owned()), "", None);
-        assert_eq!(lookup.find(Program::Etcd, &module::KUBERNETES), None);
+        assert_eq!(lookup.find(Program::Etcd), None);
     }
 }

@@ -3,11 +3,20 @@
 pub(crate) mod api_server;
 pub(crate) mod controller_manager;
 pub(crate) mod etcd;
+pub(crate) mod ferretdb;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
+
+/// The files with which a server proves who it is, and tells who its clients are.
+#[derive(Debug)]
+pub(crate) struct TlsFiles {
+    pub(crate) authority: PathBuf,
+    pub(crate) certificate: PathBuf,
+    pub(crate) key: PathBuf,
+}
 
 /// Writes one file of an environment.
 pub(crate) fn write(folder: &Path, name: &str, content: &str) -> Result<PathBuf, Error> {

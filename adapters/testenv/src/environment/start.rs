@@ -14,13 +14,13 @@ use crate::ports;
 use crate::process::Server;
 use crate::programs::Programs;
 use crate::ready::{self, Deadline, Sign};
-use crate::servers::etcd;
+use crate::servers::etcd::{self, Addresses};
 
 /// Starts with new ports, when somebody else was faster on a port; twice in a row is bad luck enough.
 const TRIES_MAX: usize = 3;
 
 pub(super) async fn start(builder: Builder, runtime: &Handle) -> Result<Environment, Error> {
-    let programs = builder.lookup.resolve().await?;
+    let programs = builder.lookup.kubernetes().await?;
     let mut tries = 1;
     loop {
         match start_once(&builder, &programs, runtime).await {
@@ -58,11 +58,8 @@ const ETCD: &str = "etcd";
 fn prepare(builder: &Builder, programs: &Programs) -> Result<Environment, Error> {
     let guard = Guard::start(new_folder().map_err(Error::Name)?)?;
     let folder = guard.folder().to_owned();
-    let reserved = ports::reserve().and_then(|clients| Ok((clients, ports::reserve()?)));
-    let (clients, peers) = reserved
-        .and_then(|(clients, peers)| Ok((ports::hand_over(clients)?, ports::hand_over(peers)?)))
-        .map_err(Error::Port)?;
-    let launch = etcd::launch(&programs.etcd, &folder, clients, peers);
+    let [clients, peers] = ports::free().map_err(Error::Port)?;
+    let launch = etcd::launch(&programs.etcd, &folder, Addresses { clients, peers }, None);
     Ok(Environment {
         clusters: Vec::with_capacity(builder.clusters),
         etcd: Mutex::new(Server::new(launch, guard.group())),
@@ -95,7 +92,7 @@ fn prepare_clusters(
 }
 
 /// A folder that nobody else has.
-fn new_folder() -> io::Result<PathBuf> {
+pub(crate) fn new_folder() -> io::Result<PathBuf> {
     let number = getrandom::u64()?;
     Ok(std::env::temp_dir().join(format!("dcm-testenv-{}-{number:016x}", std::process::id())))
 }

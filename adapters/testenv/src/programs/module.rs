@@ -39,6 +39,20 @@ pub(super) const KUBERNETES: Module = Module {
     duration: "5 to 10 minutes",
 };
 
+/// A server that speaks the MongoDB wire protocol.
+pub(super) const FERRETDB: Module = Module {
+    name: "ferretdb",
+    files: &[
+        ("go.mod", include_str!("../../servers/ferretdb/go.mod")),
+        ("go.sum", include_str!("../../servers/ferretdb/go.sum")),
+        ("front.go", include_str!("../../servers/ferretdb/front.go")),
+        ("main.go", include_str!("../../servers/ferretdb/main.go")),
+    ],
+    linker_flags: "-s -w",
+    programs: &["mongodb-wire"],
+    duration: "1 to 2 minutes",
+};
+
 impl Module {
     /// The folder of this state of the source in a cache.
     pub(super) fn folder(&self, cache: &Path) -> PathBuf {
