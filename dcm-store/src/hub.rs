@@ -37,7 +37,7 @@ impl Hub {
     }
 
     /// True when nobody watches.
-    #[cfg(feature = "sqlite")]
+    #[cfg(any(feature = "sqlite", feature = "mongodb"))]
     pub(crate) fn is_empty(&self) -> bool {
         lock(&self.subscriptions).by_prefix.is_empty()
     }

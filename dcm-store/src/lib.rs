@@ -6,6 +6,8 @@
 //! |---|---|---|
 //! | `memory` (default) | `MemoryStore` | tests, examples, short-lived programs |
 //! | `sqlite` | `SqliteStore` | one durable file, shared by the processes of one host |
+//! | `etcd` | `EtcdStore` | etcd, shared by any number of hosts |
+//! | `mongodb` | `MongoDbStore` | MongoDB, the same, readable to people |
 //! | `encrypted` | `EncryptedStore` | keeps secret fields as ciphertext, over any other store |
 //! | `conformance` | `conformance` | the suite that every backend passes, ours or yours |
 //!
@@ -35,11 +37,15 @@
 pub mod conformance;
 #[cfg(feature = "encrypted")]
 pub mod encrypted;
-#[cfg(any(feature = "memory", feature = "sqlite"))]
+#[cfg(feature = "etcd")]
+pub mod etcd;
+#[cfg(any(feature = "memory", feature = "sqlite", feature = "mongodb"))]
 mod hub;
 mod json;
 #[cfg(feature = "memory")]
 pub mod memory;
+#[cfg(feature = "mongodb")]
+pub mod mongodb;
 mod open;
 #[cfg(any(feature = "sqlite", feature = "encrypted"))]
 mod private_file;
@@ -49,8 +55,12 @@ pub mod sqlite;
 
 #[cfg(feature = "encrypted")]
 pub use encrypted::{EncryptedStore, Keyring};
+#[cfg(feature = "etcd")]
+pub use etcd::EtcdStore;
 #[cfg(feature = "memory")]
 pub use memory::MemoryStore;
+#[cfg(feature = "mongodb")]
+pub use mongodb::MongoDbStore;
 pub use open::{OpenError, open};
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;

@@ -5,8 +5,12 @@ use std::sync::Arc;
 use dcm_core::port::store::{Error, Store};
 
 /// What can be opened, by scheme; none when its feature is off.
-const SCHEMES: [(&str, &str, bool); 2] =
-    [("memory", "memory", cfg!(feature = "memory")), ("sqlite", "sqlite", cfg!(feature = "sqlite"))];
+const SCHEMES: [(&str, &str, bool); 4] = [
+    ("memory", "memory", cfg!(feature = "memory")),
+    ("sqlite", "sqlite", cfg!(feature = "sqlite")),
+    ("etcd", "etcd", cfg!(feature = "etcd")),
+    ("mongodb", "mongodb", cfg!(feature = "mongodb")),
+];
 
 /// Why a store could not be opened. The URL is not in it but for its scheme: it may hold a password.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -28,8 +32,8 @@ pub enum OpenError {
     /// What follows the scheme is not as it should be.
     #[error("{expected}")]
     Malformed {
-        /// How such a URL looks.
-        expected: &'static str,
+        /// What is wrong with it, or how it should look.
+        expected: String,
     },
     /// The store itself can't be opened.
     #[error("the store can't be opened")]
@@ -41,24 +45,46 @@ fn supported() -> String {
     if names.is_empty() { "none".into() } else { names.join(", ") }
 }
 
-/// Opens the store that a URL names: `memory:` (a new, empty one) or `sqlite:PATH` (made when there is none).
+/// Opens the store that a URL names:
+///
+/// | URL | Store |
+/// |---|---|
+/// | `memory:` | a new, empty one |
+/// | `sqlite:PATH` | a file, made when there is none |
+/// | `etcd://[USER[:PASSWORD]@]HOST[:PORT][,…][/PREFIX][?OPTIONS]` | etcd; keys begin with `PREFIX/` (`dcm/`). Options: `ca`, `cert`, `key` (files in PEM), `tls=true`, `timeout` (seconds) |
+/// | `mongodb://[USER[:PASSWORD]@]HOST[:PORT][,…][/DATABASE][?OPTIONS]` | MongoDB; the database is `dcm` by default. Options: `collection` (`DCM`), `timeout` (seconds), and those of MongoDB's own connection strings, such as `tls=true`, `tlsCAFile`, `authSource` |
 ///
 /// # Errors
 /// [`OpenError`].
-#[cfg_attr(not(feature = "sqlite"), allow(clippy::unused_async))]
+#[cfg_attr(not(any(feature = "sqlite", feature = "etcd", feature = "mongodb")), allow(clippy::unused_async))]
 pub async fn open(url: &str) -> Result<Arc<dyn Store>, OpenError> {
     let (scheme, rest) = url.split_once(':').unwrap_or((url, ""));
     match (scheme, rest) {
         #[cfg(feature = "memory")]
         ("memory", "") => Ok(Arc::new(crate::MemoryStore::new())),
         #[cfg(feature = "memory")]
-        ("memory", _) => Err(OpenError::Malformed { expected: "nothing follows `memory:`" }),
+        ("memory", _) => Err(malformed("nothing follows `memory:`")),
         #[cfg(feature = "sqlite")]
-        ("sqlite", "") => Err(OpenError::Malformed { expected: "a file's path follows `sqlite:`" }),
+        ("sqlite", "") => Err(malformed("a file's path follows `sqlite:`")),
         #[cfg(feature = "sqlite")]
         ("sqlite", file) => Ok(Arc::new(crate::SqliteStore::open(file).await?)),
+        #[cfg(feature = "etcd")]
+        ("etcd", place) => {
+            let location = crate::etcd::Location::parse(place).map_err(malformed)?;
+            Ok(Arc::new(crate::EtcdStore::open(&location).await?))
+        }
+        #[cfg(feature = "mongodb")]
+        ("mongodb", place) => {
+            let location = crate::mongodb::Location::parse(place).map_err(malformed)?;
+            Ok(Arc::new(crate::MongoDbStore::open(&location).await?))
+        }
         _ => Err(unknown(scheme)),
     }
+}
+
+#[cfg(any(feature = "memory", feature = "sqlite", feature = "etcd", feature = "mongodb"))]
+fn malformed(expected: impl Into<String>) -> OpenError {
+    OpenError::Malformed { expected: expected.into() }
 }
 
 fn unknown(scheme: &str) -> OpenError {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::convert::Infallible;
 
 use dcm_core::port::store::{
-    BATCH_WRITES_MAX, DOCUMENT_BYTES_MAX, Document, Error, PAGE_MAX, PageRequest, Write,
+    BATCH_BYTES_MAX, BATCH_WRITES_MAX, DOCUMENT_BYTES_MAX, Document, Error, PAGE_MAX, PageRequest, Write,
 };
 use dcm_core::secret::SECRET_MEMBER;
 
@@ -13,8 +13,8 @@ use crate::json;
 /// Checks a batch before anything of it is written. `holds_secrets` is the backend's capability of that name.
 ///
 /// # Errors
-/// [`Error::Invalid`] for more than [`BATCH_WRITES_MAX`] writes, two writes of one path, a document over
-/// [`DOCUMENT_BYTES_MAX`], or a document with a clear secret where none may be.
+/// [`Error::Invalid`] for more than [`BATCH_WRITES_MAX`] writes or [`BATCH_BYTES_MAX`] bytes, two writes of one path, a document
+/// over [`DOCUMENT_BYTES_MAX`], or a document with a clear secret where none may be.
 pub fn check_batch(batch: &[Write], holds_secrets: bool) -> Result<(), Error> {
     if batch.len() > BATCH_WRITES_MAX {
         return refuse(format!("a batch of {} writes; the most is {BATCH_WRITES_MAX}", batch.len()));
@@ -25,14 +25,18 @@ pub fn check_batch(batch: &[Write], holds_secrets: bool) -> Result<(), Error> {
             return refuse(format!("two writes of {} in one batch", twice.path()));
         }
     }
+    if let Some(large) = batch.iter().find(|write| write.bytes() > DOCUMENT_BYTES_MAX) {
+        let (path, bytes) = (large.path(), large.bytes());
+        return refuse(format!("{path} has {bytes} bytes, more than {DOCUMENT_BYTES_MAX}"));
+    }
+    let bytes: usize = batch.iter().map(Write::bytes).sum();
+    if bytes > BATCH_BYTES_MAX {
+        return refuse(format!("a batch of {bytes} bytes; the most is {BATCH_BYTES_MAX}"));
+    }
     for write in batch {
         let (Write::Create { path, document } | Write::Update { path, document, .. }) = write else {
             continue;
         };
-        let bytes = document.as_str().len();
-        if bytes > DOCUMENT_BYTES_MAX {
-            return refuse(format!("{path} has {bytes} bytes, more than {DOCUMENT_BYTES_MAX}"));
-        }
         if !holds_secrets && has_clear_secret(document)? {
             return refuse(format!(
                 "{path} holds a clear secret, which this store must not keep: encrypt it"

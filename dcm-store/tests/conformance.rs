@@ -1,6 +1,13 @@
 //! Every backend of this crate holds the store's contract.
 #![allow(clippy::unwrap_used)]
-#![cfg(all(feature = "memory", feature = "sqlite", feature = "encrypted", feature = "conformance"))]
+#![cfg(all(
+    feature = "memory",
+    feature = "sqlite",
+    feature = "etcd",
+    feature = "mongodb",
+    feature = "encrypted",
+    feature = "conformance"
+))]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,6 +19,8 @@ use dcm_core::port::store::{
 use dcm_store::conformance::Subject;
 use dcm_store::encrypted::KEY_BYTES;
 use dcm_store::{EncryptedStore, Keyring, MemoryStore, SqliteStore};
+use dcm_testenv::{Environment, Standalone};
+use tokio::sync::OnceCell;
 
 async fn sqlite() -> (SqliteStore, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
@@ -48,6 +57,37 @@ mod sqlite_file {
     async fn subject() -> Subject {
         let (store, folder) = sqlite().await;
         Subject::new(Arc::new(store)).keep(folder)
+    }
+
+    dcm_store::conformance!(subject);
+}
+
+mod etcd_server {
+    use super::*;
+
+    async fn subject() -> Subject {
+        let environment = Environment::shared(0).await.unwrap();
+        let url = environment.etcd_url().replace("http:", "etcd:");
+        Subject::new(dcm_store::open(&url).await.unwrap()).keep(environment)
+    }
+
+    dcm_store::conformance!(subject);
+}
+
+mod mongodb_server {
+    use super::*;
+
+    /// One for all rules; it ends with the process.
+    static SERVER: OnceCell<Standalone> = OnceCell::const_new();
+
+    static DATABASES: AtomicUsize = AtomicUsize::new(0);
+
+    async fn subject() -> Subject {
+        let server = SERVER.get_or_try_init(Standalone::mongodb).await.unwrap();
+        // It looks through the whole collection for each update.
+        let database = DATABASES.fetch_add(1, Ordering::Relaxed);
+        let url = format!("mongodb://{}/rule-{database}", server.address());
+        Subject::new(dcm_store::open(&url).await.unwrap())
     }
 
     dcm_store::conformance!(subject);

@@ -9,7 +9,7 @@ use cargo_metadata::{DependencyKind, Package, PackageId};
 use dcm_policy::{Workspace, root};
 
 /// Licences that ask no more than to be named. A crate that may be had under one of them may be used.
-const LICENCES: [&str; 10] = [
+const LICENCES: [&str; 11] = [
     "Apache-2.0",
     "MIT",
     "MIT-0",
@@ -18,6 +18,7 @@ const LICENCES: [&str; 10] = [
     "ISC",
     "Zlib",
     "0BSD",
+    "CC0-1.0",
     "Unicode-3.0",
     "CDLA-Permissive-2.0",
 ];

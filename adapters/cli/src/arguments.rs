@@ -31,8 +31,8 @@ pub(crate) struct Global {
     /// Form of the result.
     #[arg(short, long, global = true, value_enum, default_value_t, value_name = "FORM")]
     pub(crate) output: Format,
-    /// Where everything is kept: sqlite:PATH, or memory: for nothing that stays. Default: a file in the user's data
-    /// folder.
+    /// Where everything is kept: sqlite:PATH, etcd://HOST:PORT, mongodb://HOST:PORT, or memory: for nothing that stays.
+    /// Default: a file in the user's data folder. A URL with a password belongs in the environment.
     #[arg(long, global = true, env = "DCM_STORE", hide_env_values = true, value_name = "URL")]
     pub(crate) store: Option<String>,
     /// The file with the keys that secrets in the store are encrypted with; made when there is none. Default: a file in

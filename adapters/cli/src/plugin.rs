@@ -1,4 +1,6 @@
 //! This command as a credential plugin of kubeconfigs.
+//!
+//! A password of the store is never written into a kubeconfig: then the plugin takes the store's URL from its environment.
 
 use std::path::absolute;
 
@@ -13,6 +15,9 @@ use crate::session::{key_file_of, store_of};
 /// The scheme of stores in a file.
 const IN_FILE: &str = "sqlite:";
 
+/// The scheme of stores in memory.
+const IN_MEMORY: &str = "memory:";
+
 /// The same access with this command in place of each credential. It finds the store from any folder, and whatever its
 /// environment says.
 pub(crate) fn by_plugins(global: &Global, access: Access) -> anyhow::Result<Access> {
@@ -21,27 +26,50 @@ pub(crate) fn by_plugins(global: &Global, access: Access) -> anyhow::Result<Acce
     }
     let command = std::env::current_exe().context("this program's own file can't be found")?;
     let command = text(command)?;
-    let store = lasting(&store_of(global)?)?;
+    let store = lasting(store_of(global)?)?;
     let key_file = text(absolute(key_file_of(global)?)?)?;
     let first = ["credential", access.logical_cloud.as_str(), access.user.as_str()].map(str::to_owned);
     let project = access.project.to_string();
     Ok(access.by_plugins(|reference| {
-        let named = [("--project", &project), ("--store", &store), ("--key-file", &key_file)];
-        let named = named.into_iter().flat_map(|(option, value)| [option.to_owned(), value.clone()]);
+        let named =
+            [("--project", Some(&project)), ("--store", store.as_ref()), ("--key-file", Some(&key_file))];
+        let named = named.into_iter().filter_map(|(option, value)| Some([option.to_owned(), value?.clone()]));
+        let named = named.flatten();
         let arguments = first.iter().cloned().chain([reference.to_string()]).chain(named);
         Plugin { command: command.clone(), arguments: arguments.collect() }
     }))
 }
 
-/// The URL of a store that another process finds, too.
-fn lasting(url: &str) -> anyhow::Result<String> {
-    let Some(file) = url.strip_prefix(IN_FILE) else {
+/// The URL of a store that another process finds, too; none for one that holds a password.
+fn lasting(url: String) -> anyhow::Result<Option<String>> {
+    if let Some(file) = url.strip_prefix(IN_FILE) {
+        return Ok(Some(format!("{IN_FILE}{}", text(absolute(file)?)?)));
+    }
+    if url.starts_with(IN_MEMORY) {
         let message = "a store in memory ends with this process: no plugin would find it";
         return Err(Ended::new(Exit::Refused, message).into());
-    };
-    Ok(format!("{IN_FILE}{}", text(absolute(file)?)?))
+    }
+    // What stands before the host says who we are, and may hold a password.
+    Ok(if url.contains('@') { None } else { Some(url) })
 }
 
 fn text(path: std::path::PathBuf) -> anyhow::Result<String> {
     path.into_os_string().into_string().map_err(|path| anyhow::anyhow!("{} is no UTF-8 path", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_of_the_store_is_in_no_kubeconfig() {
+        for (url, named) in [
+            ("etcd://one:2379,two:2379/ours", Some("etcd://one:2379,two:2379/ours")),
+            ("sqlite:/data/store.db", Some("sqlite:/data/store.db")),
+            ("mongodb://me:secret@one/tenants", None),
+        ] {
+            assert_eq!(lasting(url.to_owned()).unwrap().as_deref(), named);
+        }
+        assert!(lasting("memory:".to_owned()).is_err());
+    }
 }

@@ -16,7 +16,7 @@ pub const SESSION_LEASE: Duration = Duration::from_secs(10);
 /// What a deployment is to be.
 #[derive(Debug, Clone)]
 pub struct Configuration {
-    /// URL of the store, such as `sqlite:/var/lib/dcm/store.db` or `memory:`.
+    /// URL of the store ([`dcm_store::open`]), such as `sqlite:/var/lib/dcm/store.db`, `etcd://10.0.0.1:2379` or `memory:`.
     pub store: String,
     /// The file with the keys that secrets are encrypted with; made with mode 0600 when there is none. Not read for a
     /// store that keeps nothing on a disk.

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::store::{BATCH_WRITES_MAX, DOCUMENT_BYTES_MAX, Error, Store, Version, Write};
+use super::store::{BATCH_BYTES_MAX, BATCH_WRITES_MAX, Error, Store, Version, Write};
 
 /// Writes that are applied in order, in as few batches as the limits allow.
 #[derive(Debug)]
@@ -84,15 +84,12 @@ impl InOrder {
     }
 }
 
-/// How many of the writes fit one batch; at least one. etcd limits the size of a whole batch like that of a document.
+/// How many of the writes fit one batch; at least one.
 fn batch_end(writes: &VecDeque<Write>) -> usize {
     let mut bytes = 0;
     let fits = writes.iter().take(BATCH_WRITES_MAX).take_while(|write| {
-        bytes += match write {
-            Write::Create { document, .. } | Write::Update { document, .. } => document.as_str().len(),
-            Write::Delete { .. } => 0,
-        };
-        bytes <= DOCUMENT_BYTES_MAX
+        bytes += write.bytes();
+        bytes <= BATCH_BYTES_MAX
     });
     fits.count().max(1)
 }

@@ -37,6 +37,9 @@ pub const DOCUMENT_BYTES_MAX: usize = 1024 * 1024;
 /// Most writes in one batch: etcd's default limit of operations in a transaction.
 pub const BATCH_WRITES_MAX: usize = 128;
 
+/// Largest batch, in bytes of its documents: etcd limits a whole request, which has each path three times, too.
+pub const BATCH_BYTES_MAX: usize = DOCUMENT_BYTES_MAX;
+
 /// Most documents in one page.
 pub const PAGE_MAX: usize = 500;
 
@@ -234,6 +237,15 @@ pub enum Write {
 }
 
 impl Write {
+    /// How large the document is that it writes, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Create { document, .. } | Self::Update { document, .. } => document.as_str().len(),
+            Self::Delete { .. } => 0,
+        }
+    }
+
     /// Where it writes.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -375,7 +387,8 @@ pub trait Store: Send + Sync + 'static {
     /// Applies writes in order and gives the version of each (of a deleted document: the version it had).
     ///
     /// # Errors
-    /// [`BatchError`]; [`Error::Invalid`] for more than [`BATCH_WRITES_MAX`] writes or two of one path.
+    /// [`BatchError`]; [`Error::Invalid`] for more than [`BATCH_WRITES_MAX`] writes, more than [`BATCH_BYTES_MAX`] bytes, or two
+    /// writes of one path.
     async fn write(&self, batch: &[Write]) -> Result<Vec<Version>, BatchError>;
 
     /// Follows the changes below a prefix from now on.

@@ -1,6 +1,8 @@
 //! Rules about batches.
 
-use dcm_core::port::store::{BATCH_WRITES_MAX, DOCUMENT_BYTES_MAX, Document, Error, Write};
+use dcm_core::port::store::{
+    BATCH_BYTES_MAX, BATCH_WRITES_MAX, DOCUMENT_BYTES_MAX, Document, Error, PATH_BYTES_MAX, Write,
+};
 
 use super::Subject;
 use super::subject::content;
@@ -64,6 +66,25 @@ pub async fn the_largest_batch_is_applied_and_a_larger_one_refused(subject: &Sub
     assert!(subject.list().await.is_empty());
     let versions = subject.batch(&batch("largest", BATCH_WRITES_MAX)).await.expect("the largest batch");
     assert_eq!((versions.len(), subject.list().await.len()), (BATCH_WRITES_MAX, BATCH_WRITES_MAX));
+}
+
+/// Also with as many writes as there may be, and the longest paths.
+pub async fn the_heaviest_batch_is_applied_and_a_heavier_one_refused(subject: &Subject) {
+    let text = format!("\"{}\"", "x".repeat(BATCH_BYTES_MAX / BATCH_WRITES_MAX - 2));
+    let filler = "p".repeat(PATH_BYTES_MAX - subject.prefix().as_str().len() - 3);
+    let write = |number: usize, text: &str| Write::Create {
+        path: subject.path(&format!("{number:03}{filler}")),
+        document: Document::from_stored(text),
+    };
+    let mut batch: Vec<Write> = (0..BATCH_WRITES_MAX).map(|number| write(number, &text)).collect();
+    assert_eq!(batch.iter().map(Write::bytes).sum::<usize>(), BATCH_BYTES_MAX);
+    batch[0] = write(0, &format!("{text} "));
+    let error = subject.batch(&batch).await.expect_err("too heavy a batch");
+    assert!(matches!(error.source, Error::Invalid { .. }), "{error:?}");
+    assert!(subject.list().await.is_empty());
+    batch[0] = write(0, &text);
+    subject.batch(&batch).await.expect("the heaviest batch");
+    assert_eq!(subject.list().await.len(), BATCH_WRITES_MAX);
 }
 
 /// Whatever the two writes are: what a batch does must not hang on their order.

@@ -56,6 +56,7 @@ macro_rules! conformance {
             a_refused_batch_changes_nothing,
             an_empty_batch_does_nothing,
             the_largest_batch_is_applied_and_a_larger_one_refused,
+            the_heaviest_batch_is_applied_and_a_heavier_one_refused,
             two_writes_of_one_path_are_refused,
             // Lists.
             lists_come_in_bytewise_order,
@@ -104,7 +105,7 @@ mod tests {
         ];
         let names = rules.iter().flat_map(|text| text.split("\npub async fn ").skip(1));
         let names: Vec<&str> = names.filter_map(|rest| rest.split('(').next()).collect();
-        assert_eq!(names.len(), 32);
+        assert_eq!(names.len(), 33);
         for name in names {
             assert!(macro_text.contains(&format!("            {name},\n")), "{name} is not in the macro");
         }

@@ -36,6 +36,9 @@ pub(crate) struct Arguments {
     /// Names this command as a credential plugin instead of holding credentials: clients always get the newest. It works
     /// where this command and its store are.
     ///
+    /// A store's URL with a user or a password is not put into the file: the client needs it in its environment
+    /// (DCM_STORE).
+    ///
     /// The addresses of clusters and their certificate authorities are in the file all the same. When those of a cluster
     /// change (dcm cluster update), it has to be fetched again, as one with credentials has; dcm status tells which users
     /// must.

@@ -12,8 +12,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use dcm_core::port::clock::Clock;
 use dcm_core::port::store::{
-    BATCH_WRITES_MAX, BatchError, Capabilities, DOCUMENT_BYTES_MAX, Entry, Error, PAGE_MAX, Page,
-    PageRequest, Path, Prefix, Store, Version, Watch, Write,
+    BATCH_BYTES_MAX, BATCH_WRITES_MAX, BatchError, Capabilities, Entry, Error, PAGE_MAX, Page, PageRequest,
+    Path, Prefix, Store, Version, Watch, Write,
 };
 
 use jiff::Timestamp;
@@ -272,11 +272,9 @@ fn check_batch(batch: &[Write]) -> Result<(), Error> {
         if !paths.insert(write.path()) {
             return refuse(format!("two writes of {} in one batch", write.path()));
         }
-        if let Write::Create { document, .. } | Write::Update { document, .. } = write
-            && document.as_str().len() > DOCUMENT_BYTES_MAX
-        {
-            return refuse(format!("{} is too large", write.path()));
-        }
+    }
+    if batch.iter().map(Write::bytes).sum::<usize>() > BATCH_BYTES_MAX {
+        return refuse("the documents are too large".into());
     }
     Ok(())
 }

@@ -1,0 +1,251 @@
+//! Calls to the members of an etcd: the next one is asked when one does not answer, and who we are is said anew when etcd has
+//! forgotten it.
+
+use std::fs;
+use std::path::Path as FilePath;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use dcm_core::port::store::{DOCUMENT_BYTES_MAX, Error, PAGE_MAX, PATH_BYTES_MAX};
+use futures::{StreamExt as _, stream};
+use http::uri::PathAndQuery;
+use prost::Message;
+use tonic::client::Grpc;
+use tonic::metadata::AsciiMetadataValue;
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
+use tonic::{Request, Status, Streaming};
+use tonic_prost::ProstCodec;
+
+use super::api::{AuthenticateRequest, AuthenticateResponse, method};
+use super::failure::{is_about_token, is_of_member, knows_no_users, of_status, was_not_sent};
+use super::location::{Location, Tls, User};
+
+/// The largest answer: a page of the largest documents.
+const ANSWER_BYTES_MAX: usize = PAGE_MAX * (DOCUMENT_BYTES_MAX + 2 * PATH_BYTES_MAX);
+
+/// How often a member that says nothing is asked whether it is there. etcd takes it ill when it is asked more often than every
+/// 5 seconds.
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
+
+/// Where etcd looks for who we are.
+const TOKEN_KEY: &str = "token";
+
+/// Asks a member to refuse what it can't know for sure, as it has no leader.
+const LEADER_KEY: &str = "hasleader";
+
+/// Whether a call may be made again when nobody knows what became of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Again {
+    /// It changes nothing.
+    May,
+    /// It may have happened.
+    MayNot,
+}
+
+/// The members of one etcd.
+pub(super) struct Connection {
+    members: Vec<(Arc<str>, Channel)>,
+    /// Which of them is asked; counted on when one does not answer.
+    current: AtomicUsize,
+    user: Option<User>,
+    /// What etcd gave us to say who we are. It is taken anew when etcd does not know it any more.
+    token: Mutex<Option<AsciiMetadataValue>>,
+    timeout: Duration,
+}
+
+impl Connection {
+    /// Connects when it is first used.
+    pub(super) fn new(location: &Location) -> Result<Self, Error> {
+        let tls = location.tls.as_ref().map(tls_config).transpose()?;
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let member = |endpoint: &String| {
+            let invalid =
+                |error| Error::Failed { reason: format!("can't use {endpoint}: {error}"), source: None };
+            let member = Endpoint::from_str(&format!("{scheme}://{endpoint}")).map_err(invalid)?;
+            let member = match &tls {
+                Some(tls) => member.tls_config(tls.clone()).map_err(invalid)?,
+                None => member,
+            };
+            let member =
+                member.connect_timeout(location.timeout).tcp_nodelay(true).keep_alive_while_idle(true);
+            let member = member.http2_keep_alive_interval(KEEP_ALIVE).keep_alive_timeout(location.timeout);
+            Ok((endpoint.as_str().into(), member.connect_lazy()))
+        };
+        Ok(Self {
+            members: location.endpoints.iter().map(member).collect::<Result<_, Error>>()?,
+            current: AtomicUsize::new(0),
+            user: location.user.clone(),
+            token: Mutex::new(None),
+            timeout: location.timeout,
+        })
+    }
+
+    /// Calls a method with one answer.
+    pub(super) async fn call<Q, A>(&self, method: &'static str, message: Q, again: Again) -> Result<A, Error>
+    where
+        Q: Message + Clone + 'static,
+        A: Message + Default + 'static,
+    {
+        let call = |client, token| self.unary(client, method, message.clone(), token);
+        self.ask(again, call).await
+    }
+
+    /// Calls a method with many answers. The call stays open while anybody reads them, whatever becomes of what is sent.
+    pub(super) async fn follow<Q, A>(&self, method: &'static str, message: Q) -> Result<Streaming<A>, Error>
+    where
+        Q: Message + Clone + 'static,
+        A: Message + Default + 'static,
+    {
+        let call = |mut client: Grpc<Channel>, token| {
+            // Whoever has nothing more to say would end the call.
+            let messages = stream::iter([message.clone()]).chain(stream::pending());
+            let mut request = with_token(Request::new(messages), token);
+            request.metadata_mut().insert(LEADER_KEY, AsciiMetadataValue::from_static("true"));
+            async move {
+                ready(&mut client).await?;
+                let path = PathAndQuery::from_static(method);
+                let opening = client.streaming(request, path, ProstCodec::default());
+                let opened = tokio::time::timeout(self.timeout, opening).await;
+                Ok(opened.map_err(|_| Status::deadline_exceeded("no answer in time"))??.into_inner())
+            }
+        };
+        self.ask(Again::May, call).await
+    }
+
+    /// Asks one member after the other, beginning with the one that answered last.
+    async fn ask<A, F>(
+        &self,
+        again: Again,
+        call: impl Fn(Grpc<Channel>, Option<AsciiMetadataValue>) -> F,
+    ) -> Result<A, Error>
+    where
+        F: Future<Output = Result<A, Status>>,
+    {
+        let mut tried = 0;
+        loop {
+            let current = self.current.load(Ordering::Relaxed);
+            let status = match self.ask_as_user(current, &call).await {
+                Ok(answer) => return Ok(answer),
+                Err(status) => status,
+            };
+            tried += 1;
+            let is_last = tried == self.members.len() || !is_of_member(&status);
+            if is_of_member(&status) {
+                let next = (current + 1) % self.members.len();
+                let _ = self.current.compare_exchange(current, next, Ordering::Relaxed, Ordering::Relaxed);
+            }
+            if is_last || (again == Again::MayNot && !was_not_sent(&status)) {
+                return Err(of_status(&self.members[current].0, status));
+            }
+        }
+    }
+
+    /// Says who we are; once more when etcd does not know it any more.
+    async fn ask_as_user<A, F>(
+        &self,
+        member: usize,
+        call: impl Fn(Grpc<Channel>, Option<AsciiMetadataValue>) -> F,
+    ) -> Result<A, Status>
+    where
+        F: Future<Output = Result<A, Status>>,
+    {
+        let client = self.client(member);
+        let token = self.token(&client).await?;
+        match call(client.clone(), token.clone()).await {
+            Err(status) if token.is_some() && is_about_token(&status) => {
+                self.forget(token.as_ref());
+                let token = self.token(&client).await?;
+                call(client, token).await
+            }
+            answered => answered,
+        }
+    }
+
+    fn client(&self, member: usize) -> Grpc<Channel> {
+        Grpc::new(self.members[member].1.clone()).max_decoding_message_size(ANSWER_BYTES_MAX)
+    }
+
+    /// What says who we are; none where nobody asks.
+    async fn token(&self, client: &Grpc<Channel>) -> Result<Option<AsciiMetadataValue>, Status> {
+        let Some(User { name, password }) = &self.user else { return Ok(None) };
+        if let Some(token) = &*self.lock() {
+            return Ok(Some(token.clone()));
+        }
+        let message = AuthenticateRequest { name: name.clone(), password: password.clone() };
+        let answer = self.unary(client.clone(), method::AUTHENTICATE, message, None).await;
+        let AuthenticateResponse { token } = match answer {
+            Err(status) if knows_no_users(&status) => return Ok(None),
+            answer => answer?,
+        };
+        let mut token =
+            AsciiMetadataValue::try_from(token).map_err(|_| Status::data_loss("a token that is no text"))?;
+        token.set_sensitive(true);
+        *self.lock() = Some(token.clone());
+        Ok(Some(token))
+    }
+
+    /// Forgets a token, unless another one has taken its place.
+    fn forget(&self, token: Option<&AsciiMetadataValue>) {
+        let mut known = self.lock();
+        if known.as_ref() == token {
+            *known = None;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<AsciiMetadataValue>> {
+        self.token.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn unary<Q, A>(
+        &self,
+        mut client: Grpc<Channel>,
+        method: &'static str,
+        message: Q,
+        token: Option<AsciiMetadataValue>,
+    ) -> Result<A, Status>
+    where
+        Q: Message + 'static,
+        A: Message + Default + 'static,
+    {
+        let request = with_token(Request::new(message), token);
+        let call = async {
+            ready(&mut client).await?;
+            client.unary(request, PathAndQuery::from_static(method), ProstCodec::default()).await
+        };
+        let answered = tokio::time::timeout(self.timeout, call).await;
+        Ok(answered.map_err(|_| Status::deadline_exceeded("no answer in time"))??.into_inner())
+    }
+}
+
+async fn ready(client: &mut Grpc<Channel>) -> Result<(), Status> {
+    client.ready().await.map_err(|error| Status::from_error(error.into()))
+}
+
+fn with_token<T>(mut request: Request<T>, token: Option<AsciiMetadataValue>) -> Request<T> {
+    if let Some(token) = token {
+        request.metadata_mut().insert(TOKEN_KEY, token);
+    }
+    request
+}
+
+fn tls_config(tls: &Tls) -> Result<ClientTlsConfig, Error> {
+    let mut config = ClientTlsConfig::new();
+    config = match &tls.authorities {
+        Some(file) => config.ca_certificate(Certificate::from_pem(read(file)?)),
+        None => config.with_native_roots(),
+    };
+    if let Some((certificate, key)) = &tls.identity {
+        config = config.identity(Identity::from_pem(read(certificate)?, read(key)?));
+    }
+    Ok(config)
+}
+
+fn read(file: &FilePath) -> Result<Vec<u8>, Error> {
+    let failed = |error| Error::Failed {
+        reason: format!("can't read {}", file.display()),
+        source: Some(Arc::new(error)),
+    };
+    fs::read(file).map_err(failed)
+}

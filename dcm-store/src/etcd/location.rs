@@ -1,0 +1,212 @@
+//! Where etcd is, as a URL says it: `etcd://[USER[:PASSWORD]@]HOST:PORT[,HOST:PORT…][/PREFIX][?OPTION=VALUE&…]`.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use percent_encoding::percent_decode_str;
+
+/// Where etcd listens when nothing else is said.
+const PORT: u16 = 2379;
+
+/// What the keys begin with when nothing else is said.
+const PREFIX: &str = "dcm";
+
+/// How long an answer may take when nothing else is said.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Longest prefix, in bytes: it is in each key three times in a request, which etcd limits.
+const PREFIX_BYTES_MAX: usize = 128;
+
+/// Where etcd is, and how it is spoken to.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Location {
+    /// `HOST:PORT` of each member. They are asked in turn when one does not answer.
+    pub endpoints: Vec<String>,
+    /// Who we are; none: etcd asks nobody.
+    pub user: Option<User>,
+    /// None: in clear.
+    pub tls: Option<Tls>,
+    /// All keys begin with this and a slash; `dcm` by default, 1 to 128 bytes.
+    pub prefix: String,
+    /// How long an answer may take; 5 seconds by default.
+    pub timeout: Duration,
+}
+
+/// A user of etcd.
+#[derive(Clone, PartialEq, Eq)]
+pub struct User {
+    /// The name.
+    pub name: String,
+    /// The password.
+    pub password: String,
+}
+
+/// How etcd is spoken to over TLS.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tls {
+    /// Authorities in PEM that etcd's certificate may come from; none: those of the system.
+    pub authorities: Option<PathBuf>,
+    /// Our certificate and its key in PEM; none: etcd asks for none.
+    pub identity: Option<(PathBuf, PathBuf)>,
+}
+
+impl fmt::Debug for User {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("User").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Location")
+            .field("endpoints", &self.endpoints)
+            .field("user", &self.user)
+            .field("tls", &self.tls)
+            .field("prefix", &self.prefix)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Location {
+    /// One place, in clear, with what is default else.
+    #[must_use]
+    pub fn at(endpoint: impl Into<String>) -> Self {
+        Self {
+            endpoints: vec![endpoint.into()],
+            user: None,
+            tls: None,
+            prefix: PREFIX.into(),
+            timeout: TIMEOUT,
+        }
+    }
+
+    /// Reads what follows `etcd:` in a URL.
+    ///
+    /// # Errors
+    /// What is wrong with it, without the password.
+    pub(crate) fn parse(rest: &str) -> Result<Self, String> {
+        let rest = rest.strip_prefix("//").ok_or("`//` follows `etcd:`")?;
+        let (rest, options) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+        let (user, hosts) = match authority.rsplit_once('@') {
+            Some((user, hosts)) => (Some(parse_user(user)?), hosts),
+            None => (None, authority),
+        };
+        let endpoints = hosts.split(',').map(endpoint).collect::<Result<_, _>>()?;
+        let mut location = Self { endpoints, user, ..Self::at("") };
+        if !prefix.is_empty() {
+            location.prefix = decoded(prefix, "the prefix")?;
+        }
+        for option in options.split('&').filter(|option| !option.is_empty()) {
+            location.set(option)?;
+        }
+        location.check()?;
+        Ok(location)
+    }
+
+    fn set(&mut self, option: &str) -> Result<(), String> {
+        let (name, value) = option.split_once('=').unwrap_or((option, ""));
+        let value = decoded(value, name)?;
+        match name {
+            "tls" if value == "true" => drop(self.tls.get_or_insert_default()),
+            "ca" => self.tls.get_or_insert_default().authorities = Some(value.into()),
+            "cert" => self.identity().0 = value.into(),
+            "key" => self.identity().1 = value.into(),
+            "timeout" => {
+                let seconds = value.parse().map_err(|_| "`timeout` is a number of seconds")?;
+                self.timeout = Duration::from_secs(seconds);
+            }
+            _ => return Err(format!("`{name}` is no option; these are: ca, cert, key, timeout, tls=true")),
+        }
+        Ok(())
+    }
+
+    fn identity(&mut self) -> &mut (PathBuf, PathBuf) {
+        self.tls.get_or_insert_default().identity.get_or_insert_default()
+    }
+
+    pub(super) fn check(&self) -> Result<(), String> {
+        let empty = PathBuf::new();
+        let identity = self.tls.as_ref().and_then(|tls| tls.identity.as_ref());
+        if identity.is_some_and(|(certificate, key)| *certificate == empty || *key == empty) {
+            return Err("`cert` and `key` go together".into());
+        }
+        let is_legal = !self.prefix.ends_with('/') && !self.prefix.chars().any(char::is_control);
+        if !is_legal || !(1..=PREFIX_BYTES_MAX).contains(&self.prefix.len()) {
+            return Err(format!("a prefix has 1 to {PREFIX_BYTES_MAX} bytes, and no slash at its end"));
+        }
+        if self.timeout.is_zero() {
+            return Err("`timeout` is at least a second".into());
+        }
+        Ok(())
+    }
+}
+
+fn parse_user(user: &str) -> Result<User, String> {
+    let (name, password) = user.split_once(':').unwrap_or((user, ""));
+    Ok(User { name: decoded(name, "the user")?, password: decoded(password, "the password")? })
+}
+
+/// `HOST:PORT`, with the port that is default where none is given.
+fn endpoint(text: &str) -> Result<String, String> {
+    let (host, port) = match text.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => {
+            (host, port.parse().map_err(|_| "a port is a number to 65535")?)
+        }
+        _ => (text, PORT),
+    };
+    if host.is_empty() || host.contains(['/', '@', ' ']) {
+        return Err("a member is HOST or HOST:PORT; an IPv6 address stands in brackets".into());
+    }
+    Ok(format!("{host}:{port}"))
+}
+
+fn decoded(text: &str, what: &str) -> Result<String, String> {
+    let decoded = percent_decode_str(text).decode_utf8();
+    decoded.map(Into::into).map_err(|_| format!("{what} is not UTF-8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_says_members_user_tls_prefix_and_timeout() {
+        let text = "//me:p%40ss@one:1,two,[::1]:3/deep/er?ca=/ca.pem&cert=/c.pem&key=/k.pem&timeout=9";
+        let location = Location::parse(text).unwrap();
+        assert_eq!(location.endpoints, ["one:1", "two:2379", "[::1]:3"]);
+        assert_eq!(location.user, Some(User { name: "me".into(), password: "p@ss".into() }));
+        let tls = location.tls.as_ref().unwrap();
+        assert_eq!(tls.authorities, Some("/ca.pem".into()));
+        assert_eq!(tls.identity, Some(("/c.pem".into(), "/k.pem".into())));
+        assert_eq!((location.prefix.as_str(), location.timeout), ("deep/er", Duration::from_secs(9)));
+        assert!(!format!("{location:?}").contains("p@ss"));
+    }
+
+    #[test]
+    fn what_is_left_out_is_default() {
+        assert_eq!(Location::parse("//one"), Ok(Location::at("one:2379")));
+        assert_eq!(Location::parse("//one/?tls=true").unwrap().tls, Some(Tls::default()));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (text, named) in [
+            ("one", "//"),
+            ("//", "HOST"),
+            ("//one,", "HOST"),
+            ("//one:x", "port"),
+            ("//one/a/", "slash"),
+            ("//one?cert=/c", "`key`"),
+            ("//one?tls=maybe", "tls"),
+            ("//one?colour=red", "colour"),
+            ("//one?timeout=0", "timeout"),
+            ("//one?timeout=soon", "timeout"),
+            ("//me:%ff@one", "password"),
+        ] {
+            let error = Location::parse(text).unwrap_err();
+            assert!(error.contains(named), "{text}: {error}");
+        }
+    }
+}

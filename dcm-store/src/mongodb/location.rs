@@ -1,0 +1,143 @@
+//! Where MongoDB is, as a URL says it: `mongodb://…/[DATABASE][?collection=NAME&timeout=SECONDS&OPTION=VALUE…]`.
+
+use std::fmt;
+use std::time::Duration;
+
+use percent_encoding::percent_decode_str;
+
+/// The database when nothing else is said.
+const DATABASE: &str = "dcm";
+
+/// The collection when nothing else is said.
+const COLLECTION: &str = "DCM";
+
+/// How long an answer may take when nothing else is said.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long MongoDB keeps that a document was deleted.
+const DELETED_KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Where MongoDB is, and how it is spoken to.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Location {
+    /// MongoDB's own connection string: members, who we are, TLS, and whatever else its driver knows.
+    pub connection: String,
+    /// The database; `dcm` by default.
+    pub database: String,
+    /// The collection in it; `DCM` by default.
+    pub collection: String,
+    /// How long an answer may take; 10 seconds by default.
+    pub timeout: Duration,
+    /// How long it is kept that a document was deleted, with its last version; a day by default. A document that is made again
+    /// later has a higher version than it had as long as nobody's idea of the server's time is so far behind.
+    pub deleted_kept: Duration,
+}
+
+impl fmt::Debug for Location {
+    /// Without the connection string: it may hold a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Location")
+            .field("database", &self.database)
+            .field("collection", &self.collection)
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Location {
+    /// A connection string, with what is default else.
+    #[must_use]
+    pub fn at(connection: impl Into<String>) -> Self {
+        Self {
+            connection: connection.into(),
+            database: DATABASE.into(),
+            collection: COLLECTION.into(),
+            timeout: TIMEOUT,
+            deleted_kept: DELETED_KEPT,
+        }
+    }
+
+    /// Reads what follows `mongodb:` in a URL. What the driver knows is left to the driver.
+    ///
+    /// # Errors
+    /// What is wrong with it, without the password.
+    pub(crate) fn parse(rest: &str) -> Result<Self, String> {
+        let rest = rest.strip_prefix("//").ok_or("`//` follows `mongodb:`")?;
+        let (place, options) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, database) = place.split_once('/').unwrap_or((place, ""));
+        let mut location = Self::at("");
+        if !database.is_empty() {
+            location.database = decoded(database, "the database")?;
+        }
+        let mut others = Vec::new();
+        for option in options.split('&').filter(|option| !option.is_empty()) {
+            match option.split_once('=') {
+                Some(("collection", name)) => location.collection = decoded(name, "the collection")?,
+                Some(("timeout", seconds)) => {
+                    let seconds = seconds.parse().map_err(|_| "`timeout` is a number of seconds")?;
+                    location.timeout = Duration::from_secs(seconds);
+                }
+                _ => others.push(option),
+            }
+        }
+        location.connection = format!("mongodb://{authority}/{database}?{}", others.join("&"));
+        location.check()?;
+        Ok(location)
+    }
+
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.timeout.is_zero() {
+            return Err("`timeout` is at least a second".into());
+        }
+        if self.collection.is_empty() || self.collection.starts_with("system.") {
+            return Err("a collection has a name, which does not begin with `system.`".into());
+        }
+        if self.collection.contains(['$', '\0']) {
+            return Err("a collection's name has no `$`".into());
+        }
+        Ok(())
+    }
+}
+
+fn decoded(text: &str, what: &str) -> Result<String, String> {
+    let decoded = percent_decode_str(text).decode_utf8();
+    decoded.map(Into::into).map_err(|_| format!("{what} is not UTF-8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_says_database_collection_and_timeout_and_leaves_the_rest_to_the_driver() {
+        let text = "//me:p%40ss@one:1,two/tenants?tls=true&collection=Ours&timeout=3&tlsCAFile=/ca.pem";
+        let location = Location::parse(text).unwrap();
+        assert_eq!(location.connection, "mongodb://me:p%40ss@one:1,two/tenants?tls=true&tlsCAFile=/ca.pem");
+        assert_eq!((location.database.as_str(), location.collection.as_str()), ("tenants", "Ours"));
+        assert_eq!(location.timeout, Duration::from_secs(3));
+        assert!(!format!("{location:?}").contains("p%40ss"));
+    }
+
+    #[test]
+    fn what_is_left_out_is_default() {
+        let location = Location::parse("//one").unwrap();
+        assert_eq!(location, Location::at("mongodb://one/?"));
+        assert_eq!((location.database.as_str(), location.collection.as_str()), ("dcm", "DCM"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (text, named) in [
+            ("one", "//"),
+            ("//one?timeout=0", "timeout"),
+            ("//one?timeout=soon", "timeout"),
+            ("//one?collection=", "collection"),
+            ("//one?collection=system.x", "system"),
+            ("//one?collection=a%24b", "$"),
+            ("//one/%ff", "database"),
+        ] {
+            let error = Location::parse(text).unwrap_err();
+            assert!(error.contains(named), "{text}: {error}");
+        }
+    }
+}

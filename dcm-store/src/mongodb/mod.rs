@@ -1,0 +1,137 @@
+//! Documents in MongoDB: durable, shared by any number of hosts, and readable to whoever looks with `mongosh`.
+//!
+//! Each document is one record of one collection (its fields: [`record`]). Nothing is asked of the server but that it changes one
+//! record in one step; neither transactions nor change streams are needed. A batch is one command, in order, and not atomic. A
+//! deleted document leaves a record without content for a day ([`Location::deleted_kept`]), so that its versions go on.
+//!
+//! A watch looks every [`POLL_INTERVAL`] for what was written, by the server's own time: all watches of a store together ask
+//! once. It ends as lost when the server can't be asked, or its clock was set back.
+
+mod clock;
+mod failure;
+mod form;
+mod location;
+mod record;
+mod server;
+mod versions;
+mod watching;
+mod writing;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use dcm_core::port::store::{
+    BatchError, Capabilities, Entry, Error, Page, PageRequest, Path, Prefix, Store, Version, Watch, Write,
+};
+use mongodb::bson::{DateTime, Document, doc};
+use tokio::time::Instant;
+
+pub use self::location::Location;
+use self::record::{DELETED, ID, VERSION};
+use self::server::{Find, Freshness, Server};
+pub use self::watching::POLL_INTERVAL;
+use self::watching::Watching;
+use crate::hub::lock;
+use crate::rules;
+
+/// How often what says that documents were deleted is looked through, while documents are deleted.
+const CLEARING_INTERVAL: Duration = Duration::from_secs(60 * 60);
+
+/// Documents in MongoDB.
+pub struct MongoDbStore {
+    server: Arc<Server>,
+    watching: Arc<Watching>,
+    deleted_kept: Duration,
+    cleared: Mutex<Option<Instant>>,
+}
+
+impl MongoDbStore {
+    /// Opens it: sees that the server answers and does what is needed, and makes the collection's indexes.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] when the server refuses us or will not do, or the location can't be used; [`Error::Unavailable`] when it
+    /// does not answer; [`Error::Invalid`] for a location that breaks a rule.
+    pub async fn open(location: &Location) -> Result<Self, Error> {
+        location.check().map_err(|reason| Error::Invalid { reason })?;
+        let server = Arc::new(Server::connect(location).await?);
+        let watching = Arc::new(Watching::new(server.clone()));
+        Ok(Self { server, watching, deleted_kept: location.deleted_kept, cleared: Mutex::default() })
+    }
+
+    /// Removes what says that documents were deleted, when it is old enough. Nothing hangs on whether it succeeds.
+    async fn clear(&self) {
+        let now = Instant::now();
+        {
+            let mut cleared = lock(&self.cleared);
+            if cleared.is_some_and(|last| now.duration_since(last) < CLEARING_INTERVAL.min(self.deleted_kept))
+            {
+                return;
+            }
+            *cleared = Some(now);
+        }
+        let Some(until) = self.server.now().checked_sub(self.deleted_kept) else { return };
+        // A version can be ahead of the time.
+        let version = versions::number(versions::of_time(until)).unwrap_or(0);
+        let filter =
+            doc! { DELETED: { "$lt": DateTime::from_system_time(until) }, VERSION: { "$lt": version } };
+        let _ = self.server.remove(filter).await;
+    }
+}
+
+#[async_trait]
+impl Store for MongoDbStore {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { atomic_batches: false, durable: true, shared: true, holds_secrets: false }
+    }
+
+    async fn get(&self, path: &Path) -> Result<Option<Entry>, Error> {
+        let (records, _) = self.server.find(live(doc! { ID: path.as_str() }, 1)).await?;
+        records.first().map(record::entry).transpose()
+    }
+
+    async fn list(&self, prefix: &Prefix, page: &PageRequest) -> Result<Page, Error> {
+        let limit = rules::page_limit(page)?;
+        let mut ids = doc! {};
+        if let Some(folder) = prefix.as_str().strip_suffix('/') {
+            // What follows a slash: `0`.
+            ids.extend(doc! { "$gte": prefix.as_str(), "$lt": format!("{folder}0") });
+        }
+        if let Some(after) = &page.after {
+            ids.insert("$gt", after.as_str());
+        }
+        let filter = if ids.is_empty() {
+            doc! {}
+        } else {
+            doc! { ID: ids }
+        };
+        let (records, is_more) = self.server.find(live(filter, limit)).await?;
+        let entries = records.iter().map(record::entry).collect::<Result<Vec<_>, _>>()?;
+        let next = entries.last().filter(|_| is_more).map(|last| last.path.clone());
+        Ok(Page { entries, next })
+    }
+
+    async fn write(&self, batch: &[Write]) -> Result<Vec<Version>, BatchError> {
+        let refused = |source| BatchError { applied: 0, source };
+        rules::check_batch(batch, false).map_err(refused)?;
+        if batch.is_empty() {
+            return Ok(Vec::new());
+        }
+        let written = writing::apply(&self.server, batch).await;
+        self.watching.look();
+        if batch.iter().any(|write| matches!(write, Write::Delete { .. })) {
+            self.clear().await;
+        }
+        written
+    }
+
+    async fn watch(&self, prefix: &Prefix) -> Result<Watch, Error> {
+        self.watching.follow(prefix).await
+    }
+}
+
+/// Looks for documents that are there, as they are now, in order.
+fn live(mut filter: Document, limit: usize) -> Find {
+    filter.insert(DELETED, doc! { "$exists": false });
+    Find { filter, fields: doc! {}, sort: doc! { ID: 1 }, limit, freshness: Freshness::Latest }
+}

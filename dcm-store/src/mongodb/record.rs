@@ -1,0 +1,119 @@
+//! A document as MongoDB keeps it.
+//!
+//! | Field | What it is |
+//! |---|---|
+//! | `_id` | the path |
+//! | `version` | its version |
+//! | `changed` | when the server wrote it last: how watches find what is new |
+//! | `document` | its fields, for people and for us ([`super::form`]) |
+//! | `text` | its JSON, where the fields don't give it back |
+//! | `deleted` | when it was deleted; then there is neither `document` nor `text`, and the record goes later |
+
+use dcm_core::port::store::{self, Entry, Error, Path, Version};
+use mongodb::bson::{Bson, Document, Timestamp, doc};
+
+use super::form;
+
+pub(super) const ID: &str = "_id";
+pub(super) const VERSION: &str = "version";
+pub(super) const CHANGED: &str = "changed";
+pub(super) const DELETED: &str = "deleted";
+pub(super) const DOCUMENT: &str = "document";
+pub(super) const TEXT: &str = "text";
+
+/// The parts of a record that say which state of which document it is.
+pub(super) fn head_fields() -> Document {
+    doc! { VERSION: 1, CHANGED: 1, DELETED: 1 }
+}
+
+/// Which state of which document a record is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Head {
+    pub(super) path: Path,
+    pub(super) version: Version,
+    pub(super) is_deleted: bool,
+}
+
+/// Reads the head of a record.
+pub(super) fn head(record: &Document) -> Result<Head, Error> {
+    let path = record.get_str(ID).ok().and_then(|id| Path::new(id).ok());
+    let version = record.get_i64(VERSION).ok().and_then(|version| u64::try_from(version).ok());
+    let is_deleted = record.contains_key(DELETED);
+    match (path, version) {
+        (Some(path), Some(version)) => Ok(Head { path, version: Version(version), is_deleted }),
+        _ => Err(foreign(record)),
+    }
+}
+
+/// A head, and when the server wrote the record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Dated {
+    pub(super) head: Head,
+    pub(super) changed: Timestamp,
+}
+
+/// Reads the head of a record, with its time.
+pub(super) fn dated(record: &Document) -> Result<Dated, Error> {
+    let changed = record.get_timestamp(CHANGED).map_err(|_| foreign(record))?;
+    Ok(Dated { head: head(record)?, changed })
+}
+
+/// Reads a record of a document that is there.
+pub(super) fn entry(record: &Document) -> Result<Entry, Error> {
+    let Head { path, version, .. } = head(record)?;
+    let text = match (record.get(TEXT), record.get(DOCUMENT)) {
+        (Some(Bson::String(text)), _) => Some(text.clone()),
+        (None, Some(fields)) => form::text(fields),
+        _ => None,
+    };
+    let text = text.ok_or_else(|| foreign(record))?;
+    Ok(Entry { path, version, document: store::Document::from_stored(text) })
+}
+
+/// What makes a record hold a document, and what it must not have then.
+pub(super) fn content(document: &store::Document) -> (Document, Document) {
+    match form::fields(document.as_str()) {
+        Some(fields) => (doc! { DOCUMENT: fields }, doc! { TEXT: "" }),
+        None => (doc! { TEXT: document.as_str() }, doc! { DOCUMENT: "" }),
+    }
+}
+
+fn foreign(record: &Document) -> Error {
+    let id = record.get(ID).map_or_else(|| "without an _id".into(), |id| format!("{id}"));
+    Error::Failed { reason: format!("the record {id} of the collection is none of ours"), source: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(text: &str) -> Document {
+        let mut record = doc! { ID: "a/b", VERSION: 5_i64 };
+        record.extend(content(&store::Document::from_stored(text)).0);
+        record
+    }
+
+    #[test]
+    fn a_document_comes_back_to_the_letter_by_its_fields_or_its_text() {
+        for text in [r#"{"a.b":1}"#, r#"{ "a": 1.50 }"#, "null"] {
+            let entry = entry(&record(text)).unwrap();
+            assert_eq!(
+                (entry.path.as_str(), entry.version, entry.document.as_str()),
+                ("a/b", Version(5), text)
+            );
+        }
+    }
+
+    #[test]
+    fn what_others_put_there_is_named() {
+        for foreign in [
+            doc! { ID: "a//b", VERSION: 5_i64, DOCUMENT: {} },
+            doc! { ID: "a", VERSION: "5", DOCUMENT: {} },
+            doc! { ID: "a", VERSION: 5_i64 },
+            doc! { ID: "a", VERSION: 5_i64, DOCUMENT: { "x": mongodb::bson::oid::ObjectId::from_bytes([0; 12]) } },
+        ] {
+            let error = entry(&foreign).unwrap_err().to_string();
+            assert!(error.contains("\"a"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! Commands to one collection, each with a bound in time. The driver repeats none of them.
+
+use std::time::{Duration, SystemTime};
+
+use dcm_core::port::store::Error;
+use mongodb::bson::{Bson, Document, doc};
+use mongodb::error::{Error as DriverError, ErrorKind};
+use mongodb::options::ClientOptions;
+use mongodb::{Client, Database};
+
+use super::clock::Clock;
+use super::failure::{not_an_answer, of_code, of_driver, timed_out, unavailable};
+use super::location::Location;
+use super::record::{CHANGED, DELETED, ID};
+
+/// The code of an update that would make a record under another name than it asks for.
+const IMMUTABLE_FIELD: i32 = 66;
+
+/// The code of what asks about a collection that is not there.
+const NAMESPACE_NOT_FOUND: i32 = 26;
+
+/// The code of an insertion of what is there already.
+const DUPLICATE_KEY: i32 = 11000;
+
+/// What the server's log calls us.
+const APPLICATION: &str = "dcm";
+
+/// How fresh what is read has to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Freshness {
+    /// Every write that had returned before is seen.
+    Latest,
+    /// What is seen stays so.
+    Lasting,
+}
+
+/// What is looked for.
+pub(super) struct Find {
+    pub(super) filter: Document,
+    /// Only these fields; all when there are none.
+    pub(super) fields: Document,
+    pub(super) sort: Document,
+    pub(super) limit: usize,
+    pub(super) freshness: Freshness,
+}
+
+/// Where a list of updates stopped.
+#[derive(Debug)]
+pub(super) struct Stopped {
+    /// Which of them failed; none where the server does not know it.
+    pub(super) place: Option<usize>,
+    /// None when it did not find what it asks for.
+    pub(super) error: Option<Error>,
+}
+
+/// One collection of a server.
+pub(super) struct Server {
+    database: Database,
+    collection: String,
+    timeout: Duration,
+    clock: Clock,
+    /// The member is one of several: what it says of itself may be old.
+    is_one_of_many: bool,
+    /// It says which of several updates failed.
+    counts_updates: bool,
+}
+
+impl Server {
+    /// Connects, sees what the server can do, and makes the indexes.
+    pub(super) async fn connect(location: &Location) -> Result<Self, Error> {
+        let parsed = ClientOptions::parse(&location.connection).await;
+        let mut options = parsed.map_err(|error| of_driver(&error))?;
+        options.app_name.get_or_insert_with(|| APPLICATION.into());
+        options.server_selection_timeout.get_or_insert(location.timeout);
+        options.connect_timeout.get_or_insert(location.timeout);
+        let client = Client::with_options(options).map_err(|error| of_driver(&error))?;
+        let mut server = Self {
+            database: client.database(&location.database),
+            collection: location.collection.clone(),
+            timeout: location.timeout,
+            clock: Clock::at(SystemTime::UNIX_EPOCH),
+            is_one_of_many: false,
+            counts_updates: false,
+        };
+        let hello = server.run(doc! { "hello": 1 }).await?;
+        server.is_one_of_many =
+            hello.contains_key("setName") || hello.get_str("msg").is_ok_and(|msg| msg == "isdbgrid");
+        server.clock = Clock::at(time(&hello)?);
+        server.make_indexes().await?;
+        server.counts_updates = server.try_updates().await?;
+        Ok(server)
+    }
+
+    /// Makes those of the indexes that are missing: whoever prepares the collection need not let us make any.
+    async fn make_indexes(&self) -> Result<(), Error> {
+        let there = self.indexes().await?;
+        for (field, sparse) in [(CHANGED, false), (DELETED, true)] {
+            if !there.iter().any(|name| name == field) {
+                let index = doc! { "key": { field: 1 }, "name": field, "sparse": sparse };
+                self.run(doc! { "createIndexes": &self.collection, "indexes": [index] }).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The names of the indexes that are there.
+    async fn indexes(&self) -> Result<Vec<String>, Error> {
+        let listed = self.ask(doc! { "listIndexes": &self.collection }).await?;
+        let answer = match listed {
+            Err(refusal) if is_about(&refusal, NAMESPACE_NOT_FOUND) => return Ok(Vec::new()),
+            listed => listed.map_err(|error| of_driver(&error))?,
+        };
+        let (_, indexes) = batch(answer)?;
+        Ok(indexes.filter_map(|index| index.get_str("name").ok().map(ToOwned::to_owned)).collect())
+    }
+
+    /// Tries, without writing anything, whether an update that does not find its record stops those after it, as our batches
+    /// need, and whether the server says which one it was.
+    async fn try_updates(&self) -> Result<bool, Error> {
+        let nothing = doc! { ID: "" };
+        let finds_nothing = doc! { "q": &nothing, "u": { "$set": { CHANGED: 0 } } };
+        let stops = doc! { "q": &nothing, "u": { "$setOnInsert": { ID: "-" } }, "upsert": true };
+        let answer = self.run(self.updates(vec![finds_nothing, stops])).await?;
+        match write_error(&answer) {
+            Some((place, IMMUTABLE_FIELD)) => Ok(place == 1),
+            _ => Err(Error::Failed {
+                reason: "this MongoDB will not do: an update that makes a record under another name is not refused"
+                    .into(),
+                source: None,
+            }),
+        }
+    }
+
+    /// Runs a command on the primary.
+    pub(super) async fn run(&self, command: Document) -> Result<Document, Error> {
+        self.ask(command).await?.map_err(|error| of_driver(&error))
+    }
+
+    async fn ask(&self, mut command: Document) -> Result<Result<Document, DriverError>, Error> {
+        let millis = i64::try_from(self.timeout.as_millis()).unwrap_or(i64::MAX);
+        // What nobody waits for any more should not happen late.
+        command.insert("maxTimeMS", millis);
+        let answer = tokio::time::timeout(self.timeout, self.database.run_command(command)).await;
+        answer.map_err(|_| timed_out())
+    }
+
+    /// The time of the server.
+    pub(super) async fn time(&self) -> Result<SystemTime, Error> {
+        time(&self.run(doc! { "hello": 1 }).await?)
+    }
+
+    /// The time of the server now, by what it was at the beginning.
+    pub(super) fn now(&self) -> SystemTime {
+        self.clock.now()
+    }
+
+    /// The records that there are first, and whether there are more.
+    pub(super) async fn find(&self, find: Find) -> Result<(Vec<Document>, bool), Error> {
+        let limit = find.limit;
+        let mut answer = self.run(self.find_command(find)).await?;
+        let mut found = Vec::new();
+        loop {
+            let (cursor, records) = batch(answer)?;
+            found.extend(records);
+            if cursor == 0 || found.len() > limit {
+                break;
+            }
+            // A server ends a batch early when it gets too large.
+            answer = self.run(doc! { "getMore": cursor, "collection": &self.collection }).await?;
+        }
+        let is_more = found.len() > limit;
+        found.truncate(limit);
+        Ok((found, is_more))
+    }
+
+    fn find_command(&self, find: Find) -> Document {
+        let one_more = i64::try_from(find.limit).unwrap_or(i64::MAX).saturating_add(1);
+        let mut command = doc! {
+            "find": &self.collection,
+            "filter": find.filter,
+            "sort": find.sort,
+            "limit": one_more,
+            "batchSize": one_more,
+        };
+        if !find.fields.is_empty() {
+            command.insert("projection", find.fields);
+        }
+        if self.is_one_of_many {
+            let level = match find.freshness {
+                Freshness::Latest => "linearizable",
+                Freshness::Lasting => "majority",
+            };
+            command.insert("readConcern", doc! { "level": level });
+        }
+        command
+    }
+
+    /// Makes updates in order, until one does not find what it asks for.
+    pub(super) async fn update(&self, updates: Vec<Document>) -> Result<Result<(), Stopped>, Error> {
+        let answer = self.run(self.updates(updates)).await?;
+        if let Some((place, code)) = write_error(&answer) {
+            let is_conflict = [IMMUTABLE_FIELD, DUPLICATE_KEY].contains(&code);
+            let error = if is_conflict { None } else { Some(of_code(code, "")) };
+            return Ok(Err(Stopped { place: self.counts_updates.then_some(place), error }));
+        }
+        match answer.get_document("writeConcernError") {
+            Ok(_) => Err(unavailable("not enough members have what was written")),
+            Err(_) => Ok(Ok(())),
+        }
+    }
+
+    fn updates(&self, updates: Vec<Document>) -> Document {
+        let timeout = i64::try_from(self.timeout.as_millis()).unwrap_or(i64::MAX);
+        doc! {
+            "update": &self.collection,
+            "updates": updates,
+            "ordered": true,
+            "writeConcern": { "w": "majority", "wtimeout": timeout },
+        }
+    }
+
+    /// Removes all records that a filter finds.
+    pub(super) async fn remove(&self, filter: Document) -> Result<(), Error> {
+        let deletes = vec![doc! { "q": filter, "limit": 0 }];
+        self.run(doc! { "delete": &self.collection, "deletes": deletes }).await.map(drop)
+    }
+}
+
+/// The time at which a server said hello.
+fn time(hello: &Document) -> Result<SystemTime, Error> {
+    let time = hello.get_datetime("localTime").map_err(|_| not_an_answer("its time"))?;
+    Ok(time.to_system_time())
+}
+
+/// True for a refusal with a code.
+fn is_about(error: &DriverError, code: i32) -> bool {
+    matches!(&*error.kind, ErrorKind::Command(refusal) if refusal.code == code)
+}
+
+/// A cursor, 0 for one that is at its end, and the records that came with it.
+fn batch(mut answer: Document) -> Result<(i64, impl Iterator<Item = Document>), Error> {
+    let Some(Bson::Document(mut cursor)) = answer.remove("cursor") else {
+        return Err(not_an_answer("a cursor"));
+    };
+    let records = ["firstBatch", "nextBatch"].into_iter().find_map(|name| match cursor.remove(name) {
+        Some(Bson::Array(records)) => Some(records),
+        _ => None,
+    });
+    let records = records.ok_or_else(|| not_an_answer("records"))?;
+    let document = |record| match record {
+        Bson::Document(document) => Some(document),
+        _ => None,
+    };
+    Ok((cursor.get_i64("id").unwrap_or(0), records.into_iter().filter_map(document)))
+}
+
+/// The place and the code of the first update that failed.
+fn write_error(answer: &Document) -> Option<(usize, i32)> {
+    let errors = answer.get_array("writeErrors").ok()?;
+    let error = errors.first()?.as_document()?;
+    let place = error.get_i32("index").ok().and_then(|place| usize::try_from(place).ok());
+    Some((place.unwrap_or(0), error.get_i32("code").unwrap_or(0)))
+}

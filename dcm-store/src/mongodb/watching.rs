@@ -1,0 +1,170 @@
+//! Finds what was written by asking for it, again and again.
+//!
+//! The server puts its own time on each record that it writes. New is what has a time from a little before now on ([`WINDOW`]:
+//! writes that are made at once need not be seen in the order of their times), and was not seen before.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use dcm_core::port::store::{Change, Error, Path, Prefix, Version, Watch};
+use mongodb::bson::{Timestamp, doc};
+use tokio::sync::{Mutex, Notify};
+use tokio::time::Instant;
+
+use super::clock::Clock;
+use super::record::{self, CHANGED, Dated, Head, ID};
+use super::server::{Find, Freshness, Server};
+use crate::hub::{Hub, PENDING_MAX};
+
+/// How often what was written is looked for while somebody watches, at the most: a server that takes long to tell is asked less
+/// often. What this store itself writes is looked for at once.
+pub const POLL_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Looking takes at most one part in so many of the time.
+const POLL_SHARE: u32 = 4;
+
+/// How far the order in which writes are seen may differ from that of their times, the clock's error included.
+const WINDOW: Duration = Duration::from_secs(5);
+
+/// How many records are asked for at a time.
+const RECORDS_MAX: usize = 500;
+
+/// All watches of a store.
+pub(super) struct Watching {
+    server: Arc<Server>,
+    hub: Hub,
+    /// What was seen; none while nobody looks.
+    seen: Mutex<Option<Seen>>,
+    news: Arc<Notify>,
+}
+
+/// What was seen of the server.
+struct Seen {
+    clock: Clock,
+    /// The records with times in the window.
+    known: BTreeMap<Path, (Version, Timestamp)>,
+}
+
+impl Watching {
+    pub(super) fn new(server: Arc<Server>) -> Self {
+        Self { server, hub: Hub::new(PENDING_MAX), seen: Mutex::new(None), news: Arc::default() }
+    }
+
+    /// Something was written that watches need not wait for.
+    pub(super) fn look(&self) {
+        self.news.notify_one();
+    }
+
+    /// Follows the changes below a prefix from now on.
+    pub(super) async fn follow(self: &Arc<Self>, prefix: &Prefix) -> Result<Watch, Error> {
+        let mut seen = self.seen.lock().await;
+        if let Some(seen) = &mut *seen {
+            // What is older than this watch is told to the others before it begins.
+            self.poll(seen, Tell::All).await?;
+        } else {
+            let mut begun = Seen { clock: Clock::set(&self.server).await?, known: BTreeMap::new() };
+            self.poll(&mut begun, Tell::Nobody).await?;
+            *seen = Some(begun);
+            tokio::spawn(run(Arc::downgrade(self), self.news.clone()));
+        }
+        Ok(self.hub.subscribe(prefix))
+    }
+
+    /// Sees what was written since the last time.
+    async fn poll(&self, seen: &mut Seen, tell: Tell) -> Result<(), Error> {
+        let window = seen.clock.before(&self.server, WINDOW).await?;
+        let mut from = window;
+        loop {
+            let (records, is_more) = self.server.find(written(from)).await?;
+            let records = records.iter().map(record::dated).collect::<Result<Vec<_>, _>>()?;
+            if tell == Tell::All {
+                let news = records.iter().map(|dated| &dated.head).filter(|head| seen.is_new(head));
+                self.hub.publish(&self.changes(&news.collect::<Vec<_>>()).await?);
+            }
+            let last = records.last().map(|dated| dated.changed);
+            seen.note(records);
+            match last {
+                Some(last) if is_more => from = last,
+                _ => break,
+            }
+        }
+        seen.known.retain(|_, (_, changed)| *changed >= window);
+        Ok(())
+    }
+
+    /// What has become of documents that were written.
+    async fn changes(&self, heads: &[&Head]) -> Result<Vec<Change>, Error> {
+        let live = heads.iter().filter(|head| !head.is_deleted);
+        let ids: Vec<&str> = live.map(|head| head.path.as_str()).collect();
+        let mut there = BTreeMap::new();
+        if !ids.is_empty() {
+            let (records, _) = self.server.find(these(&ids)).await?;
+            for record in records {
+                let entry = record::entry(&record)?;
+                there.insert(entry.path.clone(), entry);
+            }
+        }
+        let change = |head: &&Head| match there.remove(&head.path) {
+            Some(entry) => Change::Put(entry),
+            None => Change::Deleted(head.path.clone()),
+        };
+        Ok(heads.iter().map(change).collect())
+    }
+}
+
+/// Who is told what is seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tell {
+    All,
+    Nobody,
+}
+
+/// Looks again and again while somebody watches.
+async fn run(watching: Weak<Watching>, news: Arc<Notify>) {
+    let mut pause = POLL_INTERVAL;
+    loop {
+        let _ = tokio::time::timeout(pause, news.notified()).await;
+        let Some(watching) = watching.upgrade() else { return };
+        let mut seen = watching.seen.lock().await;
+        let begun = Instant::now();
+        let polled = match &mut *seen {
+            Some(seen) if !watching.hub.is_empty() => watching.poll(seen, Tell::All).await.is_ok(),
+            _ => false,
+        };
+        if !polled {
+            watching.hub.lose_all();
+            *seen = None;
+            return;
+        }
+        pause = POLL_INTERVAL.max(begun.elapsed() * POLL_SHARE);
+    }
+}
+
+impl Seen {
+    fn is_new(&self, head: &Head) -> bool {
+        self.known.get(&head.path).is_none_or(|(version, _)| *version < head.version)
+    }
+
+    fn note(&mut self, records: Vec<Dated>) {
+        for Dated { head, changed } in records {
+            self.known.insert(head.path, (head.version, changed));
+        }
+    }
+}
+
+/// Looks for what was written from a time on.
+fn written(from: Timestamp) -> Find {
+    Find {
+        filter: doc! { CHANGED: { "$gte": from } },
+        fields: record::head_fields(),
+        sort: doc! { CHANGED: 1 },
+        limit: RECORDS_MAX,
+        freshness: Freshness::Lasting,
+    }
+}
+
+/// Looks for documents that are there, by their paths.
+fn these(ids: &[&str]) -> Find {
+    Find { freshness: Freshness::Lasting, ..super::live(doc! { ID: { "$in": ids } }, ids.len()) }
+}

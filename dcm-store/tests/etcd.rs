@@ -1,0 +1,165 @@
+//! What only etcd does: members that die, users, TLS, and what others put beside our documents.
+#![allow(clippy::unwrap_used)]
+#![cfg(feature = "etcd")]
+
+mod documents;
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use dcm_core::port::store::{Change, Error, Prefix, Store, StoreExt as _};
+use dcm_store::etcd::{Location, Tls, User};
+use dcm_store::{EtcdStore, OpenError};
+use dcm_testenv::Standalone;
+use futures::StreamExt as _;
+use serde_json::{Value, json};
+
+use self::documents::{SOON, answered, create, path, words};
+
+fn location(server: &Standalone) -> Location {
+    Location::at(server.address().to_string())
+}
+
+/// Asks etcd over HTTP, as its own documentation shows it.
+fn ask(server: &Standalone, method: &str, body: &Value) -> String {
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    let body = body.to_string();
+    let head = format!("POST /v3/{method} HTTP/1.0\r\nContent-Length: {}\r\n\r\n", body.len());
+    stream.write_all((head + &body).as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains(" 200 OK"), "{method}: {answer}");
+    answer
+}
+
+#[tokio::test]
+async fn a_member_that_is_gone_is_passed_over_also_by_writes() {
+    let (gone, server) = (Standalone::etcd().await.unwrap(), Standalone::etcd().await.unwrap());
+    gone.kill();
+    let endpoints = [&gone, &server].map(|member| member.address().to_string()).to_vec();
+    let store = EtcdStore::open(&Location { endpoints, ..Location::at("") }).await.unwrap();
+    create(&store, "a").await.unwrap();
+    // The one that is asked now dies, too, and comes back.
+    server.kill();
+    assert!(matches!(create(&store, "b").await, Err(Error::Unavailable { .. })));
+    server.start().await.unwrap();
+    answered(async || create(&store, "b").await).await;
+    assert_eq!(store.list_all(&Prefix::everything()).await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn a_watch_ends_as_lost_when_its_server_dies_or_falls_silent() {
+    let server = Standalone::etcd().await.unwrap();
+    let store = EtcdStore::open(&location(&server)).await.unwrap();
+    let mut watch = store.watch(&Prefix::everything()).await.unwrap();
+    server.kill();
+    let told = tokio::time::timeout(SOON, watch.next()).await.unwrap();
+    assert_eq!((told, watch.next().await), (Some(Change::Lost), None));
+    server.start().await.unwrap();
+    let mut watch = answered(async || store.watch(&Prefix::everything()).await).await;
+    server.freeze();
+    let told = tokio::time::timeout(SOON, watch.next()).await.unwrap();
+    assert_eq!(told, Some(Change::Lost));
+    let answered = tokio::time::timeout(SOON, store.get(&path("a"))).await.unwrap();
+    assert!(matches!(answered, Err(Error::Unavailable { .. })), "{answered:?}");
+    server.thaw();
+}
+
+#[tokio::test]
+async fn users_say_who_they_are_and_once_more_when_etcd_has_forgotten_it() {
+    let server = Standalone::etcd().await.unwrap();
+    let b64 = |text: &str| STANDARD.encode(text);
+    for (name, roles) in [("root", vec!["root"]), ("us", vec!["ours"])] {
+        ask(&server, "auth/user/add", &json!({"name": name, "password": "p@ss"}));
+        for role in roles {
+            ask(&server, "auth/role/add", &json!({"name": role}));
+            ask(&server, "auth/user/grant", &json!({"user": name, "role": role}));
+        }
+    }
+    let ours = json!({"permType": 2, "key": b64("dcm/"), "range_end": b64("dcm0")});
+    ask(&server, "auth/role/grant", &json!({"name": "ours", "perm": ours}));
+    ask(&server, "auth/enable", &json!({}));
+    let with = |user: Option<(&str, &str)>, prefix: &str| {
+        let user = user.map(|(name, password)| User { name: name.into(), password: password.into() });
+        Location { user, prefix: prefix.into(), ..location(&server) }
+    };
+    for (user, prefix, said) in [
+        (Some(("us", "wrong")), "dcm", "user and password"),
+        (None, "dcm", "missing"),
+        (Some(("us", "p@ss")), "theirs", "does not allow"),
+    ] {
+        let refused = EtcdStore::open(&with(user, prefix)).await.err().unwrap();
+        let text = format!("{} {refused:?}", words(&refused));
+        assert!(matches!(refused, Error::Failed { .. }), "{text}");
+        assert!(text.contains(said) && !text.contains("p@ss"), "{text}");
+    }
+    let store = EtcdStore::open(&with(Some(("us", "p@ss")), "dcm")).await.unwrap();
+    create(&store, "a").await.unwrap();
+    // It keeps what it gave us in memory only.
+    server.kill();
+    server.start().await.unwrap();
+    assert!(answered(async || store.get(&path("a")).await).await.is_some());
+    create(&store, "b").await.unwrap();
+    drop(store.watch(&Prefix::everything()).await.unwrap());
+}
+
+#[tokio::test]
+async fn tls_needs_the_authority_and_a_certificate_of_ours() {
+    let server = Standalone::etcd_with_tls().await.unwrap();
+    let other = Standalone::etcd_with_tls().await.unwrap();
+    let with = |authority: &Standalone, identity: Option<&Standalone>| {
+        let identity = identity.map(Standalone::identity);
+        Location {
+            tls: Some(Tls { authorities: Some(authority.authority()), identity }),
+            ..location(&server)
+        }
+    };
+    let store = EtcdStore::open(&with(&server, Some(&server))).await.unwrap();
+    create(&store, "a").await.unwrap();
+    for refused in
+        [with(&other, Some(&server)), with(&server, None), with(&server, Some(&other)), location(&server)]
+    {
+        let error = EtcdStore::open(&refused).await.err().unwrap();
+        assert!(matches!(error, Error::Unavailable { .. }), "{refused:?}: {error:?}");
+    }
+    let unknown = words(&EtcdStore::open(&with(&other, Some(&server))).await.err().unwrap());
+    assert!(unknown.contains("certificate"), "{unknown}");
+    let mut missing = with(&server, Some(&server));
+    missing.tls.as_mut().unwrap().authorities = Some("/nowhere/ca.pem".into());
+    let error = EtcdStore::open(&missing).await.err().unwrap();
+    assert!(error.to_string().contains("/nowhere/ca.pem"), "{error}");
+}
+
+#[tokio::test]
+async fn what_can_not_be_reached_is_named() {
+    let server = Standalone::etcd().await.unwrap();
+    let address = server.address();
+    server.kill();
+    let error = dcm_store::open(&format!("etcd://me:p%40ss@{address}")).await.err().unwrap();
+    let OpenError::Store(error) = error else { panic!("{error:?}") };
+    let text = words(&error);
+    assert!(text.contains(&address.to_string()) && !text.contains("p@ss"), "{text}");
+}
+
+#[tokio::test]
+async fn what_others_put_beside_our_documents_is_named_and_the_rest_goes_on() {
+    let server = Standalone::etcd().await.unwrap();
+    let store: Arc<dyn Store> = Arc::new(EtcdStore::open(&location(&server)).await.unwrap());
+    create(&*store, "ours/a").await.unwrap();
+    let mut watch = store.watch(&Prefix::everything()).await.unwrap();
+    ask(&server, "kv/put", &json!({"key": STANDARD.encode("dcm/theirs//b"), "value": STANDARD.encode("{}")}));
+    ask(
+        &server,
+        "kv/put",
+        &json!({"key": STANDARD.encode("dcm/theirs/c"), "value": STANDARD.encode([0xff])}),
+    );
+    assert_eq!(tokio::time::timeout(SOON, watch.next()).await.unwrap(), Some(Change::Lost));
+    let error = store.list_all(&Prefix::everything()).await.unwrap_err();
+    assert!(error.to_string().contains("dcm/theirs//b"), "{error}");
+    assert!(matches!(store.get(&path("theirs/c")).await, Err(Error::Corrupt { .. })));
+    assert_eq!(store.list_all(&Prefix::below(&path("ours"))).await.unwrap().len(), 1);
+    create(&*store, "ours/b").await.unwrap();
+}

@@ -1,0 +1,159 @@
+//! What only MongoDB does: records that people read, deleted documents, TLS, a server that dies, and what others put beside ours.
+#![allow(clippy::unwrap_used)]
+#![cfg(feature = "mongodb")]
+
+mod documents;
+
+use std::time::Duration;
+
+use dcm_core::port::store::{Change, Document, Error, Prefix, Store as _, StoreExt as _, Version, Write};
+use dcm_store::mongodb::Location;
+use dcm_store::{MongoDbStore, OpenError};
+use dcm_testenv::Standalone;
+use futures::StreamExt as _;
+use mongodb::bson::{self, Bson, doc};
+
+use self::documents::{SOON, answered, create, path, words};
+
+fn url(server: &Standalone) -> String {
+    format!("mongodb://{}", server.address())
+}
+
+async fn open(server: &Standalone) -> MongoDbStore {
+    MongoDbStore::open(&Location::at(url(server))).await.unwrap()
+}
+
+/// The collection as any client of MongoDB sees it.
+async fn records(server: &Standalone) -> mongodb::Collection<bson::Document> {
+    mongodb::Client::with_uri_str(url(server)).await.unwrap().database("dcm").collection("DCM")
+}
+
+#[tokio::test]
+async fn a_record_is_readable_and_names_with_dots_and_dollar_signs_survive() {
+    let server = Standalone::mongodb().await.unwrap();
+    let store = open(&server).await;
+    let quota = serde_json::json!({ "schema": 1, "hard": { "limits.cpu": "4", "$x": [{ "a.b": null }] } });
+    let document = Document::from_value(&quota).unwrap();
+    let creation = Write::Create { path: path("quotas/p/c"), document: document.clone() };
+    let version = store.write_one(creation).await.unwrap();
+    assert_eq!(store.get(&path("quotas/p/c")).await.unwrap().unwrap().document, document);
+    let record = records(&server).await.find_one(doc! { "_id": "quotas/p/c" }).await.unwrap().unwrap();
+    assert_eq!(record.get_i64("version").unwrap(), i64::try_from(version.0).unwrap());
+    assert!(record.get_timestamp("changed").is_ok());
+    let fields = doc! { "schema": 1, "hard": { "limits%2Ecpu": "4", "%24x": [{ "a%2Eb": Bson::Null }] } };
+    assert_eq!(record.get_document("document").unwrap(), &fields);
+    assert_eq!(record.keys().cloned().collect::<Vec<_>>().len(), 4, "{record:?}");
+    let indexes = records(&server).await.list_index_names().await.unwrap();
+    assert!(indexes.contains(&"changed".to_owned()) && indexes.contains(&"deleted".to_owned()));
+}
+
+#[tokio::test]
+async fn what_was_deleted_is_forgotten_when_it_is_old_and_its_versions_go_on() {
+    let server = Standalone::mongodb().await.unwrap();
+    let location = Location { deleted_kept: Duration::from_millis(50), ..Location::at(url(&server)) };
+    let store = MongoDbStore::open(&location).await.unwrap();
+    let records = records(&server).await;
+    let mut last = Version(0);
+    for _ in 0..3 {
+        let version = create(&store, "a").await.unwrap();
+        assert!(version > last);
+        store.write_one(Write::Delete { path: path("a"), version }).await.unwrap();
+        last = version;
+        assert_eq!(store.get(&path("a")).await.unwrap(), None);
+        let record = records.find_one(doc! { "_id": "a" }).await.unwrap().unwrap();
+        assert!(record.get_datetime("deleted").is_ok() && !record.contains_key("document"), "{record:?}");
+    }
+    // The next deletion after that time clears it away.
+    tokio::time::sleep(2 * location.deleted_kept).await;
+    let version = create(&store, "b").await.unwrap();
+    store.write_one(Write::Delete { path: path("b"), version }).await.unwrap();
+    assert_eq!(records.find_one(doc! { "_id": "a" }).await.unwrap(), None);
+    assert!(create(&store, "a").await.unwrap() > last);
+}
+
+#[tokio::test]
+async fn a_watch_ends_as_lost_when_its_server_dies_or_falls_silent() {
+    let server = Standalone::mongodb().await.unwrap();
+    let location = Location { timeout: Duration::from_secs(2), ..Location::at(url(&server)) };
+    let store = MongoDbStore::open(&location).await.unwrap();
+    let mut watch = store.watch(&Prefix::everything()).await.unwrap();
+    server.kill();
+    let told = tokio::time::timeout(SOON, watch.next()).await.unwrap();
+    assert_eq!((told, watch.next().await), (Some(Change::Lost), None));
+    assert!(matches!(create(&store, "a").await, Err(Error::Unavailable { .. })));
+    server.start().await.unwrap();
+    let mut watch = answered(async || store.watch(&Prefix::everything()).await).await;
+    answered(async || create(&store, "b").await).await;
+    let told = tokio::time::timeout(SOON, watch.next()).await.unwrap();
+    assert!(matches!(told, Some(Change::Put(entry)) if entry.path == path("b")));
+    server.freeze();
+    let told = tokio::time::timeout(SOON, watch.next()).await.unwrap();
+    assert_eq!(told, Some(Change::Lost));
+    let silent = tokio::time::timeout(SOON, store.get(&path("b"))).await.unwrap();
+    assert!(matches!(silent, Err(Error::Unavailable { .. })), "{silent:?}");
+    server.thaw();
+    assert!(answered(async || store.get(&path("b")).await).await.is_some());
+}
+
+#[tokio::test]
+async fn tls_needs_the_authority() {
+    let server = Standalone::mongodb_with_tls().await.unwrap();
+    let other = Standalone::mongodb_with_tls().await.unwrap();
+    let with = |authority: &Standalone| {
+        format!("{}/?tls=true&tlsCAFile={}&timeout=3", url(&server), authority.authority().display())
+    };
+    let store = dcm_store::open(&with(&server)).await.unwrap();
+    create(&*store, "a").await.unwrap();
+    for refused in [with(&other), format!("{}/?timeout=3", url(&server))] {
+        let error = dcm_store::open(&refused).await.err().unwrap();
+        assert!(matches!(error, OpenError::Store(Error::Unavailable { .. })), "{refused}: {error:?}");
+    }
+    let text = words(&dcm_store::open(&with(&other)).await.err().unwrap());
+    assert!(text.contains("certificate"), "{text}");
+    let missing = format!("{}/?tls=true&tlsCAFile=/nowhere/ca.pem", url(&server));
+    let text = words(&dcm_store::open(&missing).await.err().unwrap());
+    assert!(text.contains("No such file"), "{text}");
+}
+
+#[tokio::test]
+async fn what_can_not_be_reached_or_understood_is_named_without_the_password() {
+    let server = Standalone::mongodb().await.unwrap();
+    let address = server.address();
+    server.kill();
+    for (url, named) in [
+        (format!("mongodb://me:p%40ss@{address}/?timeout=1"), address.to_string()),
+        (format!("mongodb://me:p%40ss@{address}/?authMechanism=MINE"), "MINE".to_owned()),
+        (format!("mongodb://me:p@ss@{address}/"), "password".to_owned()),
+    ] {
+        let error = dcm_store::open(&url).await.err().unwrap();
+        let text = format!("{} {error:?}", words(&error));
+        assert!(text.contains(&named) && !text.contains("p@ss") && !text.contains("p%40ss"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn what_others_put_beside_our_documents_is_named_and_the_rest_goes_on() {
+    let server = Standalone::mongodb().await.unwrap();
+    let store = open(&server).await;
+    create(&store, "ours/a").await.unwrap();
+    records(&server).await.insert_one(doc! { "_id": "theirs/b", "x": 1 }).await.unwrap();
+    let error = store.list_all(&Prefix::everything()).await.unwrap_err();
+    assert!(matches!(&error, Error::Failed { .. }) && error.to_string().contains("theirs/b"), "{error}");
+    assert!(store.get(&path("theirs/b")).await.is_err());
+    assert!(matches!(create(&store, "theirs/b").await, Err(Error::Failed { .. })));
+    assert_eq!(store.list_all(&Prefix::below(&path("ours"))).await.unwrap().len(), 1);
+    create(&store, "ours/b").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_collection_has_the_name_that_the_url_says() {
+    let server = Standalone::mongodb().await.unwrap();
+    let [one, other] = ["One", "Other"].map(|name| format!("{}/tenants?collection={name}", url(&server)));
+    let (one, other) = (dcm_store::open(&one).await.unwrap(), dcm_store::open(&other).await.unwrap());
+    create(&*one, "a").await.unwrap();
+    assert_eq!(other.get(&path("a")).await.unwrap(), None);
+    let client = mongodb::Client::with_uri_str(url(&server)).await.unwrap();
+    let mut names = client.database("tenants").list_collection_names().await.unwrap();
+    names.sort();
+    assert_eq!(names, ["One", "Other"]);
+}
