@@ -13,6 +13,18 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeStru
 /// The member name that marks a secret in a stored document.
 pub const SECRET_MEMBER: &str = "$secret";
 
+/// Most bytes that a sealed secret has beyond a third more than the clear one: its members, the id of its key, a nonce and a tag.
+const SEALED_BYTES: usize = 192;
+
+/// The most that a document of JSON has in bytes where its secrets are kept as ciphertext.
+#[must_use]
+pub fn sealed_bytes_max(json: &str) -> usize {
+    match json.matches(SECRET_MEMBER).count() {
+        0 => json.len(),
+        secrets => json.len() + json.len() / 3 + secrets * SEALED_BYTES,
+    }
+}
+
 /// A text that is kept from logs and wiped from memory when dropped.
 #[derive(Clone)]
 pub struct Secret(SecretString);
@@ -71,6 +83,13 @@ mod tests {
     #[test]
     fn debug_never_shows_the_text() {
         assert_eq!(format!("{:?}", Secret::new("hunter2")), "Secret(…)");
+    }
+
+    #[test]
+    fn only_secrets_grow_when_they_are_sealed() {
+        assert_eq!(sealed_bytes_max(r#"{"a":"clear"}"#), 13);
+        let secret = r#"{"$secret":"hunter2"}"#;
+        assert_eq!(sealed_bytes_max(secret), secret.len() * 4 / 3 + SEALED_BYTES);
     }
 
     #[test]

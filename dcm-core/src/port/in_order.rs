@@ -84,11 +84,11 @@ impl InOrder {
     }
 }
 
-/// How many of the writes fit one batch; at least one.
+/// How many of the writes fit one batch; at least one. What counts is what is kept: a store may seal secrets.
 fn batch_end(writes: &VecDeque<Write>) -> usize {
     let mut bytes = 0;
     let fits = writes.iter().take(BATCH_WRITES_MAX).take_while(|write| {
-        bytes += write.bytes();
+        bytes += write.sealed_bytes_max();
         bytes <= BATCH_BYTES_MAX
     });
     fits.count().max(1)

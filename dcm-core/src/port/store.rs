@@ -28,10 +28,12 @@ use async_trait::async_trait;
 use futures::stream::BoxStream;
 use serde::{Serialize, de::DeserializeOwned};
 
+use crate::secret;
+
 /// Longest path, in bytes.
 pub const PATH_BYTES_MAX: usize = 1024;
 
-/// Largest document, in bytes of JSON: etcd refuses requests over 1.5 MiB by default.
+/// Largest document, in bytes of JSON as it is kept, with its secrets sealed: etcd refuses requests over 1.5 MiB by default.
 pub const DOCUMENT_BYTES_MAX: usize = 1024 * 1024;
 
 /// Most writes in one batch: etcd's default limit of operations in a transaction.
@@ -240,9 +242,21 @@ impl Write {
     /// How large the document is that it writes, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
+        self.document().map_or(0, |document| document.as_str().len())
+    }
+
+    /// How large it is at the most where its secrets are kept as ciphertext, in bytes.
+    #[must_use]
+    pub fn sealed_bytes_max(&self) -> usize {
+        self.document().map_or(0, |document| secret::sealed_bytes_max(document.as_str()))
+    }
+
+    /// The document that it writes; none for a deletion.
+    #[must_use]
+    pub fn document(&self) -> Option<&Document> {
         match self {
-            Self::Create { document, .. } | Self::Update { document, .. } => document.as_str().len(),
-            Self::Delete { .. } => 0,
+            Self::Create { document, .. } | Self::Update { document, .. } => Some(document),
+            Self::Delete { .. } => None,
         }
     }
 

@@ -206,6 +206,9 @@ mod tests {
             let secrets: Vec<_> = texts.iter().map(|text| serde_json::json!({ "$secret": text })).collect();
             let document = Document::from_value(&serde_json::json!({ name: secrets })).unwrap();
             let sealed = seal(&keyring(1), &path("p"), &document).unwrap();
+            let longest = Keyring::new("k".repeat(64).parse().unwrap(), &[1; KEY_BYTES]);
+            let largest = seal(&longest, &path("p"), &document).unwrap();
+            prop_assert!(largest.as_str().len() <= dcm_core::secret::sealed_bytes_max(document.as_str()));
             prop_assert_eq!(open(&keyring(1), &path("p"), &sealed).unwrap(), document);
         }
     }
