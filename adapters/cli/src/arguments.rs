@@ -35,6 +35,9 @@ pub(crate) struct Global {
     /// Default: a file in the user's data folder. A URL with a password belongs in the environment.
     #[arg(long, global = true, env = "DCM_STORE", hide_env_values = true, value_name = "URL")]
     pub(crate) store: Option<String>,
+    /// Where app contexts and the state of work on clusters are kept, if not in the store as well: a URL of the same kinds.
+    #[arg(long, global = true, env = "DCM_CONTEXTS_STORE", hide_env_values = true, value_name = "URL")]
+    pub(crate) contexts_store: Option<String>,
     /// The file with the keys that secrets in the store are encrypted with; made when there is none. Default: a file in
     /// the user's configuration folder.
     #[arg(long, global = true, env = "DCM_KEY_FILE", value_name = "FILE")]

@@ -27,12 +27,17 @@ pub(crate) fn by_plugins(global: &Global, access: Access) -> anyhow::Result<Acce
     let command = std::env::current_exe().context("this program's own file can't be found")?;
     let command = text(command)?;
     let store = lasting(store_of(global)?)?;
+    let contexts_store = global.contexts_store.clone().map(lasting).transpose()?.flatten();
     let key_file = text(absolute(key_file_of(global)?)?)?;
     let first = ["credential", access.logical_cloud.as_str(), access.user.as_str()].map(str::to_owned);
     let project = access.project.to_string();
     Ok(access.by_plugins(|reference| {
-        let named =
-            [("--project", Some(&project)), ("--store", store.as_ref()), ("--key-file", Some(&key_file))];
+        let named = [
+            ("--project", Some(&project)),
+            ("--store", store.as_ref()),
+            ("--contexts-store", contexts_store.as_ref()),
+            ("--key-file", Some(&key_file)),
+        ];
         let named = named.into_iter().filter_map(|(option, value)| Some([option.to_owned(), value?.clone()]));
         let named = named.flatten();
         let arguments = first.iter().cloned().chain([reference.to_string()]).chain(named);

@@ -29,6 +29,7 @@ impl Session {
     pub(crate) async fn open(global: &Global) -> anyhow::Result<Self> {
         let (store, key_file) = (store_of(global)?, key_file_of(global)?);
         let configuration = Configuration {
+            contexts_store: global.contexts_store.clone(),
             lease: global.lease,
             // The user could run and read all that by other means.
             kubeconfigs: Allowed::everything(),

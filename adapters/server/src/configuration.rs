@@ -18,6 +18,9 @@ pub const SESSION_LEASE: Duration = Duration::from_secs(10);
 pub struct Configuration {
     /// URL of the store ([`dcm_store::open`]), such as `sqlite:/var/lib/dcm/store.db`, `etcd://10.0.0.1:2379` or `memory:`.
     pub store: String,
+    /// URL of the store of app contexts and of the engine's records; none: the same store. All workers of an installation
+    /// should agree on both.
+    pub contexts_store: Option<String>,
     /// The file with the keys that secrets are encrypted with; made with mode 0600 when there is none. Not read for a
     /// store that keeps nothing on a disk.
     pub key_file: PathBuf,
@@ -37,6 +40,7 @@ impl Configuration {
     pub fn new(store: impl Into<String>, key_file: impl Into<PathBuf>) -> Self {
         Self {
             store: store.into(),
+            contexts_store: None,
             key_file: key_file.into(),
             owner: Options::default().owner,
             lease: SESSION_LEASE,

@@ -1,4 +1,4 @@
-//! Services, wired over one store.
+//! Services, wired over one store, or over one for documents and one for app contexts.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -43,8 +43,10 @@ pub enum OpenError {
 /// What a deployment is made of. Whoever wants to put something around a part, such as a cache or a fault, opens the
 /// parts of a configuration, replaces that one, and gives them to [`Deployment::over`].
 pub struct Parts {
-    /// Holds documents and the engine's records. It holds secrets.
+    /// Holds documents. It holds secrets.
     pub store: Arc<dyn Store>,
+    /// Holds app contexts and the engine's records; often the same. It holds secrets.
+    pub contexts_store: Arc<dyn Store>,
     /// The clusters.
     pub clusters: Arc<dyn Clusters>,
     /// What a kubeconfig must be to be registered.
@@ -58,24 +60,28 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Opens the store, and makes all else that a configuration says. Must be called on a tokio runtime.
+    /// Opens the stores, and makes all else that a configuration says. Must be called on a tokio runtime.
     ///
     /// # Errors
     /// [`OpenError`].
     pub async fn open(configuration: &Configuration) -> Result<Self, OpenError> {
-        let store = open_store(configuration).await?;
+        let store = open_store(configuration, &configuration.store).await?;
+        let contexts_store = match &configuration.contexts_store {
+            Some(url) => open_store(configuration, url).await?,
+            None => store.clone(),
+        };
         let clock: Arc<dyn Clock> = Arc::new(TokioClock::new());
         let check = check_for(configuration.kubeconfigs.clone());
-        let contexts = Arc::new(Contexts::new(store.clone(), clock.clone()));
+        let contexts = Arc::new(Contexts::new(contexts_store.clone(), clock.clone()));
         let registered = RegisteredClusters::new(store.clone(), contexts, clock.clone(), check.clone());
         let options = KubeOptions { allowed: configuration.kubeconfigs.clone(), ..KubeOptions::default() };
         let clusters = Arc::new(KubeClusters::new(Arc::new(Registered(registered)), options));
         let engine = configuration.engine();
-        Ok(Self { store, clusters, check, engine, clock, random: Arc::new(OsRandom) })
+        Ok(Self { store, contexts_store, clusters, check, engine, clock, random: Arc::new(OsRandom) })
     }
 }
 
-/// Services, wired over one store. Cheap to clone.
+/// Services, wired. Cheap to clone.
 #[derive(Clone)]
 pub struct Deployment {
     parts: Arc<Parts>,
@@ -88,7 +94,7 @@ pub struct Deployment {
 }
 
 impl Deployment {
-    /// Opens the store and wires everything over it. Must be called on a tokio runtime.
+    /// Opens the stores and wires everything over them. Must be called on a tokio runtime.
     ///
     /// # Errors
     /// [`OpenError`].
@@ -100,8 +106,8 @@ impl Deployment {
     /// Wires everything over given parts.
     #[must_use]
     pub fn over(parts: Parts) -> Self {
-        let Parts { store, clock, random, check, .. } = &parts;
-        let contexts = Contexts::new(store.clone(), clock.clone());
+        let Parts { store, contexts_store, clock, random, check, .. } = &parts;
+        let contexts = Contexts::new(contexts_store.clone(), clock.clone());
         let synchronizer = Arc::new(contexts.clone());
         let keys = Arc::new(SystemKeys);
         let audit = StoredAudit::new(store.clone(), random.clone());
@@ -155,7 +161,7 @@ impl Deployment {
         &self.audit
     }
 
-    /// The app contexts of the store.
+    /// The app contexts.
     #[must_use]
     pub fn contexts(&self) -> &Contexts {
         &self.contexts
@@ -193,21 +199,21 @@ impl Deployment {
         Call { owner, context: None, generation: Generation::default(), fence: Fence::default() }
     }
 
-    /// Starts an engine that works on the app contexts of the store. Must be called on a tokio runtime.
+    /// Starts an engine that works on the app contexts. Must be called on a tokio runtime.
     #[must_use]
     pub fn engine(&self, acquire: Acquire) -> Engine {
-        let Parts { store, clusters, engine, clock, random, .. } = &*self.parts;
+        let Parts { contexts_store, clusters, engine, clock, random, .. } = &*self.parts;
         let options = Options { acquire, ..engine.clone() };
-        let builder = Engine::builder(store.clone(), clusters.clone()).options(options);
+        let builder = Engine::builder(contexts_store.clone(), clusters.clone()).options(options);
         let (engine, run) = builder.build(clock.clone(), &**random);
         tokio::spawn(run);
         engine
     }
 }
 
-/// The store, encrypted unless nothing of it reaches a disk.
-async fn open_store(configuration: &Configuration) -> Result<Arc<dyn Store>, OpenError> {
-    let store = dcm_store::open(&configuration.store).await.map_err(OpenError::Store)?;
+/// A store, encrypted unless nothing of it reaches a disk.
+async fn open_store(configuration: &Configuration, url: &str) -> Result<Arc<dyn Store>, OpenError> {
+    let store = dcm_store::open(url).await.map_err(OpenError::Store)?;
     if store.capabilities().holds_secrets {
         return Ok(store);
     }

@@ -26,8 +26,10 @@ async fn lost() -> (World, Deployment) {
     world.apply().await;
     world.done().await;
     engine.shutdown().await;
+    let store = Arc::new(MemoryStore::new());
     let empty = Deployment::over(Parts {
-        store: Arc::new(MemoryStore::new()),
+        store: store.clone(),
+        contexts_store: store,
         clusters: world.fleet.clone(),
         check: Arc::new(|_| Ok(())),
         engine: Options::default(),

@@ -8,6 +8,7 @@ use std::time::Duration;
 use dcm_core::document::{self, Limits};
 use dcm_core::logical_cloud::MetadataDraft;
 use dcm_core::name::{LogicalCloudName, ProjectName};
+use dcm_core::port::store::Store;
 use dcm_core::port::synchronizer::Removal;
 use dcm_core::render::naming::Identity;
 use dcm_core::service::{Caller, Error};
@@ -20,6 +21,7 @@ use futures::StreamExt as _;
 use serde::{Deserialize, Serialize};
 
 use crate::fate::{Death, Fate};
+use crate::places::Kept;
 
 /// Set for the process that is killed: what it is to do.
 const TASK: &str = "DCM_TEST_DOOMED";
@@ -40,7 +42,7 @@ pub(crate) struct Task {
     pub(crate) work: Work,
     pub(crate) cloud: String,
     pub(crate) document: String,
-    pub(crate) store: String,
+    pub(crate) kept: Kept,
     pub(crate) key_file: String,
     pub(crate) lease: Duration,
     /// Where it stops; none: nowhere.
@@ -91,14 +93,16 @@ impl Task {
     async fn deployment(&self) -> Deployment {
         let configuration = Configuration {
             lease: self.lease,
+            contexts_store: self.kept.contexts_store.clone(),
             kubeconfigs: Allowed::everything(),
-            ..Configuration::new(self.store.clone(), self.key_file.clone())
+            ..Configuration::new(self.kept.store.clone(), self.key_file.clone())
         };
         let fate = Arc::new(Fate::new(self.death.clone()));
         let parts = Parts::open(&configuration).await.unwrap();
-        let store = Arc::new(Tapped::new(parts.store, fate.clone()));
-        let clusters = Arc::new(Tapped::new(parts.clusters, fate));
-        Deployment::over(Parts { store, clusters, ..parts })
+        let tapped = |store| -> Arc<dyn Store> { Arc::new(Tapped::new(store, fate.clone())) };
+        let (store, contexts_store) = (tapped(parts.store), tapped(parts.contexts_store));
+        let clusters = Arc::new(Tapped::new(parts.clusters, fate.clone()));
+        Deployment::over(Parts { store, contexts_store, clusters, ..parts })
     }
 }
 

@@ -10,6 +10,7 @@ use dcm_testenv::{Cluster, Route};
 use crate::common::{Ran, User};
 use crate::doomed::{Task, Work};
 use crate::fate::{Death, POINT, TOKEN};
+use crate::places::{Kept, Places};
 
 /// A dead process's clusters are free after this.
 const LEASE: Duration = Duration::from_secs(1);
@@ -23,6 +24,7 @@ const NOT_THERE: i32 = 6;
 
 pub(crate) struct Life {
     user: User,
+    kept: Kept,
     pub(crate) cloud: String,
     /// Where it was killed.
     pub(crate) killed: Option<String>,
@@ -31,10 +33,11 @@ pub(crate) struct Life {
 }
 
 impl Life {
-    pub(crate) fn begin(cluster: &Cluster, cloud: String) -> Self {
+    pub(crate) fn begin(cluster: &Cluster, places: &Places, cloud: String) -> Self {
         let user = User::new();
+        let kept = places.of(&cloud, user.home());
         let file = user.write("config", &cluster.admin_kubeconfig(Route::Direct));
-        let life = Self { user, cloud, killed: None, lost_tokens: Vec::new() };
+        let life = Self { user, kept, cloud, killed: None, lost_tokens: Vec::new() };
         life.user.write("cloud.yaml", &life.document());
         let kubeconfig = file.to_str().unwrap();
         life.dcm(&["cluster", "add", "real/one", "--unchecked", "--kubeconfig", kubeconfig]).done();
@@ -54,13 +57,10 @@ impl Life {
         self.home().join(file)
     }
 
-    fn store(&self) -> String {
-        format!("sqlite:{}", self.in_home("store.db").display())
-    }
-
     fn dcm(&self, arguments: &[&str]) -> Ran {
         let mut command = self.user.command();
-        command.env("DCM_STORE", self.store()).env("DCM_KEY_FILE", self.in_home("keys.json"));
+        command.env("DCM_STORE", &self.kept.store).env("DCM_KEY_FILE", self.in_home("keys.json"));
+        command.envs(self.kept.contexts_store.iter().map(|url| ("DCM_CONTEXTS_STORE", url)));
         command.args(arguments).args(["--lease", "1s"]);
         Ran::of(command.output().unwrap())
     }
@@ -117,8 +117,8 @@ impl Life {
 
     fn start(&self, test: &str, work: Work, death: Option<Death>) -> Process {
         let key_file = self.in_home("keys.json").to_str().unwrap().to_owned();
-        let (cloud, document, store) = (self.cloud.clone(), self.document(), self.store());
-        let task = Task { work, cloud, document, store, key_file, lease: LEASE, death };
+        let (cloud, document, kept) = (self.cloud.clone(), self.document(), self.kept.clone());
+        let task = Task { work, cloud, document, kept, key_file, lease: LEASE, death };
         let mut child = task.command(test).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         Process { child, lines, tokens: Vec::new() }

@@ -2,11 +2,13 @@
 //! each request that changes something, and each commit. Whoever comes next finishes it.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
+mod backends;
 #[path = "../common/mod.rs"]
 mod common;
 mod doomed;
 mod fate;
 mod life;
+mod places;
 mod ports;
 mod proof;
 mod sweep;

@@ -48,6 +48,7 @@ impl World {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let deployment = Deployment::over(Parts {
             store: store.clone(),
+            contexts_store: store.clone(),
             clusters: around(fleet.clone()),
             check: Arc::new(|_| Ok(())),
             engine: Options::default(),

@@ -47,8 +47,10 @@ impl World {
             .settings(settings)
             .build();
         let fleet = Arc::new(fleet);
+        let store = Arc::new(MemoryStore::new());
         let deployment = Deployment::over(Parts {
-            store: Arc::new(MemoryStore::new()),
+            store: store.clone(),
+            contexts_store: store,
             clusters: fleet.clone(),
             check: Arc::new(|_| Ok(())),
             engine: Options::default(),

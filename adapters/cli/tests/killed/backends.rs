@@ -1,0 +1,75 @@
+//! The same with state on servers: a process is killed at some points of its work. `KILLS=20` has it killed at so many of each.
+
+use crate::doomed::{Task, Work};
+use crate::fate::Others;
+use crate::places::Places;
+use crate::proof::everything_of;
+use crate::sweep::{Sweep, side_by_side};
+use crate::{assert_has_just, assert_issued_once, assert_nothing_is_left};
+
+/// Deaths of each work with each kind of store, unless the environment says otherwise.
+const KILLS: usize = 3;
+
+fn kills() -> usize {
+    std::env::var("KILLS").map_or(KILLS, |number| number.parse().unwrap())
+}
+
+/// What a test is called, where a doomed process begins, and what its clouds are called.
+struct Names {
+    test: &'static str,
+    applied: &'static str,
+    ended: &'static str,
+}
+
+async fn is_finished_whenever_it_is_killed(names: Names, places: Places) {
+    let applied = Sweep::new(names.test, names.applied, Work::Apply, Others::CutOff).await;
+    let applied = applied.kept_in(places.clone(), kills());
+    let (lives, _) = applied.run(|life| life.finish(Work::Apply));
+    assert_eq!(lives.len(), kills() + 1);
+    assert_has_just(&applied, &lives, everything_of);
+    for life in &lives {
+        assert!(life.kubeconfig("ann").contains("client-certificate-data"));
+        assert!(life.kubeconfig("ci").contains("token"));
+    }
+    side_by_side(lives.iter().collect(), |life| life.finish(Work::Terminate));
+    assert_nothing_is_left(&applied, &lives);
+    assert_issued_once(&applied, &lives, 1);
+
+    let ended = Sweep::new(names.test, names.ended, Work::Terminate, Others::CutOff).await;
+    let ended = ended.kept_in(places, kills());
+    let (lives, _) = ended.run(|life| life.finish(Work::Terminate));
+    assert_eq!(lives.len(), kills() + 1);
+    assert_nothing_is_left(&ended, &lives);
+    assert_issued_once(&ended, &lives, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_with_its_state_in_etcd_is_finished_whenever_it_is_killed() {
+    if let Some(task) = Task::of_this_process() {
+        return task.run().await;
+    }
+    let test = "backends::work_with_its_state_in_etcd_is_finished_whenever_it_is_killed";
+    let names = Names { test, applied: "etcd-apply", ended: "etcd-end" };
+    is_finished_whenever_it_is_killed(names, Places::etcd().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_with_its_state_in_mongodb_is_finished_whenever_it_is_killed() {
+    if let Some(task) = Task::of_this_process() {
+        return task.run().await;
+    }
+    let test = "backends::work_with_its_state_in_mongodb_is_finished_whenever_it_is_killed";
+    let names = Names { test, applied: "mongodb-apply", ended: "mongodb-end" };
+    is_finished_whenever_it_is_killed(names, Places::mongodb().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_with_documents_in_mongodb_and_contexts_in_etcd_is_finished_whenever_it_is_killed() {
+    if let Some(task) = Task::of_this_process() {
+        return task.run().await;
+    }
+    let test =
+        "backends::work_with_documents_in_mongodb_and_contexts_in_etcd_is_finished_whenever_it_is_killed";
+    let names = Names { test, applied: "both-apply", ended: "both-end" };
+    is_finished_whenever_it_is_killed(names, Places::both().await).await;
+}
