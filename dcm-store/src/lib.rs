@@ -52,6 +52,7 @@ mod private_file;
 pub mod rules;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
+pub mod transfer;
 
 #[cfg(feature = "encrypted")]
 pub use encrypted::{EncryptedStore, Keyring};

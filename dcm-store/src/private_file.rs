@@ -19,10 +19,7 @@ pub(crate) enum Failed<E> {
 /// Makes a file that appears whole, durably and with mode 0600 under its name, or not at all. `fill` gets its path
 /// before that. False when there is one by that name meanwhile: that one stays.
 pub(crate) fn create<E>(file: &Path, fill: impl FnOnce(&Path) -> Result<(), E>) -> Result<bool, Failed<E>> {
-    let folder = match file.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
+    let folder = folder_of(file);
     // Closed before it gets its name: to close a file takes the process's locks from it, also those of SQLite.
     let new = tempfile::NamedTempFile::new_in(folder).map_err(Failed::File)?.into_temp_path();
     fill(&new).map_err(Failed::Filling)?;
@@ -34,6 +31,28 @@ pub(crate) fn create<E>(file: &Path, fill: impl FnOnce(&Path) -> Result<(), E>) 
     // The name must outlive a power failure as the content does.
     fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(Failed::File)?;
     Ok(true)
+}
+
+/// Makes an empty file, unless there is one by that name.
+#[cfg(feature = "encrypted")]
+pub(crate) fn reserve(file: &Path) -> io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+
+    fs::File::options().write(true).create_new(true).mode(0o600).open(file).map(drop)
+}
+
+/// Puts a file, which is on the disk, in the place of another one.
+#[cfg(feature = "encrypted")]
+pub(crate) fn replace(file: &Path, new: &Path) -> io::Result<()> {
+    fs::rename(new, file)?;
+    fs::File::open(folder_of(file))?.sync_all()
+}
+
+fn folder_of(file: &Path) -> &Path {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
 }
 
 /// Takes the rights of group and others from a file, if it is there.

@@ -5,9 +5,12 @@
 use std::sync::Arc;
 
 use dcm_core::port::in_order::InOrder;
-use dcm_core::port::store::{BATCH_BYTES_MAX, Document, Error, Path, Prefix, StoreExt as _, Write};
-use dcm_store::encrypted::KEY_BYTES;
+use dcm_core::port::store::{
+    BATCH_BYTES_MAX, Document, Error, Path, Prefix, Store as _, StoreExt as _, Version, Write,
+};
+use dcm_store::encrypted::{KEY_BYTES, KeyFile, RekeyError, Rekeyed};
 use dcm_store::{EncryptedStore, Keyring, MemoryStore};
+use serde_json::{Value, json};
 
 /// A document with one secret of so many bytes.
 fn creation(name: &str, bytes: usize) -> Write {
@@ -37,4 +40,112 @@ async fn many_writes_of_secrets_are_split_by_what_is_kept_of_them() {
 async fn a_document_that_is_too_large_when_it_is_sealed_is_refused_with_its_size() {
     let error = encrypted().write_one(creation("a", BATCH_BYTES_MAX - 100)).await.unwrap_err();
     assert!(matches!(&error, Error::Invalid { reason } if reason.starts_with("a has 1398")), "{error:?}");
+}
+
+/// A store without secrets in clear, as one on a disk is, and its keys.
+struct World {
+    kept: Arc<MemoryStore>,
+    keys: Arc<KeyFile>,
+    _folder: tempfile::TempDir,
+}
+
+impl World {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let keys = Arc::new(KeyFile::open_or_create(folder.path().join("keys.json")).unwrap());
+        Self { kept: Arc::new(MemoryStore::new()), keys, _folder: folder }
+    }
+
+    fn store(&self) -> EncryptedStore<MemoryStore> {
+        EncryptedStore::with_keys(self.kept.clone(), self.keys.clone())
+    }
+
+    async fn create(&self, name: &str, content: Value) -> Version {
+        let document = Document::from_value(&content).unwrap();
+        self.store().write_one(Write::Create { path: Path::new(name).unwrap(), document }).await.unwrap()
+    }
+
+    /// How many documents say this where they are kept.
+    async fn kept_with(&self, what: &str) -> usize {
+        let kept = self.kept.list_all(&Prefix::everything()).await.unwrap();
+        kept.iter().filter(|entry| entry.document.as_str().contains(what)).count()
+    }
+}
+
+#[tokio::test]
+async fn a_new_key_seals_at_once_and_rekeying_leaves_nothing_to_the_earlier_one() {
+    let world = World::new();
+    world.create("open", json!({ "a": 1 })).await;
+    world.create("secrets/a", json!({ "name": "a", "key": { "$secret": "hunter2" } })).await;
+    let other_process = world.store();
+    world.keys.renew().unwrap();
+    world.create("secrets/b", json!([{ "$secret": "one" }, { "$secret": "two" }])).await;
+    assert_eq!((world.kept_with(r#""key":"k1""#).await, world.kept_with(r#""key":"k2""#).await), (1, 1));
+
+    let before = world.store().list_all(&Prefix::everything()).await.unwrap();
+    let mut told = Vec::new();
+    let rekeyed = world.store().rekey(|progress| told.push(*progress)).await.unwrap();
+    assert_eq!(rekeyed, Rekeyed { documents: 3, resealed: 1 });
+    assert_eq!(told.last(), Some(&rekeyed));
+    assert_eq!(world.kept_with(r#""key":"k1""#).await, 0);
+    world.keys.forget_earlier().unwrap();
+    let after = other_process.list_all(&Prefix::everything()).await.unwrap();
+    let contents = |entries: &[dcm_core::port::store::Entry]| -> Vec<_> {
+        entries.iter().map(|entry| (entry.path.clone(), entry.document.clone())).collect()
+    };
+    assert_eq!(contents(&after), contents(&before));
+    assert_eq!(world.kept_with("hunter2").await, 0);
+}
+
+#[tokio::test]
+async fn rekeying_while_others_write_loses_nothing() {
+    let world = World::new();
+    let names: Vec<String> = (0..20).map(|number| format!("counters/{number}")).collect();
+    for name in &names {
+        world.create(name, json!({ "count": 0, "key": { "$secret": "hunter2" } })).await;
+    }
+    let count = async |name: &String| {
+        let (store, path) = (world.store(), Path::new(name).unwrap());
+        let mut counted = 0;
+        while counted < 50 {
+            let entry = store.get(&path).await.unwrap().unwrap();
+            let mut content: Value = entry.document.read().unwrap();
+            content["count"] = (content["count"].as_u64().unwrap() + 1).into();
+            let document = Document::from_value(&content).unwrap();
+            let update = Write::Update { path: path.clone(), version: entry.version, document };
+            match store.write_one(update).await {
+                Ok(_) => counted += 1,
+                Err(Error::Conflict { .. }) => {}
+                Err(error) => panic!("{error:?}"),
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let rekey = async {
+        for _ in 0..5 {
+            world.keys.renew().unwrap();
+            world.store().rekey(|_| ()).await.unwrap();
+            tokio::task::yield_now().await;
+        }
+    };
+    futures::join!(futures::future::join_all(names.iter().map(count)), rekey);
+    world.store().rekey(|_| ()).await.unwrap();
+    world.keys.forget_earlier().unwrap();
+    for entry in world.store().list_all(&Prefix::everything()).await.unwrap() {
+        let content: Value = entry.document.read().unwrap();
+        assert_eq!(content, json!({ "count": 50, "key": { "$secret": "hunter2" } }), "{}", entry.path);
+    }
+}
+
+#[tokio::test]
+async fn rekeying_with_a_missing_key_changes_nothing_and_names_it() {
+    let world = World::new();
+    world.create("secrets/a", json!({ "$secret": "hunter2" })).await;
+    let other = Keyring::new("other".parse().unwrap(), &[7; KEY_BYTES]);
+    let store = EncryptedStore::new(world.kept.clone(), other);
+    let kept = world.kept.list_all(&Prefix::everything()).await.unwrap();
+    let error = store.rekey(|_| ()).await.unwrap_err();
+    assert!(matches!(error, RekeyError::Store(Error::Failed { .. })) && error.to_string().contains("\"k1\""));
+    assert!(error.to_string().contains("secrets/a"), "{error}");
+    assert_eq!(world.kept.list_all(&Prefix::everything()).await.unwrap(), kept);
 }

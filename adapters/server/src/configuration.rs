@@ -1,10 +1,13 @@
 //! What a deployment is to be.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use dcm_core::name::OwnerId;
 use dcm_kube::kubeconfig::Allowed;
+use dcm_store::encrypted::KeyringSource;
 use dcm_sync::engine::Options;
 
 use crate::audit::AUDIT_DAYS;
@@ -12,6 +15,27 @@ use crate::audit::AUDIT_DAYS;
 /// How long the session of a worker lives without a sign of life, unless the configuration says otherwise. All workers
 /// of one store should agree on it.
 pub const SESSION_LEASE: Duration = Duration::from_secs(10);
+
+/// Where the keys of a store come from, which are never in it.
+#[derive(Clone)]
+pub enum Keys {
+    /// A file; made with mode 0600 when there is none, and read again when it is replaced.
+    File(PathBuf),
+    /// The value of an environment variable by this name: the text of such a file.
+    Variable(String),
+    /// Anything else, such as a key management service.
+    Source(Arc<dyn KeyringSource>),
+}
+
+impl fmt::Debug for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(file) => f.debug_tuple("File").field(file).finish(),
+            Self::Variable(name) => f.debug_tuple("Variable").field(name).finish(),
+            Self::Source(_) => f.write_str("Source"),
+        }
+    }
+}
 
 /// What a deployment is to be.
 #[derive(Debug, Clone)]
@@ -21,9 +45,8 @@ pub struct Configuration {
     /// URL of the store of app contexts and of the engine's records; none: the same store. All workers of an installation
     /// should agree on both.
     pub contexts_store: Option<String>,
-    /// The file with the keys that secrets are encrypted with; made with mode 0600 when there is none. Not read for a
-    /// store that keeps nothing on a disk.
-    pub key_file: PathBuf,
+    /// The keys that secrets are encrypted with. Not read for a store that keeps nothing on a disk.
+    pub keys: Keys,
     /// Marks what this installation owns on clusters. Default `dcm`.
     pub owner: OwnerId,
     /// How long a worker's session lives without a sign of life. Default [`SESSION_LEASE`].
@@ -35,13 +58,13 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    /// A store and a key file, and else what is default.
+    /// A store and a file of keys, and else what is default.
     #[must_use]
     pub fn new(store: impl Into<String>, key_file: impl Into<PathBuf>) -> Self {
         Self {
             store: store.into(),
             contexts_store: None,
-            key_file: key_file.into(),
+            keys: Keys::File(key_file.into()),
             owner: Options::default().owner,
             lease: SESSION_LEASE,
             audit_days: AUDIT_DAYS,

@@ -12,7 +12,7 @@ use dcm_core::port::cluster::{Call, Clusters, Fence};
 use dcm_core::port::store::Store;
 use dcm_core::service::{KubeconfigCheck, LogicalClouds, Projects, RegisteredClusters};
 use dcm_kube::{KubeClusters, Options as KubeOptions};
-use dcm_store::encrypted::KeyringError;
+use dcm_store::encrypted::{KeyFile, KeyringError, KeyringSource};
 use dcm_store::{EncryptedStore, Keyring, OpenError as StoreError};
 use dcm_sync::Contexts;
 use dcm_sync::engine::{Acquire, Engine, Options};
@@ -20,7 +20,7 @@ use dcm_sync::planning::Planner;
 use dcm_sync::runtime::{OsRandom, TokioClock};
 
 use crate::audit::{AUDIT_DAYS, Logged};
-use crate::configuration::Configuration;
+use crate::configuration::{Configuration, Keys};
 use crate::kubeconfigs::{Registered, check_for};
 
 /// Why a deployment can't be opened.
@@ -37,6 +37,14 @@ pub enum OpenError {
     KeysUnread {
         /// The file.
         file: PathBuf,
+    },
+    /// An environment variable holds no keys.
+    #[error("the environment variable {name} holds no keys: {reason}")]
+    KeysVariable {
+        /// Its name.
+        name: String,
+        /// What is wrong with its value, without it.
+        reason: String,
     },
 }
 
@@ -217,8 +225,23 @@ async fn open_store(configuration: &Configuration, url: &str) -> Result<Arc<dyn 
     if store.capabilities().holds_secrets {
         return Ok(store);
     }
-    let file = configuration.key_file.clone();
-    let read = tokio::task::spawn_blocking(move || Keyring::open_or_create(file)).await;
-    let keyring = read.map_err(|_| OpenError::KeysUnread { file: configuration.key_file.clone() })?;
-    Ok(Arc::new(EncryptedStore::new(store, keyring.map_err(OpenError::Keys)?)))
+    Ok(Arc::new(EncryptedStore::with_keys(store, open_keys(&configuration.keys).await?)))
+}
+
+async fn open_keys(keys: &Keys) -> Result<Arc<dyn KeyringSource>, OpenError> {
+    match keys {
+        Keys::File(file) => {
+            let path = file.clone();
+            let opened = tokio::task::spawn_blocking(move || KeyFile::open_or_create(path)).await;
+            let opened = opened.map_err(|_| OpenError::KeysUnread { file: file.clone() })?;
+            Ok(Arc::new(opened.map_err(OpenError::Keys)?))
+        }
+        Keys::Variable(name) => {
+            let malformed = |reason| OpenError::KeysVariable { name: name.clone(), reason };
+            let unset = || malformed("it is not set, or no UTF-8".to_owned());
+            let text = std::env::var(name).map_err(|_| unset())?;
+            Ok(Arc::new(Arc::new(Keyring::from_json(&text).map_err(malformed)?)))
+        }
+        Keys::Source(source) => Ok(source.clone()),
+    }
 }

@@ -30,7 +30,7 @@ mod serve;
 mod sweeping;
 
 pub use audit::AUDIT_DAYS;
-pub use configuration::{Configuration, SESSION_LEASE};
+pub use configuration::{Configuration, Keys, SESSION_LEASE};
 pub use deployment::{Deployment, OpenError, Parts};
 pub use metrics::{MetricsError, MetricsListener};
 pub use orphans::{Cleared, Orphan, OrphanError, Orphans};

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
+use std::mem;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path as FilePath, PathBuf};
 use std::str::FromStr;
@@ -106,12 +107,18 @@ pub enum KeyringError {
     /// The system gives no random numbers.
     #[error("the system gives no random numbers for a key")]
     Random,
+    /// Somebody else changes the file, or was cut off while he did.
+    #[error("somebody changes the keys: {} is there; when nobody does, it was left by one who was cut off, and may go", file.display())]
+    UnderWay {
+        /// What the file is to be replaced by.
+        file: PathBuf,
+    },
 }
 
 /// Keys by their ids. One is current and seals; all open.
 ///
-/// A key file is `{"current": "k1", "keys": {"k1": "<base64 of 32 bytes>"}}`. To take a new key into use, add it, name
-/// it as current and open the file again. The old ones stay until each document that they sealed was written anew.
+/// A key file is `{"current": "k1", "keys": {"k1": "<base64 of 32 bytes>"}}`. Where another key seals from now on, the old
+/// ones stay until each document that they sealed was written anew ([`EncryptedStore::rekey`](super::EncryptedStore::rekey)).
 pub struct Keyring {
     current: KeyId,
     keys: BTreeMap<KeyId, LessSafeKey>,
@@ -142,6 +149,22 @@ impl Keyring {
         self
     }
 
+    /// Reads the keys from the text of a key file, such as the value of an environment variable.
+    ///
+    /// # Errors
+    /// What is wrong with it, without its content.
+    pub fn from_json(text: &str) -> Result<Self, String> {
+        parse(text)
+    }
+
+    /// Reads the keys from a file. Blocking.
+    ///
+    /// # Errors
+    /// [`KeyringError`].
+    pub fn open(file: impl AsRef<FilePath>) -> Result<Self, KeyringError> {
+        read(file.as_ref())
+    }
+
     /// Reads the keys from a file, and makes it (mode 0600, one random key) when there is none; its folder must be
     /// there. Reads and writes a few hundred bytes, blocking.
     ///
@@ -149,7 +172,7 @@ impl Keyring {
     /// [`KeyringError`].
     pub fn open_or_create(file: impl AsRef<FilePath>) -> Result<Self, KeyringError> {
         let file = file.as_ref();
-        match read(file) {
+        match Self::open(file) {
             Err(KeyringError::Read { source, .. }) if source.kind() == ErrorKind::NotFound => {
                 create(file)?;
                 // Also when another process was faster: its keys are the ones that count.
@@ -186,17 +209,9 @@ fn key_of(bytes: &[u8]) -> Option<LessSafeKey> {
 }
 
 fn create(file: &FilePath) -> Result<(), KeyringError> {
-    let mut key = [0; KEY_BYTES];
-    SystemRandom::new().fill(&mut key).map_err(|_| KeyringError::Random)?;
-    let id = KeyId("k1".into());
-    let stored = Stored { keys: BTreeMap::from([(id.clone(), BASE64.encode(key))]), current: id };
-    let made = private_file::create(file, |new| {
-        let text = serde_json::to_string_pretty(&stored)?;
-        let mut new = File::options().write(true).open(new)?;
-        new.write_all(text.as_bytes())?;
-        new.sync_all()
-    });
-    match made {
+    let (id, key) = (KeyId("k1".into()), random_key()?);
+    let stored = Stored { keys: BTreeMap::from([(id.clone(), key)]), current: id };
+    match private_file::create(file, |new| stored.write(new)) {
         Ok(_) => Ok(()),
         Err(private_file::Failed::File(source) | private_file::Failed::Filling(source)) => {
             Err(KeyringError::Create { file: file.to_path_buf(), source })
@@ -204,7 +219,79 @@ fn create(file: &FilePath) -> Result<(), KeyringError> {
     }
 }
 
+/// Adds a random key to a key file, which is current from then on.
+pub(super) fn renew(file: &FilePath) -> Result<KeyId, KeyringError> {
+    replace(file, |stored| {
+        // Above all that there are, and so above all that were forgotten.
+        let numbers = stored.keys.keys().filter_map(|id| id.0.strip_prefix('k')?.parse::<u32>().ok());
+        let id = KeyId(format!("k{}", numbers.max().unwrap_or(0).saturating_add(1)).into());
+        stored.keys.insert(id.clone(), random_key()?);
+        stored.current = id.clone();
+        Ok(id)
+    })
+}
+
+/// Removes all keys from a key file but the current one.
+pub(super) fn forget_earlier(file: &FilePath) -> Result<Vec<KeyId>, KeyringError> {
+    replace(file, |stored| {
+        let current = stored.current.clone();
+        let (kept, gone) =
+            mem::take(&mut stored.keys).into_iter().partition::<BTreeMap<_, _>, _>(|(id, _)| *id == current);
+        stored.keys = kept;
+        Ok(gone.into_keys().collect())
+    })
+}
+
+/// Replaces a key file by a changed one. One changes it at a time: keys that a second one did not see would be lost.
+fn replace<T>(
+    file: &FilePath,
+    change: impl FnOnce(&mut Stored) -> Result<T, KeyringError>,
+) -> Result<T, KeyringError> {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".new");
+    let new = PathBuf::from(name);
+    let failed = |source| KeyringError::Create { file: file.to_path_buf(), source };
+    match private_file::reserve(&new) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            return Err(KeyringError::UnderWay { file: new });
+        }
+        reserved => reserved.map_err(failed)?,
+    }
+    let replaced = read_text(file).and_then(|text| {
+        let malformed = |reason| KeyringError::Malformed { file: file.to_path_buf(), reason };
+        parse(&text).map_err(malformed)?;
+        let mut stored: Stored = serde_json::from_str(&text).map_err(|error| malformed(not_json(&error)))?;
+        let changed = change(&mut stored)?;
+        stored.write(&new).and_then(|()| private_file::replace(file, &new)).map_err(failed)?;
+        Ok(changed)
+    });
+    if replaced.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    replaced
+}
+
+impl Stored {
+    fn write(&self, file: &FilePath) -> io::Result<()> {
+        let text = serde_json::to_string_pretty(self)?;
+        let mut file = File::options().write(true).truncate(true).open(file)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    }
+}
+
+fn random_key() -> Result<String, KeyringError> {
+    let mut key = [0; KEY_BYTES];
+    SystemRandom::new().fill(&mut key).map_err(|_| KeyringError::Random)?;
+    Ok(BASE64.encode(key))
+}
+
 fn read(file: &FilePath) -> Result<Keyring, KeyringError> {
+    let malformed = |reason| KeyringError::Malformed { file: file.to_path_buf(), reason };
+    parse(&read_text(file)?).map_err(malformed)
+}
+
+fn read_text(file: &FilePath) -> Result<String, KeyringError> {
     let unreadable = |source| KeyringError::Read { file: file.to_path_buf(), source };
     let opened = File::open(file).map_err(unreadable)?;
     // Of the opened file, not of the name, which may mean another one by now.
@@ -214,12 +301,15 @@ fn read(file: &FilePath) -> Result<Keyring, KeyringError> {
     }
     let mut text = String::new();
     opened.take(FILE_BYTES_MAX).read_to_string(&mut text).map_err(unreadable)?;
-    parse(&text).map_err(|reason| KeyringError::Malformed { file: file.to_path_buf(), reason })
+    Ok(text)
+}
+
+fn not_json(error: &serde_json::Error) -> String {
+    format!("line {}, column {}", error.line(), error.column())
 }
 
 fn parse(text: &str) -> Result<Keyring, String> {
-    let not_json = |error: serde_json::Error| format!("line {}, column {}", error.line(), error.column());
-    let stored: Stored = serde_json::from_str(text).map_err(not_json)?;
+    let stored: Stored = serde_json::from_str(text).map_err(|error| not_json(&error))?;
     let mut keys = BTreeMap::new();
     for (id, key) in stored.keys {
         let key = BASE64.decode(key).ok().and_then(|bytes| key_of(&bytes));

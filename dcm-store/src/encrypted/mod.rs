@@ -10,23 +10,27 @@
 //! the sealed form. Random nonces of one key are good for some 2^32 sealed values; take a new key before that.
 
 mod keyring;
+mod rekeying;
 mod seal;
+mod source;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use dcm_core::port::store::{
-    BatchError, Capabilities, Change, Document, Entry, Error, Page, PageRequest, Path, Prefix, Store,
-    Version, Watch, Write,
+    BatchError, Capabilities, Change, Entry, Error, Page, PageRequest, Path, Prefix, Store, Version, Watch,
+    Write,
 };
-use futures::{StreamExt, stream};
+use futures::{StreamExt, TryStreamExt, stream};
 
 pub use keyring::{InvalidKeyId, KEY_BYTES, KeyId, Keyring, KeyringError};
+pub use rekeying::{RekeyError, Rekeyed};
+pub use source::{KeyFile, KeyringSource};
 
 /// A store that keeps secrets as ciphertext in another store. Documents that were written to the other store without
 /// it are read as they are.
 pub struct EncryptedStore<S: ?Sized> {
-    keyring: Arc<Keyring>,
+    keys: Arc<dyn KeyringSource>,
     inner: Arc<S>,
 }
 
@@ -34,23 +38,39 @@ impl<S: Store + ?Sized> EncryptedStore<S> {
     /// Seals with the keyring's current key, and opens with any of its keys, what `inner` keeps.
     #[must_use]
     pub fn new(inner: Arc<S>, keyring: Keyring) -> Self {
-        Self { inner, keyring: Arc::new(keyring) }
+        Self::with_keys(inner, Arc::new(Arc::new(keyring)))
     }
 
-    fn seal(&self, write: &Write) -> Result<Write, Error> {
-        let sealed = |path: &Path, document: &Document| seal::seal(&self.keyring, path, document);
+    /// The same with keys that may change while it runs.
+    #[must_use]
+    pub fn with_keys(inner: Arc<S>, keys: Arc<dyn KeyringSource>) -> Self {
+        Self { inner, keys }
+    }
+
+    async fn seal(&self, write: &Write) -> Result<Write, Error> {
+        let Some(document) = write.document().filter(|document| seal::may_have_secrets(document)) else {
+            return Ok(write.clone());
+        };
+        let keyring = self.keys.keyring(None).await?;
+        let document = seal::seal(&keyring, write.path(), document)?;
         Ok(match write.clone() {
-            Write::Create { path, document } => Write::Create { document: sealed(&path, &document)?, path },
-            Write::Update { path, version, document } => {
-                Write::Update { document: sealed(&path, &document)?, path, version }
-            }
+            Write::Create { path, .. } => Write::Create { path, document },
+            Write::Update { path, version, .. } => Write::Update { path, version, document },
             delete @ Write::Delete { .. } => delete,
         })
     }
 }
 
-fn open(keyring: &Keyring, entry: Entry) -> Result<Entry, Error> {
-    Ok(Entry { document: seal::open(keyring, &entry.path, &entry.document)?, ..entry })
+async fn open(keys: &dyn KeyringSource, entry: Entry) -> Result<Entry, Error> {
+    let used = seal::keys_of(&entry.path, &entry.document)?;
+    if used.is_empty() {
+        return Ok(entry);
+    }
+    let mut keyring = keys.keyring(None).await?;
+    if let Some(missing) = used.iter().find(|id| keyring.key(id).is_none()) {
+        keyring = keys.keyring(Some(missing)).await?;
+    }
+    Ok(Entry { document: seal::open(&keyring, &entry.path, &entry.document)?, ..entry })
 }
 
 #[async_trait]
@@ -60,31 +80,33 @@ impl<S: Store + ?Sized> Store for EncryptedStore<S> {
     }
 
     async fn get(&self, path: &Path) -> Result<Option<Entry>, Error> {
-        self.inner.get(path).await?.map(|entry| open(&self.keyring, entry)).transpose()
+        match self.inner.get(path).await? {
+            Some(entry) => open(&*self.keys, entry).await.map(Some),
+            None => Ok(None),
+        }
     }
 
     async fn list(&self, prefix: &Prefix, page: &PageRequest) -> Result<Page, Error> {
-        let page = self.inner.list(prefix, page).await?;
-        let entries =
-            page.entries.into_iter().map(|entry| open(&self.keyring, entry)).collect::<Result<_, _>>()?;
-        Ok(Page { entries, next: page.next })
+        let Page { entries, next } = self.inner.list(prefix, page).await?;
+        let opened = stream::iter(entries).then(|entry| open(&*self.keys, entry));
+        Ok(Page { entries: opened.try_collect().await?, next })
     }
 
     async fn write(&self, batch: &[Write]) -> Result<Vec<Version>, BatchError> {
-        let sealed: Result<Vec<Write>, Error> = batch.iter().map(|write| self.seal(write)).collect();
+        let sealed = stream::iter(batch).then(|write| self.seal(write)).try_collect::<Vec<Write>>().await;
         self.inner.write(&sealed.map_err(|source| BatchError { applied: 0, source })?).await
     }
 
     /// Ends with [`Change::Lost`] at a document that can't be opened: listing again says why.
     async fn watch(&self, prefix: &Prefix) -> Result<Watch, Error> {
-        let keyring = self.keyring.clone();
+        let keys = self.keys.clone();
         let inner = self.inner.watch(prefix).await?;
         let until_lost = stream::unfold(Some(inner), move |following| {
-            let keyring = keyring.clone();
+            let keys = keys.clone();
             async move {
                 let mut inner = following?;
                 let change = match inner.next().await? {
-                    Change::Put(entry) => open(&keyring, entry).map_or(Change::Lost, Change::Put),
+                    Change::Put(entry) => open(&*keys, entry).await.map_or(Change::Lost, Change::Put),
                     other => other,
                 };
                 let following = if change == Change::Lost { None } else { Some(inner) };

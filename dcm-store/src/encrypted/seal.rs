@@ -1,5 +1,7 @@
 //! Seals the secrets of one document, and opens them.
 
+use std::collections::BTreeSet;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use dcm_core::port::store::{Document, Error, Path};
@@ -17,6 +19,9 @@ const SEALED_MEMBER: &str = "$sealed";
 /// What a sealed value is bound to begins with this, so that no other use of a key opens it.
 const PURPOSE: &str = "dcm sealed secret 1";
 
+/// What is said of a sealed value that is not one.
+const MALFORMED: &str = "it is malformed";
+
 /// The value of the member.
 #[derive(Serialize, Deserialize)]
 struct Sealed {
@@ -25,12 +30,36 @@ struct Sealed {
     data: String,
 }
 
+/// False for a document that has nothing to be sealed.
+pub(super) fn may_have_secrets(document: &Document) -> bool {
+    [SECRET_MEMBER, SEALED_MEMBER].iter().any(|marker| json::may_have(document.as_str(), marker))
+}
+
+/// The keys with which secrets of the document are sealed.
+pub(super) fn keys_of(path: &Path, document: &Document) -> Result<BTreeSet<KeyId>, Error> {
+    let mut keys = BTreeSet::new();
+    if !json::may_have(document.as_str(), SEALED_MEMBER) {
+        return Ok(keys);
+    }
+    let note = |found: Found<'_>| match sealed(&found) {
+        Some(sealed) => {
+            keys.insert(sealed.key);
+            Ok(None)
+        }
+        None => Err(unopened(path, found.pointer, MALFORMED)),
+    };
+    match json::rewrite(document.as_str(), &[SEALED_MEMBER], note) {
+        Ok(_) => Ok(keys),
+        Err(halt) => Err(of_halt(halt)),
+    }
+}
+
 /// The document with each secret sealed.
 pub(super) fn seal(keyring: &Keyring, path: &Path, document: &Document) -> Result<Document, Error> {
-    let markers = [SECRET_MEMBER, SEALED_MEMBER];
-    if !markers.iter().any(|marker| json::may_have(document.as_str(), marker)) {
+    if !may_have_secrets(document) {
         return Ok(document.clone());
     }
+    let markers = [SECRET_MEMBER, SEALED_MEMBER];
     let invalid =
         |what: &str, pointer: &str| Error::Invalid { reason: format!("{path} at {pointer:?}: {what}") };
     let replace = |found: Found<'_>| match found.members.0.as_slice() {
@@ -57,16 +86,32 @@ pub(super) fn open(keyring: &Keyring, path: &Path, document: &Document) -> Resul
         return Ok(document.clone());
     }
     let replace = |found: Found<'_>| {
-        open_text(keyring, path, &found).map(Some).map_err(|why| {
-            let reason = format!("the secret at {:?} of {path} can't be opened: {why}", found.pointer);
-            Error::Failed { reason, source: None }
-        })
+        open_text(keyring, path, &found).map(Some).map_err(|why| unopened(path, found.pointer, &why))
     };
     match json::rewrite(document.as_str(), &[SEALED_MEMBER], replace) {
         Ok(text) => Ok(Document::from_stored(text)),
-        Err(Halt::Refused(error)) => Err(error),
-        Err(Halt::NotJson { line, column }) => Err(Error::Corrupt { what: "document".into(), line, column }),
-        Err(halt) => Err(Error::Failed { reason: json::reason(&halt), source: None }),
+        Err(halt) => Err(of_halt(halt)),
+    }
+}
+
+fn unopened(path: &Path, pointer: &str, why: &str) -> Error {
+    let reason = format!("the secret at {pointer:?} of {path} can't be opened: {why}");
+    Error::Failed { reason, source: None }
+}
+
+fn of_halt(halt: Halt<Error>) -> Error {
+    match halt {
+        Halt::Refused(error) => error,
+        Halt::NotJson { line, column } => Error::Corrupt { what: "document".into(), line, column },
+        halt @ Halt::TooDeep => Error::Failed { reason: json::reason(&halt), source: None },
+    }
+}
+
+/// What stands in the place of a secret; none when it is malformed.
+fn sealed(found: &Found<'_>) -> Option<Sealed> {
+    match found.members.0.as_slice() {
+        [(_, sealed)] => serde_json::from_str(sealed.get()).ok(),
+        _ => None,
     }
 }
 
@@ -84,11 +129,8 @@ fn seal_text(keyring: &Keyring, path: &Path, pointer: &str, text: String) -> Res
 }
 
 fn open_text(keyring: &Keyring, path: &Path, found: &Found<'_>) -> Result<String, String> {
-    let malformed = || "it is malformed".to_owned();
-    let [(_, sealed)] = found.members.0.as_slice() else {
-        return Err(malformed());
-    };
-    let sealed: Sealed = serde_json::from_str(sealed.get()).map_err(|_| malformed())?;
+    let malformed = || MALFORMED.to_owned();
+    let sealed = sealed(found).ok_or_else(malformed)?;
     let key =
         keyring.key(&sealed.key).ok_or_else(|| format!("there is no key {:?}", sealed.key.to_string()))?;
     let nonce = BASE64.decode(&sealed.nonce).map_err(|_| malformed())?;

@@ -1,0 +1,253 @@
+//! All documents of a store as one stream of lines, from any backend to any other.
+//!
+//! The first line says what it is; each of the next ones is one document, in the order of their paths; the last one says how many
+//! there were:
+//!
+//! ```text
+//! {"dcmStoreExport":1}
+//! {"path":"projects/p","document":{"schema":1}}
+//! {"end":1}
+//! ```
+//!
+//! Secrets stay as they are kept: sealed, for whoever has the keys. A document with a secret in clear is not exported. Versions
+//! are not part of it. What is written meanwhile may be there or not: stop who works on the store first.
+
+use std::collections::BTreeMap;
+
+use dcm_core::port::in_order::InOrder;
+use dcm_core::port::store::{Document, Entry, Error, Page, PageRequest, Path, Prefix, Store, Write};
+use futures::{Stream, StreamExt, TryStreamExt, stream};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
+
+use crate::rules;
+
+/// The form of the lines that this version writes, and the only one that it reads.
+pub const FORMAT: u32 = 1;
+
+/// How many documents are written at a time.
+const WRITES: usize = 100;
+
+/// One line: which of its members are there says what it is.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line<'a> {
+    #[serde(rename = "dcmStoreExport", skip_serializing_if = "Option::is_none")]
+    format: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    #[serde(borrow, default, deserialize_with = "any_json", skip_serializing_if = "Option::is_none")]
+    document: Option<&'a RawValue>,
+    /// In place of a document whose JSON is not one line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end: Option<u64>,
+}
+
+/// Also `null` is a document.
+fn any_json<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
+}
+
+/// Why documents could not be exported.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] Error),
+    /// A secret would be seen.
+    #[error("{path} holds a secret in clear")]
+    ClearSecret {
+        /// Where.
+        path: Path,
+    },
+}
+
+/// Why documents could not be imported.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError<E> {
+    /// A line can't be read.
+    #[error("line {line} can't be read")]
+    Read {
+        /// Which one, from 1.
+        line: u64,
+        /// What happened below.
+        #[source]
+        source: E,
+    },
+    /// A line is none of an export.
+    #[error("line {line} is none of an export of form {FORMAT}: {reason}")]
+    Malformed {
+        /// Which one, from 1.
+        line: u64,
+        /// What is wrong, without its content.
+        reason: String,
+    },
+    /// There is another document already.
+    #[error("{path} is there already, with other content: nothing is written over")]
+    Exists {
+        /// Where.
+        path: Path,
+    },
+    /// The last line is missing, or counts other documents.
+    #[error("the export is not whole: it ends after {documents} documents")]
+    CutOff {
+        /// How many there were.
+        documents: u64,
+    },
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] Error),
+}
+
+/// The lines of an export, each with its end.
+pub fn export(store: &dyn Store) -> impl Stream<Item = Result<String, ExportError>> + Send + '_ {
+    let beginning = stream::once(async { Ok(line(&Line { format: Some(FORMAT), ..Line::default() })) });
+    beginning.chain(stream::try_unfold(Some((PageRequest::default(), 0)), move |place| async move {
+        let Some((request, documents)) = place else { return Ok(None) };
+        let Page { entries, next } = store.list(&Prefix::everything(), &request).await?;
+        let documents = documents + entries.len() as u64;
+        let mut lines = entries.iter().map(exported).collect::<Result<String, _>>()?;
+        if next.is_none() {
+            lines += &line(&Line { end: Some(documents), ..Line::default() });
+        }
+        let place = next.map(|next| (PageRequest { after: Some(next), limit: None }, documents));
+        Ok(Some((lines, place)))
+    }))
+}
+
+fn exported(entry: &Entry) -> Result<String, ExportError> {
+    let (path, text) = (Some(entry.path.to_string()), entry.document.as_str());
+    if rules::has_clear_secret(&entry.document)? {
+        return Err(ExportError::ClearSecret { path: entry.path.clone() });
+    }
+    let whole = serde_json::from_str::<&RawValue>(text).ok().filter(|document| document.get() == text);
+    let document = whole.filter(|_| !text.contains(['\n', '\r']));
+    let text = document.is_none().then(|| text.to_owned());
+    Ok(line(&Line { path, document, text, ..Line::default() }))
+}
+
+fn line(line: &Line<'_>) -> String {
+    serde_json::to_string(line).unwrap_or_else(|_| unreachable!("numbers, texts and JSON have a JSON form"))
+        + "\n"
+}
+
+/// Makes all documents of an export, and says after each step how many there were. What is there already with the same content is
+/// left: an import that was cut off goes on when it is begun again.
+///
+/// # Errors
+/// [`ImportError`]: what was made before stays.
+pub async fn import<E>(
+    store: &dyn Store,
+    lines: impl Stream<Item = Result<String, E>> + Send,
+    mut progress: impl FnMut(u64) + Send,
+) -> Result<u64, ImportError<E>> {
+    let mut reading = Reading::default();
+    let read = lines.map(|text| reading.next(text)).try_filter_map(|write| async { Ok(write) });
+    let mut chunks = Box::pin(read.try_chunks(WRITES));
+    let (mut documents, mut after) = (0, None);
+    while let Some(chunk) = chunks.next().await {
+        let (writes, failed) = match chunk {
+            Ok(writes) => (writes, None),
+            Err(failure) => (failure.0, Some(failure.1)),
+        };
+        documents += writes.len() as u64;
+        let last = writes.last().map(|write| write.path().clone());
+        make(store, after.take(), writes).await?;
+        after = last;
+        progress(documents);
+        if let Some(failed) = failed {
+            return Err(failed);
+        }
+    }
+    drop(chunks);
+    if reading.is_over { Ok(documents) } else { Err(ImportError::CutOff { documents }) }
+}
+
+/// How far the lines were read.
+#[derive(Default)]
+struct Reading {
+    lines: u64,
+    documents: u64,
+    last: Option<Path>,
+    is_over: bool,
+}
+
+impl Reading {
+    /// The write that a line asks for.
+    fn next<E>(&mut self, text: Result<String, E>) -> Result<Option<Write>, ImportError<E>> {
+        self.lines += 1;
+        let number = self.lines;
+        let malformed = |reason: &str| ImportError::Malformed { line: number, reason: reason.to_owned() };
+        let text = text.map_err(|source| ImportError::Read { line: number, source })?;
+        let read =
+            serde_json::from_str::<Line<'_>>(&text).map_err(|_| malformed("it can't be understood"))?;
+        let (path, document) = match read {
+            Line { format: Some(FORMAT), path: None, document: None, text: None, end: None }
+                if number == 1 =>
+            {
+                return Ok(None);
+            }
+            _ if number == 1 => return Err(malformed("it does not say that it is one")),
+            _ if self.is_over => return Err(malformed("it is behind the end")),
+            Line { end: Some(end), path: None, document: None, text: None, format: None } => {
+                self.is_over = end == self.documents;
+                let cut_off = ImportError::CutOff { documents: self.documents };
+                return if self.is_over { Ok(None) } else { Err(cut_off) };
+            }
+            Line { path: Some(path), document: Some(document), text: None, end: None, format: None } => {
+                (path, document.get().to_owned())
+            }
+            Line { path: Some(path), text: Some(text), document: None, end: None, format: None } => {
+                (path, text)
+            }
+            _ => return Err(malformed("it is neither a document nor the end")),
+        };
+        self.documents += 1;
+        let path = Path::new(&path).map_err(|error| malformed(&error.to_string()))?;
+        if self.last.replace(path.clone()).is_some_and(|last| last >= path) {
+            return Err(malformed("its path is not behind the one before"));
+        }
+        Ok(Some(Write::Create { path, document: Document::from_stored(document) }))
+    }
+}
+
+/// Makes documents, but for those that are there. `after` is the one before them.
+async fn make<E>(
+    store: &dyn Store,
+    after: Option<Path>,
+    mut writes: Vec<Write>,
+) -> Result<(), ImportError<E>> {
+    let Some(last) = writes.last().map(|write| write.path().clone()) else { return Ok(()) };
+    let there = there(store, after, &last).await?;
+    for write in &writes {
+        let found = there.get(write.path());
+        if found.is_some_and(|found| Some(found) != write.document()) {
+            return Err(ImportError::Exists { path: write.path().clone() });
+        }
+    }
+    writes.retain(|write| !there.contains_key(write.path()));
+    match InOrder::new(writes).go_on(store).await? {
+        Some(conflict) => Err(ImportError::Exists { path: conflict.write.path().clone() }),
+        None => Ok(()),
+    }
+}
+
+/// The documents between two paths, the last one included.
+async fn there(
+    store: &dyn Store,
+    after: Option<Path>,
+    last: &Path,
+) -> Result<BTreeMap<Path, Document>, Error> {
+    let (mut there, mut request) = (BTreeMap::new(), PageRequest { after, limit: Some(WRITES) });
+    loop {
+        let Page { entries, next } = store.list(&Prefix::everything(), &request).await?;
+        let wanted = entries.into_iter().filter(|entry| entry.path <= *last);
+        there.extend(wanted.map(|entry| (entry.path, entry.document)));
+        match next {
+            Some(next) if next < *last => request.after = Some(next),
+            _ => return Ok(there),
+        }
+    }
+}
