@@ -8,7 +8,7 @@ use dcm_core::name::ProjectName;
 
 use crate::commands::{
     apply, audit, cluster, completions, credential, demo, get, kubeconfig, orphans, plan, renew, schema,
-    serve, status, stop, terminate, user,
+    serve, status, stop, store, terminate, user,
 };
 use crate::output::Format;
 use crate::session::{Named, NamedUser};
@@ -38,8 +38,8 @@ pub(crate) struct Global {
     /// Where app contexts and the state of work on clusters are kept, if not in the store as well: a URL of the same kinds.
     #[arg(long, global = true, env = "DCM_CONTEXTS_STORE", hide_env_values = true, value_name = "URL")]
     pub(crate) contexts_store: Option<String>,
-    /// The file with the keys that secrets in the store are encrypted with; made when there is none. Default: a file in
-    /// the user's configuration folder.
+    /// The file with the keys that secrets in the store are encrypted with; made when there is none. Default: the text of
+    /// such a file in the environment variable DCM_KEYS, or a file in the user's configuration folder.
     #[arg(long, global = true, env = "DCM_KEY_FILE", value_name = "FILE")]
     pub(crate) key_file: Option<PathBuf>,
     /// The project of logical clouds whose document or command names none.
@@ -114,6 +114,9 @@ pub(crate) enum Command {
     /// Objects that clusters hold of ours, and the store does not know of.
     #[command(subcommand)]
     Orphans(orphans::Command),
+    /// The store itself: export, import, another key for its secrets.
+    #[command(subcommand)]
+    Store(store::Command),
     /// Shows who decided what, when and why: the audit log.
     ///
     /// What has no result was cut off, or is under way: it may have been done, in part or whole. What was then done to

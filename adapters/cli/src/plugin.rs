@@ -8,9 +8,11 @@ use anyhow::Context as _;
 use dcm_core::kubeconfig::{Access, Plugin};
 use dcm_core::service::Error;
 
+use dcm_server::Keys;
+
 use crate::arguments::Global;
 use crate::exit::{Ended, Exit};
-use crate::session::{key_file_of, store_of};
+use crate::session::{keys_of, store_of};
 
 /// The scheme of stores in a file.
 const IN_FILE: &str = "sqlite:";
@@ -28,7 +30,10 @@ pub(crate) fn by_plugins(global: &Global, access: Access) -> anyhow::Result<Acce
     let command = text(command)?;
     let store = lasting(store_of(global)?)?;
     let contexts_store = global.contexts_store.clone().map(lasting).transpose()?.flatten();
-    let key_file = text(absolute(key_file_of(global)?)?)?;
+    let key_file = match keys_of(global)? {
+        Keys::File(file) => Some(text(absolute(file)?)?),
+        Keys::Variable(_) | Keys::Source(_) => None,
+    };
     let first = ["credential", access.logical_cloud.as_str(), access.user.as_str()].map(str::to_owned);
     let project = access.project.to_string();
     Ok(access.by_plugins(|reference| {
@@ -36,7 +41,7 @@ pub(crate) fn by_plugins(global: &Global, access: Access) -> anyhow::Result<Acce
             ("--project", Some(&project)),
             ("--store", store.as_ref()),
             ("--contexts-store", contexts_store.as_ref()),
-            ("--key-file", Some(&key_file)),
+            ("--key-file", key_file.as_ref()),
         ];
         let named = named.into_iter().filter_map(|(option, value)| Some([option.to_owned(), value?.clone()]));
         let named = named.flatten();

@@ -1,13 +1,11 @@
 //! What most subcommands work with: the store's services, and who calls them.
 
-use std::path::PathBuf;
-
 use dcm_core::name::{LogicalCloudName, ProjectName, UserName};
 use dcm_core::port::clock::Random as _;
 use dcm_core::render::naming::Identity;
 use dcm_core::service::{Caller, Error, Kind, RegisteredCluster};
 use dcm_kube::kubeconfig::Allowed;
-use dcm_server::{Configuration, Deployment};
+use dcm_server::{Configuration, Deployment, Keys};
 use dcm_sync::runtime::OsRandom;
 use jiff::Timestamp;
 
@@ -27,15 +25,7 @@ pub(crate) struct Session {
 impl Session {
     /// Opens the store.
     pub(crate) async fn open(global: &Global) -> anyhow::Result<Self> {
-        let (store, key_file) = (store_of(global)?, key_file_of(global)?);
-        let configuration = Configuration {
-            contexts_store: global.contexts_store.clone(),
-            lease: global.lease,
-            // The user could run and read all that by other means.
-            kubeconfigs: Allowed::everything(),
-            ..Configuration::new(store, key_file)
-        };
-        let deployment = Deployment::open(&configuration).await?;
+        let deployment = Deployment::open(&configuration_of(global)?).await?;
         let session = Self::over(deployment, global.project.clone(), global.output);
         let request_id = global.request_id.clone().unwrap_or_else(|| format!("{:016x}", OsRandom.next()));
         let span = tracing::Span::current();
@@ -116,12 +106,27 @@ pub(crate) fn store_of(global: &Global) -> anyhow::Result<String> {
     }
 }
 
-/// The file of keys that the command line means.
-pub(crate) fn key_file_of(global: &Global) -> anyhow::Result<PathBuf> {
+/// The environment variable that holds keys.
+const KEYS: &str = "DCM_KEYS";
+
+/// The keys that the command line means.
+pub(crate) fn keys_of(global: &Global) -> anyhow::Result<Keys> {
     match &global.key_file {
-        Some(file) => Ok(file.clone()),
-        None => folders::key_file(),
+        Some(file) => Ok(Keys::File(file.clone())),
+        None if std::env::var_os(KEYS).is_some() => Ok(Keys::Variable(KEYS.to_owned())),
+        None => Ok(Keys::File(folders::key_file()?)),
     }
+}
+
+/// What the command line says of the stores.
+pub(crate) fn configuration_of(global: &Global) -> anyhow::Result<Configuration> {
+    Ok(Configuration {
+        contexts_store: global.contexts_store.clone(),
+        lease: global.lease,
+        // The user could run and read all that by other means.
+        kubeconfigs: Allowed::everything(),
+        ..Configuration::new(store_of(global)?, keys_of(global)?)
+    })
 }
 
 /// What was read of a cloud that nobody named; none when it was deleted after it was listed.

@@ -27,6 +27,18 @@ pub enum Keys {
     Source(Arc<dyn KeyringSource>),
 }
 
+impl From<PathBuf> for Keys {
+    fn from(file: PathBuf) -> Self {
+        Self::File(file)
+    }
+}
+
+impl From<&str> for Keys {
+    fn from(file: &str) -> Self {
+        Self::File(file.into())
+    }
+}
+
 impl fmt::Debug for Keys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -58,13 +70,13 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    /// A store and a file of keys, and else what is default.
+    /// A store and its keys, such as a file of them, and else what is default.
     #[must_use]
-    pub fn new(store: impl Into<String>, key_file: impl Into<PathBuf>) -> Self {
+    pub fn new(store: impl Into<String>, keys: impl Into<Keys>) -> Self {
         Self {
             store: store.into(),
             contexts_store: None,
-            keys: Keys::File(key_file.into()),
+            keys: keys.into(),
             owner: Options::default().owner,
             lease: SESSION_LEASE,
             audit_days: AUDIT_DAYS,

@@ -228,7 +228,7 @@ async fn open_store(configuration: &Configuration, url: &str) -> Result<Arc<dyn 
     Ok(Arc::new(EncryptedStore::with_keys(store, open_keys(&configuration.keys).await?)))
 }
 
-async fn open_keys(keys: &Keys) -> Result<Arc<dyn KeyringSource>, OpenError> {
+pub(crate) async fn open_keys(keys: &Keys) -> Result<Arc<dyn KeyringSource>, OpenError> {
     match keys {
         Keys::File(file) => {
             let path = file.clone();

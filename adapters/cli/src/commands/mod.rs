@@ -18,6 +18,7 @@ pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod status;
 pub(crate) mod stop;
+pub(crate) mod store;
 pub(crate) mod subject;
 pub(crate) mod terminate;
 pub(crate) mod user;
@@ -57,6 +58,7 @@ async fn dispatch(arguments: Arguments) -> anyhow::Result<Exit> {
         Command::Schema(arguments) => schema::run(&global, &arguments),
         Command::Serve(arguments) => serve::run(&global, &arguments).await,
         Command::Status(arguments) => status::run(&global, &arguments).await,
+        Command::Store(command) => store::run(&global, &command).await,
         Command::Stop(arguments) => stop::run(&global, &arguments).await,
         Command::Subject(arguments) => subject::run(&global, &arguments).await,
         Command::Terminate(arguments) => terminate::run(&global, &arguments).await,

@@ -95,7 +95,7 @@ impl Task {
             lease: self.lease,
             contexts_store: self.kept.contexts_store.clone(),
             kubeconfigs: Allowed::everything(),
-            ..Configuration::new(self.kept.store.clone(), self.key_file.clone())
+            ..Configuration::new(self.kept.store.clone(), self.key_file.as_str())
         };
         let fate = Arc::new(Fate::new(self.death.clone()));
         let parts = Parts::open(&configuration).await.unwrap();

@@ -1,0 +1,35 @@
+//! `dcm store`: what operators do with a store itself.
+
+mod export;
+mod import;
+mod rekey;
+
+use crate::arguments::Global;
+use crate::exit::Exit;
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Writes all documents of the store, as a stream of lines that any other store can import.
+    ///
+    /// Secrets in it are encrypted as they are in the store: whoever imports it needs the same keys. It holds what the
+    /// store has while it is read: end the workers first. Where app contexts have a store of their own (--contexts-store),
+    /// that one is exported by naming it as --store.
+    Export(export::Arguments),
+    /// Makes all documents of an export in the store. Nothing is written over.
+    ///
+    /// What is there already with the same content is left, so an import that was cut off goes on when it is begun again.
+    /// With other content it ends there.
+    Import(import::Arguments),
+    /// Makes a new key, and encrypts all secrets in the store with it. Workers go on meanwhile.
+    ///
+    /// It may be cut off and begun again; earlier keys stay in the key file until they are forgotten.
+    Rekey(rekey::Arguments),
+}
+
+pub(crate) async fn run(global: &Global, command: &Command) -> anyhow::Result<Exit> {
+    match command {
+        Command::Export(arguments) => export::run(global, arguments).await,
+        Command::Import(arguments) => import::run(global, arguments).await,
+        Command::Rekey(arguments) => rekey::run(global, arguments).await,
+    }
+}

@@ -1,0 +1,42 @@
+//! `dcm store rekey`: another key for all secrets.
+
+use dcm_server::{RekeyReport, Rekeying, rekey};
+
+use crate::arguments::Global;
+use crate::exit::Exit;
+use crate::output;
+use crate::session::configuration_of;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Makes no new key: all is encrypted with the one that is current, such as after a rekey that was cut off.
+    #[arg(long)]
+    same_key: bool,
+    /// Removes the earlier keys at the end. Copies of the store from before can't be opened without them.
+    #[arg(long)]
+    forget_earlier: bool,
+}
+
+pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
+    let configuration = configuration_of(global)?;
+    let Arguments { same_key, forget_earlier } = *arguments;
+    let rekeying = Rekeying { new_key: !same_key, forget_earlier };
+    let report = rekey(&configuration, rekeying, |progress| {
+        tracing::info!(documents = progress.documents, resealed = progress.resealed, "rekeying");
+    });
+    let report = report.await?;
+    output::print_either(global.output, &report, || said(&report))?;
+    Ok(Exit::Done)
+}
+
+fn said(report: &RekeyReport) -> String {
+    let RekeyReport { current, rekeyed, forgotten } = report;
+    let forgotten = match forgotten.as_slice() {
+        [] => String::new(),
+        ids => format!("forgotten: {}\n", ids.join(", ")),
+    };
+    let (documents, resealed) = (rekeyed.documents, rekeyed.resealed);
+    format!(
+        "key {current} encrypts from now on; {resealed} of {documents} documents written anew\n{forgotten}"
+    )
+}

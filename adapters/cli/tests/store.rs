@@ -1,0 +1,94 @@
+//! What operators do with a store itself, with real servers beneath it.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod common;
+
+use common::{Ran, UNREACHABLE, User};
+use dcm_testenv::Standalone;
+use serde_json::Value;
+
+const DOCUMENT: &str = "{apiVersion: dcm.internal/v1, kind: LogicalCloud, metadata: {name: c, description: first}, spec: {users: [{name: ann}], clusters: [{provider: p, cluster: c}]}}";
+
+/// A person with a cluster that never answers, and a cloud on it.
+fn person() -> User {
+    let user = User::new();
+    let file = user.write("config", UNREACHABLE);
+    user.run(["cluster", "add", "p/c", "--unchecked", "--kubeconfig", file.to_str().unwrap()]).done();
+    user.run_with_input(&["apply", "--no-wait", "-f", "-"], DOCUMENT).done();
+    user
+}
+
+fn document(user: &User, store: &[&str]) -> String {
+    user.run(["get", "c", "-o", "json"].iter().chain(store)).done()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_export_goes_on_in_another_store_with_the_same_keys() {
+    let user = person();
+    let (etcd, mongodb) = (Standalone::etcd().await.unwrap(), Standalone::mongodb().await.unwrap());
+    user.run(["store", "export", "--file", "all.jsonl"]).done();
+    let text = std::fs::read_to_string(user.home().join("all.jsonl")).unwrap();
+    assert!(text.contains("$sealed") && !text.contains("hunter2") && !text.contains("PRIVATE KEY"));
+    assert_eq!(user.run(["store", "export"]).done(), text);
+    for url in [format!("etcd://{}", etcd.address()), format!("mongodb://{}", mongodb.address())] {
+        let said = user.run(["store", "import", "all.jsonl", "--store", &url]);
+        assert!(said.code == 0 && said.err.contains("documents imported"), "{said:#?}");
+        assert_eq!(user.run(["store", "export", "--store", &url]).done(), text);
+        assert_eq!(document(&user, &["--store", &url]), document(&user, &[]));
+        let clusters = user.run(["cluster", "list", "--store", &url]).done();
+        assert!(clusters.contains("https://127.0.0.1:1"), "{clusters}");
+    }
+}
+
+#[test]
+fn an_import_writes_nothing_over_and_says_where_it_ended() {
+    let user = person();
+    user.run(["store", "export", "--file", "all.jsonl"]).done();
+    assert!(user.run(["store", "export", "--file", "all.jsonl"]).ended_with(1).contains("all.jsonl"));
+    user.run_with_input(&["apply", "--no-wait", "-f", "-"], &DOCUMENT.replace("first", "second")).done();
+    let said = user.run(["store", "import", "all.jsonl"]).ended_with(5);
+    assert!(said.contains("is there already, with other content"), "{said}");
+    assert!(document(&user, &[]).contains("second"));
+    user.write("none.jsonl", "{}\n");
+    assert!(user.run(["store", "import", "none.jsonl"]).ended_with(3).contains("none.jsonl: line 1"));
+}
+
+#[test]
+fn a_new_key_encrypts_everything_and_the_earlier_one_can_go() {
+    let user = person();
+    let raw = |user: &User| user.run(["store", "export"]).done();
+    let before = document(&user, &[]);
+    assert!(raw(&user).contains(r#""key":"k1""#));
+    let report = user.run(["store", "rekey", "-o", "json"]).done();
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert!(report["current"] == "k2" && report["resealed"].as_u64().unwrap() >= 1, "{report}");
+    assert!(raw(&user).contains(r#""key":"k2""#) && !raw(&user).contains(r#""key":"k1""#));
+    let said = user.run(["store", "rekey", "--same-key", "--forget-earlier"]).done();
+    assert!(said.contains("key k2 encrypts") && said.contains("forgotten: k1"), "{said}");
+    assert_eq!(document(&user, &[]), before);
+    assert!(user.run(["cluster", "list"]).done().contains("p/c"));
+}
+
+#[test]
+fn keys_come_from_the_environment_too_and_wrong_ones_change_nothing() {
+    let user = person();
+    let keys = std::fs::read_to_string(user.home().join(".config/dcm/keys.json")).unwrap();
+    std::fs::remove_file(user.home().join(".config/dcm/keys.json")).unwrap();
+    let listed = |keys: &str| {
+        let mut command = user.command();
+        Ran::of(command.env("DCM_KEYS", keys).args(["cluster", "list"]).output().unwrap())
+    };
+    assert!(listed(&keys).done().contains("p/c"));
+    let raw = user.run(["store", "export"]).done();
+    let other = keys.replace("k1", "other");
+    let said = listed(&other).ended_with(1);
+    assert!(said.contains("there is no key \"k1\""), "{said}");
+    assert!(listed("hunter2").ended_with(1).contains("DCM_KEYS holds no keys"));
+    // Without any key there is a new one: it opens nothing.
+    let said = user.run(["cluster", "list"]).ended_with(1);
+    assert!(said.contains("key \"k1\" is not the one that sealed it here"), "{said}");
+    assert_eq!(user.run(["store", "export"]).done(), raw);
+    let mut rekey = user.command();
+    let said = Ran::of(rekey.env("DCM_KEYS", &keys).args(["store", "rekey"]).output().unwrap()).ended_with(1);
+    assert!(said.contains("are made and removed where they come from"), "{said}");
+}
