@@ -11,6 +11,7 @@ use dcm_store::{EncryptedStore, Keyring};
 use serde_json::Value;
 
 use crate::search::Searcher;
+use crate::witness::Witness;
 
 /// The secrets, each with the name that it is told by.
 #[derive(Default)]
@@ -92,14 +93,17 @@ fn keyring(home: &Path) -> std::path::PathBuf {
     home.join(".config/dcm/keys.json")
 }
 
-/// All documents of the store, opened with its keys.
-pub(crate) async fn documents(home: &Path) -> BTreeMap<String, Value> {
-    let url = format!("sqlite:{}", home.join(".local/share/dcm/store.db").display());
-    let keys = Keyring::open_or_create(keyring(home)).unwrap();
-    let store = Arc::new(EncryptedStore::new(dcm_store::open(&url).await.unwrap(), keys));
-    let entries = store.list_all(&Prefix::everything()).await.unwrap();
-    let read = |document: &Document| document.read::<Value>().unwrap();
-    entries.iter().map(|entry| (entry.path.to_string(), read(&entry.document))).collect()
+/// All documents that are kept, opened with their keys.
+pub(crate) async fn documents(witness: &Witness) -> BTreeMap<String, Value> {
+    let mut documents = BTreeMap::new();
+    for url in witness.stores() {
+        let keys = Keyring::open_or_create(keyring(witness.home())).unwrap();
+        let store = Arc::new(EncryptedStore::new(dcm_store::open(&url).await.unwrap(), keys));
+        let entries = store.list_all(&Prefix::everything()).await.unwrap();
+        let read = |document: &Document| document.read::<Value>().unwrap();
+        documents.extend(entries.iter().map(|entry| (entry.path.to_string(), read(&entry.document))));
+    }
+    documents
 }
 
 /// The keys that the store's secrets are encrypted with.

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::common::installation::kubectl;
 use crate::known::{self, Known, documents, secrets_of};
 use crate::search::Searcher;
+use crate::servers::Servers;
 use crate::side;
 use crate::witness::Witness;
 
@@ -30,12 +31,13 @@ pub(crate) struct Life {
 }
 
 impl Life {
-    pub(crate) async fn begin() -> Self {
+    /// With its state in a file of the user, or on servers.
+    pub(crate) async fn begin(servers: Option<Servers>) -> Self {
         let environment = Environment::builder().clusters(CLUSTERS).audit_bodies(true).start().await.unwrap();
         let own_key = rcgen::KeyPair::generate().unwrap();
         let mut life = Self {
             environment,
-            witness: Witness::new(),
+            witness: Witness::new(servers),
             known: Known::default(),
             handed_out: String::new(),
             objects: Vec::new(),
@@ -183,7 +185,7 @@ impl Life {
 
     /// What is stored of this user has no secret in it, and what is stored of another one has.
     async fn stores_no_key_of(&mut self, user: &str) {
-        let documents = documents(self.witness.home()).await;
+        let documents = documents(&self.witness).await;
         let is_of = |document: &Value, user: &str| document["user"] == user;
         let stored = |user: &str| documents.values().find(|document| is_of(document, user)).unwrap();
         let (own, other) = (stored(user), stored("ann"));
@@ -269,7 +271,7 @@ impl Life {
 
     /// Takes note of what is in the store, also of what is never handed out.
     async fn learn(&mut self) {
-        let documents = documents(self.witness.home()).await;
+        let documents = documents(&self.witness).await;
         self.known.documents(&documents);
         for text in documents.values().flat_map(secrets_of) {
             self.handed_out.push_str(text);

@@ -8,6 +8,7 @@ mod known;
 mod life;
 mod planted;
 mod search;
+mod servers;
 mod side;
 mod witness;
 
@@ -15,10 +16,20 @@ use std::collections::BTreeSet;
 
 use life::{Life, STORE_KEY};
 use search::Searcher;
+use servers::Servers;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_secret_is_seen_anywhere_but_in_the_kubeconfig_of_its_user() {
-    let mut life = Life::begin().await;
+    no_secret_is_seen_where_it_must_not_be(None).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_secret_is_seen_with_documents_in_mongodb_and_contexts_in_etcd_either() {
+    no_secret_is_seen_where_it_must_not_be(Some(Servers::start().await)).await;
+}
+
+async fn no_secret_is_seen_where_it_must_not_be(servers: Option<Servers>) {
+    let mut life = Life::begin(servers).await;
     life.registers_clusters();
     life.applies().await;
     life.takes_in_a_user_with_a_key_of_their_own().await;
@@ -32,6 +43,7 @@ async fn no_secret_is_seen_anywhere_but_in_the_kubeconfig_of_its_user() {
     let mut found = in_files(&searcher, &life);
     found.extend(in_words(&searcher, &life));
     found.extend(on_clusters(&searcher, &life));
+    found.extend(on_servers(&searcher, &life));
     assert!(found.is_empty(), "{found:#?}");
     life.witness.assert_nothing_temporary();
 }
@@ -48,8 +60,12 @@ fn finds_what_it_looks_for(searcher: &Searcher, life: &Life) {
 /// All that was ever seen on the disk. The one file that may hold a key is that of the store's keys, and those alone.
 fn in_files(searcher: &Searcher, life: &Life) -> BTreeSet<String> {
     let kept = &life.witness.kept;
-    // The log of the database is among them, with what was written last before the process was killed.
-    assert!(kept.iter().any(|(file, bytes)| file.ends_with("store.db-wal") && contains(bytes, b"$sealed")));
+    if life.witness.servers.is_none() {
+        // The log of the database is among them, with what was written last before the process was killed.
+        assert!(
+            kept.iter().any(|(file, bytes)| file.ends_with("store.db-wal") && contains(bytes, b"$sealed"))
+        );
+    }
     let (mut places, mut seen) = (BTreeSet::new(), false);
     for (file, bytes) in kept {
         let mut names = searcher.find(bytes);
@@ -61,6 +77,17 @@ fn in_files(searcher: &Searcher, life: &Life) -> BTreeSet<String> {
     }
     assert!(seen, "not even the keys of the store are found where they are");
     places
+}
+
+/// All that reached the disks of the servers that keep state, where there are any.
+fn on_servers(searcher: &Searcher, life: &Life) -> BTreeSet<String> {
+    let Some(servers) = &life.witness.servers else { return BTreeSet::new() };
+    let files = servers.files();
+    // In MongoDB a dollar sign has another form.
+    for mark in [&b"%24sealed"[..], b"$sealed"] {
+        assert!(files.iter().any(|(_, bytes)| contains(bytes, mark)), "nothing sealed is found");
+    }
+    files.into_iter().flat_map(|(file, bytes)| found(searcher, &file, &bytes)).collect()
 }
 
 fn in_words(searcher: &Searcher, life: &Life) -> BTreeSet<String> {

@@ -9,12 +9,14 @@ use std::time::{Duration, SystemTime};
 
 use crate::common::{Ran, User};
 use crate::search::files_below;
+use crate::servers::Servers;
 
 /// How long something may take that is waited for.
 const SOON: Duration = Duration::from_secs(60);
 
 pub(crate) struct Witness {
     user: User,
+    pub(crate) servers: Option<Servers>,
     /// What is given to the command, and what it hands out: nobody looks for secrets there.
     outside: tempfile::TempDir,
     temporary: tempfile::TempDir,
@@ -26,12 +28,12 @@ pub(crate) struct Witness {
 }
 
 impl Witness {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(servers: Option<Servers>) -> Self {
         let temporary = tempfile::tempdir().unwrap();
         let temporary_changed = changed(temporary.path());
         let outside = tempfile::tempdir().unwrap();
         let (said, kept) = (Vec::new(), BTreeSet::new());
-        Self { user: User::new(), outside, temporary, temporary_changed, said, kept }
+        Self { user: User::new(), servers, outside, temporary, temporary_changed, said, kept }
     }
 
     /// A file that the user has anyway.
@@ -44,6 +46,12 @@ impl Witness {
         self.outside(name).to_str().unwrap().to_owned()
     }
 
+    /// The URLs of all stores.
+    pub(crate) fn stores(&self) -> Vec<String> {
+        let file = || format!("sqlite:{}", self.home().join(".local/share/dcm/store.db").display());
+        self.servers.as_ref().map_or_else(|| vec![file()], |servers| servers.urls().to_vec())
+    }
+
     /// Where the command keeps everything.
     pub(crate) fn home(&self) -> &Path {
         self.user.home()
@@ -53,6 +61,9 @@ impl Witness {
         let mut command = self.user.command();
         // Whatever asks for more words than the command has an option for.
         command.env("RUST_LOG", "trace").env("RUST_BACKTRACE", "full").env("TMPDIR", self.temporary.path());
+        if let Some([store, contexts_store]) = self.servers.as_ref().map(Servers::urls) {
+            command.env("DCM_STORE", store).env("DCM_CONTEXTS_STORE", contexts_store);
+        }
         command.args(arguments).args(["-vvvv", "--lease", "1s"]);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
