@@ -9,6 +9,8 @@
 //! | `etcd` | `EtcdStore` | etcd, shared by any number of hosts |
 //! | `mongodb` | `MongoDbStore` | MongoDB, the same, readable to people |
 //! | `encrypted` | `EncryptedStore` | keeps secret fields as ciphertext, over any other store |
+//! | `faults` | `FaultyStore` | fails on purpose, by a seed, over any other store |
+//! | `trace` | `TracedStore` | tells what it is asked, in spans and counts, over any other store |
 //! | `conformance` | `conformance` | the suite that every backend passes, ours or yours |
 //!
 //! [`open`] takes a URL instead. Whoever writes a backend finds what all backends refuse alike in [`rules`].
@@ -39,6 +41,8 @@ pub mod conformance;
 pub mod encrypted;
 #[cfg(feature = "etcd")]
 pub mod etcd;
+#[cfg(feature = "faults")]
+pub mod faults;
 #[cfg(any(feature = "memory", feature = "sqlite", feature = "mongodb"))]
 mod hub;
 mod json;
@@ -50,14 +54,20 @@ mod open;
 #[cfg(any(feature = "sqlite", feature = "encrypted"))]
 mod private_file;
 pub mod rules;
+#[cfg(feature = "faults")]
+mod seeded;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
+#[cfg(feature = "trace")]
+pub mod trace;
 pub mod transfer;
 
 #[cfg(feature = "encrypted")]
 pub use encrypted::{EncryptedStore, Keyring};
 #[cfg(feature = "etcd")]
 pub use etcd::EtcdStore;
+#[cfg(feature = "faults")]
+pub use faults::FaultyStore;
 #[cfg(feature = "memory")]
 pub use memory::MemoryStore;
 #[cfg(feature = "mongodb")]
@@ -65,3 +75,5 @@ pub use mongodb::MongoDbStore;
 pub use open::{OpenError, open};
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
+#[cfg(feature = "trace")]
+pub use trace::TracedStore;

@@ -6,6 +6,8 @@
     feature = "etcd",
     feature = "mongodb",
     feature = "encrypted",
+    feature = "faults",
+    feature = "trace",
     feature = "conformance"
 ))]
 
@@ -18,7 +20,8 @@ use dcm_core::port::store::{
 };
 use dcm_store::conformance::Subject;
 use dcm_store::encrypted::KEY_BYTES;
-use dcm_store::{EncryptedStore, Keyring, MemoryStore, SqliteStore};
+use dcm_store::faults::Faults;
+use dcm_store::{EncryptedStore, FaultyStore, Keyring, MemoryStore, SqliteStore, TracedStore};
 use dcm_testenv::{Environment, Standalone};
 use tokio::sync::OnceCell;
 
@@ -109,6 +112,18 @@ mod encrypted_over_memory {
 
     async fn subject() -> Subject {
         Subject::new(Arc::new(encrypted(MemoryStore::new())))
+    }
+
+    dcm_store::conformance!(subject);
+}
+
+mod traced_over_faulty_over_memory {
+    use super::*;
+
+    async fn subject() -> Subject {
+        let none = Faults { unsent: 0, unanswered: 0, cut_off: 0, lost: 0 };
+        let faulty = FaultyStore::new(Arc::new(MemoryStore::new()), 1, none);
+        Subject::new(Arc::new(TracedStore::new(Arc::new(faulty))))
     }
 
     dcm_store::conformance!(subject);

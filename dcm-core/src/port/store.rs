@@ -12,13 +12,22 @@
 //! - **Batches** are applied in order. With [`Capabilities::atomic_batches`] all or none is applied. Without, the
 //!   writes before the failed one stay, and [`BatchError::applied`] says how many they are.
 //! - **Reads** see every write whose call had returned before the read began.
-//! - **Lists** come in bytewise order of their paths, in pages. Each page is consistent; a list over several pages
-//!   may miss what is written meanwhile, and never misses or repeats what is not.
+//! - **Lists** come in bytewise order of their paths, in pages. With [`Capabilities::atomic_batches`] a page shows one moment;
+//!   without, each of its documents is as it was at some moment of the call. A list over several pages may miss what is written
+//!   meanwhile, and never misses or repeats what is not.
 //! - **Watches** are level-triggered: after [`Store::watch`] returned, each later change of a document below the
 //!   prefix is followed by an event that shows this or a later state of it. Changes may be joined. Versions of one
 //!   path never go back. A watch that lost something, or whose backend went away, says [`Change::Lost`] and ends:
 //!   list again. To follow from a known state, watch first and list then.
-//! - **Unknown outcome**: when a write fails with [`Error::Unavailable`], it may have happened. Read before deciding.
+//! - **Unknown outcome**: when a write fails with [`Error::Unavailable`], it may have happened, or may yet; without atomic batches
+//!   so may any number of those behind it in its batch, in order. Read before deciding: what was sent and comes late finds the
+//!   version that it expects, or changes nothing.
+//! - **Reconnecting**: a store whose backend was away is the same store when it is back. What it had acknowledged is there; watches
+//!   that were lost are not.
+//! - **Crashes**: whoever writes more than one batch, or batches that are not atomic, writes what counts last. A crash between
+//!   any two writes leaves what nobody reads, and whoever comes next finishes or clears it ([`in_order`](super::in_order)).
+//! - **Limits**: [`PATH_BYTES_MAX`], [`DOCUMENT_BYTES_MAX`], [`BATCH_WRITES_MAX`], [`BATCH_BYTES_MAX`], [`PAGE_MAX`]. What breaks one is
+//!   refused whole, as [`Error::Invalid`].
 
 use std::borrow::Borrow;
 use std::fmt;
