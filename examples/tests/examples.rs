@@ -29,6 +29,12 @@ fn foreign_orchestrator_changes_what_it_placed() {
 }
 
 #[test]
+fn own_store_has_what_was_written_before_it_was_opened() {
+    let out = run(env!("CARGO_BIN_EXE_own_store"));
+    assert_eq!(out, "projects/p1 in version 1: {\"description\":\"ours\"}\n");
+}
+
+#[test]
 fn render_only_prints_the_same_manifests_each_time() {
     let out = run(env!("CARGO_BIN_EXE_render_only"));
     assert!(out.starts_with("--- # stage 0\napiVersion: v1\nkind: Namespace\n"), "{out}");

@@ -1,0 +1,38 @@
+//! The store of one's own holds the contract of stores.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+#[path = "../own_store/journal.rs"]
+mod journal;
+
+use std::fs;
+use std::sync::Arc;
+
+use dcm_core::port::store::{Document, Path, Prefix, Store as _, StoreExt as _, Write};
+use dcm_store::conformance::Subject;
+use journal::JournalStore;
+
+async fn subject() -> Subject {
+    let folder = tempfile::tempdir().unwrap();
+    let store = JournalStore::open(&folder.path().join("journal")).unwrap();
+    Subject::new(Arc::new(store)).keep(folder)
+}
+
+dcm_store::conformance!(subject);
+
+#[tokio::test]
+async fn a_journal_whose_last_line_was_cut_off_is_what_it_was_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("journal");
+    let creation =
+        |name: &str| Write::Create { path: Path::new(name).unwrap(), document: Document::from_stored("{}") };
+    let store = JournalStore::open(&file).unwrap();
+    let first = store.write_one(creation("a")).await.unwrap();
+    store.write(&[creation("b"), creation("c")]).await.unwrap();
+    drop(store);
+    let journal = fs::read(&file).unwrap();
+    fs::write(&file, &journal[..journal.len() - 3]).unwrap();
+    let store = JournalStore::open(&file).unwrap();
+    let entries = store.list_all(&Prefix::everything()).await.unwrap();
+    assert_eq!(entries.iter().map(|entry| entry.version).collect::<Vec<_>>(), [first]);
+    assert!(store.write_one(creation("b")).await.unwrap() > first);
+}
