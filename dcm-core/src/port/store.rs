@@ -35,7 +35,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::stream::BoxStream;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
 
 use crate::secret;
 
@@ -111,6 +111,18 @@ impl fmt::Debug for Path {
     }
 }
 
+impl Serialize for Path {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Path {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::new(String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
+}
+
 /// All paths below a folder: `projects` holds `projects/p1` and `projects/p1/x`, not `projects` nor `projects2`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Prefix(Arc<str>);
@@ -154,7 +166,7 @@ impl fmt::Debug for Prefix {
 }
 
 /// Identifies one state of one document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Version(pub u64);
 
 /// A JSON document, kept as its text: compact in memory, and read as it was written.
@@ -466,6 +478,14 @@ mod tests {
         for bad in ["", "/a", "a/", "a//b", "a\nb", &"x".repeat(PATH_BYTES_MAX + 1)] {
             assert!(Path::new(bad).is_err(), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn a_path_is_text_in_json_and_checked_there_too() {
+        let path = Path::new("a/b").unwrap();
+        assert_eq!(serde_json::to_string(&path).unwrap(), r#""a/b""#);
+        assert_eq!(serde_json::from_str::<Path>(r#""a/b""#).unwrap(), path);
+        assert!(serde_json::from_str::<Path>(r#""a//b""#).is_err());
     }
 
     #[test]
