@@ -11,7 +11,7 @@
 //! | `encrypted` | `EncryptedStore` | keeps secret fields as ciphertext, over any other store |
 //! | `faults` | `FaultyStore` | fails on purpose, by a seed, over any other store |
 //! | `trace` | `TracedStore` | tells what it is asked, in spans and counts, over any other store |
-//! | `conformance` | `conformance` | the suite that every backend passes, ours or yours |
+//! | `conformance` | `conformance`, `histories` | the suite that every backend passes, ours or yours; random histories of it, checked |
 //!
 //! [`open`] takes a URL instead. Whoever writes a backend finds what all backends refuse alike in [`rules`].
 #![cfg_attr(feature = "memory", doc = "```")]
@@ -43,6 +43,8 @@ pub mod encrypted;
 pub mod etcd;
 #[cfg(feature = "faults")]
 pub mod faults;
+#[cfg(feature = "conformance")]
+pub mod histories;
 #[cfg(any(feature = "memory", feature = "sqlite", feature = "mongodb"))]
 mod hub;
 mod json;
@@ -54,7 +56,7 @@ mod open;
 #[cfg(any(feature = "sqlite", feature = "encrypted"))]
 mod private_file;
 pub mod rules;
-#[cfg(feature = "faults")]
+#[cfg(any(feature = "faults", feature = "conformance"))]
 mod seeded;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;

@@ -1,6 +1,7 @@
 //! Pseudo-random numbers that are the same for the same seed. Not for keys.
 
 /// A generator (SplitMix64).
+#[derive(Debug, Clone)]
 pub(crate) struct Seeded(u64);
 
 impl Seeded {
