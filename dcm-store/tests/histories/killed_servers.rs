@@ -1,0 +1,108 @@
+//! Servers that are killed in the middle of a history and started again, or stand still for a while.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use dcm_core::port::store::Store;
+use dcm_store::FaultyStore;
+use dcm_store::faults::Faults;
+use dcm_store::histories::{Backend, Play, Progress, Seeded, seeds};
+use dcm_testenv::Standalone;
+use tokio::runtime::Handle;
+use tokio::time::Instant;
+
+use super::{SEEDS, holds};
+
+/// How long an answer may take, in seconds.
+const TIMEOUT: u64 = 1;
+
+/// How long a server stands still: what it was asked comes late then, when nobody waits for it any more.
+const FROZEN: Duration = Duration::from_millis(1200);
+
+/// A bound on how long a server takes to answer.
+const SOON: Duration = Duration::from_secs(60);
+
+/// A server, of which each history uses a part of its own.
+struct Server {
+    server: Arc<Standalone>,
+    url: String,
+    seed: u64,
+    times_max: u64,
+    opened: AtomicU64,
+}
+
+impl Server {
+    fn new(server: &Arc<Standalone>, url: String, seed: u64, times_max: u64) -> Arc<Self> {
+        Arc::new(Self { server: server.clone(), url, seed, times_max, opened: AtomicU64::new(0) })
+    }
+
+    /// Every other connection loses answers, too: a server that is killed seldom dies just between a write and its answer.
+    fn with_faults(&self, store: Arc<dyn Store>) -> Arc<dyn Store> {
+        let number = self.opened.fetch_add(1, Ordering::Relaxed);
+        if number.is_multiple_of(2) {
+            return store;
+        }
+        Arc::new(FaultyStore::new(store, self.seed ^ number, Faults::SOME))
+    }
+}
+
+#[async_trait]
+impl Backend for Server {
+    async fn open(&self) -> Arc<dyn Store> {
+        let began = Instant::now();
+        loop {
+            match dcm_store::open(&self.url).await {
+                Ok(store) => return self.with_faults(store),
+                Err(error) => assert!(began.elapsed() < SOON, "{error:?}"),
+            }
+        }
+    }
+
+    async fn disturb(&self, mut progress: Progress, mut seeded: Seeded) {
+        let times = 1 + seeded.below(self.times_max);
+        for time in 1..=times {
+            let percent = (time * 80 + seeded.below(40)) / (times + 1);
+            progress.reach(usize::try_from(percent).unwrap()).await;
+            // Not always just after an answer.
+            tokio::time::sleep(Duration::from_micros(seeded.below(3000))).await;
+            if seeded.once_in(5) {
+                self.server.freeze();
+                tokio::time::sleep(FROZEN).await;
+                self.server.thaw();
+            } else {
+                self.server.kill();
+                start(self.server.clone()).await;
+            }
+        }
+    }
+}
+
+/// Starting can't move from thread to thread.
+async fn start(server: Arc<Standalone>) {
+    let runtime = Handle::current();
+    tokio::task::spawn_blocking(move || runtime.block_on(server.start())).await.unwrap().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn etcd() {
+    let server = Arc::new(Standalone::etcd().await.unwrap());
+    for seed in seeds(SEEDS) {
+        let url = format!("etcd://{}?timeout={TIMEOUT}", server.address());
+        let backend = Server::new(&server, url, seed, 2);
+        holds(Play::of(seed).run(backend).await);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn mongodb() {
+    let server = Arc::new(Standalone::mongodb().await.unwrap());
+    for seed in seeds(SEEDS) {
+        // It looks through the whole collection for each update.
+        let url = format!("mongodb://{}/history-{seed}?timeout={TIMEOUT}", server.address());
+        let backend = Server::new(&server, url, seed, 1);
+        let play = Play { clients: 0..3, calls: 20, ..Play::of(seed) };
+        holds(play.run(backend).await);
+    }
+}
