@@ -71,7 +71,8 @@ impl Server {
         let parsed = ClientOptions::parse(&location.connection).await;
         let mut options = parsed.map_err(|error| of_driver(&error))?;
         options.app_name.get_or_insert_with(|| APPLICATION.into());
-        options.server_selection_timeout.get_or_insert(location.timeout);
+        // Before we give up: the driver says which members it did not reach.
+        options.server_selection_timeout.get_or_insert(location.timeout * 9 / 10);
         options.connect_timeout.get_or_insert(location.timeout);
         let client = Client::with_options(options).map_err(|error| of_driver(&error))?;
         let mut server = Self {
