@@ -7,8 +7,10 @@ mod journal;
 use std::fs;
 use std::sync::Arc;
 
-use dcm_core::port::store::{Document, Path, Prefix, Store as _, StoreExt as _, Write};
+use async_trait::async_trait;
+use dcm_core::port::store::{Document, Path, Prefix, Store, StoreExt as _, Write};
 use dcm_store::conformance::Subject;
+use dcm_store::histories::{Backend, Play, seeds};
 use journal::JournalStore;
 
 async fn subject() -> Subject {
@@ -18,6 +20,26 @@ async fn subject() -> Subject {
 }
 
 dcm_store::conformance!(subject);
+
+/// One journal that all clients of a history use.
+struct Journal(Arc<dyn Store>);
+
+#[async_trait]
+impl Backend for Journal {
+    async fn open(&self) -> Arc<dyn Store> {
+        self.0.clone()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_many_clients_see_of_it_is_what_the_contract_allows() {
+    for seed in seeds(5) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = JournalStore::open(&folder.path().join("journal")).unwrap();
+        let played = Play::of(seed).run(Arc::new(Journal(Arc::new(store)))).await;
+        played.unwrap_or_else(|failure| panic!("{failure}"));
+    }
+}
 
 #[tokio::test]
 async fn a_journal_whose_last_line_was_cut_off_is_what_it_was_before() {

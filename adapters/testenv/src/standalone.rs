@@ -158,9 +158,11 @@ impl Standalone {
     /// When it does not start, or is not ready in time.
     pub async fn start(&self) -> Result<(), Error> {
         cluster::start(&self.server, self.name.to_owned())?;
-        let _entered = self.runtime.enter();
-        ready::wait(Sign::Listens(self.address), self.name, &self.server, Deadline::after(START_TIMEOUT))
-            .await
+        let (server, name, address) = (self.server.clone(), self.name, self.address);
+        let ready = async move {
+            ready::wait(Sign::Listens(address), name, &server, Deadline::after(START_TIMEOUT)).await
+        };
+        runtime::run(&self.runtime, ready).await
     }
 
     /// Kills it (`SIGKILL`), as a crash does.

@@ -10,7 +10,6 @@ use dcm_store::FaultyStore;
 use dcm_store::faults::Faults;
 use dcm_store::histories::{Backend, Play, Progress, Seeded, seeds};
 use dcm_testenv::Standalone;
-use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 use super::{SEEDS, holds};
@@ -73,16 +72,10 @@ impl Backend for Server {
                 self.server.thaw();
             } else {
                 self.server.kill();
-                start(self.server.clone()).await;
+                self.server.start().await.unwrap();
             }
         }
     }
-}
-
-/// Starting can't move from thread to thread.
-async fn start(server: Arc<Standalone>) {
-    let runtime = Handle::current();
-    tokio::task::spawn_blocking(move || runtime.block_on(server.start())).await.unwrap().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
