@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::port::audit::{AuditLog, Decision, Ending, EntryId};
 use crate::port::clock::Random;
 use crate::port::in_order::InOrder;
+use crate::port::room::Room;
 use crate::port::schema::{self, ReadError};
 use crate::port::store::{self, Document, Entry, PageRequest, Path, Prefix, Store, StoreExt as _, Write};
 
@@ -28,6 +29,14 @@ const NAMES_MAX: usize = 4;
 
 const ASKED: &str = "asked";
 const ENDED: &str = "ended";
+
+/// Where the audit log lies.
+pub const ROOM: Room = Room {
+    name: "audit",
+    keys: &["day", "entry", "half"],
+    holds: "what somebody decided (`asked`), or what came of it (`ended`)",
+    made_by: "any call that changes something",
+};
 
 /// A half, as it is stored.
 #[derive(Serialize, Deserialize)]

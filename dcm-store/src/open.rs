@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use dcm_core::port::room::Room;
 use dcm_core::port::store::{Error, Store};
 
 /// What can be opened, by scheme; none when its feature is off.
@@ -56,8 +57,17 @@ fn supported() -> String {
 ///
 /// # Errors
 /// [`OpenError`].
-#[cfg_attr(not(any(feature = "sqlite", feature = "etcd", feature = "mongodb")), allow(clippy::unused_async))]
 pub async fn open(url: &str) -> Result<Arc<dyn Store>, OpenError> {
+    open_with_rooms(url, &[]).await
+}
+
+/// The same, where it is known what lies where: a backend that people look into names the keys of each document.
+///
+/// # Errors
+/// [`OpenError`].
+#[cfg_attr(not(any(feature = "sqlite", feature = "etcd", feature = "mongodb")), allow(clippy::unused_async))]
+#[cfg_attr(not(feature = "mongodb"), allow(unused_variables))]
+pub async fn open_with_rooms(url: &str, rooms: &[Room]) -> Result<Arc<dyn Store>, OpenError> {
     let (scheme, rest) = url.split_once(':').unwrap_or((url, ""));
     match (scheme, rest) {
         #[cfg(feature = "memory")]
@@ -76,6 +86,7 @@ pub async fn open(url: &str) -> Result<Arc<dyn Store>, OpenError> {
         #[cfg(feature = "mongodb")]
         ("mongodb", place) => {
             let location = crate::mongodb::Location::parse(place).map_err(malformed)?;
+            let location = crate::mongodb::Location { rooms: rooms.to_vec(), ..location };
             Ok(Arc::new(crate::MongoDbStore::open(&location).await?))
         }
         _ => Err(unknown(scheme)),

@@ -6,12 +6,14 @@ mod documents;
 
 use std::time::Duration;
 
+use dcm_core::port::room::Room;
 use dcm_core::port::store::{Change, Document, Error, Prefix, Store as _, StoreExt as _, Version, Write};
 use dcm_store::mongodb::Location;
 use dcm_store::{MongoDbStore, OpenError};
 use dcm_testenv::Standalone;
 use futures::StreamExt as _;
 use mongodb::bson::{self, Bson, doc};
+use serde_json::json;
 
 use self::documents::{SOON, answered, create, path, words};
 
@@ -45,6 +47,24 @@ async fn a_record_is_readable_and_names_with_dots_and_dollar_signs_survive() {
     assert_eq!(record.keys().cloned().collect::<Vec<_>>().len(), 4, "{record:?}");
     let indexes = records(&server).await.list_index_names().await.unwrap();
     assert!(indexes.contains(&"changed".to_owned()) && indexes.contains(&"deleted".to_owned()));
+}
+
+#[tokio::test]
+async fn a_record_has_the_keys_of_its_path_as_fields_where_its_room_is_known() {
+    let server = Standalone::mongodb().await.unwrap();
+    let keys = &["project", "logicalCloud", "name"];
+    let room = Room { name: "quotas", keys, holds: "a quota", made_by: "a test" };
+    let store = dcm_store::open_with_rooms(&url(&server), &[room]).await.unwrap();
+    let version = create(&*store, "quotas/p/c/q").await.unwrap();
+    create(&*store, "other/p/c/q").await.unwrap();
+    let records = records(&server).await;
+    let expected = doc! { "kind": "quotas", "project": "p", "logicalCloud": "c", "name": "q" };
+    let found = records.find_one(expected.clone()).await.unwrap().unwrap();
+    assert_eq!(found.get_str("_id").unwrap(), "quotas/p/c/q");
+    assert_eq!(records.count_documents(doc! { "project": "p" }).await.unwrap(), 1);
+    let document = Document::from_value(&json!(2)).unwrap();
+    store.write_one(Write::Update { path: path("quotas/p/c/q"), version, document }).await.unwrap();
+    assert!(records.find_one(expected).await.unwrap().is_some(), "also after a change");
 }
 
 #[tokio::test]

@@ -34,4 +34,4 @@ pub mod simulation;
 pub mod tap;
 
 pub use contexts::{Contexts, LaneProspect, Prospect, WorkerSession};
-pub use record::WorkerId;
+pub use record::{ROOMS, WorkerId};

@@ -9,6 +9,7 @@ use dcm_core::pki::SystemKeys;
 use dcm_core::port::audit::AuditLog;
 use dcm_core::port::clock::{Clock, Random};
 use dcm_core::port::cluster::{Call, Clusters, Fence};
+use dcm_core::port::room::Room;
 use dcm_core::port::store::Store;
 use dcm_core::service::{KubeconfigCheck, LogicalClouds, Projects, RegisteredClusters};
 use dcm_kube::{KubeClusters, Options as KubeOptions};
@@ -219,9 +220,16 @@ impl Deployment {
     }
 }
 
+/// What lies where in the stores of an installation.
+#[must_use]
+pub fn rooms() -> Vec<Room> {
+    let rooms = dcm_core::service::ROOMS.into_iter().chain(dcm_sync::ROOMS);
+    rooms.chain([dcm_core::audit::ROOM]).collect()
+}
+
 /// A store, encrypted unless nothing of it reaches a disk.
 async fn open_store(configuration: &Configuration, url: &str) -> Result<Arc<dyn Store>, OpenError> {
-    let store = dcm_store::open(url).await.map_err(OpenError::Store)?;
+    let store = dcm_store::open_with_rooms(url, &rooms()).await.map_err(OpenError::Store)?;
     if store.capabilities().holds_secrets {
         return Ok(store);
     }

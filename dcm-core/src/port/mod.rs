@@ -5,6 +5,7 @@ pub mod clock;
 pub mod cluster;
 pub mod in_order;
 pub mod key_source;
+pub mod room;
 pub mod schema;
 pub mod store;
 pub mod synchronizer;

@@ -78,6 +78,7 @@ pub use issued::Missing;
 pub use logical_clouds::LogicalClouds;
 pub use outlook::Ending;
 pub use parts::{PartDraft, PartName};
+pub use path::ROOMS;
 pub use projects::{Project, Projects};
 pub use put::{EditOutcome, Edited};
 pub use read::{Described, Page, Summary};

@@ -1,26 +1,71 @@
 //! Where the documents of the services lie in the store.
 //!
-//! | Path | Document |
-//! |---|---|
-//! | `projects/PROJECT` | a project |
-//! | `logical-clouds/PROJECT/CLOUD` | the root of a logical cloud: the commit point of every change of it |
-//! | `parts/PROJECT/CLOUD/UID/KIND/NAME/EDIT-HASH` | one part of it (user, quota, …), or the list of its parts (`contents`) |
-//! | `snapshots/PROJECT/CLOUD/UID/NUMBER-HASH` | what an apply froze |
-//! | `credentials/PROJECT/CLOUD/UID/USER` | a user's credential |
-//! | `handed-out/PROJECT/CLOUD/UID/USER` | what the kubeconfigs said of clusters that a user was given |
-//! | `context-owners/ID` | the logical cloud that an app context belongs to |
-//! | `deleted/PROJECT/CLOUD/UID` | a logical cloud that was deleted, for as long as something of it may still come |
-//! | `clusters/PROVIDER/CLUSTER` | a registered cluster |
+//! [`ROOMS`] says what is where.
 //!
 //! Parts and snapshots are never changed: a new edit has new ones. What belongs to a cloud lies below its UID, so that
 //! late work on a deleted cloud never touches one that is made again under its name.
 
 use crate::logical_cloud::LogicalCloudUid;
 use crate::name::{ClusterId, ContextId, LogicalCloudName, ProjectName, UserName};
+use crate::port::room::Room;
 use crate::port::store::{Path, Prefix};
 use crate::render::naming::Identity;
 
 use super::documents::{DocumentId, PartKind};
+
+/// Where the documents of projects, clusters and logical clouds lie.
+pub const ROOMS: [Room; 9] = [
+    Room { name: "projects", keys: &["project"], holds: "a project", made_by: "`Projects::create`" },
+    Room {
+        name: "clusters",
+        keys: &["provider", "cluster"],
+        holds: "a registered cluster, with the kubeconfig that was given",
+        made_by: "`RegisteredClusters::register`",
+    },
+    Room {
+        name: "logical-clouds",
+        keys: &["project", "logicalCloud"],
+        holds: "the root of a logical cloud: the commit point of every change of it",
+        made_by: "`LogicalClouds::put`",
+    },
+    Room {
+        name: "parts",
+        keys: &["project", "logicalCloud", "uid", "part", "name", "edit"],
+        holds: "one part of a logical cloud (namespace, user, permission, quota, …), or the list of its parts (`contents`), as \
+                one edit left it",
+        made_by: "`LogicalClouds::put`",
+    },
+    Room {
+        name: "snapshots",
+        keys: &["project", "logicalCloud", "uid", "snapshot"],
+        holds: "what an apply froze",
+        made_by: "`LogicalClouds::apply`",
+    },
+    Room {
+        name: "credentials",
+        keys: &["project", "logicalCloud", "uid", "user"],
+        holds: "a user's credential",
+        made_by: "`LogicalClouds::apply`",
+    },
+    Room {
+        name: "handed-out",
+        keys: &["project", "logicalCloud", "uid", "user"],
+        holds: "what the kubeconfigs said of clusters that a user was given",
+        made_by: "`LogicalClouds::kubeconfigs`",
+    },
+    Room {
+        name: "context-owners",
+        keys: &["context"],
+        holds: "the logical cloud that an app context belongs to",
+        made_by: "`LogicalClouds::apply`",
+    },
+    Room {
+        name: "deleted",
+        keys: &["project", "logicalCloud", "uid"],
+        holds: "a logical cloud that was deleted, for as long as something of it may still come",
+        made_by: "`LogicalClouds::delete`",
+    },
+];
 
 fn path(segments: &[&str]) -> Path {
     let text = segments.join("/");

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use dcm_core::port::room::Room;
 use percent_encoding::percent_decode_str;
 
 /// The database when nothing else is said.
@@ -31,6 +32,8 @@ pub struct Location {
     /// How long it is kept that a document was deleted, with its last version; a day by default. A document that is made again
     /// later has a higher version than it had as long as nobody's idea of the server's time is so far behind.
     pub deleted_kept: Duration,
+    /// The rooms of those who keep documents here: a record has the keys of its path as fields of their names, for people to look for.
+    pub rooms: Vec<Room>,
 }
 
 impl fmt::Debug for Location {
@@ -54,6 +57,7 @@ impl Location {
             collection: COLLECTION.into(),
             timeout: TIMEOUT,
             deleted_kept: DELETED_KEPT,
+            rooms: Vec::new(),
         }
     }
 

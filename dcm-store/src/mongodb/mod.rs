@@ -21,6 +21,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use dcm_core::port::room::Room;
 use dcm_core::port::store::{
     BatchError, Capabilities, Entry, Error, Page, PageRequest, Path, Prefix, Store, Version, Watch, Write,
 };
@@ -42,6 +43,7 @@ const CLEARING_INTERVAL: Duration = Duration::from_secs(60 * 60);
 pub struct MongoDbStore {
     server: Arc<Server>,
     watching: Arc<Watching>,
+    rooms: Vec<Room>,
     deleted_kept: Duration,
     cleared: Mutex<Option<Instant>>,
 }
@@ -56,7 +58,8 @@ impl MongoDbStore {
         location.check().map_err(|reason| Error::Invalid { reason })?;
         let server = Arc::new(Server::connect(location).await?);
         let watching = Arc::new(Watching::new(server.clone()));
-        Ok(Self { server, watching, deleted_kept: location.deleted_kept, cleared: Mutex::default() })
+        let (rooms, deleted_kept) = (location.rooms.clone(), location.deleted_kept);
+        Ok(Self { server, watching, rooms, deleted_kept, cleared: Mutex::default() })
     }
 
     /// Removes what says that documents were deleted, when it is old enough. Nothing hangs on whether it succeeds.
@@ -117,7 +120,7 @@ impl Store for MongoDbStore {
         if batch.is_empty() {
             return Ok(Vec::new());
         }
-        let written = writing::apply(&self.server, batch).await;
+        let written = writing::apply(&self.server, &self.rooms, batch).await;
         self.watching.look();
         if batch.iter().any(|write| matches!(write, Write::Delete { .. })) {
             self.clear().await;

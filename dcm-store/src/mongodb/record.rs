@@ -4,17 +4,20 @@
 //! |---|---|
 //! | `_id` | the path |
 //! | `version` | its version |
+//! | `kind`, `project`, … | what kind of document it is, and the keys in its path, where its room is known ([`Room`]) |
 //! | `changed` | when the server wrote it last: how watches find what is new |
 //! | `document` | its fields, for people and for us ([`super::form`]) |
 //! | `text` | its JSON, where the fields don't give it back |
 //! | `deleted` | when it was deleted; then there is neither `document` nor `text`, and the record goes later |
 
+use dcm_core::port::room::Room;
 use dcm_core::port::store::{self, Entry, Error, Path, Version};
 use mongodb::bson::{Bson, Document, Timestamp, doc};
 
 use super::form;
 
 pub(super) const ID: &str = "_id";
+pub(super) const KIND: &str = "kind";
 pub(super) const VERSION: &str = "version";
 pub(super) const CHANGED: &str = "changed";
 pub(super) const DELETED: &str = "deleted";
@@ -68,6 +71,14 @@ pub(super) fn entry(record: &Document) -> Result<Entry, Error> {
     };
     let text = text.ok_or_else(|| foreign(record))?;
     Ok(Entry { path, version, document: store::Document::from_stored(text) })
+}
+
+/// What its path says, as fields of their own.
+pub(super) fn keys(rooms: &[Room], path: &Path) -> Document {
+    let found = rooms.iter().find_map(|room| Some((room, room.keys_of(path)?)));
+    let Some((room, keys)) = found else { return Document::new() };
+    let kind = [(KIND, room.name)].into_iter();
+    kind.chain(keys).map(|(name, value)| (name.to_owned(), value.into())).collect()
 }
 
 /// What makes a record hold a document, and what it must not have then.

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
+use dcm_core::port::room::Room;
 use dcm_core::port::store::{BatchError, Error, Path, Version, Write};
 use mongodb::bson::{Document, doc};
 
@@ -19,14 +20,18 @@ use super::versions;
 const TRIES_MAX: usize = 16;
 
 /// Applies writes in order and gives the version of each.
-pub(super) async fn apply(server: &Server, batch: &[Write]) -> Result<Vec<Version>, BatchError> {
+pub(super) async fn apply(
+    server: &Server,
+    rooms: &[Room],
+    batch: &[Write],
+) -> Result<Vec<Version>, BatchError> {
     let mut given = Vec::with_capacity(batch.len());
     let mut deleted = None;
     for _ in 0..TRIES_MAX {
         let rest = &batch[given.len()..];
         let failed = |source| BatchError { applied: given.len(), source };
         let planned = plan(rest, deleted, server.now()).map_err(failed)?;
-        let updates = planned.iter().map(Planned::update).collect();
+        let updates = planned.iter().map(|planned| planned.update(rooms)).collect();
         let Err(stopped) = server.update(updates).await.map_err(failed)? else {
             given.extend(planned.iter().map(Planned::given));
             return Ok(given);
@@ -81,7 +86,7 @@ impl Planned<'_> {
     }
 
     /// The update that does it.
-    fn update(&self) -> Document {
+    fn update(&self, rooms: &[Room]) -> Document {
         let id = self.write.path().as_str();
         // A version that no number can be is that of no record.
         let number = |version| versions::number(version).unwrap_or(-1);
@@ -91,6 +96,7 @@ impl Planned<'_> {
             Write::Create { document, .. } => {
                 let (content, mut unset) = record::content(document);
                 set.extend(content);
+                set.extend(record::keys(rooms, self.write.path()));
                 unset.insert(DELETED, "");
                 let below = doc! { "$lt": number(self.version) };
                 (doc! { ID: id, DELETED: { "$exists": true }, VERSION: below }, unset)

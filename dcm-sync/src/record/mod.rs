@@ -13,6 +13,7 @@ mod shard;
 
 pub(crate) use claim::{Claim, Claiming, Forgotten};
 pub(crate) use lane::{Lane, Outcome};
+pub use path::ROOMS;
 pub(crate) use planned::Planned;
 pub(crate) use root::{ActionRecord, BundleError, Root, StepRecord, bundle};
 pub(crate) use schema::{SCHEMA, Schema, read};

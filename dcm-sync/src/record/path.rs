@@ -1,22 +1,71 @@
 //! Where the engine's records lie in the store.
 //!
-//! | Path | Record |
-//! |---|---|
-//! | `contexts/ID/root` | [`Root`](super::Root): the commit point of a desired state |
-//! | `manifests/ID/HASH` | one distinct manifest |
-//! | `lanes/ID/PROVIDER/CLUSTER` | [`Lane`](super::Lane) |
-//! | `results/ID/PROVIDER/CLUSTER/HASH` | [`Outcome`](super::Outcome): what a cluster issued for a request |
-//! | `claims/PROVIDER/CLUSTER/NAMESPACE` | [`Claim`](super::Claim) |
-//! | `claiming/ID` | [`Claiming`](super::Claiming): claims that are being made |
-//! | `shards/PROVIDER/CLUSTER` | [`Shard`](super::Shard) |
-//! | `workers/ID` | [`Worker`](super::Worker) |
-//! | `forgotten` | [`Forgotten`](super::Forgotten): how far numbers went |
+//! [`ROOMS`] says what is where.
 
 use dcm_core::hash::ContentHash;
 use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::port::room::Room;
 use dcm_core::port::store::{Path, Prefix};
 
 use super::WorkerId;
+
+/// Where app contexts and the state of the work on them lie.
+pub const ROOMS: [Room; 9] = [
+    Room {
+        name: "contexts",
+        keys: &["context", "record"],
+        holds: "the root of an app context: the commit point of a desired state",
+        made_by: "`Contexts::apply`",
+    },
+    Room {
+        name: "manifests",
+        keys: &["context", "hash"],
+        holds: "one distinct manifest",
+        made_by: "`Contexts::apply`",
+    },
+    Room {
+        name: "lanes",
+        keys: &["context", "provider", "cluster"],
+        holds: "how far an app context is on a cluster",
+        made_by: "`Contexts::apply`; then its worker",
+    },
+    Room {
+        name: "results",
+        keys: &["context", "provider", "cluster", "request"],
+        holds: "what a cluster issued for a request",
+        made_by: "the cluster's worker",
+    },
+    Room {
+        name: "claims",
+        keys: &["provider", "cluster", "namespace"],
+        holds: "the app context that a namespace of a cluster belongs to",
+        made_by: "`Contexts::apply`",
+    },
+    Room {
+        name: "claiming",
+        keys: &["context"],
+        holds: "claims that are being made",
+        made_by: "`Contexts::apply`",
+    },
+    Room {
+        name: "shards",
+        keys: &["provider", "cluster"],
+        holds: "the worker that a cluster belongs to, with its fence",
+        made_by: "a worker that takes the cluster",
+    },
+    Room {
+        name: "workers",
+        keys: &["worker"],
+        holds: "the session of a worker",
+        made_by: "a worker that begins",
+    },
+    Room {
+        name: "forgotten",
+        keys: &[],
+        holds: "how far numbers went, of app contexts that are forgotten",
+        made_by: "`Contexts::forget`",
+    },
+];
 
 /// Hexadecimal digits of a request's name in a path: enough to never meet another one, short enough to read.
 const REQUEST_DIGITS: usize = 32;

@@ -1,0 +1,55 @@
+//! What lies where in a store: a room for each kind of documents, told by the first segment of their paths.
+//!
+//! Whoever keeps documents in a store says which rooms are his: then a backend can name the keys of a document beside it, and
+//! people find it by them.
+
+use super::store::Path;
+
+/// All documents whose paths begin with one segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// That segment.
+    pub name: &'static str,
+    /// What the others are, in order: field names such as `project` or `logicalCloud`.
+    pub keys: &'static [&'static str],
+    /// What one of its documents is.
+    pub holds: &'static str,
+    /// What makes one.
+    pub made_by: &'static str,
+}
+
+impl Room {
+    /// The keys of a document of this room with their values; none for a path that is not of this room.
+    pub fn keys_of<'p>(&self, path: &'p Path) -> Option<impl Iterator<Item = (&'static str, &'p str)>> {
+        let mut segments = path.segments();
+        (segments.next() == Some(self.name)).then(|| self.keys.iter().copied().zip(segments))
+    }
+
+    /// The paths of its documents, such as `projects/PROJECT`.
+    #[must_use]
+    pub fn pattern(&self) -> String {
+        let keys = self.keys.iter().map(|key| format!("/{{{key}}}"));
+        format!("{}{}", self.name, keys.collect::<String>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLOUDS: Room = Room {
+        name: "logical-clouds",
+        keys: &["project", "logicalCloud"],
+        holds: "the root of a logical cloud",
+        made_by: "put",
+    };
+
+    #[test]
+    fn a_path_of_a_room_has_its_keys_and_no_other_one_has_any() {
+        let path = Path::new("logical-clouds/p/c").unwrap();
+        let keys: Vec<_> = CLOUDS.keys_of(&path).unwrap().collect();
+        assert_eq!(keys, [("project", "p"), ("logicalCloud", "c")]);
+        assert!(CLOUDS.keys_of(&Path::new("projects/p").unwrap()).is_none());
+        assert_eq!(CLOUDS.pattern(), "logical-clouds/{project}/{logicalCloud}");
+    }
+}
