@@ -25,6 +25,9 @@ const DUPLICATE_KEY: i32 = 11000;
 /// What the server's log calls us.
 const APPLICATION: &str = "dcm";
 
+/// Asks for more of a list.
+const GET_MORE: &str = "getMore";
+
 /// How fresh what is read has to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Freshness {
@@ -144,9 +147,10 @@ impl Server {
     }
 
     async fn ask(&self, mut command: Document) -> Result<Result<Document, DriverError>, Error> {
-        let millis = i64::try_from(self.timeout.as_millis()).unwrap_or(i64::MAX);
-        // What nobody waits for any more should not happen late.
-        command.insert("maxTimeMS", millis);
+        if !command.contains_key(GET_MORE) {
+            // What nobody waits for any more should not happen late. The rest of a list has the time of its beginning.
+            command.insert("maxTimeMS", millis(self.timeout));
+        }
         let answer = tokio::time::timeout(self.timeout, self.database.run_command(command)).await;
         answer.map_err(|_| timed_out())
     }
@@ -173,7 +177,7 @@ impl Server {
                 break;
             }
             // A server ends a batch early when it gets too large.
-            answer = self.run(doc! { "getMore": cursor, "collection": &self.collection }).await?;
+            answer = self.run(doc! { GET_MORE: cursor, "collection": &self.collection }).await?;
         }
         let is_more = found.len() > limit;
         found.truncate(limit);
@@ -187,7 +191,8 @@ impl Server {
             "filter": find.filter,
             "sort": find.sort,
             "limit": one_more,
-            "batchSize": one_more,
+            // More than there can be: not every server ends a list with the last that it may give.
+            "batchSize": one_more.saturating_add(1),
         };
         if !find.fields.is_empty() {
             command.insert("projection", find.fields);
@@ -217,12 +222,11 @@ impl Server {
     }
 
     fn updates(&self, updates: Vec<Document>) -> Document {
-        let timeout = i64::try_from(self.timeout.as_millis()).unwrap_or(i64::MAX);
         doc! {
             "update": &self.collection,
             "updates": updates,
             "ordered": true,
-            "writeConcern": { "w": "majority", "wtimeout": timeout },
+            "writeConcern": { "w": "majority", "wtimeout": millis(self.timeout) },
         }
     }
 
@@ -231,6 +235,10 @@ impl Server {
         let deletes = vec![doc! { "q": filter, "limit": 0 }];
         self.run(doc! { "delete": &self.collection, "deletes": deletes }).await.map(drop)
     }
+}
+
+fn millis(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// The time at which a server said hello.
