@@ -3,17 +3,16 @@
 //! Every failure is one that the contract allows: a call that was not made, one that was made and whose answer is lost, the first
 //! part of a batch (where batches are not atomic), a watch that ends as lost.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
+use dcm_core::port::clock::Seeded;
 use dcm_core::port::store::{
     BatchError, Capabilities, Change, Entry, Error, Page, PageRequest, Path, Prefix, Store, Version, Watch,
     Write,
 };
 use futures::{StreamExt, future, stream};
-
-use crate::seeded::Seeded;
 
 /// How often what fails, in a thousand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +48,7 @@ struct OnPurpose(&'static str);
 /// A store that fails on purpose.
 pub struct FaultyStore<S: ?Sized> {
     faults: Faults,
-    random: Arc<Mutex<Seeded>>,
+    random: Arc<Seeded>,
     is_healed: Arc<AtomicBool>,
     inner: Arc<S>,
 }
@@ -58,7 +57,7 @@ impl<S: Store + ?Sized> FaultyStore<S> {
     /// Fails as often as said, by a seed.
     #[must_use]
     pub fn new(inner: Arc<S>, seed: u64, faults: Faults) -> Self {
-        Self { faults, random: Arc::new(Mutex::new(Seeded::new(seed))), is_healed: Arc::default(), inner }
+        Self { faults, random: Arc::new(Seeded::new(seed)), is_healed: Arc::default(), inner }
     }
 
     /// Nothing fails from now on.
@@ -90,15 +89,13 @@ impl<S: Store + ?Sized> FaultyStore<S> {
     /// How much of a batch is made, at least one write and not all.
     fn part<'b>(&self, batch: &'b [Write]) -> Option<&'b [Write]> {
         let most = batch.len().checked_sub(1).filter(|most| *most > 0)?;
-        let drawn = self.random.lock().unwrap_or_else(PoisonError::into_inner).below(most as u64);
-        batch.get(..=usize::try_from(drawn).ok()?)
+        batch.get(..=usize::try_from(self.random.below(most as u64)).ok()?)
     }
 }
 
 /// A number below a thousand.
-fn draw(random: &Mutex<Seeded>) -> u16 {
-    let drawn = random.lock().unwrap_or_else(PoisonError::into_inner).below(1000);
-    u16::try_from(drawn).unwrap_or(u16::MAX)
+fn draw(random: &Seeded) -> u16 {
+    u16::try_from(random.below(1000)).unwrap_or(u16::MAX)
 }
 
 fn unavailable(what: &'static str) -> Error {

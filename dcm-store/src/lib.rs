@@ -56,8 +56,6 @@ mod open;
 #[cfg(any(feature = "sqlite", feature = "encrypted"))]
 mod private_file;
 pub mod rules;
-#[cfg(any(feature = "faults", feature = "conformance"))]
-mod seeded;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 #[cfg(feature = "trace")]

@@ -1,18 +1,18 @@
 //! Randomness that one number repeats.
 
-use crate::seeded;
+use dcm_core::port::clock::{self, Random as _};
 
 /// A row of numbers: the same for the same seed.
-#[derive(Debug, Clone)]
-pub struct Seeded(seeded::Seeded);
+#[derive(Debug)]
+pub struct Seeded(clock::Seeded);
 
 impl Seeded {
     /// Begins at a seed, with a row of its own for each number.
     #[must_use]
     pub fn new(seed: u64, number: u64) -> Self {
-        let mut of_seed = seeded::Seeded::new(seed);
-        let mut of_number = seeded::Seeded::new(of_seed.next() ^ number);
-        Self(seeded::Seeded::new(of_number.next()))
+        let of_seed = clock::Seeded::new(seed);
+        let of_number = clock::Seeded::new(of_seed.next() ^ number);
+        Self(clock::Seeded::new(of_number.next()))
     }
 
     /// The next number below `bound`; 0 when the bound is 0.

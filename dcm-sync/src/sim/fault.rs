@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use dcm_core::port::cluster::Error;
 
+use super::Seeded;
 use super::request::Verb;
-use super::seeded::Seeded;
 
 /// How a cluster is reached.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

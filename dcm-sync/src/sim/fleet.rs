@@ -9,8 +9,8 @@ use dcm_core::name::ClusterId;
 use dcm_core::port::clock::Clock;
 use dcm_core::port::cluster::{Cluster, Clusters, Error};
 
+use super::Seeded;
 use super::cluster::SimCluster;
-use super::seeded::Seeded;
 use super::server::{Server, Settings};
 use super::signer::Signer;
 use super::site::{Latency, Plan, Site};

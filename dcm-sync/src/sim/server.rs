@@ -11,6 +11,7 @@ use dcm_core::port::cluster::{Error, Object, Precondition, Selection, ServerInfo
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::Seeded;
 use super::changes::{self, Changes, Seen};
 use super::fields::Owners;
 use super::kind::Kind;
@@ -19,7 +20,6 @@ use super::object::{State, Stored};
 use super::rbac::Rights;
 use super::request::{Logged, Operation, Reply, Request, RequestLog};
 use super::schedule::Schedule;
-use super::seeded::Seeded;
 use super::signer::Signer;
 use super::token::Tokens;
 

@@ -11,11 +11,11 @@ use dcm_core::port::clock::Clock;
 use dcm_core::port::cluster::{Error, Selection};
 use jiff::Timestamp;
 
+use super::Seeded;
 use super::changes::Seen;
 use super::fault::{Fault, Faults, Link, share};
 use super::object::later;
 use super::request::{Reply, Request, Verb};
-use super::seeded::Seeded;
 use super::server::Server;
 use super::snapshot::Snapshot;
 use super::witness::{Arrival, Witness};

@@ -6,10 +6,10 @@ use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::port::cluster::{Error, Precondition};
 use serde_json::Value;
 
+use super::Seeded;
 use super::changes::Changes;
 use super::object::{State, Stored};
 use super::schedule::Schedule;
-use super::seeded::Seeded;
 use super::server::Server;
 
 /// What was on a server at some time.

@@ -9,6 +9,7 @@ use super::fields::{CONTROLLER_MANAGER, Owners};
 use super::kind::{CERTIFICATES_GROUP, Kind};
 use super::object::{finalizers, time};
 use super::server::{SYSTEM_NAMESPACES, Server, key_of, locate};
+use super::uid;
 use super::validation::{self, invalid};
 
 /// Labels and annotations with this prefix are ours.
@@ -91,7 +92,7 @@ impl Server {
 
     /// The metadata that the server writes into a new object.
     fn stamp(&self, kind: &Kind, body: &mut Value) {
-        body["metadata"]["uid"] = self.random.uid().into();
+        body["metadata"]["uid"] = uid::draw(&self.random).into();
         body["metadata"]["creationTimestamp"] = time(self.now);
         if kind.counts_generations {
             body["metadata"]["generation"] = 1.into();

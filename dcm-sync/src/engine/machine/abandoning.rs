@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::port::clock::Random as _;
 use dcm_core::port::synchronizer::Error;
 use dcm_core::status::{Cause, LaneState, Reason};
 use jiff::Timestamp;

@@ -35,10 +35,10 @@ use std::sync::Arc;
 use dcm_core::app_context::{Bundle, Generation};
 use dcm_core::hash::ContentHash;
 use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::port::clock::{Random as _, Seeded};
 use dcm_core::port::store::Version;
 use jiff::Timestamp;
 
-use super::backoff::Jitter;
 use super::event::{Event, What};
 use super::io::{Effect, Epoch, Input, LaneId, Ticket};
 use super::options::Options;
@@ -67,7 +67,7 @@ struct Context {
 pub(crate) struct Machine {
     options: Options,
     now: Timestamp,
-    jitter: Jitter,
+    jitter: Seeded,
     session: Session,
     contexts: BTreeMap<ContextId, Context>,
     /// Contexts that are being read.
@@ -97,7 +97,7 @@ pub(crate) struct Machine {
 
 impl Machine {
     pub(crate) fn new(options: Options, seed: u64, now: Timestamp) -> Self {
-        let mut jitter = Jitter::new(seed);
+        let jitter = Seeded::new(seed);
         let session = Session::new(jitter.next());
         Self {
             options,

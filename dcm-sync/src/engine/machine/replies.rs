@@ -3,6 +3,7 @@
 use dcm_core::app_context::Generation;
 use dcm_core::name::ClusterId;
 use dcm_core::plan::{Recorded, RequestWork, Sighting, Step, Wave, Why, Work};
+use dcm_core::port::clock::Random as _;
 use dcm_core::port::cluster::{self, Deletion, IssuedToken, Object, Origin};
 use dcm_core::port::synchronizer::Issued;
 use dcm_core::status::Cause;

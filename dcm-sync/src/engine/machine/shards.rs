@@ -1,6 +1,7 @@
 //! Taking, reaching, losing and giving back shards.
 
 use dcm_core::name::ClusterId;
+use dcm_core::port::clock::Random as _;
 use dcm_core::port::cluster::{self, ClusterUid, Fence};
 use dcm_core::port::store::{self, Version};
 use dcm_core::status::Cause;

@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use dcm_core::manifest::Manifest;
 use dcm_core::name::ClusterId;
 use dcm_core::plan::{self, Plan, RequestWork, Step, Why, Work};
+use dcm_core::port::clock::Random as _;
 use dcm_core::port::cluster::{self, Call, Marks, Origin, Stamped};
 use dcm_core::port::synchronizer::Issued;
 use dcm_core::status::{Cause, LaneState, Reason};

@@ -5,6 +5,7 @@ use std::ops::Bound;
 
 use dcm_core::manifest::GroupVersionKind;
 use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::port::clock::Random as _;
 use dcm_core::port::cluster::{self, WatchEvent};
 use dcm_core::status::{Cause, Reason};
 
