@@ -39,11 +39,11 @@ impl Clock {
         self.time + self.asked.elapsed()
     }
 
-    /// So long before the server's time now, as it puts it on records.
+    /// The server's time now, which it is asked for now and then.
     ///
     /// # Errors
     /// When the clock was set back: what was written since may have earlier times than anybody looks for.
-    pub(super) async fn before(&mut self, server: &Server, window: Duration) -> Result<Timestamp, Error> {
+    pub(super) async fn checked(&mut self, server: &Server) -> Result<SystemTime, Error> {
         if self.asked.elapsed() >= INTERVAL {
             let now = Self::set(server).await?;
             if !self.is_followed_by(&now) {
@@ -51,7 +51,7 @@ impl Clock {
             }
             *self = now;
         }
-        Ok(timestamp(self.now(), window))
+        Ok(self.now())
     }
 
     fn is_followed_by(&self, now: &Self) -> bool {
@@ -61,7 +61,7 @@ impl Clock {
 }
 
 /// The earliest that is put on a record so long before a time.
-fn timestamp(time: SystemTime, window: Duration) -> Timestamp {
+pub(super) fn before(time: SystemTime, window: Duration) -> Timestamp {
     let seconds = time.duration_since(UNIX_EPOCH).unwrap_or_default().saturating_sub(window).as_secs();
     Timestamp { time: u32::try_from(seconds).unwrap_or(u32::MAX), increment: 0 }
 }
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn the_window_ends_before_the_time() {
         let time = UNIX_EPOCH + Duration::from_millis(100_900);
-        assert_eq!(timestamp(time, Duration::from_secs(5)), Timestamp { time: 95, increment: 0 });
-        assert_eq!(timestamp(UNIX_EPOCH, Duration::from_secs(5)), Timestamp { time: 0, increment: 0 });
+        assert_eq!(before(time, Duration::from_secs(5)), Timestamp { time: 95, increment: 0 });
+        assert_eq!(before(UNIX_EPOCH, Duration::from_secs(5)), Timestamp { time: 0, increment: 0 });
     }
 }

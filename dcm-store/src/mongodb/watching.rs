@@ -1,18 +1,19 @@
 //! Finds what was written by asking for it, again and again.
 //!
-//! The server puts its own time on each record that it writes. New is what has a time from a little before now on ([`WINDOW`]:
-//! writes that are made at once need not be seen in the order of their times), and was not seen before.
+//! The server puts its own time on each record that it writes. New is what has a time from a little before the last look on
+//! ([`WINDOW`]: writes that are made at once need not be seen in the order of their times), and was not seen before. However long
+//! nobody looked, as when the process stood still, nothing lies before that.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use dcm_core::port::store::{Change, Error, Path, Prefix, Version, Watch};
 use mongodb::bson::{Timestamp, doc};
 use tokio::sync::{Mutex, Notify};
 use tokio::time::Instant;
 
-use super::clock::Clock;
+use super::clock::{Clock, before};
 use super::record::{self, CHANGED, Dated, Head, ID};
 use super::server::{Find, Freshness, Server};
 use crate::hub::{Hub, PENDING_MAX};
@@ -42,6 +43,8 @@ pub(super) struct Watching {
 /// What was seen of the server.
 struct Seen {
     clock: Clock,
+    /// The server's time when the last look began.
+    looked: SystemTime,
     /// The records with times in the window.
     known: BTreeMap<Path, (Version, Timestamp)>,
 }
@@ -63,7 +66,8 @@ impl Watching {
             // What is older than this watch is told to the others before it begins.
             self.poll(seen, Tell::All).await?;
         } else {
-            let mut begun = Seen { clock: Clock::set(&self.server).await?, known: BTreeMap::new() };
+            let clock = Clock::set(&self.server).await?;
+            let mut begun = Seen { clock, looked: clock.now(), known: BTreeMap::new() };
             self.poll(&mut begun, Tell::Nobody).await?;
             *seen = Some(begun);
             tokio::spawn(run(Arc::downgrade(self), self.news.clone()));
@@ -73,8 +77,8 @@ impl Watching {
 
     /// Sees what was written since the last time.
     async fn poll(&self, seen: &mut Seen, tell: Tell) -> Result<(), Error> {
-        let window = seen.clock.before(&self.server, WINDOW).await?;
-        let mut from = window;
+        let begun = seen.clock.checked(&self.server).await?;
+        let mut from = before(seen.looked.min(begun), WINDOW);
         loop {
             let (records, is_more) = self.server.find(written(from)).await?;
             let records = records.iter().map(record::dated).collect::<Result<Vec<_>, _>>()?;
@@ -89,6 +93,8 @@ impl Watching {
                 _ => break,
             }
         }
+        seen.looked = begun;
+        let window = before(begun, WINDOW);
         seen.known.retain(|_, (_, changed)| *changed >= window);
         Ok(())
     }
