@@ -2,8 +2,7 @@
 //!
 //! Spans (target `dcm_store`, level `DEBUG`) have the path or prefix, how much came of it, and the error. No document is in them.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use dcm_core::port::store::{
@@ -42,46 +41,32 @@ pub struct Counts {
     pub failures: u64,
 }
 
-/// The counts, while they grow.
-#[derive(Default)]
-struct Counters {
-    gets: AtomicU64,
-    lists: AtomicU64,
-    batches: AtomicU64,
-    watches: AtomicU64,
-    documents_read: AtomicU64,
-    bytes_read: AtomicU64,
-    writes: AtomicU64,
-    bytes_written: AtomicU64,
-    changes: AtomicU64,
-    conflicts: AtomicU64,
-    failures: AtomicU64,
-}
-
-fn add(counter: &AtomicU64, count: usize) {
-    counter.fetch_add(count as u64, Ordering::Relaxed);
-}
-
-impl Counters {
-    fn read<'e>(&self, entries: impl IntoIterator<Item = &'e Entry>) {
+impl Counts {
+    fn read<'e>(&mut self, entries: impl IntoIterator<Item = &'e Entry>) {
         for entry in entries {
-            add(&self.documents_read, 1);
-            add(&self.bytes_read, entry.document.as_str().len());
+            self.documents_read += 1;
+            self.bytes_read += entry.document.as_str().len() as u64;
         }
     }
 
-    fn failed(&self, error: &Error) {
+    fn wrote(&mut self, writes: usize, bytes: usize) {
+        self.batches += 1;
+        self.writes += writes as u64;
+        self.bytes_written += bytes as u64;
+    }
+
+    fn failed(&mut self, error: &Error) {
         Span::current().record("error", display(error));
         match error {
-            Error::Conflict { .. } => add(&self.conflicts, 1),
-            _ => add(&self.failures, 1),
+            Error::Conflict { .. } => self.conflicts += 1,
+            _ => self.failures += 1,
         }
     }
 }
 
 /// A store that tells what it is asked.
 pub struct TracedStore<S: ?Sized> {
-    counters: Arc<Counters>,
+    counts: Arc<Mutex<Counts>>,
     inner: Arc<S>,
 }
 
@@ -89,28 +74,22 @@ impl<S: Store + ?Sized> TracedStore<S> {
     /// Tells what `inner` is asked.
     #[must_use]
     pub fn new(inner: Arc<S>) -> Self {
-        Self { counters: Arc::default(), inner }
+        Self { counts: Arc::default(), inner }
     }
 
     /// What it was asked up to now.
     #[must_use]
     pub fn counts(&self) -> Counts {
-        let counters = &self.counters;
-        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Counts {
-            gets: get(&counters.gets),
-            lists: get(&counters.lists),
-            batches: get(&counters.batches),
-            watches: get(&counters.watches),
-            documents_read: get(&counters.documents_read),
-            bytes_read: get(&counters.bytes_read),
-            writes: get(&counters.writes),
-            bytes_written: get(&counters.bytes_written),
-            changes: get(&counters.changes),
-            conflicts: get(&counters.conflicts),
-            failures: get(&counters.failures),
-        }
+        *held(&self.counts)
     }
+
+    fn count(&self) -> MutexGuard<'_, Counts> {
+        held(&self.counts)
+    }
+}
+
+fn held(counts: &Mutex<Counts>) -> MutexGuard<'_, Counts> {
+    counts.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[async_trait]
@@ -122,9 +101,9 @@ impl<S: Store + ?Sized> Store for TracedStore<S> {
     async fn get(&self, path: &Path) -> Result<Option<Entry>, Error> {
         let span = debug_span!(target: "dcm_store", "store.get", %path, found = Empty, error = Empty);
         let get = async {
-            add(&self.counters.gets, 1);
-            let got = self.inner.get(path).await.inspect_err(|error| self.counters.failed(error))?;
-            self.counters.read(&got);
+            self.count().gets += 1;
+            let got = self.inner.get(path).await.inspect_err(|error| self.count().failed(error))?;
+            self.count().read(&got);
             Span::current().record("found", got.is_some());
             Ok(got)
         };
@@ -134,10 +113,9 @@ impl<S: Store + ?Sized> Store for TracedStore<S> {
     async fn list(&self, prefix: &Prefix, page: &PageRequest) -> Result<Page, Error> {
         let span = debug_span!(target: "dcm_store", "store.list", %prefix, documents = Empty, error = Empty);
         let list = async {
-            add(&self.counters.lists, 1);
-            let page =
-                self.inner.list(prefix, page).await.inspect_err(|error| self.counters.failed(error))?;
-            self.counters.read(&page.entries);
+            self.count().lists += 1;
+            let page = self.inner.list(prefix, page).await.inspect_err(|error| self.count().failed(error))?;
+            self.count().read(&page.entries);
             Span::current().record("documents", page.entries.len());
             Ok(page)
         };
@@ -149,27 +127,25 @@ impl<S: Store + ?Sized> Store for TracedStore<S> {
         let bytes: usize = batch.iter().map(Write::bytes).sum();
         let writes = batch.len();
         let span = debug_span!(target: "dcm_store", "store.write", first, writes, bytes, error = Empty);
-        let write = async {
-            add(&self.counters.batches, 1);
-            add(&self.counters.writes, writes);
-            add(&self.counters.bytes_written, bytes);
-            self.inner.write(batch).await.inspect_err(|failed| self.counters.failed(&failed.source))
-        };
+        self.count().wrote(writes, bytes);
+        let write =
+            async { self.inner.write(batch).await.inspect_err(|failed| self.count().failed(&failed.source)) };
         write.instrument(span).await
     }
 
     async fn watch(&self, prefix: &Prefix) -> Result<Watch, Error> {
         let span = debug_span!(target: "dcm_store", "store.watch", %prefix, error = Empty);
         let watch = async {
-            add(&self.counters.watches, 1);
-            self.inner.watch(prefix).await.inspect_err(|error| self.counters.failed(error))
+            self.count().watches += 1;
+            self.inner.watch(prefix).await.inspect_err(|error| self.count().failed(error))
         };
         let watch = watch.instrument(span).await?;
-        let counters = self.counters.clone();
+        let counts = self.counts.clone();
         let told = watch.inspect(move |change| {
-            add(&counters.changes, 1);
+            let mut counts = held(&counts);
+            counts.changes += 1;
             if let Change::Put(entry) = change {
-                counters.read([entry]);
+                counts.read([entry]);
             }
         });
         Ok(told.boxed())
