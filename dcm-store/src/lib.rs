@@ -61,6 +61,8 @@ pub mod sqlite;
 #[cfg(feature = "trace")]
 pub mod trace;
 pub mod transfer;
+#[cfg(any(feature = "etcd", feature = "mongodb"))]
+mod url;
 
 #[cfg(feature = "encrypted")]
 pub use encrypted::{EncryptedStore, Keyring};

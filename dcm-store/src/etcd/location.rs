@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use percent_encoding::percent_decode_str;
+use crate::url::{self, decoded};
 
 /// Where etcd listens when nothing else is said.
 const PORT: u16 = 2379;
@@ -86,19 +86,17 @@ impl Location {
     /// # Errors
     /// What is wrong with it, without the password.
     pub(crate) fn parse(rest: &str) -> Result<Self, String> {
-        let rest = rest.strip_prefix("//").ok_or("`//` follows `etcd:`")?;
-        let (rest, options) = rest.split_once('?').unwrap_or((rest, ""));
-        let (authority, prefix) = rest.split_once('/').unwrap_or((rest, ""));
-        let (user, hosts) = match authority.rsplit_once('@') {
+        let parts = url::Parts::of(rest)?;
+        let (user, hosts) = match parts.authority.rsplit_once('@') {
             Some((user, hosts)) => (Some(parse_user(user)?), hosts),
-            None => (None, authority),
+            None => (None, parts.authority),
         };
         let endpoints = hosts.split(',').map(endpoint).collect::<Result<_, _>>()?;
         let mut location = Self { endpoints, user, ..Self::at("") };
-        if !prefix.is_empty() {
-            location.prefix = decoded(prefix, "the prefix")?;
+        if !parts.path.is_empty() {
+            location.prefix = decoded(parts.path, "the prefix")?;
         }
-        for option in options.split('&').filter(|option| !option.is_empty()) {
+        for option in parts.options() {
             location.set(option)?;
         }
         location.check()?;
@@ -113,10 +111,7 @@ impl Location {
             "ca" => self.tls.get_or_insert_default().authorities = Some(value.into()),
             "cert" => self.identity().0 = value.into(),
             "key" => self.identity().1 = value.into(),
-            "timeout" => {
-                let seconds = value.parse().map_err(|_| "`timeout` is a number of seconds")?;
-                self.timeout = Duration::from_secs(seconds);
-            }
+            "timeout" => self.timeout = url::timeout(&value)?,
             _ => return Err(format!("`{name}` is no option; these are: ca, cert, key, timeout, tls=true")),
         }
         Ok(())
@@ -136,10 +131,7 @@ impl Location {
         if !is_legal || !(1..=PREFIX_BYTES_MAX).contains(&self.prefix.len()) {
             return Err(format!("a prefix has 1 to {PREFIX_BYTES_MAX} bytes, and no slash at its end"));
         }
-        if self.timeout.is_zero() {
-            return Err("`timeout` is at least a second".into());
-        }
-        Ok(())
+        url::check_timeout(self.timeout)
     }
 }
 
@@ -160,11 +152,6 @@ fn endpoint(text: &str) -> Result<String, String> {
         return Err("a member is HOST or HOST:PORT; an IPv6 address stands in brackets".into());
     }
     Ok(format!("{host}:{port}"))
-}
-
-fn decoded(text: &str, what: &str) -> Result<String, String> {
-    let decoded = percent_decode_str(text).decode_utf8();
-    decoded.map(Into::into).map_err(|_| format!("{what} is not UTF-8"))
 }
 
 #[cfg(test)]

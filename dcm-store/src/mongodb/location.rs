@@ -4,7 +4,8 @@ use std::fmt;
 use std::time::Duration;
 
 use dcm_core::port::room::Room;
-use percent_encoding::percent_decode_str;
+
+use crate::url::{self, decoded};
 
 /// The database when nothing else is said.
 const DATABASE: &str = "dcm";
@@ -66,33 +67,26 @@ impl Location {
     /// # Errors
     /// What is wrong with it, without the password.
     pub(crate) fn parse(rest: &str) -> Result<Self, String> {
-        let rest = rest.strip_prefix("//").ok_or("`//` follows `mongodb:`")?;
-        let (place, options) = rest.split_once('?').unwrap_or((rest, ""));
-        let (authority, database) = place.split_once('/').unwrap_or((place, ""));
+        let parts = url::Parts::of(rest)?;
         let mut location = Self::at("");
-        if !database.is_empty() {
-            location.database = decoded(database, "the database")?;
+        if !parts.path.is_empty() {
+            location.database = decoded(parts.path, "the database")?;
         }
         let mut others = Vec::new();
-        for option in options.split('&').filter(|option| !option.is_empty()) {
+        for option in parts.options() {
             match option.split_once('=') {
                 Some(("collection", name)) => location.collection = decoded(name, "the collection")?,
-                Some(("timeout", seconds)) => {
-                    let seconds = seconds.parse().map_err(|_| "`timeout` is a number of seconds")?;
-                    location.timeout = Duration::from_secs(seconds);
-                }
+                Some(("timeout", seconds)) => location.timeout = url::timeout(seconds)?,
                 _ => others.push(option),
             }
         }
-        location.connection = format!("mongodb://{authority}/{database}?{}", others.join("&"));
+        location.connection = format!("mongodb://{}/{}?{}", parts.authority, parts.path, others.join("&"));
         location.check()?;
         Ok(location)
     }
 
     pub(super) fn check(&self) -> Result<(), String> {
-        if self.timeout.is_zero() {
-            return Err("`timeout` is at least a second".into());
-        }
+        url::check_timeout(self.timeout)?;
         if self.collection.is_empty() || self.collection.starts_with("system.") {
             return Err("a collection has a name, which does not begin with `system.`".into());
         }
@@ -101,11 +95,6 @@ impl Location {
         }
         Ok(())
     }
-}
-
-fn decoded(text: &str, what: &str) -> Result<String, String> {
-    let decoded = percent_decode_str(text).decode_utf8();
-    decoded.map(Into::into).map_err(|_| format!("{what} is not UTF-8"))
 }
 
 #[cfg(test)]
