@@ -5,6 +5,7 @@ mod common;
 
 use common::{Ran, UNREACHABLE, User};
 use dcm_testenv::Standalone;
+use mongodb::bson::{Document, doc};
 use serde_json::Value;
 
 const DOCUMENT: &str = "{apiVersion: dcm.internal/v1, kind: LogicalCloud, metadata: {name: c, description: first}, spec: {users: [{name: ann}], clusters: [{provider: p, cluster: c}]}}";
@@ -30,7 +31,8 @@ async fn an_export_goes_on_in_another_store_with_the_same_keys() {
     let text = std::fs::read_to_string(user.home().join("all.jsonl")).unwrap();
     assert!(text.contains("$sealed") && !text.contains("hunter2") && !text.contains("PRIVATE KEY"));
     assert_eq!(user.run(["store", "export"]).done(), text);
-    for url in [format!("etcd://{}", etcd.address()), format!("mongodb://{}", mongodb.address())] {
+    let in_mongodb = format!("mongodb://{}", mongodb.address());
+    for url in [format!("etcd://{}", etcd.address()), in_mongodb.clone()] {
         let said = user.run(["store", "import", "all.jsonl", "--store", &url]);
         assert!(said.code == 0 && said.err.contains("documents imported"), "{said:#?}");
         assert_eq!(user.run(["store", "export", "--store", &url]).done(), text);
@@ -38,6 +40,9 @@ async fn an_export_goes_on_in_another_store_with_the_same_keys() {
         let clusters = user.run(["cluster", "list", "--store", &url]).done();
         assert!(clusters.contains("https://127.0.0.1:1"), "{clusters}");
     }
+    let database = mongodb::Client::with_uri_str(in_mongodb).await.unwrap().database("dcm");
+    let root = doc! { "kind": "logical-clouds", "project": "default", "logicalCloud": "c" };
+    assert_eq!(database.collection::<Document>("DCM").count_documents(root).await.unwrap(), 1);
 }
 
 #[test]

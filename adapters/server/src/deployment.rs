@@ -227,9 +227,17 @@ pub fn rooms() -> Vec<Room> {
     rooms.chain([dcm_core::audit::ROOM]).collect()
 }
 
+/// A store of an installation by its URL ([`dcm_store::open`]), without its keys: what is encrypted there stays so.
+///
+/// # Errors
+/// When it can't be opened.
+pub async fn open_sealed(url: &str) -> Result<Arc<dyn Store>, dcm_store::OpenError> {
+    dcm_store::open_with_rooms(url, &rooms()).await
+}
+
 /// A store, encrypted unless nothing of it reaches a disk.
 async fn open_store(configuration: &Configuration, url: &str) -> Result<Arc<dyn Store>, OpenError> {
-    let store = dcm_store::open_with_rooms(url, &rooms()).await.map_err(OpenError::Store)?;
+    let store = open_sealed(url).await.map_err(OpenError::Store)?;
     if store.capabilities().holds_secrets {
         return Ok(store);
     }

@@ -32,7 +32,7 @@ mod sweeping;
 
 pub use audit::AUDIT_DAYS;
 pub use configuration::{Configuration, Keys, SESSION_LEASE};
-pub use deployment::{Deployment, OpenError, Parts, rooms};
+pub use deployment::{Deployment, OpenError, Parts, open_sealed, rooms};
 pub use metrics::{MetricsError, MetricsListener};
 pub use orphans::{Cleared, Orphan, OrphanError, Orphans};
 pub use rekey::{RekeyError, RekeyReport, Rekeying, rekey};

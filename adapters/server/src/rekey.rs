@@ -9,7 +9,7 @@ use dcm_store::encrypted::{KeyFile, KeyringError, RekeyError as StoreError, Reke
 use serde::Serialize;
 
 use crate::configuration::{Configuration, Keys};
-use crate::deployment::{OpenError, open_keys};
+use crate::deployment::{OpenError, open_keys, open_sealed};
 
 /// What is to be done with the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +101,7 @@ fn sum(one: &Rekeyed, other: &Rekeyed) -> Rekeyed {
 async fn open_stores(configuration: &Configuration) -> Result<Vec<Arc<dyn Store>>, RekeyError> {
     let mut stores = Vec::new();
     for url in [Some(&configuration.store), configuration.contexts_store.as_ref()].into_iter().flatten() {
-        let store = dcm_store::open(url).await.map_err(OpenError::Store)?;
+        let store = open_sealed(url).await.map_err(OpenError::Store)?;
         if store.capabilities().holds_secrets {
             return Err(RekeyError::NotEncrypted);
         }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::Context as _;
+use dcm_server::open_sealed;
 use dcm_store::transfer::export;
 use futures::TryStreamExt as _;
 
@@ -21,7 +22,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
-    let store = dcm_store::open(&store_of(global)?).await?;
+    let store = open_sealed(&store_of(global)?).await?;
     let (mut out, name) = match &arguments.file {
         Some(file) => (new_file(file)?, file.display().to_string()),
         None => (Box::new(io::stdout()) as Box<dyn Write + Send>, "standard output".to_owned()),

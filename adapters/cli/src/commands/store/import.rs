@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader};
 use std::path::PathBuf;
 
 use anyhow::Context as _;
+use dcm_server::open_sealed;
 use dcm_store::transfer::{ImportError, import};
 use futures::stream;
 
@@ -21,7 +22,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
-    let store = dcm_store::open(&store_of(global)?).await?;
+    let store = open_sealed(&store_of(global)?).await?;
     let name = arguments.file.display();
     let reader: Box<dyn BufRead + Send> = match arguments.file.to_str() {
         Some("-") => Box::new(BufReader::new(io::stdin())),
