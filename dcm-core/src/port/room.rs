@@ -3,7 +3,7 @@
 //! Whoever keeps documents in a store says which rooms are his: then a backend can name the keys of a document beside it, and
 //! people find it by them.
 
-use super::store::Path;
+use super::store::{Path, Prefix};
 
 /// All documents whose paths begin with one segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +23,31 @@ impl Room {
     pub fn keys_of<'p>(&self, path: &'p Path) -> Option<impl Iterator<Item = (&'static str, &'p str)>> {
         let mut segments = path.segments();
         (segments.next() == Some(self.name)).then(|| self.keys.iter().copied().zip(segments))
+    }
+
+    /// The value of a key of a document; none for a path that is not of this room, or has no such key.
+    #[must_use]
+    pub fn key<'p>(&self, path: &'p Path, name: &str) -> Option<&'p str> {
+        self.keys_of(path)?.find(|(key, _)| *key == name).map(|(_, value)| value)
+    }
+
+    /// The path of the document with these keys, or the folder of those whose first keys they are.
+    ///
+    /// # Panics
+    /// When a key is no legal segment of a path. Names and numbers are.
+    #[must_use]
+    pub fn at(&self, keys: &[&str]) -> Path {
+        let text = [&[self.name], keys].concat().join("/");
+        Path::new(&text).unwrap_or_else(|error| panic!("a key is no segment: {error}"))
+    }
+
+    /// Where all documents lie whose first keys these are.
+    ///
+    /// # Panics
+    /// As [`Room::at`] does.
+    #[must_use]
+    pub fn below(&self, keys: &[&str]) -> Prefix {
+        Prefix::below(&self.at(keys))
     }
 
     /// The paths of its documents, such as `projects/PROJECT`.
@@ -50,6 +75,20 @@ mod tests {
         let keys: Vec<_> = CLOUDS.keys_of(&path).unwrap().collect();
         assert_eq!(keys, [("project", "p"), ("logicalCloud", "c")]);
         assert!(CLOUDS.keys_of(&Path::new("projects/p").unwrap()).is_none());
+        assert_eq!((CLOUDS.key(&path, "logicalCloud"), CLOUDS.key(&path, "cluster")), (Some("c"), None));
         assert_eq!(CLOUDS.pattern(), "logical-clouds/{project}/{logicalCloud}");
+    }
+
+    #[test]
+    fn a_document_lies_where_its_keys_say() {
+        assert_eq!(CLOUDS.at(&["p", "c"]), Path::new("logical-clouds/p/c").unwrap());
+        assert!(CLOUDS.below(&["p"]).contains(&CLOUDS.at(&["p", "c"])));
+        assert!(!CLOUDS.below(&["q"]).contains(&CLOUDS.at(&["p", "c"])));
+    }
+
+    #[test]
+    #[should_panic(expected = "a key is no segment")]
+    fn an_empty_key_names_nothing() {
+        let _ = CLOUDS.at(&[""]);
     }
 }

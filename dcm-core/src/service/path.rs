@@ -13,112 +13,113 @@ use crate::render::naming::Identity;
 
 use super::documents::{DocumentId, PartKind};
 
+const PROJECTS: Room =
+    Room { name: "projects", keys: &["project"], holds: "a project", made_by: "`Projects::create`" };
+
+const CLUSTERS: Room = Room {
+    name: "clusters",
+    keys: &["provider", "cluster"],
+    holds: "a registered cluster, with the kubeconfig that was given",
+    made_by: "`RegisteredClusters::register`",
+};
+
+const LOGICAL_CLOUDS: Room = Room {
+    name: "logical-clouds",
+    keys: &["project", "logicalCloud"],
+    holds: "the root of a logical cloud: the commit point of every change of it",
+    made_by: "`LogicalClouds::put`",
+};
+
+const PARTS: Room = Room {
+    name: "parts",
+    keys: &["project", "logicalCloud", "uid", "part", "name", "edit"],
+    holds: "one part of a logical cloud (namespace, user, permission, quota, …), or the list of its parts (`contents`), as \
+            one edit left it",
+    made_by: "`LogicalClouds::put`",
+};
+
+const SNAPSHOTS: Room = Room {
+    name: "snapshots",
+    keys: &["project", "logicalCloud", "uid", "snapshot"],
+    holds: "what an apply froze",
+    made_by: "`LogicalClouds::apply`",
+};
+
+const CREDENTIALS: Room = Room {
+    name: "credentials",
+    keys: &["project", "logicalCloud", "uid", "user"],
+    holds: "a user's credential",
+    made_by: "`LogicalClouds::apply`",
+};
+
+const HANDED_OUT: Room = Room {
+    name: "handed-out",
+    keys: &["project", "logicalCloud", "uid", "user"],
+    holds: "what the kubeconfigs said of clusters that a user was given",
+    made_by: "`LogicalClouds::kubeconfigs`",
+};
+
+const CONTEXT_OWNERS: Room = Room {
+    name: "context-owners",
+    keys: &["context"],
+    holds: "the logical cloud that an app context belongs to",
+    made_by: "`LogicalClouds::apply`",
+};
+
+const DELETED: Room = Room {
+    name: "deleted",
+    keys: &["project", "logicalCloud", "uid"],
+    holds: "a logical cloud that was deleted, for as long as something of it may still come",
+    made_by: "`LogicalClouds::delete`",
+};
+
 /// Where the documents of projects, clusters and logical clouds lie.
-pub const ROOMS: [Room; 9] = [
-    Room { name: "projects", keys: &["project"], holds: "a project", made_by: "`Projects::create`" },
-    Room {
-        name: "clusters",
-        keys: &["provider", "cluster"],
-        holds: "a registered cluster, with the kubeconfig that was given",
-        made_by: "`RegisteredClusters::register`",
-    },
-    Room {
-        name: "logical-clouds",
-        keys: &["project", "logicalCloud"],
-        holds: "the root of a logical cloud: the commit point of every change of it",
-        made_by: "`LogicalClouds::put`",
-    },
-    Room {
-        name: "parts",
-        keys: &["project", "logicalCloud", "uid", "part", "name", "edit"],
-        holds: "one part of a logical cloud (namespace, user, permission, quota, …), or the list of its parts (`contents`), as \
-                one edit left it",
-        made_by: "`LogicalClouds::put`",
-    },
-    Room {
-        name: "snapshots",
-        keys: &["project", "logicalCloud", "uid", "snapshot"],
-        holds: "what an apply froze",
-        made_by: "`LogicalClouds::apply`",
-    },
-    Room {
-        name: "credentials",
-        keys: &["project", "logicalCloud", "uid", "user"],
-        holds: "a user's credential",
-        made_by: "`LogicalClouds::apply`",
-    },
-    Room {
-        name: "handed-out",
-        keys: &["project", "logicalCloud", "uid", "user"],
-        holds: "what the kubeconfigs said of clusters that a user was given",
-        made_by: "`LogicalClouds::kubeconfigs`",
-    },
-    Room {
-        name: "context-owners",
-        keys: &["context"],
-        holds: "the logical cloud that an app context belongs to",
-        made_by: "`LogicalClouds::apply`",
-    },
-    Room {
-        name: "deleted",
-        keys: &["project", "logicalCloud", "uid"],
-        holds: "a logical cloud that was deleted, for as long as something of it may still come",
-        made_by: "`LogicalClouds::delete`",
-    },
-];
-
-fn path(segments: &[&str]) -> Path {
-    let text = segments.join("/");
-    Path::new(&text).unwrap_or_else(|_| unreachable!("names are legal segments: {text:?}"))
-}
-
-fn below(segments: &[&str]) -> Prefix {
-    Prefix::below(&path(segments))
-}
+pub const ROOMS: [Room; 9] =
+    [PROJECTS, CLUSTERS, LOGICAL_CLOUDS, PARTS, SNAPSHOTS, CREDENTIALS, HANDED_OUT, CONTEXT_OWNERS, DELETED];
 
 pub(super) fn project(project: &ProjectName) -> Path {
-    path(&["projects", project.as_str()])
+    PROJECTS.at(&[project.as_str()])
 }
 
 pub(super) fn projects() -> Prefix {
-    below(&["projects"])
+    PROJECTS.below(&[])
 }
 
 pub(super) fn root(project: &ProjectName, cloud: &LogicalCloudName) -> Path {
-    path(&["logical-clouds", project.as_str(), cloud.as_str()])
+    LOGICAL_CLOUDS.at(&[project.as_str(), cloud.as_str()])
 }
 
 /// The roots of a project's logical clouds.
 pub(super) fn roots(project: &ProjectName) -> Prefix {
-    below(&["logical-clouds", project.as_str()])
+    LOGICAL_CLOUDS.below(&[project.as_str()])
 }
 
 /// The roots of all logical clouds.
 pub(super) fn all_roots() -> Prefix {
-    below(&["logical-clouds"])
+    LOGICAL_CLOUDS.below(&[])
 }
 
 /// The project and the logical cloud whose root lies at a path.
 pub(super) fn of_root(path: &Path) -> Option<(ProjectName, LogicalCloudName)> {
-    let mut segments = path.segments().skip(1);
-    Some((ProjectName::new(segments.next()?).ok()?, LogicalCloudName::new(segments.next()?).ok()?))
+    let (project, cloud) = (LOGICAL_CLOUDS.key(path, "project")?, LOGICAL_CLOUDS.key(path, "logicalCloud")?);
+    Some((ProjectName::new(project).ok()?, LogicalCloudName::new(cloud).ok()?))
 }
 
 pub(super) fn context_owner(context: &ContextId) -> Path {
-    path(&["context-owners", context.as_str()])
+    CONTEXT_OWNERS.at(&[context.as_str()])
 }
 
 /// The logical clouds that were deleted lately.
 pub(super) fn all_deleted() -> Prefix {
-    below(&["deleted"])
+    DELETED.below(&[])
 }
 
 pub(super) fn cluster(cluster: &ClusterId) -> Path {
-    path(&["clusters", cluster.provider.as_str(), cluster.cluster.as_str()])
+    CLUSTERS.at(&[cluster.provider.as_str(), cluster.cluster.as_str()])
 }
 
 pub(super) fn clusters() -> Prefix {
-    below(&["clusters"])
+    CLUSTERS.below(&[])
 }
 
 /// The id at the end of a part's or snapshot's path.
@@ -148,53 +149,51 @@ impl Place {
     }
 
     pub(super) fn parts(&self) -> Prefix {
-        self.below("parts")
+        self.below(&PARTS)
     }
 
     pub(super) fn part(&self, kind: PartKind, name: &str, id: &DocumentId) -> Path {
-        self.at("parts", &[kind.folder(), name, &id.to_string()])
+        self.at(&PARTS, &[kind.folder(), name, &id.to_string()])
     }
 
     pub(super) fn contents(&self, id: &DocumentId) -> Path {
-        self.at("parts", &["contents", "all", &id.to_string()])
+        self.at(&PARTS, &["contents", "all", &id.to_string()])
     }
 
     pub(super) fn snapshots(&self) -> Prefix {
-        self.below("snapshots")
+        self.below(&SNAPSHOTS)
     }
 
     pub(super) fn snapshot(&self, id: &DocumentId) -> Path {
-        self.at("snapshots", &[&id.to_string()])
+        self.at(&SNAPSHOTS, &[&id.to_string()])
     }
 
     pub(super) fn credentials(&self) -> Prefix {
-        self.below("credentials")
+        self.below(&CREDENTIALS)
     }
 
     pub(super) fn credential(&self, user: &UserName) -> Path {
-        self.at("credentials", &[user.as_str()])
+        self.at(&CREDENTIALS, &[user.as_str()])
     }
 
     pub(super) fn all_handed_out(&self) -> Prefix {
-        self.below("handed-out")
+        self.below(&HANDED_OUT)
     }
 
     pub(super) fn handed_out(&self, user: &UserName) -> Path {
-        self.at("handed-out", &[user.as_str()])
+        self.at(&HANDED_OUT, &[user.as_str()])
     }
 
     pub(super) fn deleted(&self) -> Path {
-        self.at("deleted", &[])
+        self.at(&DELETED, &[])
     }
 
-    fn below(&self, room: &str) -> Prefix {
-        below(&[room, self.project.as_str(), self.cloud.as_str(), &self.uid.to_string()])
+    fn below(&self, room: &Room) -> Prefix {
+        Prefix::below(&self.at(room, &[]))
     }
 
-    fn at(&self, room: &str, rest: &[&str]) -> Path {
+    fn at(&self, room: &Room, rest: &[&str]) -> Path {
         let uid = self.uid.to_string();
-        let mut segments = vec![room, self.project.as_str(), self.cloud.as_str(), &uid];
-        segments.extend(rest);
-        path(&segments)
+        room.at(&[&[self.project.as_str(), self.cloud.as_str(), &uid], rest].concat())
     }
 }

@@ -117,7 +117,7 @@ impl Contexts {
         if self.root(&claim.context).await?.is_none() {
             return Ok(entry.version);
         }
-        let cluster = path::cluster_of(path, 1);
+        let cluster = path::cluster_of(path);
         let cluster = cluster.ok_or_else(|| Error::Contended { id: context.id.clone() })?;
         let namespace = path.segments().next_back().unwrap_or_default().into();
         Err(Error::NamespaceTaken { namespace, cluster, winner: claim.context })
@@ -147,7 +147,7 @@ impl Contexts {
             return Ok(leaving);
         }
         for entry in self.store.list_all(&path::lanes(id)).await? {
-            let Some(cluster) = path::cluster_of(&entry.path, 2) else { continue };
+            let Some(cluster) = path::cluster_of(&entry.path) else { continue };
             let lane: Lane = record::read(&entry)?;
             let is_named = leaving.get(&cluster).is_some_and(|names| !names.is_disjoint(&lane.namespaces));
             if !root.is_leaving(&cluster, &lane) && !is_named {

@@ -44,7 +44,7 @@ impl Contexts {
     }
 
     async fn drop_lanes_on(&self, cluster: &ClusterId) -> Result<(), Error> {
-        let is_there = |entry: &Entry| path::cluster_of(&entry.path, 2).as_ref() == Some(cluster);
+        let is_there = |entry: &Entry| path::cluster_of(&entry.path).as_ref() == Some(cluster);
         let results = self.store.list_all(&path::all_results()).await?;
         self.delete_all(results.iter().filter(|entry| is_there(entry)).map(deletion).collect()).await?;
         for entry in self.store.list_all(&path::all_lanes()).await?.iter().filter(|entry| is_there(entry)) {

@@ -81,7 +81,7 @@ impl Contexts {
     ) -> Result<(), Error> {
         let mut unrecorded: BTreeSet<&ClusterId> = root.clusters().chain(root.leaving.keys()).collect();
         for entry in self.store.list_all(&path::lanes(id)).await? {
-            if let Some(cluster) = path::cluster_of(&entry.path, 2) {
+            if let Some(cluster) = path::cluster_of(&entry.path) {
                 unrecorded.remove(&cluster);
                 visit(&cluster, Some(&record::read(&entry)?));
             }
@@ -291,7 +291,7 @@ impl Synchronizer for Contexts {
     async fn results(&self, id: &ContextId) -> Result<Results, Error> {
         let mut results = Results::new();
         for entry in self.store.list_all(&path::results(id)).await? {
-            let Some(cluster) = path::cluster_of(&entry.path, 2) else { continue };
+            let Some(cluster) = path::cluster_of(&entry.path) else { continue };
             let outcome: Outcome = record::read(&entry)?;
             results.entry(cluster).or_default().insert(outcome.name, outcome.issued);
         }
@@ -347,7 +347,7 @@ pub(crate) async fn load(store: &dyn Store, id: &ContextId) -> Result<Option<Loa
     }
     let mut lanes = BTreeMap::new();
     for entry in store.list_all(&path::lanes(id)).await? {
-        if let Some(cluster) = path::cluster_of(&entry.path, 2) {
+        if let Some(cluster) = path::cluster_of(&entry.path) {
             lanes.insert(cluster, (record::read(&entry)?, entry.version));
         }
     }

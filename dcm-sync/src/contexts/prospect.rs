@@ -59,7 +59,7 @@ impl Contexts {
         let unchanged = wants_the_same(&current, &next).then_some(&current);
         let mut lanes = BTreeMap::new();
         for entry in self.store.list_all(&path::lanes(&context.id)).await? {
-            let Some(cluster) = path::cluster_of(&entry.path, 2) else { continue };
+            let Some(cluster) = path::cluster_of(&entry.path) else { continue };
             let mut lane: Lane = record::read(&entry)?;
             lane.overrule(&current);
             lane.forget_results(&current);

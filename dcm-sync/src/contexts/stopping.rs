@@ -76,7 +76,7 @@ impl Contexts {
         let mut stopped = BTreeSet::new();
         for entry in self.store.list_all(&path::shards()).await? {
             if record::read::<Shard>(&entry)?.pause.is_some() {
-                stopped.extend(path::cluster_of(&entry.path, 1));
+                stopped.extend(path::cluster_of(&entry.path));
             }
         }
         Ok(stopped)

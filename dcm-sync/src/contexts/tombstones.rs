@@ -19,7 +19,7 @@ impl Contexts {
         for entry in self.store.list_all(&path::lanes(id)).await? {
             let lane: Lane = record::read(&entry)?;
             if lane.state == LaneState::Abandoned {
-                clusters.extend(path::cluster_of(&entry.path, 2));
+                clusters.extend(path::cluster_of(&entry.path));
             }
         }
         Ok(clusters)
@@ -53,7 +53,7 @@ impl Contexts {
         let mut found = Vec::new();
         for entry in self.store.list_all(&path::all_lanes()).await? {
             let Some(context) = path::context_of_lane(&entry.path) else { continue };
-            if path::cluster_of(&entry.path, 2).as_ref() == Some(cluster) {
+            if path::cluster_of(&entry.path).as_ref() == Some(cluster) {
                 let lane: Lane = record::read(&entry)?;
                 found.extend((lane.state == LaneState::Abandoned).then_some((context, lane, entry)));
             }

@@ -130,7 +130,7 @@ impl Work {
             }
             Change::Deleted(path) if path::context_of_root(&path).is_some() => return Ok(false),
             Change::Deleted(path) => {
-                if let Some(cluster) = path::cluster_of(&path, 2) {
+                if let Some(cluster) = path::cluster_of(&path) {
                     self.lanes.remove(&cluster);
                     self.judge(&cluster);
                 }
@@ -142,7 +142,7 @@ impl Work {
 
     /// Keeps what a lane's record says of its progress; gives its cluster when that is news.
     fn lane(&mut self, entry: &Entry) -> Result<Option<ClusterId>, Error> {
-        let Some(cluster) = path::cluster_of(&entry.path, 2) else { return Ok(None) };
+        let Some(cluster) = path::cluster_of(&entry.path) else { return Ok(None) };
         if self.lanes.get(&cluster).is_some_and(|(version, _)| *version >= entry.version) {
             return Ok(None);
         }

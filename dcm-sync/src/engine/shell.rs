@@ -220,7 +220,7 @@ impl Shell {
             (Part::Workers, Followed::Put(entry)) => self.worker_changed(&entry.path, Some(entry.version)),
             (Part::Workers, Followed::Deleted(path)) => self.worker_changed(&path, None),
             (Part::Shards, Followed::Put(entry)) => {
-                let Some(cluster) = path::cluster_of(&entry.path, 1) else { return };
+                let Some(cluster) = path::cluster_of(&entry.path) else { return };
                 match record::read(&entry) {
                     Ok(record) => self.tell(Input::ShardChanged(cluster, Some((record, entry.version)))),
                     Err(error) => {
@@ -230,7 +230,7 @@ impl Shell {
                 }
             }
             (Part::Shards, Followed::Deleted(path)) => {
-                if let Some(cluster) = path::cluster_of(&path, 1) {
+                if let Some(cluster) = path::cluster_of(&path) {
                     self.tell(Input::ShardChanged(cluster, None));
                 }
             }

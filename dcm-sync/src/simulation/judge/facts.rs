@@ -262,7 +262,7 @@ impl Facts {
 
     /// A lane that has come to its end is bound no more. Who stored that its cluster is as planned is about to write.
     fn lane_changed(&mut self, path: &Path, document: &Document) {
-        let Some(lane) = path::context_of_lane(path).zip(path::cluster_of(path, 2)) else { return };
+        let Some(lane) = path::context_of_lane(path).zip(path::cluster_of(path)) else { return };
         let Some(bound) = self.bound.get_mut(&lane) else { return };
         let Ok(record) = document.read::<Lane>() else { return };
         if record.checked < bound.number {
@@ -275,7 +275,7 @@ impl Facts {
     }
 
     fn shard_changed(&mut self, path: &Path, document: &Document) {
-        let (Some(cluster), Ok(shard)) = (path::cluster_of(path, 1), document.read::<Shard>()) else {
+        let (Some(cluster), Ok(shard)) = (path::cluster_of(path), document.read::<Shard>()) else {
             return;
         };
         if shard.pause.is_some() {

@@ -162,7 +162,7 @@ pub(in crate::simulation) fn recorded(world: &World<'_>, cluster: &ClusterId) ->
     let documents = world.store().documents(&Prefix::everything());
     let lanes = documents.iter().filter(|entry| {
         entry.path.segments().next() == Some("lanes")
-            && path::cluster_of(&entry.path, 2).as_ref() == Some(cluster)
+            && path::cluster_of(&entry.path).as_ref() == Some(cluster)
     });
     lanes.filter_map(|entry| record::read::<Lane>(entry).ok()).flat_map(|lane| lane.objects).collect()
 }

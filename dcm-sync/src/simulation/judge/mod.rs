@@ -95,7 +95,7 @@ impl Judge {
     /// What others do on a cluster that is paused can be known once it is resumed.
     fn note_stopped(&mut self, world: &World<'_>, event: &Event) {
         if let Event::Stored(Write::Update { path, .. }) = event
-            && let Some(cluster) = path::cluster_of(path, 1).filter(|cluster| self.facts.is_stopped(cluster))
+            && let Some(cluster) = path::cluster_of(path).filter(|cluster| self.facts.is_stopped(cluster))
         {
             self.meddled.note_hidden(&cluster, world.now());
         }

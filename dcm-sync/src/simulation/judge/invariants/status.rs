@@ -23,7 +23,7 @@ pub(super) fn a_status_claims_only_what_is(scene: &Scene<'_>, event: &Event) -> 
     };
     let mut segments = path.segments();
     let (Some("lanes"), Some(context)) = (segments.next(), segments.next()) else { return Ok(()) };
-    let Some((cluster, context)) = path::cluster_of(path, 2).zip(ContextId::new(context).ok()) else {
+    let Some((cluster, context)) = path::cluster_of(path).zip(ContextId::new(context).ok()) else {
         return Ok(());
     };
     let Ok(lane) = document.read::<Lane>() else { return Ok(()) };
