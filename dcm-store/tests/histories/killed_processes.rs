@@ -1,20 +1,21 @@
-//! Processes on one SQLite file that are killed in the middle of their calls. They write down what they do line by line, with the
+//! Processes on one SQLite file that are killed in the middle of their calls. They say what they do line by line, with the
 //! system's monotonic clock, so that the histories of all of them join.
 
-use std::fs::{self, File};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::ops::Range;
-use std::path::{Path as FilePath, PathBuf};
-use std::process::{Child, Stdio};
-use std::sync::{Arc, Mutex};
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
 use dcm_core::port::store::Path;
 use dcm_store::histories::{Backend, Event, Moment, Play, Recorder, Request, Seeded, Tape, seeds};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, Command};
 
-use super::{OneFile, SEEDS, holds, player};
+use super::{OneFile, SEEDS, holds};
 
 /// Tells a process what to play.
 const PART: &str = "DCM_STORE_HISTORIES_PART";
@@ -24,6 +25,9 @@ const LANES: u32 = 2;
 
 /// How many processes follow one another in each lane.
 const LIVES: u32 = 3;
+
+/// More calls than any process lives to make.
+const CALLS: usize = 1_000_000;
 
 /// A bound on how long a process takes to make its calls.
 const SOON: Duration = Duration::from_secs(60);
@@ -36,10 +40,32 @@ struct Part {
     clients: Range<u32>,
     /// The folder of the store's file.
     store: PathBuf,
-    events: PathBuf,
 }
 
 impl Part {
+    /// What this process is to play, when it is one that will be killed.
+    fn of_this_process() -> Option<Self> {
+        std::env::var(PART).ok().map(|text| serde_json::from_str(&text).unwrap())
+    }
+
+    /// Starts a process that plays it.
+    fn spawn(&self) -> Child {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["killed_processes::sqlite_with_processes_that_are_killed", "--exact", "--nocapture"]);
+        command.env(PART, serde_json::to_string(self).unwrap()).stdout(Stdio::piped()).kill_on_drop(true);
+        command.spawn().unwrap()
+    }
+
+    /// Plays it until this process is killed.
+    async fn play_to_death(&self) {
+        let out = io::stdout();
+        // The test runner may have begun a line.
+        writeln!(&out).unwrap();
+        let say = move |event: Event| writeln!(&out, "{}", serde_json::to_string(&event).unwrap()).unwrap();
+        let backend: Arc<dyn Backend> = Arc::new(OneFile::at(&self.store));
+        self.play(CALLS).start(&backend, &Recorder::new(now, say)).await.finish().await;
+    }
+
     fn play(&self, calls: usize) -> Play {
         let (folder, clients) = (self.folder.clone(), self.clients.clone());
         Play { seed: self.seed, folder, clients, calls, followers: 1 }
@@ -53,39 +79,23 @@ fn now() -> Moment {
     Moment(seconds * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap())
 }
 
-/// What a process plays until it is killed.
-pub(super) async fn play_part() {
-    let part: Part = serde_json::from_str(&std::env::var(PART).unwrap()).unwrap();
-    let events = Mutex::new(File::create(&part.events).unwrap());
-    let note = move |event: Event| {
-        let line = serde_json::to_string(&event).unwrap() + "\n";
-        // At once, so that a line is there as a whole or not.
-        events.lock().unwrap().write_all(line.as_bytes()).unwrap();
-    };
-    let backend: Arc<dyn Backend> = Arc::new(OneFile::at(&part.store));
-    let cast = part.play(1_000_000).start(&backend, &Recorder::new(now, note)).await;
-    cast.finish().await;
-}
-
-/// What a process wrote down. The last line may be torn.
-fn events(file: &FilePath) -> Vec<Event> {
-    let text = fs::read_to_string(file).unwrap_or_default();
-    text.lines().map_while(|line| serde_json::from_str(line).ok()).collect()
-}
-
 /// One process, from its start to its end after so many events.
-async fn live(part: &Part, events_max: u64) -> Vec<Event> {
-    let mut child = spawn(part);
-    let enough = async {
-        while (events(&part.events).len() as u64) < events_max {
-            assert!(child.try_wait().unwrap().is_none(), "the process ended by itself");
-            tokio::time::sleep(Duration::from_millis(2)).await;
+async fn live(part: &Part, events_max: usize) -> Vec<Event> {
+    let mut child = part.spawn();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut events: Vec<Event> = Vec::new();
+    let listen = async {
+        while let Some(line) = lines.next_line().await.unwrap() {
+            // The test runner has its words, too, and the last line may be torn.
+            events.extend(serde_json::from_str::<Event>(&line));
+            if events.len() == events_max {
+                child.start_kill().unwrap();
+            }
         }
     };
-    tokio::time::timeout(SOON, enough).await.unwrap();
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let mut events = events(&part.events);
+    tokio::time::timeout(SOON, listen).await.unwrap();
+    child.wait().await.unwrap();
+    assert!(events.len() >= events_max, "the process ended by itself");
     // With a process its watches end.
     let watches = events.iter().filter_map(|event| match event {
         Event::Invoked { call, request: Request::Watch(_), .. } => Some(*call),
@@ -96,20 +106,15 @@ async fn live(part: &Part, events_max: u64) -> Vec<Event> {
     events
 }
 
-fn spawn(part: &Part) -> Child {
-    let part = serde_json::to_string(part).unwrap();
-    player().env(PART, part).stdout(Stdio::null()).spawn().unwrap()
-}
-
 /// One process after the other.
 async fn lane(seed: u64, lane: u32, folder: Path, store: PathBuf, tape: Tape) {
     let mut seeded = Seeded::new(seed, u64::from(lane));
     for life in 0..LIVES {
         let first = 100 * (lane + 1) + 10 * life;
-        let events = store.join(format!("events-{first}"));
         let (folder, store) = (folder.clone(), store.clone());
-        let part = Part { seed, folder, clients: first..first + 2, store, events };
-        tape.add(live(&part, 4 + seeded.below(80)).await);
+        let part = Part { seed, folder, clients: first..first + 2, store };
+        let events_max = 4 + seeded.below(80);
+        tape.add(live(&part, usize::try_from(events_max).unwrap()).await);
     }
 }
 
@@ -135,6 +140,9 @@ async fn history(seed: u64) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn sqlite_with_processes_that_are_killed() {
+    if let Some(part) = Part::of_this_process() {
+        return part.play_to_death().await;
+    }
     for seed in seeds(SEEDS) {
         history(seed).await;
     }

@@ -18,7 +18,6 @@ mod killed_servers;
 
 use std::fs;
 use std::path::{Path as FilePath, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -116,18 +115,4 @@ async fn sqlite_with_one_store_for_all() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn encrypted_over_sqlite() {
     play(async || OneFile::new(true)).await;
-}
-
-/// Not a test: what a killed process runs.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "is run by the histories of killed processes, in a process of its own"]
-async fn play_until_killed() {
-    killed_processes::play_part().await;
-}
-
-/// A process that runs it.
-fn player() -> Command {
-    let mut player = Command::new(std::env::current_exe().unwrap());
-    player.args(["--exact", "play_until_killed", "--ignored", "--nocapture"]);
-    player
 }
