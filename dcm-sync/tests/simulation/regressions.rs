@@ -4,7 +4,7 @@
 use dcm_sync::simulation::{Scenario, engine, run};
 
 /// What a scenario is called, and what it is.
-const SCENARIOS: [(&str, &str); 21] = [
+const SCENARIOS: [(&str, &str); 22] = [
     (
         "a lane was removed while it asked for a certificate",
         include_str!("scenarios/removed-while-asking.json"),
@@ -85,6 +85,10 @@ const SCENARIOS: [(&str, &str); 21] = [
     (
         "a plan did not show what was deleted, as its kind was listed for somebody else",
         include_str!("scenarios/planned-beside-another-kind.json"),
+    ),
+    (
+        "an account that was asked for a token was no longer held against its plan",
+        include_str!("scenarios/changed-after-a-token.json"),
     ),
 ];
 

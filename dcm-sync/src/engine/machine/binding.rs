@@ -108,6 +108,11 @@ fn expected_version(step: &Step) -> Option<Option<&Arc<str>>> {
     }
 }
 
+/// True for a step that writes the object that it names. A token is asked of its ServiceAccount, which stays as it is.
+pub(super) fn writes_its_object(step: &Step) -> bool {
+    expected_version(step).is_some()
+}
+
 impl Lane {
     /// Takes note that the cluster is as planned; true when that is news.
     pub(super) fn takes_note(&mut self) -> bool {

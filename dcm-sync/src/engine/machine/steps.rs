@@ -15,6 +15,7 @@ use dcm_core::status::{Cause, LaneState, Reason};
 use jiff::Timestamp;
 
 use super::Machine;
+use super::binding::writes_its_object;
 use super::lane::StepKey;
 use super::replies::REFUSED_WAIT_FACTOR;
 use super::timers::Alarm;
@@ -231,7 +232,7 @@ impl Machine {
         shard.requests += 1;
         let epoch = shard.epoch;
         if let Some(lane) = shard.lanes.get_mut(&id.context) {
-            if let Some(check) = lane.check.as_mut().filter(|_| step.work.is_write()) {
+            if let Some(check) = lane.check.as_mut().filter(|_| writes_its_object(&step)) {
                 check.note_written(&step.key);
             }
             let key = step_key(&step);
