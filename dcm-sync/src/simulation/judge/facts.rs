@@ -106,8 +106,10 @@ impl Facts {
         self.results.contains(&path::result(context, cluster, request))
     }
 
-    /// A cluster has lost what was written last: who wrote its objects last is not known any more.
+    /// A cluster has lost what was written last: who wrote its objects last is not known any more. Nor can anybody know what of
+    /// a plan that had begun was written there: a writer who heard no answer may take what he finds for his own.
     pub(super) fn note_loss(&mut self, cluster: &ClusterId) {
+        self.bound.retain(|(_, of), bound| of != cluster || bound.writer.is_none());
         let of_cluster = self.objects.iter_mut().filter(|((of, _), _)| of == cluster);
         of_cluster.for_each(|(_, known)| {
             (known.fence, known.generation) = (Fence::default(), Generation::default());
