@@ -4,6 +4,8 @@
 //! cargo run --release -p dcm-sync --features sim --bin simulate -- --seeds 1000
 //! ```
 //!
+//! With `--storm` a seed stands for 300 clusters that three workers share, one of which dies every second.
+//!
 //! A seed that violates a rule is made shorter and printed as JSON, to be replayed with `--replay` and kept as a test.
 
 use std::fs;
@@ -25,8 +27,11 @@ struct Arguments {
     /// The first of them.
     #[arg(long, default_value_t = 1)]
     first_seed: u64,
+    /// Three workers share 300 clusters, and every second one of them dies and another one starts.
+    #[arg(long)]
+    storm: bool,
     /// Runs the scenario of a file instead, as it is printed for a seed that violates a rule.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["seeds", "first_seed"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["seeds", "first_seed", "storm"])]
     replay: Option<PathBuf>,
     /// Tells all that happens; one seed runs at a time.
     #[arg(long)]
@@ -56,7 +61,8 @@ impl Arguments {
         let jobs = if self.trace { Some(NonZeroUsize::MIN) } else { self.jobs };
         // What is told of all runs of a shrinking would hide the one that was asked for.
         let shrinks = !self.no_shrink && !self.trace;
-        Sweep { first_seed: self.first_seed, seeds: self.seeds, jobs, shrinks }
+        let scenario = if self.storm { Scenario::storm } else { Scenario::of };
+        Sweep { scenario, first_seed: self.first_seed, seeds: self.seeds, jobs, shrinks }
     }
 }
 

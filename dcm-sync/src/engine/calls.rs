@@ -10,7 +10,7 @@ use dcm_core::port::cluster::{self, Cluster};
 use dcm_core::port::store::{self, Document, Path, Store, StoreExt, Version, Write};
 use futures::future::{Either, select};
 
-use super::io::{ClusterCall, Input, LaneId, Reply, Request, SaveLane, Ticket};
+use super::io::{ClusterCall, Input, LaneId, Reply, Request, SaveLane, Sign, Ticket};
 use super::observed::Asked;
 use super::saving;
 use super::shell::Outcome;
@@ -88,7 +88,7 @@ async fn read_lane(store: &dyn Store, id: &LaneId) -> Result<Option<(record::Lan
 }
 
 pub(super) async fn load_session(store: Arc<dyn Store>, worker: WorkerId) -> Outcome {
-    let loaded = store.get(&path::worker(&worker)).await.map(|found| found.map(|entry| entry.version));
+    let loaded = store.get(&path::worker(&worker)).await.map(|found| found.as_ref().map(Sign::of));
     Outcome::Input(Box::new(Input::SessionLoaded(worker, loaded)))
 }
 

@@ -10,11 +10,11 @@ use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::cluster::{
     self, Call, ClusterUid, Contents, Deletion, IssuedToken, Object, Precondition, Stamped, WatchEvent,
 };
-use dcm_core::port::store::{self, Version};
+use dcm_core::port::store::{self, Entry, Version};
 use dcm_core::port::synchronizer;
 
 use crate::contexts::{LoadError, Loaded};
-use crate::record::{Lane, Outcome, Shard, Worker, WorkerId};
+use crate::record::{self, Lane, Outcome, Shard, Worker, WorkerId};
 
 use super::event::Event;
 
@@ -40,6 +40,22 @@ pub(crate) enum Scope {
     Cluster(ClusterId),
 }
 
+/// A sign of life of a worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sign {
+    pub version: Version,
+    /// The worker takes every cluster, not only those that its own caller waits for.
+    pub serves: bool,
+}
+
+impl Sign {
+    /// What a worker's session says. One that can't be read lives, too, and takes nothing.
+    pub(crate) fn of(session: &Entry) -> Self {
+        let serves = record::read(session).is_ok_and(|worker: Worker| worker.serves);
+        Self { version: session.version, serves }
+    }
+}
+
 /// What the machine is told.
 pub(crate) enum Input {
     /// All shards, workers and roots that there were at the start have been told.
@@ -49,9 +65,9 @@ pub(crate) enum Input {
     ContextLoaded(ContextId, Result<Option<Loaded>, LoadError>),
     LaneLoaded(LaneId, Ticket, Result<Option<(Lane, Version)>, store::Error>),
     LaneSaved(LaneId, Ticket, Result<SavedLane, store::Error>),
-    WorkerChanged(WorkerId, Option<Version>),
+    WorkerChanged(WorkerId, Option<Sign>),
     /// A worker's session was looked up; none: it has ended.
-    SessionLoaded(WorkerId, Result<Option<Version>, store::Error>),
+    SessionLoaded(WorkerId, Result<Option<Sign>, store::Error>),
     ShardChanged(ClusterId, Option<(Shard, Version)>),
     SessionSaved(Result<Version, store::Error>),
     ShardSaved(ClusterId, Result<Version, store::Error>),

@@ -42,6 +42,8 @@ pub enum Safeguard {
     PlanHeld,
     /// What somebody else changes is brought back.
     DriftCorrected,
+    /// Workers share the clusters evenly.
+    SharedEvenly,
 }
 
 #[cfg(feature = "planted-faults")]

@@ -21,7 +21,7 @@ use super::calls;
 use super::event::Event;
 use super::flights::Flights;
 use super::follow::{Followed, follow};
-use super::io::{ClusterCall, Effect, Epoch, Input};
+use super::io::{ClusterCall, Effect, Epoch, Input, Sign};
 use super::machine::Machine;
 use super::metrics::{Counters, Verb};
 use super::observed::{Answered, Asked};
@@ -217,7 +217,7 @@ impl Shell {
             }
             (Part::Contexts, Followed::Put(entry)) => self.context_changed(&entry.path),
             (Part::Contexts, Followed::Deleted(path)) => self.context_changed(&path),
-            (Part::Workers, Followed::Put(entry)) => self.worker_changed(&entry.path, Some(entry.version)),
+            (Part::Workers, Followed::Put(entry)) => self.worker_changed(&entry.path, Some(Sign::of(&entry))),
             (Part::Workers, Followed::Deleted(path)) => self.worker_changed(&path, None),
             (Part::Shards, Followed::Put(entry)) => {
                 let Some(cluster) = path::cluster_of(&entry.path) else { return };
@@ -243,13 +243,9 @@ impl Shell {
         }
     }
 
-    fn worker_changed(
-        &mut self,
-        path: &dcm_core::port::store::Path,
-        version: Option<dcm_core::port::store::Version>,
-    ) {
+    fn worker_changed(&mut self, path: &dcm_core::port::store::Path, sign: Option<Sign>) {
         if let Some(worker) = path::worker_of(path) {
-            self.tell(Input::WorkerChanged(worker, version));
+            self.tell(Input::WorkerChanged(worker, sign));
         }
     }
 

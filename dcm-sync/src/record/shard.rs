@@ -50,6 +50,9 @@ pub(crate) struct Shard {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<WorkerId>,
     pub fence: Fence,
+    /// It was given back while requests without an answer could still take effect.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unanswered: bool,
     /// What the cluster said it is when it was first seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<ClusterUid>,

@@ -154,6 +154,11 @@ impl Fleet {
         self.clusters.keys()
     }
 
+    /// Lets happen on all clusters what is due by now.
+    pub(crate) fn advance(&self) {
+        self.clusters.values().filter_map(OnceLock::get).for_each(SimCluster::advance);
+    }
+
     /// A cluster, to look at and to disturb; none when there is none of the name.
     #[must_use]
     pub fn cluster(&self, id: &ClusterId) -> Option<&SimCluster> {

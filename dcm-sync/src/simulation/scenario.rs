@@ -22,6 +22,12 @@ const WORKERS_MAX: u64 = 3;
 /// How long things go wrong.
 const TROUBLE: Duration = Duration::from_secs(240);
 
+/// How many clusters there are in a storm.
+const STORM_CLUSTERS: usize = 300;
+
+/// How long workers die in a storm, one every second.
+const STORM_SECONDS: u64 = 20;
+
 /// One simulation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -192,6 +198,38 @@ impl Scenario {
         let_vary(seed, &mut scenario);
         let_plan(seed, &mut scenario);
         scenario
+    }
+
+    /// Three workers share 300 clusters, and every second one of them dies at one of its next calls and another one starts, for 20
+    /// seconds, while people change their minds and requests come late, more than once, or not at all.
+    #[must_use]
+    pub fn storm(seed: u64) -> Self {
+        let draw = Draw { restless: true, random: Seeded::named(seed, "storm") };
+        let contexts = usize::try_from(CONTEXTS_MAX).unwrap_or(1);
+        let mut acts = Vec::new();
+        for context in 1..=contexts {
+            acts.push((draw.seconds(0, 3), asked(context, Wish::Apply(draw.variant()))));
+            acts.push((draw.seconds(4, STORM_SECONDS), asked(context, draw.wish())));
+        }
+        for second in 1..=STORM_SECONDS {
+            let death =
+                Death { calls: u32::try_from(draw.below(200)).unwrap_or(0), is_after: draw.one_in(2) };
+            acts.push((Duration::from_secs(second), Act::Kill { worker: draw.count(0, WORKERS_MAX), death }));
+            acts.push((Duration::from_secs(second) + draw.millis(0, 999), Act::Start { skew: draw.skew() }));
+        }
+        acts.sort_by_key(|(at, _)| *at);
+        Self {
+            seed,
+            clusters: STORM_CLUSTERS,
+            contexts,
+            workers: (0..WORKERS_MAX).map(|_| draw.skew()).collect(),
+            atomic_batches: draw.one_in(2),
+            latency: Latency { min: draw.millis(1, 5), max: draw.millis(5, 50) },
+            faults: draw.faults(),
+            store_faults: draw.store_faults(),
+            acts,
+            last_wishes: (0..contexts).map(|_| draw.last_wish()).collect(),
+        }
     }
 }
 

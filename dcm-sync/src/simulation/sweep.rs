@@ -19,6 +19,8 @@ use super::shrink::shrink;
 /// Seeds that are played one after the other, some at once.
 #[derive(Debug, Clone, Copy)]
 pub struct Sweep {
+    /// What a seed stands for.
+    pub scenario: fn(u64) -> Scenario,
     /// The first of them.
     pub first_seed: u64,
     /// How many.
@@ -73,7 +75,7 @@ impl Sweep {
     /// Seeds from 1 on, one a processor, made shorter.
     #[must_use]
     pub fn of(seeds: u64) -> Self {
-        Self { first_seed: 1, seeds, jobs: None, shrinks: true }
+        Self { scenario: Scenario::of, first_seed: 1, seeds, jobs: None, shrinks: true }
     }
 
     /// Plays all of them. What is found is told as soon as it is, and given in the order of the seeds.
@@ -106,7 +108,7 @@ impl Sweep {
     }
 
     fn play_one(&self, seed: u64, play: &impl Fn(&Scenario) -> Result<Summary, Violation>) -> Option<Found> {
-        let scenario = Scenario::of(seed);
+        let scenario = (self.scenario)(seed);
         let violation = play_catching(&scenario, play).err()?;
         let scenario = if self.shrinks { shrink(&scenario, &violation, play) } else { scenario };
         Some(Found { seed, violation, scenario })

@@ -336,9 +336,7 @@ impl<'a> World<'a> {
         let step = self.executor.step(alarm.unwrap_or(until));
         if step == Step::Waited {
             self.store.advance();
-            for id in self.fleet.ids() {
-                self.fleet.cluster(id).into_iter().for_each(SimCluster::advance);
-            }
+            self.fleet.advance();
         }
         self.bury();
         if step != Step::Idle {

@@ -7,28 +7,30 @@ use dcm_sync::simulation::{Ports, Scenario, engine, engine_without, run};
 const RECORDED: &str = "nothing is made without a record";
 const TRUE: &str = "a status claims only what is";
 const PLANNED: &str = "what is bound to a plan is done as planned";
+const WANTED: &str = "in the end all is as wanted";
 const ONCE: &str = "what is answered is not asked for again";
 
 /// Safeguards, each with a seed that finds its loss, and the rule that is violated.
-const FOUND: [(Safeguard, u64, &str); 18] = [
+const FOUND: [(Safeguard, u64, &str); 19] = [
     (Safeguard::UidProof, 6, "only what we made is deleted"),
     (Safeguard::AdoptedStays, 1, "only what we made is deleted"),
     (Safeguard::ContentsCounted, 108, "what others put into a namespace is kept"),
     (Safeguard::KindsNamed, 1, RECORDED),
-    (Safeguard::StoredFirst, 24, RECORDED),
-    (Safeguard::RecordsReadAgain, 279, ONCE),
+    (Safeguard::StoredFirst, 47, RECORDED),
+    (Safeguard::RecordsReadAgain, 562, ONCE),
     (Safeguard::StockTaken, 16, TRUE),
     (Safeguard::OwnerLookedUp, 639, "an older fence overwrites no newer one"),
     (Safeguard::Budget, 8, "the write budget is kept"),
     (Safeguard::RequestsAwaited, 49, TRUE),
     (Safeguard::TombstoneKept, 6, TRUE),
     (Safeguard::PauseKept, 27, "nothing begins once a stop has returned"),
-    (Safeguard::SessionKept, 1925, ONCE),
-    (Safeguard::StateObserved, 360, "only what we made is deleted"),
+    (Safeguard::SessionKept, 540, "an older fence overwrites no newer one"),
+    (Safeguard::StateObserved, 279, "only what we made is deleted"),
     (Safeguard::DoubtSettled, 1904, "what is done is not undone late"),
     (Safeguard::PlanCompared, 19, PLANNED),
     (Safeguard::PlanHeld, 281, PLANNED),
-    (Safeguard::DriftCorrected, 18, "in the end all is as wanted"),
+    (Safeguard::DriftCorrected, 18, WANTED),
+    (Safeguard::SharedEvenly, 1, WANTED),
 ];
 
 #[test]

@@ -1,5 +1,6 @@
 //! Many seeds of the whole simulation. Any number of others:
-//! `cargo run --release -p dcm-sync --features sim --bin simulate -- --seeds 20000`.
+//! `cargo run --release -p dcm-sync --features sim --bin simulate -- --seeds 20000`, and with `--storm` those in which workers
+//! share 300 clusters and die one after the other.
 
 use dcm_sync::simulation::{Scenario, Sweep, engine, run, run_telling};
 
@@ -10,6 +11,16 @@ const SEEDS: u64 = 500;
 fn no_seed_violates_a_rule() {
     let found = Sweep::of(SEEDS).run(|scenario| run(scenario, &engine), |found| eprintln!("{found}"));
     assert!(found.is_empty(), "{} of {SEEDS} seeds violate a rule", found.len());
+}
+
+/// How many storms: each takes as long as hundreds of other seeds.
+const STORMS: u64 = 2;
+
+#[test]
+fn workers_that_die_every_second_leave_300_clusters_as_they_are_wanted() {
+    let storms = Sweep { scenario: Scenario::storm, shrinks: false, ..Sweep::of(STORMS) };
+    let found = storms.run(|scenario| run(scenario, &engine), |found| eprintln!("{found}"));
+    assert!(found.is_empty(), "{} of {STORMS} storms violate a rule", found.len());
 }
 
 #[test]

@@ -186,6 +186,11 @@ impl Lane {
         self.lost = Some(Box::new(Lost { generation, until }));
     }
 
+    /// True when a request without an answer may still take effect.
+    pub(super) fn is_unanswered(&self, now: Timestamp) -> bool {
+        self.lost.as_ref().is_some_and(|lost| lost.until > now)
+    }
+
     /// True when a request of an earlier generation may still take effect.
     pub(super) fn is_in_doubt(&self, generation: Generation, now: Timestamp) -> bool {
         self.lost.as_ref().is_some_and(|lost| lost.generation < generation && lost.until > now)

@@ -94,7 +94,7 @@ impl Machine {
 
     fn follow(&mut self, id: &LaneId, plan: &Plan, wanted: Option<ContentHash>) {
         let finished = plan.is_fulfilled();
-        if !finished && self.stopping.is_some() {
+        if !finished && self.leaves_by(&id.cluster).is_some() {
             return;
         }
         // Until a look is answered, what rests is as it was, and is not said again.
@@ -132,7 +132,7 @@ impl Machine {
         let bundle = self.contexts.get(&id.context).and_then(|context| context.bundle(&id.cluster));
         let bundle = bundle.as_deref();
         let Some(shard) = self.shards.get_mut(&id.cluster).filter(|_| writes) else { return false };
-        let (fence, is_inherited) = (Self::fence(shard), shard.inherited);
+        let (fence, is_inherited) = (Self::fence(shard), shard.is_inherited());
         let Some(lane) = shard.lanes.get_mut(&id.context) else { return false };
         let is_anothers = is_inherited && lane.record.fence != fence;
         let is_replaced = lane.forget_replaced(plan);

@@ -134,6 +134,7 @@ impl Machine {
         let mut lane = Lane::new(record, version);
         lane.read_under = if is_old { None } else { shard.free_fence() };
         shard.lanes.insert(id.context.clone(), Box::new(lane));
+        self.note_holding(&id.cluster);
         if is_owned && is_old {
             self.reload_lane(id);
         }
@@ -161,6 +162,7 @@ impl Machine {
                 under_way.iter().for_each(|ticket| drop(self.pending.remove(*ticket)));
                 self.queue.answered(&cluster, shard);
             }
+            self.note_holding(&cluster);
             self.release_if_idle(&cluster);
         }
     }
@@ -196,10 +198,10 @@ impl Machine {
         }
     }
 
-    /// A worker that stops, or only waits for its own changes, gives a shard back when nothing is under way there.
+    /// A shard that is not wanted any more, or goes to another worker, is given back when nothing is under way there.
     pub(super) fn release_if_idle(&mut self, cluster: &ClusterId) {
         // Asked first, as it is soon answered.
-        if self.wants(cluster) {
+        if self.wants(cluster) && !self.leaving.contains_key(cluster) {
             return;
         }
         let shard = self.shards.get(cluster);

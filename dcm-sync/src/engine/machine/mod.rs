@@ -22,6 +22,7 @@ mod seeing;
 mod session;
 mod shard;
 mod shards;
+mod sharing;
 mod steps;
 mod storing;
 mod tidying;
@@ -47,6 +48,7 @@ use admission::Queue;
 use loading::Loading;
 use session::Session;
 use shard::Shard;
+use sharing::Holdings;
 use timers::{Alarm, Timers};
 use under_way::UnderWay;
 
@@ -89,6 +91,11 @@ pub(crate) struct Machine {
     listed: bool,
     /// Clusters whose shards are ours, or whose records we are writing.
     held: BTreeSet<ClusterId>,
+    /// Whose all clusters are.
+    holdings: Holdings,
+    /// Clusters that go to other workers, until these have taken them; and until when what was begun to be cleared away there is
+    /// still cleared away.
+    leaving: BTreeMap<ClusterId, Timestamp>,
     /// Set by a stop: until when what was begun to be cleared away is still cleared away.
     stopping: Option<Timestamp>,
     stopped: bool,
@@ -118,6 +125,8 @@ impl Machine {
             searched: BTreeSet::new(),
             listed: false,
             held: BTreeSet::new(),
+            holdings: Holdings::default(),
+            leaving: BTreeMap::new(),
             stopping: None,
             stopped: false,
             effects: Vec::new(),
@@ -137,6 +146,7 @@ impl Machine {
         while let Some(alarm) = self.timers.due(self.now) {
             self.ring(alarm);
         }
+        self.share_out();
         loop {
             while let Some(lane) = self.ready.pop_first() {
                 self.advance(&lane);
@@ -156,7 +166,7 @@ impl Machine {
             Input::ContextLoaded(id, loaded) => self.context_loaded(id, loaded),
             Input::LaneLoaded(id, ticket, loaded) => self.lane_loaded(&id, ticket, loaded),
             Input::LaneSaved(id, ticket, saved) => self.lane_saved(&id, ticket, saved),
-            Input::WorkerChanged(worker, version) => self.worker_changed(worker, version),
+            Input::WorkerChanged(worker, sign) => self.worker_changed(worker, sign),
             Input::SessionLoaded(worker, loaded) => self.session_loaded(worker, &loaded),
             Input::ShardChanged(cluster, record) => self.shard_changed(&cluster, record),
             Input::SessionSaved(saved) => self.session_saved(&saved),
@@ -189,6 +199,7 @@ impl Machine {
             Alarm::Load(context) => self.load_context(context),
             Alarm::Bury(context) => self.bury(context),
             Alarm::Stop => self.give_back_all(),
+            Alarm::Share => self.holdings.changed = true,
         }
     }
 

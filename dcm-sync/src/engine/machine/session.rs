@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use super::Machine;
 use super::timers::Alarm;
 use crate::engine::Safeguard;
-use crate::engine::io::Effect;
+use crate::engine::io::{Effect, Sign};
 use crate::engine::options::Acquire;
 use crate::record::{SCHEMA, Worker, WorkerId};
 
@@ -40,6 +40,8 @@ pub(super) struct Session {
     ended: BTreeSet<WorkerId>,
     /// Workers who are being looked up.
     asked: BTreeSet<WorkerId>,
+    /// Sessions of our own that have ended, as far as their records may still be there.
+    former: BTreeSet<WorkerId>,
     /// How many sessions were stored so far, this one included.
     pub(super) number: u64,
     /// Paused contexts of which nothing is under way, with the version that was read, and since when.
@@ -59,7 +61,7 @@ pub(super) enum Life {
 }
 
 struct Peer {
-    version: Version,
+    sign: Sign,
     changed: Timestamp,
 }
 
@@ -75,6 +77,7 @@ impl Session {
             peers: BTreeMap::new(),
             ended: BTreeSet::new(),
             asked: BTreeSet::new(),
+            former: BTreeSet::new(),
             number: 0,
             quiet: BTreeMap::new(),
             untold: false,
@@ -83,8 +86,11 @@ impl Session {
 
     /// Begins another session, as this one has ended. What is known of others stays.
     pub(super) fn begin_anew(&mut self, random: u64) {
-        let Self { worker, peers, ended, asked, number, .. } = std::mem::replace(self, Self::new(random));
+        let Self { worker, peers, ended, asked, former, number, .. } =
+            std::mem::replace(self, Self::new(random));
         (self.peers, self.ended, self.asked, self.number) = (peers, ended, asked, number);
+        self.former = former;
+        self.former.insert(worker.clone());
         self.ended.insert(worker);
     }
 
@@ -92,6 +98,11 @@ impl Session {
     pub(super) fn tell_quiet(&mut self, context: &ContextId, version: Version, now: Timestamp) {
         self.quiet.insert(context.clone(), (version, now));
         self.untold = true;
+    }
+
+    /// The other workers that take every cluster.
+    pub(super) fn serving(&self) -> impl Iterator<Item = &WorkerId> {
+        self.peers.iter().filter(|(_, peer)| peer.sign.serves).map(|(worker, _)| worker)
     }
 
     pub(super) fn life_of(&self, worker: &WorkerId) -> Life {
@@ -126,7 +137,7 @@ impl Machine {
             schema: SCHEMA,
             beat: session.beat,
             at: now,
-            serves: self.options.acquire == Acquire::All,
+            serves: self.options.acquire == Acquire::All && self.stopping.is_none(),
             lease_ms: u64::try_from(self.options.lease.as_millis()).unwrap_or(u64::MAX),
             quiet: session.quiet.iter().map(|(context, (version, _))| (context.clone(), version.0)).collect(),
         };
@@ -164,21 +175,21 @@ impl Machine {
         }
     }
 
-    pub(super) fn worker_changed(&mut self, worker: WorkerId, version: Option<Version>) {
+    pub(super) fn worker_changed(&mut self, worker: WorkerId, sign: Option<Sign>) {
         if worker == self.session.worker {
             return;
         }
-        match version {
-            Some(version) => {
-                let known = self.session.peers.get(&worker).map(|peer| peer.version);
-                if known != Some(version) {
-                    let peer = Peer { version, changed: self.now };
-                    self.session.peers.insert(worker.clone(), peer);
+        match sign {
+            Some(sign) => {
+                let known = self.session.peers.get(&worker).map(|peer| peer.sign);
+                if known != Some(sign) {
+                    self.holdings.changed |= known.is_none_or(|known| known.serves != sign.serves);
+                    self.session.peers.insert(worker.clone(), Peer { sign, changed: self.now });
                     self.timers.set(self.now + self.options.lease, Alarm::Peer(worker));
                 }
             }
             None => {
-                self.session.peers.remove(&worker);
+                self.holdings.changed |= self.session.peers.remove(&worker).is_some();
                 // Whom no shard names any more nobody asks about.
                 let shards = self.shards.values().filter_map(|shard| shard.record.as_ref());
                 let owners: BTreeSet<_> = shards.filter_map(|(record, _)| record.owner.as_ref()).collect();
@@ -189,26 +200,39 @@ impl Machine {
         }
     }
 
-    /// Looks up the session of somebody who is named as an owner.
+    /// Looks up the session of somebody who is named as an owner, or a former one of our own.
     pub(super) fn ask_about(&mut self, worker: &WorkerId) {
-        if matches!(self.session.life_of(worker), Life::Unknown) && self.session.asked.insert(worker.clone())
-        {
+        let is_open =
+            self.session.former.contains(worker) || matches!(self.session.life_of(worker), Life::Unknown);
+        if is_open && self.session.asked.insert(worker.clone()) {
             self.effects.push(Effect::LoadSession(worker.clone()));
         }
     }
 
-    pub(super) fn session_loaded(
-        &mut self,
-        worker: WorkerId,
-        loaded: &Result<Option<Version>, store::Error>,
-    ) {
+    pub(super) fn session_loaded(&mut self, worker: WorkerId, loaded: &Result<Option<Sign>, store::Error>) {
         self.session.asked.remove(&worker);
+        if self.session.former.contains(&worker) {
+            return self.end_former(worker, loaded);
+        }
         // What the watch has told meanwhile is as good.
         if !matches!(self.session.life_of(&worker), Life::Unknown) {
             return;
         }
         match loaded {
-            Ok(version) => self.worker_changed(worker, *version),
+            Ok(sign) => self.worker_changed(worker, *sign),
+            Err(_) => self.timers.set(self.now + self.options.retry_min, Alarm::Owner(worker)),
+        }
+    }
+
+    /// A renewal whose answer was lost leaves a record behind that nobody renews any more: who began it deletes it.
+    fn end_former(&mut self, worker: WorkerId, loaded: &Result<Option<Sign>, store::Error>) {
+        match loaded {
+            Ok(None) => drop(self.session.former.remove(&worker)),
+            Ok(Some(Sign { version, .. })) => {
+                let version = *version;
+                self.effects.push(Effect::DeleteSession { worker: worker.clone(), version });
+                self.timers.set(self.now + self.options.retry_min, Alarm::Owner(worker));
+            }
             Err(_) => self.timers.set(self.now + self.options.retry_min, Alarm::Owner(worker)),
         }
     }
@@ -219,10 +243,20 @@ impl Machine {
         if self.now < end {
             return self.timers.set(end, Alarm::Peer(worker.clone()));
         }
-        let version = peer.version;
+        let version = peer.sign.version;
         self.effects.push(Effect::DeleteSession { worker: worker.clone(), version });
         // If the deletion is lost on the way, it is tried again; if it conflicts, the worker has come back.
         self.timers.set(self.now + self.options.lease, Alarm::Peer(worker.clone()));
+    }
+
+    /// Tells that this worker takes nothing any more, so that others take what it gives back at once.
+    pub(super) fn tell_stopping(&mut self) {
+        if self.session.version.is_some() || self.session.saving {
+            self.session.untold = true;
+        }
+        if self.session.version.is_some() {
+            self.renew_session();
+        }
     }
 
     /// Ends the session when nothing is under way and every shard is given back.

@@ -30,8 +30,12 @@ pub(super) struct Shard {
     pub saving: Option<record::Shard>,
     /// Our last write of the record failed: before there is news of it, or a while is over, another one is in vain.
     pub write_failed: bool,
-    /// It was taken from a worker that gave no sign of life: what that one sent may still take effect.
-    pub inherited: bool,
+    /// Since when it is nobody's, as far as is known.
+    pub free_since: Option<Timestamp>,
+    /// It was taken beyond this worker's share: until when it stays, as nobody else wanted it.
+    pub kept_until: Timestamp,
+    /// How the worker left it that had it before.
+    pub left: Left,
     pub link: Link,
     /// What the cluster said it is, when it was reached last.
     pub told: Option<ClusterUid>,
@@ -59,6 +63,17 @@ pub(super) struct Shard {
     pub hold_until: Option<Timestamp>,
     /// Boxed, like shards: a map has room for eleven of them even when there is one.
     pub lanes: BTreeMap<ContextId, Box<Lane>>,
+}
+
+/// How a worker left a shard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Left {
+    /// It gave it back when all that it had sent was answered.
+    Answered,
+    /// It gave it back, and what it had sent without an answer may still take effect.
+    Unanswered,
+    /// It gave no sign of life: whatever it had sent, to the cluster and to the store, may still take effect.
+    Dead,
 }
 
 /// How a cluster is reached.
@@ -128,7 +143,9 @@ impl Shard {
             news: 0,
             saving: None,
             write_failed: false,
-            inherited: false,
+            free_since: None,
+            kept_until: Timestamp::MIN,
+            left: Left::Answered,
             link: Link::Down,
             told: None,
             epoch: Epoch::default(),
@@ -147,6 +164,11 @@ impl Shard {
             hold_until: None,
             lanes: BTreeMap::new(),
         }
+    }
+
+    /// True when the worker that had it before may have sent what has not taken effect yet.
+    pub(super) fn is_inherited(&self) -> bool {
+        self.left != Left::Answered
     }
 
     /// The fence of a shard that nobody owns.

@@ -8,7 +8,8 @@ use dcm_core::status::Cause;
 
 use super::Machine;
 use super::session::Life;
-use super::shard::{Link, Shard};
+use super::shard::{Left, Link, Shard};
+use super::sharing::FREE_LIMIT;
 use super::steps::reason_of;
 use super::storing::Reading;
 use super::timers::Alarm;
@@ -38,8 +39,7 @@ impl Machine {
     }
 
     pub(super) fn claim_all(&mut self) {
-        let clusters: Vec<ClusterId> = self.shards.keys().cloned().collect();
-        for cluster in clusters {
+        for cluster in self.in_own_order(self.shards.keys().cloned().collect()) {
             self.claim(&cluster);
         }
     }
@@ -72,19 +72,44 @@ impl Machine {
             }
         }
         let mut record = shard.record.as_ref().map(|(record, _)| record.clone()).unwrap_or_default();
-        let inherited = owner.is_some();
+        let left = match (&record.owner, std::mem::take(&mut record.unanswered)) {
+            (Some(_), _) => Left::Dead,
+            (None, true) => Left::Unanswered,
+            (None, false) => Left::Answered,
+        };
+        if !self.may_take(cluster) {
+            return;
+        }
         record.schema = SCHEMA;
         record.owner = Some(self.session.worker.clone());
         record.fence = Fence(record.fence.0 + 1);
-        self.shard_mut(cluster).inherited = inherited;
+        self.leaving.remove(cluster);
+        self.shard_mut(cluster).left = left;
         self.save_shard(cluster, record);
+    }
+
+    /// True when this worker has less than its share of the clusters, or nobody else takes this one, which is free.
+    fn may_take(&mut self, cluster: &ClusterId) -> bool {
+        let is_beyond = self.has_its_share();
+        let (now, lease) = (self.now, self.options.lease);
+        let shard = self.shard_mut(cluster);
+        let waits_until = *shard.free_since.get_or_insert(now) + FREE_LIMIT;
+        if !is_beyond {
+            return true;
+        }
+        if now < waits_until {
+            self.timers.set(waits_until, Alarm::Claim(cluster.clone()));
+            return false;
+        }
+        shard.kept_until = now + lease;
+        true
     }
 
     pub(super) fn save_shard(&mut self, cluster: &ClusterId, record: record::Shard) {
         let Some(shard) = self.shards.get_mut(cluster) else { return };
-        self.held.insert(cluster.clone());
         shard.saving = Some(record.clone());
         let version = shard.record.as_ref().map(|(_, version)| *version);
+        self.note_held(cluster);
         self.effects.push(Effect::SaveShard { cluster: cluster.clone(), record, version });
     }
 
@@ -140,7 +165,9 @@ impl Machine {
     fn note_news(&mut self, cluster: &ClusterId) {
         self.shard_news += 1;
         let news = self.shard_news;
-        self.shard_mut(cluster).news = news;
+        let shard = self.shard_mut(cluster);
+        shard.news = news;
+        shard.free_since = None;
     }
 
     fn ownership_changed(&mut self, cluster: &ClusterId, owned_before: bool) {
@@ -162,6 +189,7 @@ impl Machine {
         } else {
             self.held.remove(cluster);
         }
+        self.note_holding(cluster);
     }
 
     fn acquired(&mut self, cluster: &ClusterId) {
@@ -170,8 +198,10 @@ impl Machine {
         let reads_again = self.options.keeps(Safeguard::RecordsReadAgain);
         let shard = self.shard_mut(cluster);
         shard.acquired = now;
-        if shard.inherited {
+        if shard.is_inherited() {
             shard.lanes.values_mut().for_each(|lane| lane.inherit(now, until));
+        }
+        if shard.left == Left::Dead {
             self.publish(cluster, None, What::TakenOver);
         }
         let shard = self.shard_mut(cluster);
@@ -189,7 +219,7 @@ impl Machine {
         for context in stale {
             self.reload_lane(&LaneId { cluster: cluster.clone(), context });
         }
-        if self.shard_mut(cluster).inherited && reads_again {
+        if self.shard_mut(cluster).is_inherited() && reads_again {
             self.timers.set(until, Alarm::Reread(cluster.clone()));
         }
         self.connect(cluster);
@@ -200,7 +230,8 @@ impl Machine {
     /// Reads the records once more that this worker has not written since it took a shard from one that gave no sign of
     /// life: what that one had sent to the store may have come late, and nothing else would tell of it.
     pub(super) fn read_late_records(&mut self, cluster: &ClusterId) {
-        let Some(shard) = self.shards.get(cluster).filter(|shard| self.owns(shard) && shard.inherited) else {
+        let Some(shard) = self.shards.get(cluster).filter(|shard| self.owns(shard) && shard.is_inherited())
+        else {
             return;
         };
         // It was taken once more since the alarm was set.
@@ -234,7 +265,9 @@ impl Machine {
             self.held.iter().filter(|cluster| self.shards.get(cluster).is_some_and(|shard| self.owns(shard)));
         let owned: Vec<ClusterId> = owned.cloned().collect();
         let random = self.jitter.next();
+        let former = self.session.worker.clone();
         self.session.begin_anew(random);
+        self.ask_about(&former);
         for cluster in owned {
             self.note_held(&cluster);
             self.lost(&cluster);
@@ -249,7 +282,8 @@ impl Machine {
             return;
         }
         let Some((record, _)) = &shard.record else { return };
-        let record = record::Shard { owner: None, ..record.clone() };
+        let unanswered = shard.lanes.values().any(|lane| lane.is_unanswered(self.now));
+        let record = record::Shard { owner: None, unanswered, ..record.clone() };
         self.save_shard(cluster, record);
     }
 

@@ -99,7 +99,7 @@ impl Machine {
         loaded: Result<Option<(record::Lane, Version)>, store::Error>,
     ) {
         let now = self.now;
-        let inherited = self.shards.get(&id.cluster).is_some_and(|shard| shard.inherited);
+        let inherited = self.shards.get(&id.cluster).is_some_and(|shard| shard.is_inherited());
         let until = now + self.options.late_request_limit;
         let is_awaited = |lane: &&mut Lane| lane.reading.ticket() == Some(ticket);
         let Some(lane) = self.lane_mut(id).filter(is_awaited) else { return };

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use dcm_core::name::ClusterId;
+use jiff::Timestamp;
 
 use super::lane::Lane;
 use super::shard::Shard;
@@ -16,22 +17,29 @@ use crate::engine::io::LaneId;
 /// After so many failures no worker takes, or keeps, a cluster just for this: one that has it anyway tries on.
 pub(super) const TRIES_MAX: u32 = 3;
 
-/// How long a stop waits for it: some requests, and the budget for them. What is left then is done by the next worker.
-const STOP_LIMIT: Duration = Duration::from_secs(3);
+/// How long a cluster that is given back waits for it: some requests, and the budget for them. What is left then is done by the
+/// next worker.
+pub(super) const LEAVE_LIMIT: Duration = Duration::from_secs(3);
 
 /// How long answered requests stay at most while other work goes before.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Machine {
     pub(super) fn stop(&mut self) {
-        let until = *self.stopping.get_or_insert(self.now + STOP_LIMIT);
+        let until = *self.stopping.get_or_insert(self.now + LEAVE_LIMIT);
         self.timers.set(until, Alarm::Stop);
         self.give_back_all();
+        self.tell_stopping();
     }
 
-    /// True when a lane is done and still tidied up, a stop or not.
+    /// Until when what was begun is cleared away on a cluster that this worker gives back; none for one that it keeps.
+    pub(super) fn leaves_by(&self, cluster: &ClusterId) -> Option<Timestamp> {
+        self.stopping.or_else(|| self.leaving.get(cluster).copied())
+    }
+
+    /// True when a lane is done and still tidied up, whether its cluster is given back or not.
     pub(super) fn tidies(&self, cluster: &ClusterId, context: &Context, lane: &Lane) -> bool {
-        let in_time = self.stopping.is_none_or(|until| self.now < until);
+        let in_time = self.leaves_by(cluster).is_none_or(|until| self.now < until);
         let done = lane.record.is_at(context.wanted(cluster)) && !context.root.paused;
         in_time && done && lane.record.untidy && lane.errors.is_empty()
     }
@@ -40,7 +48,7 @@ impl Machine {
     /// waits for these. It is woken when nothing else is under way, or after a bound.
     pub(super) fn lets_others_go_before(&mut self, id: &LaneId) -> bool {
         let Some(until) = self.lane_mut(id).map(|lane| lane.record.since + PATIENCE) else { return false };
-        if self.stopping.is_some() || self.pending.is_only_tidying() || self.now >= until {
+        if self.leaves_by(&id.cluster).is_some() || self.pending.is_only_tidying() || self.now >= until {
             return false;
         }
         self.patient.insert(id.clone());

@@ -41,6 +41,8 @@ pub(super) enum Alarm {
     Bury(ContextId),
     /// A stop waits no longer.
     Stop,
+    /// A cluster may go to another worker now.
+    Share,
 }
 
 /// Alarms in the order of their time; of equal alarms only the earliest is kept.

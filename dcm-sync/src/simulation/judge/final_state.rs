@@ -1,6 +1,6 @@
 //! What has to be in the end: all that is wanted, and nothing else.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use dcm_core::app_context::{Action, AppContext, Bundle, Request};
 use dcm_core::fields;
@@ -15,7 +15,7 @@ use super::super::events::Event;
 use super::super::meddling::Meddled;
 use super::super::scenario::Scenario;
 use super::super::world::World;
-use crate::record::{self, Lane, path};
+use crate::record::{self, Lane, Shard, Worker, WorkerId, path};
 
 /// What is not as it was wanted last.
 pub(in crate::simulation) fn find_differences(
@@ -38,6 +38,7 @@ pub(in crate::simulation) fn find_differences(
         differences.extend(of_cluster(world, id, &wanted, meddled));
     }
     differences.extend(of_store(world, &wanted));
+    differences.extend(of_shares(world));
     differences.extend(api.differences(world, &there));
     differences
 }
@@ -126,6 +127,21 @@ fn of_store(world: &World<'_>, wanted: &[AppContext]) -> Vec<String> {
     let left = there.iter().filter(is_left);
     differences.extend(left.map(|path| format!("{path} is left in the store")));
     differences
+}
+
+/// How many clusters each worker has that serves, when they are not shared evenly.
+fn of_shares(world: &World<'_>) -> Option<String> {
+    let sessions = world.store().documents(&path::workers());
+    let serving =
+        sessions.iter().filter(|entry| record::read(entry).is_ok_and(|worker: Worker| worker.serves));
+    let mut shares: BTreeMap<WorkerId, u32> =
+        serving.filter_map(|entry| Some((path::worker_of(&entry.path)?, 0))).collect();
+    for shard in world.store().documents(&path::shards()) {
+        let owner = record::read(&shard).ok().and_then(|shard: Shard| shard.owner);
+        owner.and_then(|owner| shares.get_mut(&owner)).into_iter().for_each(|share| *share += 1);
+    }
+    let (least, most) = (shares.values().min()?, shares.values().max()?);
+    (most - least > 1).then(|| format!("the clusters are not shared evenly: {shares:?}"))
 }
 
 /// True for a record that is there when it is needed, and only then. Of a context that is there, lanes may be left where it was
