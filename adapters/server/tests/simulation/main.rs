@@ -42,6 +42,7 @@ fn no_seed_violates_a_rule() {
     }
     let tells = number("TRACE").is_some();
     let sweep = Sweep {
+        scenario: Scenario::of,
         first_seed: number("FIRST_SEED").unwrap_or(1),
         seeds: number("SEEDS").unwrap_or(SEEDS),
         jobs: NonZeroUsize::new(usize::from(tells)),
