@@ -45,7 +45,7 @@ pub(crate) struct Global {
     /// The project of logical clouds whose document or command names none.
     #[arg(short, long, global = true, env = "DCM_PROJECT", default_value = "default", value_name = "NAME")]
     pub(crate) project: ProjectName,
-    /// How long a worker's clusters stay its own without a sign of life; the same for all workers of a store.
+    /// How long this worker's clusters stay its own without a sign of life.
     #[arg(long, global = true, default_value = "10s", value_parser = duration::parse, value_name = "DURATION")]
     pub(crate) lease: Duration,
     /// Why this is done; the audit log keeps it.

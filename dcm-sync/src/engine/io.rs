@@ -46,13 +46,19 @@ pub(crate) struct Sign {
     pub version: Version,
     /// The worker takes every cluster, not only those that its own caller waits for.
     pub serves: bool,
+    /// How long its session lives unchanged, as it says itself; none where that can't be read.
+    pub lease: Option<Duration>,
 }
 
 impl Sign {
     /// What a worker's session says. One that can't be read lives, too, and takes nothing.
     pub(crate) fn of(session: &Entry) -> Self {
-        let serves = record::read(session).is_ok_and(|worker: Worker| worker.serves);
-        Self { version: session.version, serves }
+        let worker: Option<Worker> = record::read(session).ok();
+        Self {
+            version: session.version,
+            serves: worker.as_ref().is_some_and(|worker| worker.serves),
+            lease: worker.map(|worker| Duration::from_millis(worker.lease_ms)),
+        }
     }
 }
 

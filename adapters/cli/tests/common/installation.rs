@@ -31,10 +31,19 @@ impl<'a> Installation<'a> {
         Self::by(environment, name, |_| Route::Direct)
     }
 
+    /// Of a person who is there already.
+    pub(crate) fn of(environment: &'a Environment, name: &str, person: User) -> Self {
+        Self::of_by(environment, name, person, |_| Route::Direct)
+    }
+
     /// Reaches each cluster by a route of the caller's choice.
     pub(crate) fn by(environment: &'a Environment, name: &str, route: impl Fn(usize) -> Route) -> Self {
+        Self::of_by(environment, name, User::new(), route)
+    }
+
+    fn of_by(environment: &'a Environment, name: &str, person: User, route: impl Fn(usize) -> Route) -> Self {
         let clusters = environment.clusters();
-        let made = Self { person: User::new(), identity: format!("dcm-{name}"), clusters };
+        let made = Self { person, identity: format!("dcm-{name}"), clusters };
         for (index, cluster) in clusters.iter().enumerate() {
             made.register(cluster, route(index));
         }
@@ -88,6 +97,17 @@ impl<'a> Installation<'a> {
         Worker::begin(self.person.command().arg("serve").stderr(Stdio::null()))
     }
 
+    /// A worker with this lease.
+    pub(crate) fn serve_with_lease(&self, lease: &str) -> Worker {
+        let mut command = self.person.command();
+        Worker::begin(command.args(["serve", "--lease", lease]).stdout(Stdio::null()).stderr(Stdio::null()))
+    }
+
+    /// Applies a document, and leaves the work to others.
+    pub(crate) fn hand_over(&self, document: &Value) {
+        self.person.run_with_input(&["apply", "--no-wait", "-f", "-"], &document.to_string()).done();
+    }
+
     /// A worker to which a document is handed over: no other process works on it.
     pub(crate) async fn served(&self, document: &Value) -> Worker {
         let worker = self.serve();
@@ -122,7 +142,12 @@ impl Worker {
     }
 
     fn ask_to_end(&self) {
-        assert!(Command::new("kill").args(["-TERM", &self.0.id().to_string()]).status().unwrap().success());
+        self.signal("TERM");
+    }
+
+    pub(crate) fn signal(&self, signal: &str) {
+        let arguments = [format!("-{signal}"), self.0.id().to_string()];
+        assert!(Command::new("kill").args(arguments).status().unwrap().success());
     }
 }
 

@@ -28,6 +28,7 @@ users: [{name: main, user: {token: hunter2}}]
 /// A user with a home folder of their own.
 pub(crate) struct User {
     home: tempfile::TempDir,
+    variables: Vec<(&'static str, String)>,
 }
 
 /// What a run of the command left.
@@ -40,7 +41,12 @@ pub(crate) struct Ran {
 
 impl User {
     pub(crate) fn new() -> Self {
-        Self { home: tempfile::tempdir().unwrap() }
+        Self::with([])
+    }
+
+    /// With variables in the environment.
+    pub(crate) fn with(variables: impl IntoIterator<Item = (&'static str, String)>) -> Self {
+        Self { home: tempfile::tempdir().unwrap(), variables: variables.into_iter().collect() }
     }
 
     pub(crate) fn home(&self) -> &Path {
@@ -51,6 +57,7 @@ impl User {
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dcm"));
         command.env_clear().env("HOME", self.home()).env("USER", "ann").current_dir(self.home());
+        command.envs(self.variables.iter().cloned());
         command
     }
 

@@ -24,6 +24,9 @@ use crate::record::{SCHEMA, Worker, WorkerId};
 /// A session is renewed this many times in the length of a lease, so that one lost renewal does no harm.
 const RENEWALS_PER_LEASE: u32 = 3;
 
+/// The longest lease that others keep to: a record that says more is damaged.
+const LEASE_MAX: Duration = Duration::from_secs(3600);
+
 /// How long a worker tells that nothing is under way of a paused app context: longer than anybody waits for it.
 const QUIET_TOLD: Duration = Duration::from_secs(120);
 
@@ -63,6 +66,13 @@ pub(super) enum Life {
 struct Peer {
     sign: Sign,
     changed: Timestamp,
+}
+
+impl Peer {
+    /// When its session has ended, should it give no sign of life.
+    fn end(&self, own_lease: Duration) -> Timestamp {
+        self.changed + self.sign.lease.unwrap_or(own_lease).min(LEASE_MAX)
+    }
 }
 
 impl Session {
@@ -184,8 +194,9 @@ impl Machine {
                 let known = self.session.peers.get(&worker).map(|peer| peer.sign);
                 if known != Some(sign) {
                     self.holdings.changed |= known.is_none_or(|known| known.serves != sign.serves);
-                    self.session.peers.insert(worker.clone(), Peer { sign, changed: self.now });
-                    self.timers.set(self.now + self.options.lease, Alarm::Peer(worker));
+                    let peer = Peer { sign, changed: self.now };
+                    self.timers.set(peer.end(self.options.lease), Alarm::Peer(worker.clone()));
+                    self.session.peers.insert(worker, peer);
                 }
             }
             None => {
@@ -239,7 +250,7 @@ impl Machine {
 
     pub(super) fn check_peer(&mut self, worker: &WorkerId) {
         let Some(peer) = self.session.peers.get(worker) else { return };
-        let end = peer.changed + self.options.lease;
+        let end = peer.end(self.options.lease);
         if self.now < end {
             return self.timers.set(end, Alarm::Peer(worker.clone()));
         }
