@@ -1,4 +1,5 @@
-//! Clusters that answer at once and keep nothing but counters: for measuring what the engine itself costs.
+//! Clusters that keep nothing but counters, and answer at once or after a fixed time: for measuring what the engine itself
+//! costs, and how much of it goes on side by side.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,6 +31,7 @@ const CERTIFICATE: &str = "bm8gY2VydGlmaWNhdGU=";
 #[derive(Clone)]
 pub struct NullFleet {
     clock: Arc<dyn Clock>,
+    latency: Duration,
     counters: Arc<Counters>,
 }
 
@@ -46,10 +48,17 @@ impl std::fmt::Debug for NullFleet {
 }
 
 impl NullFleet {
-    /// Counts from zero.
+    /// Counts from zero. Calls are answered at once.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, counters: Arc::default() }
+        Self { clock, latency: Duration::ZERO, counters: Arc::default() }
+    }
+
+    /// The same fleet as from so far away: each call is answered after this time. How many are under way makes no
+    /// difference; connecting sends nothing, and takes none.
+    #[must_use]
+    pub fn with_latency(self, latency: Duration) -> Self {
+        Self { latency, ..self }
     }
 
     /// Calls that only read.
@@ -82,13 +91,23 @@ pub struct NullCluster {
 }
 
 impl NullCluster {
-    fn read(&self) {
+    async fn read(&self) {
         self.fleet.counters.reads.fetch_add(1, Ordering::Relaxed);
+        self.answer().await;
     }
 
     /// Counts a write; the count serves as its `resourceVersion`.
-    fn write(&self) -> Arc<str> {
-        (self.fleet.counters.writes.fetch_add(1, Ordering::Relaxed) + 1).to_string().into()
+    async fn write(&self) -> Arc<str> {
+        let number = self.fleet.counters.writes.fetch_add(1, Ordering::Relaxed) + 1;
+        self.answer().await;
+        number.to_string().into()
+    }
+
+    /// Waits as long as an answer takes.
+    async fn answer(&self) {
+        if !self.fleet.latency.is_zero() {
+            self.fleet.clock.sleep(self.fleet.latency).await;
+        }
     }
 }
 
@@ -107,32 +126,32 @@ fn written(object: &Stamped, uid: Arc<str>, resource_version: Arc<str>) -> Objec
 #[async_trait]
 impl Cluster for NullCluster {
     async fn uid(&self, _: &Call) -> Result<ClusterUid, Error> {
-        self.read();
+        self.read().await;
         Ok(self.uid.clone())
     }
 
     async fn server_info(&self, _: &Call) -> Result<ServerInfo, Error> {
-        self.read();
+        self.read().await;
         Ok(ServerInfo { version: "v0.0.0-null".into(), time: Some(self.fleet.clock.now()) })
     }
 
     async fn kinds(&self, _: &Call) -> Result<Kinds, Error> {
-        self.read();
+        self.read().await;
         Ok(Kinds::default())
     }
 
     async fn get(&self, _: &Call, _: &GroupVersionKind, _: &ObjectKey) -> Result<Option<Object>, Error> {
-        self.read();
+        self.read().await;
         Ok(None)
     }
 
     async fn list(&self, _: &Call, _: &GroupVersionKind, _: Option<&str>) -> Result<Vec<Object>, Error> {
-        self.read();
+        self.read().await;
         Ok(Vec::new())
     }
 
     async fn create(&self, _: &Call, object: &Stamped) -> Result<Object, Error> {
-        let number = self.write();
+        let number = self.write().await;
         Ok(written(object, number.clone(), number))
     }
 
@@ -143,7 +162,7 @@ impl Cluster for NullCluster {
         observed: &Precondition,
         _: bool,
     ) -> Result<Object, Error> {
-        Ok(written(object, observed.uid.clone(), self.write()))
+        Ok(written(object, observed.uid.clone(), self.write().await))
     }
 
     async fn rehearse(
@@ -153,7 +172,7 @@ impl Cluster for NullCluster {
         _: Option<&Precondition>,
         _: bool,
     ) -> Result<Value, Error> {
-        self.read();
+        self.read().await;
         Ok(object.body())
     }
 
@@ -170,7 +189,7 @@ impl Cluster for NullCluster {
             kind: kind.clone(),
             key: key.clone(),
             uid: observed.uid.clone(),
-            resource_version: self.write(),
+            resource_version: self.write().await,
             marks: None,
             deleting: None,
             body: Arc::new(body),
@@ -184,12 +203,12 @@ impl Cluster for NullCluster {
         _: &ObjectKey,
         _: &Precondition,
     ) -> Result<Deletion, Error> {
-        self.write();
+        self.write().await;
         Ok(Deletion::Gone)
     }
 
     async fn watch(&self, _: &Call, _: &Selection) -> Result<Watch, Error> {
-        self.read();
+        self.read().await;
         let mut listed = false;
         Ok(stream::poll_fn(move |_| match std::mem::replace(&mut listed, true) {
             false => Poll::Ready(Some(Ok(WatchEvent::Listed(Vec::new())))),
@@ -211,7 +230,7 @@ impl Cluster for NullCluster {
             kind: GroupVersionKind::new(&key.group, "v1", &key.kind),
             key: key.clone(),
             uid: observed.uid.clone(),
-            resource_version: self.write(),
+            resource_version: self.write().await,
             marks,
             deleting: None,
             body: Arc::new(json!({"status": {"conditions": conditions, "certificate": CERTIFICATE}})),
@@ -219,17 +238,17 @@ impl Cluster for NullCluster {
     }
 
     async fn issue_token(&self, _: &Call, _: &TokenRequest) -> Result<IssuedToken, Error> {
-        let token = Secret::new(format!("null-token-{}", self.write()));
+        let token = Secret::new(format!("null-token-{}", self.write().await));
         Ok(IssuedToken { token, expires: later(self.fleet.clock.now(), TOKEN_LIFETIME) })
     }
 
     async fn contents(&self, _: &Call, _: &str) -> Result<Contents, Error> {
-        self.read();
+        self.read().await;
         Ok(Contents::default())
     }
 
     async fn review(&self, _: &Call, accesses: &[Access]) -> Result<Vec<bool>, Error> {
-        self.read();
+        self.read().await;
         Ok(vec![true; accesses.len()])
     }
 }

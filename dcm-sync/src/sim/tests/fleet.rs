@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+use dcm_core::port::clock::Clock as _;
 use dcm_core::port::cluster::{Clusters as _, Deletion, Error, Selection, WatchEvent};
 use futures::{StreamExt as _, poll};
 
@@ -50,4 +51,22 @@ async fn a_null_fleet_says_yes_and_counts() {
     assert!(matches!(watch.next().await, Some(Ok(WatchEvent::Listed(objects))) if objects.is_empty()));
     assert!(poll!(watch.next()).is_pending());
     assert_eq!((fleet.reads(), fleet.writes()), (1, 4));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_null_fleet_that_is_far_away_answers_late_and_many_at_once() {
+    let clock = TestClock::new();
+    let latency = Duration::from_millis(50);
+    let fleet = NullFleet::new(clock.clone()).with_latency(latency);
+    let began = clock.now();
+    let cluster = fleet.connect(&cluster_id(1)).await.unwrap();
+    assert_eq!(clock.now(), began, "connecting sends nothing");
+    let body = config_map("c", &json!({"a": "1"}));
+    let (call, object, key) = (call(), stamped(&body), key(&body));
+    let creation = cluster.create(&call, &object);
+    let count = cluster.contents(&call, "team");
+    let (made, counted) = tokio::join!(creation, count);
+    assert!(made.is_ok_and(|made| made.key == key) && counted.is_ok());
+    assert_eq!(clock.now().duration_since(began), latency.try_into().unwrap());
+    assert_eq!((fleet.reads(), fleet.writes()), (1, 1));
 }
