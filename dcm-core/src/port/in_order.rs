@@ -40,6 +40,11 @@ impl InOrder {
         Self { writes: writes.into(), last: None }
     }
 
+    /// Adds a write behind all others.
+    pub fn then(&mut self, write: Write) {
+        self.writes.push_back(write);
+    }
+
     /// True when what is left to write fits one batch.
     #[must_use]
     pub fn is_one_batch(&self) -> bool {

@@ -60,21 +60,18 @@ impl Contexts {
         let unused = plan_manifests(context, &stored, &current.manifests().collect(), &mut writes)?;
         writes.push(Write::Update { path: path::root(id), version, document });
         writes.extend(unused);
-        let writes = InOrder::new(writes);
+        let mut writes = InOrder::new(writes);
         let remembered = self.remember_claims(id, wanted.clone(), left, &writes).await?;
+        if let Some(version) = remembered {
+            // Another apply may have begun meanwhile: that one knows of all, and its word stays.
+            writes.then(Write::Delete { path: path::claiming(id), version });
+        }
         let result = self.write_in_order(context, writes).await;
-        match (&result, remembered) {
-            (Ok(()), Some(version)) => {
-                // Another apply may have begun meanwhile: that one knows of all.
-                self.delete_all(vec![Write::Delete { path: path::claiming(id), version }]).await?;
+        if matches!(result, Err(Error::NamespaceTaken { .. })) {
+            self.give_claims_back(id, &wanted, remembered).await?;
+            if current.is_unused() {
+                self.delete_all(vec![Write::Delete { path: path::root(id), version }]).await?;
             }
-            (Err(Error::NamespaceTaken { .. }), _) => {
-                self.give_claims_back(id, &wanted, remembered).await?;
-                if current.is_unused() {
-                    self.delete_all(vec![Write::Delete { path: path::root(id), version }]).await?;
-                }
-            }
-            _ => {}
         }
         result.map(|()| next.generation)
     }

@@ -1,6 +1,6 @@
 //! Contexts of many clusters, and of too much.
 
-use dcm_core::port::store::DOCUMENT_BYTES_MAX;
+use dcm_core::port::store::{BATCH_WRITES_MAX, DOCUMENT_BYTES_MAX};
 use dcm_core::port::synchronizer::{Error, Removal, Synchronizer as _};
 
 use crate::support::{World, cluster, context, id};
@@ -15,6 +15,19 @@ async fn a_change_asks_for_no_claim_that_the_context_has() {
     assert!(calls < 20, "{calls} calls for one changed object and one more cluster");
     let claims = world.records().await.into_keys().filter(|path| path.starts_with("claims/"));
     assert_eq!(claims.count(), 1001);
+}
+
+#[tokio::test]
+async fn a_first_apply_writes_as_many_batches_as_its_records_fill_and_two_more_at_most() {
+    for clusters in [1, 10, 100, 1000] {
+        for atomic_batches in [true, false] {
+            let world = World::new(atomic_batches);
+            world.contexts.apply(&context(&["a"], 1..=clusters)).await.unwrap();
+            let (batches, records) = (world.store.batches(), world.records().await.len());
+            let most = records.div_ceil(BATCH_WRITES_MAX) + 2;
+            assert!(batches <= most, "{batches} batches for {records} records, atomic: {atomic_batches}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -14,16 +14,23 @@ pub(crate) struct Polite {
     inner: MemoryStore,
     lost: tokio::sync::watch::Sender<()>,
     calls: AtomicUsize,
+    batches: AtomicUsize,
 }
 
 impl Polite {
     pub(crate) fn over(inner: MemoryStore) -> Self {
-        Self { inner, lost: tokio::sync::watch::Sender::new(()), calls: AtomicUsize::new(0) }
+        let lost = tokio::sync::watch::Sender::new(());
+        Self { inner, lost, calls: AtomicUsize::new(0), batches: AtomicUsize::new(0) }
     }
 
     /// How many calls there were since the last time.
     pub(crate) fn calls(&self) -> usize {
         self.calls.swap(0, Ordering::SeqCst)
+    }
+
+    /// How many batches it was given up to now.
+    pub(crate) fn batches(&self) -> usize {
+        self.batches.load(Ordering::SeqCst)
     }
 
     async fn let_others_go_first(&self) {
@@ -55,6 +62,7 @@ impl Store for Polite {
 
     /// A batch that is not atomic is written one by one: others come between.
     async fn write(&self, batch: &[Write]) -> Result<Vec<Version>, BatchError> {
+        self.batches.fetch_add(1, Ordering::SeqCst);
         if self.capabilities().atomic_batches {
             self.let_others_go_first().await;
             return self.inner.write(batch).await;
