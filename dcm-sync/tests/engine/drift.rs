@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dcm_core::app_context::{Drift, Existing, Step};
 use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey};
-use dcm_core::port::store::{Entry, Path, Prefix, StoreExt as _, Write};
+use dcm_core::port::store::{Change, Entry, Path, Prefix, StoreExt as _, Write};
 use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
 use dcm_core::status::{Cause, LaneState, LaneStatus, ObjectState, Progress, Reason};
 use dcm_sync::engine::{Engine, Event, Options, What};
@@ -274,6 +274,22 @@ async fn a_fight_that_was_given_up_is_not_begun_anew_since_somebody_wrote_the_la
     tokio::time::sleep(Options::default().contest_wait_min / 4).await;
     assert_eq!(scene.hard()["pods"], "99");
     assert!(scene.drift().await.unwrap().message.contains("rancher"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_that_somebody_deleted_costs_the_lanes_record_two_writes_until_it_is_there_again() {
+    let scene = Scene::of(steps_with(Drift::default())).await;
+    let role = Manifest::new(role_body("reader", &["get"])).unwrap();
+    let lanes = Prefix::below(&Path::new("lanes").unwrap());
+    let written = scene.world.store.watch(&lanes).await.unwrap();
+    scene.cluster.server(|server| server.delete_as_other(role.kind(), role.key())).unwrap();
+    let written = written.take_until(Box::pin(tokio::time::sleep(SOON / 10)));
+    let causes = written.map(|change| {
+        let Change::Put(Entry { document, .. }) = change else { panic!("{change:?}") };
+        document.read::<Value>().unwrap()["causes"].as_array().map_or(0, Vec::len)
+    });
+    assert_eq!(causes.collect::<Vec<_>>().await, [1, 0], "it is told until it is there again");
+    assert!(scene.world.body(1, role.kind(), role.key()).is_some());
 }
 
 #[tokio::test(start_paused = true)]

@@ -107,12 +107,21 @@ impl Machine {
         }
     }
 
-    /// Tells what the wave met, what failed before, and what others did that is left so.
+    /// Tells what the wave met, what failed before, and what others did that is left so. What others deleted is told until
+    /// it is made again, and the word of it goes with the next record: alone it would cost a write.
     fn tell_causes(&mut self, id: &LaneId, plan: &Plan, met: Vec<Cause>) {
         let Some(lane) = self.lane_mut(id) else { return };
         let rests = lane.record.state == LaneState::Done && lane.errors.is_empty();
+        let is_made_again = |cause: &&Cause| {
+            let is_made = |step: &Step| {
+                cause.object.as_ref() == Some(&step.key) && matches!(step.work, Work::Create { .. })
+            };
+            cause.reason == Reason::Drifted && plan.runnable().any(is_made)
+        };
+        let missing = lane.record.causes.iter().filter(is_made_again).cloned();
         let failed = lane.errors.values().cloned();
-        let causes: Vec<Cause> = met.into_iter().chain(failed).chain(plan.drift().iter().cloned()).collect();
+        let met = met.into_iter().chain(missing);
+        let causes: Vec<Cause> = met.chain(failed).chain(plan.drift().iter().cloned()).collect();
         // What is only looked at again is as it was, until the answer is there.
         if !(plan.only_looks() && rests) {
             self.set_causes(id, causes);
