@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Result, ensure};
+use dcm_benches::cloud::{CERTIFICATE_USER, PROJECT, TOKEN_USER, draft};
 use dcm_core::logical_cloud::MetadataDraft;
 use dcm_core::name::{LogicalCloudName, ProjectName, UserName};
 use dcm_core::render::naming::Identity;
@@ -13,7 +14,6 @@ use dcm_core::status::Progress;
 use dcm_server::{Configuration, Deployment};
 use dcm_sync::engine::{Acquire, Engine};
 
-use crate::cloud::{CERTIFICATE_USER, PROJECT, TOKEN_USER, draft};
 use crate::servers::Servers;
 
 pub(crate) struct FromDocument {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
+use dcm_benches::cloud::CREDENTIALS;
 use dcm_core::app_context::AppContext;
 use dcm_core::name::OwnerId;
 use dcm_core::port::store::Store;
@@ -12,7 +13,6 @@ use dcm_kube::KubeClusters;
 use dcm_sync::engine::{Engine, Options};
 use futures::future::try_join_all;
 
-use crate::cloud::CREDENTIALS;
 use crate::scale::unlimited;
 use crate::servers::Servers;
 

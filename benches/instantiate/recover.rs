@@ -4,6 +4,8 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
+use dcm_benches::cloud::CERTIFICATE_USER;
+use dcm_benches::statistics::median;
 use dcm_core::app_context::{Action, AppContext};
 use dcm_core::manifest::Manifest;
 use dcm_testenv::Route;
@@ -15,9 +17,8 @@ use kube::{Client, Config};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
-use crate::cloud::CERTIFICATE_USER;
 use crate::servers::Servers;
-use crate::wall::{Contest, median, rest};
+use crate::wall::{Contest, rest};
 
 /// How often each is measured, with a new cloud each time: nobody is fought with.
 const ROUNDS: usize = 9;

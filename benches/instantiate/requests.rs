@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
+use dcm_benches::cloud::Cloud;
 use dcm_core::app_context::AppContext;
 use dcm_testenv::audit::Position;
 
-use crate::cloud::Cloud;
 use crate::servers::Servers;
 use crate::wall::{Contest, OWNER_MEMORY, rest};
 

@@ -3,11 +3,12 @@
 //! Each size has a process of its own, so that memory which an earlier one left does not count for it.
 
 use std::convert::Infallible;
-use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
+use dcm_benches::cloud::Cloud;
+use dcm_benches::{child, usage};
 use dcm_core::port::clock::Clock;
 use dcm_core::port::cluster::Clusters;
 use dcm_core::port::store::{Document, Path, Prefix, StoreExt as _, Write};
@@ -18,13 +19,6 @@ use dcm_sync::engine::{Engine, Options};
 use dcm_sync::runtime::{OsRandom, TokioClock};
 use dcm_sync::sim::{Fleet, NullFleet, cluster_id};
 use serde::{Deserialize, Serialize};
-use tokio::process::Command;
-
-use crate::cloud::Cloud;
-use crate::usage;
-
-/// The first argument of a child process.
-pub(crate) const CHILD: &str = "scale-child";
 
 /// Numbers of lanes.
 const SIZES: [u32; 3] = [100, 1_000, 10_000];
@@ -115,15 +109,7 @@ async fn measure(kind: Kind, lanes: u32) -> Result<Cost> {
 }
 
 async fn in_child(kind: Kind, lanes: u32, caller: Caller) -> Result<Cost> {
-    let order = serde_json::to_string(&Order { kind, lanes, caller })?;
-    let child = Command::new(std::env::current_exe()?)
-        .args([CHILD, &order])
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output();
-    let output = child.await?;
-    ensure!(output.status.success(), "{order}: {}", output.status);
-    serde_json::from_slice(&output.stdout).context("a child prints what its lanes cost as JSON")
+    child::run(&Order { kind, lanes, caller }).await
 }
 
 /// What a child process is to do.
@@ -148,9 +134,7 @@ pub(crate) fn child(order: &str) -> Result<Infallible> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let (cost, _engine) = instantiate(order).await?;
-        println!("{}", serde_json::to_string(&cost)?);
-        // What it cost is known: nobody waits for ten thousand clusters to be given back.
-        std::process::exit(0)
+        child::answer(&cost)
     })
 }
 

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
+use dcm_benches::cloud::Cloud;
+use dcm_benches::statistics::median;
 use dcm_core::app_context::AppContext;
 use dcm_store::{EncryptedStore, Keyring, MemoryStore, SqliteStore};
 use tokio::time::Instant;
 
-use crate::cloud::Cloud;
 use crate::document::FromDocument;
 use crate::floor::Floor;
 use crate::kubectl::{Kubectl, Prepared};
@@ -175,10 +176,4 @@ async fn timed(work: impl Future<Output = Result<()>>) -> Result<Duration> {
 pub(crate) async fn rest(clouds: usize) {
     let rest = REST_A_CLOUD * u32::try_from(clouds).unwrap_or(u32::MAX);
     tokio::time::sleep(rest.max(REST_MIN)).await;
-}
-
-pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }

@@ -15,16 +15,16 @@ use dcm_core::render::{self, Credential, Credentials, naming::Identity};
 use serde_json::{Value, json};
 
 /// The project of all clouds.
-pub(crate) const PROJECT: &str = "bench";
+pub const PROJECT: &str = "bench";
 
 /// The user with a certificate.
-pub(crate) const CERTIFICATE_USER: &str = "ann";
+pub const CERTIFICATE_USER: &str = "ann";
 
 /// The user with a token.
-pub(crate) const TOKEN_USER: &str = "build";
+pub const TOKEN_USER: &str = "build";
 
 /// How many credentials its users get on each cluster.
-pub(crate) const CREDENTIALS: usize = 2;
+pub const CREDENTIALS: usize = 2;
 
 /// What the first permission allows.
 const VERBS: [&str; 3] = ["get", "list", "watch"];
@@ -33,14 +33,17 @@ const VERBS: [&str; 3] = ["get", "list", "watch"];
 const OTHER_VERBS: [&str; 2] = ["get", "list"];
 
 /// A logical cloud with the credentials that its users are to have.
-pub(crate) struct Cloud {
+pub struct Cloud {
     cloud: LogicalCloud,
     credentials: Credentials,
 }
 
 impl Cloud {
     /// A new one. Its name is that of its namespace too.
-    pub(crate) fn new(name: &str) -> Result<Self> {
+    ///
+    /// # Errors
+    /// When the name is none, or the system gives no randomness.
+    pub fn new(name: &str) -> Result<Self> {
         let uid = LogicalCloudUid::from_random(getrandom::u64()?);
         let cloud = parse(name, uid, &VERBS)?;
         let credentials = credentials(&cloud)?;
@@ -48,14 +51,20 @@ impl Cloud {
     }
 
     /// The same cloud with one permission changed.
-    pub(crate) fn with_one_permission_changed(&self) -> Result<Self> {
+    ///
+    /// # Errors
+    /// None that the cloud itself did not have.
+    pub fn with_one_permission_changed(&self) -> Result<Self> {
         let name = self.cloud.name().as_str();
         let cloud = parse(name, self.cloud.uid(), &OTHER_VERBS)?;
         Ok(Self { cloud, credentials: self.credentials.clone() })
     }
 
     /// What is handed over to a synchronizer, for these clusters.
-    pub(crate) fn app_context(&self, clusters: impl IntoIterator<Item = ClusterId>) -> Result<AppContext> {
+    ///
+    /// # Errors
+    /// When it can't be rendered.
+    pub fn app_context(&self, clusters: impl IntoIterator<Item = ClusterId>) -> Result<AppContext> {
         let bundle = self.bundle()?;
         let placements: BTreeMap<ClusterId, Arc<Bundle>> =
             clusters.into_iter().map(|cluster| (cluster, bundle.clone())).collect();
@@ -74,7 +83,10 @@ impl Cloud {
 }
 
 /// The document of a cloud of this name; its clusters are said elsewhere.
-pub(crate) fn draft(name: &str) -> Result<Draft> {
+///
+/// # Errors
+/// Never but for a mistake in here.
+pub fn draft(name: &str) -> Result<Draft> {
     Ok(serde_json::from_value(document(name, &VERBS))?)
 }
 

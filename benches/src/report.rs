@@ -1,0 +1,174 @@
+//! What is printed: a table for people, and one line of JSON for programs.
+
+use comfy_table::{Table, presets};
+use serde_json::{Map, Value};
+
+/// Figures by key, with what they are and what they are to be, in the order of their table.
+#[derive(Debug, Default)]
+pub struct Report(Vec<Row>);
+
+/// What a figure is to be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Bound {
+    /// No more than this.
+    AtMost(f64),
+    /// No less than this.
+    AtLeast(f64),
+}
+
+/// One line of the table: a figure, or the same for several sizes.
+#[derive(Debug)]
+struct Row {
+    about: String,
+    key: String,
+    figures: Vec<Figure>,
+}
+
+#[derive(Debug)]
+struct Figure {
+    size: Option<u32>,
+    value: f64,
+    bound: Option<Bound>,
+}
+
+impl Bound {
+    fn at_most(self) -> Option<f64> {
+        if let Self::AtMost(bound) = self { Some(bound) } else { None }
+    }
+
+    fn at_least(self) -> Option<f64> {
+        if let Self::AtLeast(bound) = self { Some(bound) } else { None }
+    }
+}
+
+impl Report {
+    /// Adds a figure.
+    pub fn add(
+        &mut self,
+        key: impl Into<String>,
+        about: impl Into<String>,
+        value: f64,
+        bound: impl Into<Option<Bound>>,
+    ) {
+        let figures = vec![Figure { size: None, value, bound: bound.into() }];
+        self.0.push(Row { about: about.into(), key: key.into(), figures });
+    }
+
+    /// Adds figures of several sizes as one line. The key of each is `key`, `_` and its size.
+    pub fn add_sizes(
+        &mut self,
+        key: impl Into<String>,
+        about: impl Into<String>,
+        figures: impl IntoIterator<Item = (u32, f64, Option<Bound>)>,
+    ) {
+        let figures =
+            figures.into_iter().map(|(size, value, bound)| Figure { size: Some(size), value, bound });
+        self.0.push(Row { about: about.into(), key: key.into(), figures: figures.collect() });
+    }
+
+    /// The table. Of what no figure is to be there is no column.
+    #[must_use]
+    pub fn table(&self) -> String {
+        let bounds = [("at most", Bound::at_most as fn(Bound) -> Option<f64>), ("at least", Bound::at_least)];
+        let is_there = |of: fn(Bound) -> Option<f64>| {
+            self.figures().any(|figure| figure.bound.is_some_and(|bound| of(bound).is_some()))
+        };
+        let bounds: Vec<_> = bounds.into_iter().filter(|(_, of)| is_there(*of)).collect();
+        let heads = ["measured", "value"].into_iter().chain(bounds.iter().map(|(head, _)| *head));
+        let mut table = Table::new();
+        table.load_style(presets::ASCII_MARKDOWN).set_header(heads.chain(["key"]));
+        for row in &self.0 {
+            let mut cells = vec![row.about.clone(), row.cell(|figure| Some(figure.value))];
+            cells.extend(bounds.iter().map(|(_, of)| row.cell(|figure| figure.bound.and_then(of))));
+            cells.push(row.keys());
+            table.add_row(cells);
+        }
+        table.to_string()
+    }
+
+    /// All keys with their values.
+    #[must_use]
+    pub fn json(&self) -> String {
+        let members = self.0.iter().flat_map(|row| {
+            row.figures.iter().map(|figure| (row.key_of(figure), Value::from(rounded(figure.value))))
+        });
+        Value::Object(Map::from_iter(members)).to_string()
+    }
+
+    fn figures(&self) -> impl Iterator<Item = &Figure> {
+        self.0.iter().flat_map(|row| &row.figures)
+    }
+}
+
+impl Row {
+    fn key_of(&self, figure: &Figure) -> String {
+        match figure.size {
+            Some(size) => format!("{}_{size}", self.key),
+            None => self.key.clone(),
+        }
+    }
+
+    /// The keys as a shell would write them.
+    fn keys(&self) -> String {
+        let sizes: Vec<String> =
+            self.figures.iter().filter_map(|figure| Some(figure.size?.to_string())).collect();
+        match sizes.len() {
+            0 => self.key.clone(),
+            1 => format!("{}_{}", self.key, sizes.concat()),
+            _ => format!("{}_{{{}}}", self.key, sizes.join(",")),
+        }
+    }
+
+    /// What each figure says, and once what all of them say.
+    fn cell(&self, say: impl Fn(&Figure) -> Option<f64>) -> String {
+        let said: Vec<String> =
+            self.figures.iter().map(|figure| say(figure).map(text).unwrap_or_default()).collect();
+        match said.first() {
+            Some(first) if said.iter().all(|other| other == first) => first.clone(),
+            _ => said.join(" / "),
+        }
+    }
+}
+
+/// Three decimals say more than the measurement knows.
+fn rounded(value: f64) -> f64 {
+    (value * 1e3).round() / 1e3
+}
+
+fn text(value: f64) -> String {
+    if value >= 100.0 { format!("{value:.0}") } else { rounded(value).to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn values(report: &Report) -> Value {
+        serde_json::from_str(&report.json()).unwrap()
+    }
+
+    #[test]
+    fn each_size_has_a_key_in_json_and_all_have_one_line_in_the_table() {
+        let mut report = Report::default();
+        let writes = [(1, 2.0, Some(Bound::AtMost(3.0))), (10, 2.5, Some(Bound::AtMost(3.0)))];
+        report.add_sizes("writes", "writes", writes);
+        assert_eq!(values(&report), json!({"writes_1": 2.0, "writes_10": 2.5}));
+        let table = report.table();
+        let line = "| writes   | 2 / 2.5 | 3       | writes_{1,10} |";
+        assert!(table.contains(line) && !table.contains("at least"), "{table}");
+    }
+
+    #[test]
+    fn a_figure_stands_beside_its_bound() {
+        let mut report = Report::default();
+        report.add("ratio", "two over one", 1.9, Bound::AtLeast(1.7));
+        report.add("cost", "cost", 120.04, None);
+        let lines =
+            ["| two over one | 1.9   | 1.7      | ratio |", "| cost         | 120   |          | cost  |"];
+        let table = report.table();
+        assert!(lines.iter().all(|line| table.contains(line)) && !table.contains("at most"), "{table}");
+        assert_eq!(values(&report), json!({"cost": 120.04, "ratio": 1.9}));
+    }
+}
