@@ -1,0 +1,64 @@
+//! What is asked of a store when a document becomes an app context, by the services of logical clouds.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use anyhow::Result;
+use dcm_benches::cloud::{PROJECT, draft};
+use dcm_core::logical_cloud::MetadataDraft;
+use dcm_core::name::{ClusterId, LogicalCloudName, ProjectName};
+use dcm_core::port::clock::Clock;
+use dcm_core::secret::Secret;
+use dcm_core::service::{Caller, Registration};
+use dcm_server::{Deployment, Parts};
+use dcm_sync::engine::Options;
+use dcm_sync::runtime::{OsRandom, TokioClock};
+use dcm_sync::sim::Fleet;
+use serde_json::json;
+
+use crate::counted::{Asked, Counted};
+use crate::places::{Backend, Places};
+
+/// Puts and applies one cloud on clusters that are registered. Entries of the audit log are among what is counted.
+pub(crate) async fn instantiate(places: &Places, backend: Backend, clusters: u32) -> Result<Asked> {
+    let counted = Counted::over(places.open(backend, &format!("clouds-{clusters}")).await?, &places.keys);
+    let clock: Arc<dyn Clock> = Arc::new(TokioClock::new());
+    let fleet = Arc::new(Fleet::builder(clock.clone()).clusters(clusters as usize).build());
+    let deployment = Deployment::over(Parts {
+        store: counted.store.clone(),
+        contexts_store: counted.store.clone(),
+        clusters: fleet.clone(),
+        check: Arc::new(|_| Ok(())),
+        engine: Options::default(),
+        clock,
+        random: Arc::new(OsRandom),
+    });
+    let (caller, project) = (Caller::new("bench"), ProjectName::new(PROJECT)?);
+    let metadata = MetadataDraft { name: PROJECT.into(), ..MetadataDraft::default() };
+    deployment.projects().create(&caller, metadata).await?;
+    for id in fleet.ids() {
+        deployment.registered().add(&caller, registration(id)).await?;
+    }
+    let mut draft = draft("bench-store")?;
+    draft.spec.cluster_selector = Some(Default::default());
+    counted.take();
+    deployment.clouds().put(&caller, &project, draft).await?;
+    deployment.clouds().apply(&caller, &project, &LogicalCloudName::new("bench-store")?).await?;
+    Ok(counted.take())
+}
+
+/// A cluster to which nobody connects by its kubeconfig.
+fn registration(id: &ClusterId) -> Registration {
+    let kubeconfig = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "simulated",
+        "contexts": [{"name": "simulated", "context": {"cluster": "simulated", "user": "simulated"}}],
+        "clusters": [{"name": "simulated", "cluster": {"server": format!("https://{}.invalid:6443", id.cluster)}}],
+        "users": [{"name": "simulated", "user": {}}],
+    });
+    Registration {
+        id: id.clone(),
+        kubeconfig: Secret::new(kubeconfig.to_string()),
+        labels: BTreeMap::new(),
+        namespace: None,
+    }
+}
