@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use dcm_core::app_context::{AppContext, Generation};
 use dcm_core::hash::ContentHash;
-use dcm_core::manifest::Manifest;
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::store::{Document, Entry, Path, StoreExt as _, Version, Write};
 use dcm_core::port::synchronizer::Error;
@@ -35,7 +34,7 @@ pub(super) fn named(root: &Root, manifests: &[Entry]) -> Result<Named, Error> {
     let mut namespaces = BTreeMap::new();
     for entry in manifests {
         if let Some(hash) = path::hash_of_manifest(&entry.path).filter(|hash| hashes.contains(hash)) {
-            let manifest: Manifest = entry.document.read()?;
+            let manifest = record::read_manifest(entry)?;
             if manifest.kind().is_namespace() {
                 namespaces.insert(hash, manifest.key().name.clone());
             }

@@ -14,7 +14,7 @@ use dcm_core::status::Intent;
 
 use super::Contexts;
 use super::claims::{self, Named};
-use crate::record::{Root, path};
+use crate::record::{self, Root, path};
 
 /// The root that follows the current one when a context is applied.
 pub(super) fn next_root(context: &AppContext, current: &Root, generation: Generation) -> Root {
@@ -84,7 +84,7 @@ impl Contexts {
         }
         let mut writes = Vec::new();
         for (hash, manifest) in missing {
-            let document = Document::from_value(&manifest)?;
+            let document = record::manifest_document(&manifest)?;
             writes.push(put(path::manifest(&context.id, hash), None, document));
         }
         self.write_in_order(context, InOrder::new(writes)).await
@@ -173,7 +173,7 @@ fn plan_manifests(
     for (hash, manifest) in wanted {
         let version = versions.get(&hash).copied();
         if version.is_none() || !named.contains(&hash) {
-            let document = Document::from_value(&manifest)?;
+            let document = record::manifest_document(&manifest)?;
             writes.push(put(path::manifest(&context.id, hash), version, document));
         }
     }
@@ -211,7 +211,7 @@ pub(super) async fn manifests(
 ) -> Result<BTreeMap<ContentHash, Manifest>, store::Error> {
     let mut manifests = BTreeMap::new();
     for entry in store.list_all(&path::manifests(id)).await? {
-        let manifest: Manifest = entry.document.read()?;
+        let manifest = record::read_manifest(&entry)?;
         manifests.insert(manifest.hash(), manifest);
     }
     Ok(manifests)

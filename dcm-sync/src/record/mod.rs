@@ -5,6 +5,7 @@
 
 mod claim;
 mod lane;
+mod manifest;
 pub(crate) mod path;
 mod planned;
 mod root;
@@ -13,6 +14,9 @@ mod shard;
 
 pub(crate) use claim::{Claim, Claiming, Forgotten};
 pub(crate) use lane::{Lane, Outcome};
+#[cfg(feature = "sim")]
+pub(crate) use manifest::StoredManifest;
+pub(crate) use manifest::{manifest_document, read_manifest};
 pub use path::ROOMS;
 pub(crate) use planned::Planned;
 pub(crate) use root::{ActionRecord, BundleError, Root, StepRecord, bundle};

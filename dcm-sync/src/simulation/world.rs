@@ -238,7 +238,8 @@ impl<'a> World<'a> {
         let root: Root =
             record::read(root.first()?).ok().filter(|root: &Root| root.intent == Intent::Present)?;
         let manifests = self.store.documents(&path::manifests(id)).into_iter();
-        let manifests: Vec<Manifest> = manifests.filter_map(|entry| entry.document.read().ok()).collect();
+        let manifests: Vec<Manifest> =
+            manifests.filter_map(|entry| record::read_manifest(&entry).ok()).collect();
         let manifests = manifests.into_iter().map(|manifest| (manifest.hash(), manifest)).collect();
         let mut placements = BTreeMap::new();
         for (hash, clusters) in &root.placements {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dcm_core::app_context::Generation;
 use dcm_core::hash::ContentHash;
-use dcm_core::manifest::{Manifest, ObjectKey};
+use dcm_core::manifest::ObjectKey;
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::plan::Observed;
 use dcm_core::port::cluster::{Fence, Origin};
@@ -15,7 +15,7 @@ use jiff::Timestamp;
 
 use super::super::events::{Deed, Event, Halt, Handled, Sent};
 use super::super::executor::ProcessId;
-use crate::record::{ActionRecord, Lane, Root, Shard, path};
+use crate::record::{ActionRecord, Lane, Root, Shard, StoredManifest, path};
 
 /// The last writes that are kept of a process, to count how many were sent in a time.
 const SENT_MAX: usize = 512;
@@ -195,7 +195,7 @@ impl Facts {
         match path.segments().next() {
             Some("results") => drop(self.results.insert(path.clone())),
             Some("manifests") => {
-                let manifest = document.read::<Manifest>().ok();
+                let manifest = document.read::<StoredManifest>().ok().map(|stored| stored.manifest);
                 self.manifests.extend(manifest.map(|manifest| (manifest.hash(), manifest.key().clone())));
             }
             Some("shards") => self.shard_changed(path, document),

@@ -25,7 +25,7 @@ use super::super::super::wish::context_id;
 use super::super::super::world::{Ports, World};
 use super::super::{Judge, Scene, Violation};
 use super::INVARIANTS;
-use crate::record::{Lane, Planned, Root, path};
+use crate::record::{Lane, Planned, Root, manifest_document, path};
 use crate::sim::{Latency, Verb, cluster_id};
 use crate::simulation::events::{Asked, Deed, Event, Handled, Sent, Written};
 
@@ -56,7 +56,11 @@ impl Staged<'_> {
 
     /// A record is written.
     fn store(&mut self, path: Path, record: &impl Serialize) -> Result<(), Violation> {
-        let write = Write::Create { path, document: Document::from_value(record).unwrap() };
+        self.store_document(path, Document::from_value(record).unwrap())
+    }
+
+    fn store_document(&mut self, path: Path, document: Document) -> Result<(), Violation> {
+        let write = Write::Create { path, document };
         self.world.store().write(&[write]).now_or_never().unwrap().unwrap();
         self.judge.look(&self.world, &mut |_| ())
     }
@@ -66,7 +70,8 @@ impl Staged<'_> {
         let mut root = Root::of(context, Generation(1));
         change(&mut root);
         for manifest in manifests(context) {
-            self.store(path::manifest(&context.id, manifest.hash()), &manifest).unwrap();
+            let document = manifest_document(&manifest).unwrap();
+            self.store_document(path::manifest(&context.id, manifest.hash()), document).unwrap();
         }
         self.store(path::root(&context.id), &root).unwrap();
         root
