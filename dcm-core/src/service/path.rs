@@ -20,7 +20,7 @@ const CLUSTERS: Room = Room {
     name: "clusters",
     keys: &["provider", "cluster"],
     holds: "a registered cluster, with the kubeconfig that was given",
-    made_by: "`RegisteredClusters::register`",
+    made_by: "`RegisteredClusters::add`",
 };
 
 const LOGICAL_CLOUDS: Room = Room {
@@ -56,7 +56,7 @@ const HANDED_OUT: Room = Room {
     name: "handed-out",
     keys: &["project", "logicalCloud", "uid", "user"],
     holds: "what the kubeconfigs said of clusters that a user was given",
-    made_by: "`LogicalClouds::kubeconfigs`",
+    made_by: "`LogicalClouds::handed_out`",
 };
 
 const CONTEXT_OWNERS: Room = Room {

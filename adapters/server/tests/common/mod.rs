@@ -1,6 +1,8 @@
 //! A deployment over simulated clusters and a store in memory.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub(crate) mod kept;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +11,7 @@ use dcm_core::app_context::Generation;
 use dcm_core::logical_cloud::{Draft, MetadataDraft};
 use dcm_core::manifest::Manifest;
 use dcm_core::name::{ContextId, LogicalCloudName, OwnerId, ProjectName};
-use dcm_core::port::clock::Clock;
+use dcm_core::port::clock::{Clock, Random};
 use dcm_core::port::cluster::{Call, Cluster as _, Clusters, Fence, Marks, Origin, Stamped};
 use dcm_core::port::store::Store;
 use dcm_core::secret::Secret;
@@ -35,6 +37,13 @@ pub(crate) struct World {
     pub(crate) cloud: LogicalCloudName,
 }
 
+/// What a world stands on.
+pub(crate) struct Ground {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) random: Arc<dyn Random>,
+}
+
 impl World {
     /// So many clusters, registered; and a project.
     pub(crate) async fn new(clusters: usize) -> Self {
@@ -43,9 +52,22 @@ impl World {
 
     /// The same, with something around the clusters.
     pub(crate) async fn with(clusters: usize, around: impl FnOnce(Arc<Fleet>) -> Arc<dyn Clusters>) -> Self {
-        let clock: Arc<dyn Clock> = Arc::new(TokioClock::new());
+        let ground = Ground {
+            store: Arc::new(MemoryStore::new()),
+            clock: Arc::new(TokioClock::new()),
+            random: Arc::new(OsRandom),
+        };
+        Self::on(ground, clusters, around).await
+    }
+
+    /// The same on other ground.
+    pub(crate) async fn on(
+        ground: Ground,
+        clusters: usize,
+        around: impl FnOnce(Arc<Fleet>) -> Arc<dyn Clusters>,
+    ) -> Self {
+        let Ground { store, clock, random } = ground;
         let fleet = Arc::new(Fleet::builder(clock.clone()).clusters(clusters).build());
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let deployment = Deployment::over(Parts {
             store: store.clone(),
             contexts_store: store.clone(),
@@ -53,7 +75,7 @@ impl World {
             check: Arc::new(|_| Ok(())),
             engine: Options::default(),
             clock,
-            random: Arc::new(OsRandom),
+            random,
         });
         let caller = Caller::new("test");
         let project = ProjectName::new("p").unwrap();

@@ -1,0 +1,71 @@
+//! `docs/data-model.md` shows every kind of document as it is stored. After a change that is meant, write it anew with
+//!
+//! ```text
+//! DCM_REGENERATE_DATA_MODEL=1 cargo test -p dcm-server --test data_model
+//! ```
+//!
+//! and read the difference: it is what installations have in their stores.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod page;
+mod play;
+mod samples;
+mod steady;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use dcm_server::rooms;
+
+use crate::samples::Seen;
+
+/// Set to anything, the page is written anew instead of compared.
+const REGENERATE: &str = "DCM_REGENERATE_DATA_MODEL";
+
+/// Rooms whose documents have several forms, each of which has a sample.
+const FORMS: [(&str, &[&str]); 5] = [
+    ("audit", &["asked", "ended"]),
+    ("credentials", &["certificate", "token"]),
+    ("logical-clouds", &["deleting", "reserved", "standing"]),
+    (
+        "parts",
+        &[
+            "cloud",
+            "contents",
+            "key-values",
+            "manifests",
+            "namespace",
+            "permissions",
+            "quotas",
+            "references",
+            "users",
+        ],
+    ),
+    ("results", &["certificate", "token"]),
+];
+
+fn forms(room: &str) -> &'static [&'static str] {
+    FORMS.iter().find(|(name, _)| *name == room).map_or(&[""], |(_, forms)| forms)
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_page_of_the_data_model_shows_a_sample_of_every_stored_document() {
+    let rooms = rooms();
+    let seen: BTreeMap<&str, Seen> = samples::seen(&*play::play().await, &rooms).await;
+    for room in &rooms {
+        let found = seen.get(room.name).unwrap_or_else(|| panic!("nothing was written to {}", room.name));
+        assert!(found.samples.keys().eq(forms(room.name)), "{}: {:?}", room.name, found.samples.keys());
+    }
+    let text = page::page(&rooms, &seen);
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/data-model.md");
+    if std::env::var_os(REGENERATE).is_some() {
+        std::fs::write(&file, &text).unwrap();
+        return;
+    }
+    let written = std::fs::read_to_string(&file).unwrap_or_default();
+    let mut lines = written.lines().zip(text.lines()).enumerate();
+    let first = lines.find(|(_, (written, found))| written != found);
+    assert!(written == text, "{}: {first:?}\nset {REGENERATE}=1 when the change is meant", file.display());
+}

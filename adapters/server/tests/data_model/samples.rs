@@ -1,0 +1,80 @@
+//! What is told of a room: one sample of each form of its documents, and which of their fields are encrypted.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dcm_core::port::room::Room;
+use dcm_core::port::store::{Document, Path};
+use serde_json::Value;
+
+use crate::common::kept::Kept;
+use crate::steady::{steady, steady_text};
+
+/// One document, with what is random taken out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Sample {
+    pub(crate) path: String,
+    pub(crate) json: String,
+}
+
+/// What was seen of a room's documents.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// A sample by form; the form is empty where all documents have one.
+    pub(crate) samples: BTreeMap<String, Sample>,
+    /// The fields that stand encrypted in the store beneath.
+    pub(crate) encrypted: BTreeSet<String>,
+}
+
+/// What was ever written, by the name of its room.
+pub(crate) async fn seen(kept: &Kept, rooms: &[Room]) -> BTreeMap<&'static str, Seen> {
+    let standing = kept.standing().await;
+    let mut seen: BTreeMap<&str, Seen> = BTreeMap::new();
+    // For each path and form the document that was written last, and for each form that of the richest path.
+    let mut last: BTreeMap<(&str, String, Path), Document> = BTreeMap::new();
+    for (path, document) in kept.written() {
+        let room = room_of(rooms, &path);
+        let value: Value = document.read().unwrap();
+        assert!(value["schema"].is_u64(), "{path} has no schema");
+        encrypted(&value, "", &mut seen.entry(room.name).or_default().encrypted);
+        last.insert((room.name, form(room, &path, &value), path), document);
+    }
+    for ((room, form, path), document) in last {
+        let stands = standing.get(&path) == Some(&document);
+        let value = steady(&document.read().unwrap());
+        let sample =
+            Sample { path: steady_text(path.as_str()), json: serde_json::to_string_pretty(&value).unwrap() };
+        let samples = &mut seen.get_mut(room).unwrap().samples;
+        let known = samples.get(&form);
+        if known.is_none_or(|known| stands && sample.json.len() > known.json.len()) {
+            samples.insert(form, sample);
+        }
+    }
+    seen
+}
+
+fn room_of<'r>(rooms: &'r [Room], path: &Path) -> &'r Room {
+    let room = rooms.iter().find(|room| room.keys_of(path).is_some());
+    room.unwrap_or_else(|| panic!("{path} lies in no room"))
+}
+
+/// What tells documents of one room apart that have other members.
+fn form(room: &Room, path: &Path, value: &Value) -> String {
+    let key = ["part", "half"].iter().find_map(|name| room.key(path, name));
+    let members = [&value["stage"], &value["material"]["type"], &value["issued"]["type"]];
+    let member = members.into_iter().find_map(Value::as_str);
+    key.or(member).unwrap_or_default().to_owned()
+}
+
+/// Adds the fields that are encrypted, with `[]` for each item of an array.
+fn encrypted(value: &Value, field: &str, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(members) if members.contains_key("$sealed") => {
+            found.insert(field.trim_start_matches('.').to_owned());
+        }
+        Value::Object(members) => {
+            members.iter().for_each(|(name, value)| encrypted(value, &format!("{field}.{name}"), found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| encrypted(item, &format!("{field}[]"), found)),
+        _ => {}
+    }
+}
