@@ -13,12 +13,15 @@ use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::check::{self, Rule, Survey, Suspicion};
 use crate::port::audit::{AuditLog, Decision, Ending, EntryId};
 use crate::port::clock::Random;
 use crate::port::in_order::InOrder;
 use crate::port::room::Room;
 use crate::port::schema::{self, ReadError};
-use crate::port::store::{self, Document, Entry, PageRequest, Path, Prefix, Store, StoreExt as _, Write};
+use crate::port::store::{
+    self, Document, Entry, PageRequest, Path, Prefix, Store, StoreExt as _, Version, Write,
+};
 
 pub use keep::{AuditedError, Told, kept};
 
@@ -153,6 +156,36 @@ impl AuditLog for StoredAudit {
 
     async fn end(&self, entry: &EntryId, ending: &Ending) -> Result<(), store::Error> {
         self.create(half(entry.path(), ENDED), ending).await
+    }
+}
+
+/// Looks through the audit log.
+#[derive(Default)]
+pub struct AuditSurvey {
+    suspicions: Vec<Suspicion>,
+}
+
+impl Survey for AuditSurvey {
+    fn rooms(&self) -> &'static [Room] {
+        &[ROOM]
+    }
+
+    fn take(&mut self, entry: &Entry) {
+        let taken = match ROOM.key(&entry.path, "half") {
+            Some(ASKED) => check::read(entry, half_of::<Decision>).map(drop),
+            Some(ENDED) => check::read(entry, half_of::<Ending>).map(drop),
+            _ => {
+                let what = "it is neither half of an entry";
+                Err(Box::new(Suspicion::new(&entry.path, entry.version, Rule::UnknownPath, what)))
+            }
+        };
+        self.suspicions.extend(taken.err().map(|suspicion| *suspicion));
+    }
+
+    fn take_unread(&mut self, _: &Path, _: Version) {}
+
+    fn suspicions(&mut self) -> Vec<Suspicion> {
+        std::mem::take(&mut self.suspicions)
     }
 }
 

@@ -11,7 +11,7 @@
 //! | Fields of objects and who holds them; what an API server fills in | [`fields`], [`defaults`] |
 //! | What is left to do to one cluster, and how far it is | [`plan`], [`status`] |
 //! | Storage, clusters, time, keys, the synchronizer, the audit log: traits with written contracts | [`port`] |
-//! | The audit log as documents of a store | [`audit`] |
+//! | The audit log as documents of a store; what a store is looked through for | [`audit`], [`check`] |
 //! | Logical clouds, their documents, and how they are rendered (feature `logical-cloud`) | `logical_cloud`, `document`, `render` |
 //! | Keys, requests and checks of certificates (feature `pki`) | `pki` |
 //! | Kubeconfigs, rights that a cluster must grant, the use cases (feature `logical-cloud`) | `kubeconfig`, `preflight`, `service` |
@@ -21,6 +21,7 @@
 
 pub mod app_context;
 pub mod audit;
+pub mod check;
 pub mod defaults;
 #[cfg(feature = "logical-cloud")]
 pub mod document;

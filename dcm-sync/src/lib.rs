@@ -18,6 +18,7 @@
 //! What it refuses: to change what it does not own, to delete what it has adopted, to make a namespace again that
 //! somebody deleted, and to work on a cluster that is another one than before.
 
+mod check;
 mod contexts;
 #[cfg(feature = "contract")]
 pub mod contract;
@@ -33,5 +34,6 @@ pub mod simulation;
 #[cfg(feature = "sim")]
 pub mod tap;
 
+pub use check::{ContextSeen, RecordSurvey};
 pub use contexts::{Contexts, LaneProspect, Prospect, WorkerSession};
 pub use record::{ROOMS, WorkerId};

@@ -97,3 +97,51 @@ fn keys_come_from_the_environment_too_and_wrong_ones_change_nothing() {
     let said = Ran::of(rekey.env("DCM_KEYS", &keys).args(["store", "rekey"]).output().unwrap()).ended_with(1);
     assert!(said.contains("are made and removed where they come from"), "{said}");
 }
+
+/// Puts another text in the place of the document whose path begins so, and gives its path.
+fn break_in_sqlite(user: &User, beginning: &str, text: &str) -> String {
+    let file = user.home().join(".local/share/dcm/store.db");
+    let store = rusqlite::Connection::open(file).unwrap();
+    let find = "SELECT path FROM documents WHERE path LIKE ?1 || '%' LIMIT 1";
+    let path: String = store.query_row(find, (beginning,), |row| row.get(0)).unwrap();
+    store.execute("UPDATE documents SET document = ?2 WHERE path = ?1", (&path, text)).unwrap();
+    path
+}
+
+#[test]
+fn a_check_finds_nothing_in_a_sound_store_and_names_what_is_broken_in_another() {
+    let user = person();
+    let said = user.run(["store", "check"]).done();
+    assert!(said.ends_with(": nothing is wrong\n") && said.contains("1 logical-clouds"), "{said}");
+    let report: Value = serde_json::from_str(&user.run(["store", "check", "-o", "json"]).done()).unwrap();
+    assert_eq!((&report["findings"], &report["documents"]["clusters"]), (&serde_json::json!([]), &1.into()));
+
+    let root = break_in_sqlite(&user, "contexts/", r#"{"schema":7,"password":"hunter2"}"#);
+    let part = break_in_sqlite(&user, "parts/", "hunter2");
+    let before = user.run(["store", "export"]).done();
+    let ran = user.run(["store", "check", "-o", "json"]);
+    assert_eq!(ran.code, 5, "{ran:#?}");
+    let report: Value = serde_json::from_str(&ran.out).unwrap();
+    let found = report["findings"].as_array().unwrap().iter();
+    let found: Vec<_> =
+        found.map(|one| (one["path"].as_str().unwrap(), one["rule"].as_str().unwrap())).collect();
+    assert_eq!(found, [(root.as_str(), "unknown-schema"), (part.as_str(), "unreadable")], "{report:#}");
+    let table = user.run(["store", "check"]);
+    assert!(
+        table.out.contains(&root) && table.out.contains("2 of which somebody has to look after"),
+        "{table:#?}"
+    );
+    assert!(!format!("{table:?}{ran:?}").contains("hunter2"));
+    assert_eq!(user.run(["store", "export"]).done(), before);
+}
+
+#[test]
+fn a_check_reads_both_stores_and_tells_what_lies_in_the_wrong_one() {
+    let user = person();
+    let contexts = format!("sqlite:{}", user.home().join("contexts.db").display());
+    let ran = user.run(["store", "check", "--contexts-store", &contexts]);
+    assert_eq!(ran.code, 5, "{ran:#?}");
+    assert!(ran.out.contains("it belongs into the other store"), "{}", ran.out);
+    let of_cloud = ran.out.lines().find(|line| line.starts_with("logical-clouds/default/c ")).unwrap();
+    assert!(of_cloud.contains(" missing ") && of_cloud.contains("/root is not there"), "{of_cloud}");
+}

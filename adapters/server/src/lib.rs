@@ -17,6 +17,7 @@
 //! ```
 
 mod audit;
+mod check;
 mod configuration;
 mod decided;
 mod deployment;
@@ -31,6 +32,7 @@ mod serve;
 mod sweeping;
 
 pub use audit::AUDIT_DAYS;
+pub use check::{CheckReport, StoreCheck};
 pub use configuration::{Configuration, Keys, SESSION_LEASE};
 pub use deployment::{Deployment, OpenError, Parts, open_sealed, rooms};
 pub use metrics::{MetricsError, MetricsListener};

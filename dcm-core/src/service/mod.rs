@@ -27,6 +27,7 @@ mod agenda;
 mod apply;
 mod audited;
 mod caller;
+mod check;
 mod clean;
 mod clusters;
 mod commit;
@@ -67,6 +68,7 @@ pub use access::UserAccess;
 pub use agenda::{RenewalAgenda, RenewalEvent, RenewalNews, RenewalRound};
 pub use apply::{Applied, ApplyOutcome};
 pub use caller::{CALLER_TEXT_MAX, Caller, Change};
+pub use check::{DocumentSurvey, WantedCloud};
 pub use clusters::{
     ClusterPage, KubeconfigCheck, RegisteredCluster, RegisteredClusters, Registration, Remains,
 };

@@ -127,8 +127,66 @@ pub(super) fn id_of(path: &Path) -> Option<DocumentId> {
     path.segments().next_back()?.parse().ok()
 }
 
+/// What lies at a path.
+pub(super) enum Belonging {
+    Project(ProjectName),
+    Cluster(ClusterId),
+    Root(ProjectName, LogicalCloudName),
+    Owner(ContextId),
+    Deleted(Place),
+    /// Something of a logical cloud.
+    Of(Place, Of),
+}
+
+/// What of a logical cloud.
+pub(super) enum Of {
+    Part(DocumentId),
+    Contents(DocumentId),
+    Snapshot(DocumentId),
+    Credential(UserName),
+    HandedOut(UserName),
+}
+
+/// What lies at a path; none where nothing of the services does.
+pub(super) fn belonging(path: &Path) -> Option<Belonging> {
+    let room = ROOMS.iter().find(|room| room.keys_of(path).is_some())?;
+    if path.segments().count() != room.keys.len() + 1 {
+        return None;
+    }
+    let key = |name: &str| room.key(path, name);
+    let user = || UserName::new(key("user")?).ok();
+    Some(match room.name {
+        "projects" => Belonging::Project(ProjectName::new(key("project")?).ok()?),
+        "clusters" => Belonging::Cluster(ClusterId::new(key("provider")?, key("cluster")?).ok()?),
+        "context-owners" => Belonging::Owner(ContextId::new(key("context")?).ok()?),
+        "logical-clouds" => {
+            let (project, cloud) = of_root(path)?;
+            Belonging::Root(project, cloud)
+        }
+        "deleted" => Belonging::Deleted(place_of(room, path)?),
+        "parts" if key("part") == Some(CONTENTS) => {
+            Belonging::Of(place_of(room, path)?, Of::Contents(id_of(path)?))
+        }
+        "parts" => Belonging::Of(place_of(room, path)?, Of::Part(id_of(path)?)),
+        "snapshots" => Belonging::Of(place_of(room, path)?, Of::Snapshot(id_of(path)?)),
+        "credentials" => Belonging::Of(place_of(room, path)?, Of::Credential(user()?)),
+        "handed-out" => Belonging::Of(place_of(room, path)?, Of::HandedOut(user()?)),
+        _ => return None,
+    })
+}
+
+/// The logical cloud that a document belongs to.
+fn place_of(room: &Room, path: &Path) -> Option<Place> {
+    let project = ProjectName::new(room.key(path, "project")?).ok()?;
+    let cloud = LogicalCloudName::new(room.key(path, "logicalCloud")?).ok()?;
+    Some(Place { project, cloud, uid: room.key(path, "uid")?.parse().ok()? })
+}
+
+/// The folder of lists of parts.
+const CONTENTS: &str = "contents";
+
 /// One logical cloud, for ever: where what belongs to it lies.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     pub(super) project: ProjectName,
     pub(super) cloud: LogicalCloudName,
@@ -157,7 +215,7 @@ impl Place {
     }
 
     pub(super) fn contents(&self, id: &DocumentId) -> Path {
-        self.at(&PARTS, &["contents", "all", &id.to_string()])
+        self.at(&PARTS, &[CONTENTS, "all", &id.to_string()])
     }
 
     pub(super) fn snapshots(&self) -> Prefix {

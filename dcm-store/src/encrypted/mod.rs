@@ -47,6 +47,14 @@ impl<S: Store + ?Sized> EncryptedStore<S> {
         Self { inner, keys }
     }
 
+    /// What the other store gave, with its secrets in clear: for whoever reads that store by himself.
+    ///
+    /// # Errors
+    /// That of [`Store::get`] for this document.
+    pub async fn opened(&self, entry: Entry) -> Result<Entry, Error> {
+        open(&*self.keys, entry).await
+    }
+
     async fn seal(&self, write: &Write) -> Result<Write, Error> {
         let Some(document) = write.document().filter(|document| seal::may_have_secrets(document)) else {
             return Ok(write.clone());

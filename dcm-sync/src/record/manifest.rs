@@ -1,6 +1,7 @@
 //! A manifest, as it is stored.
 
 use dcm_core::manifest::Manifest;
+use dcm_core::port::schema::ReadError;
 use dcm_core::port::store::{Document, Entry, Error};
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,11 @@ pub(crate) fn manifest_document(manifest: &Manifest) -> Result<Document, Error> 
 /// Reads the document of a manifest.
 pub(crate) fn read_manifest(entry: &Entry) -> Result<Manifest, Error> {
     read::<StoredManifest>(entry).map(|stored| stored.manifest)
+}
+
+/// The same, with the schema in the error.
+pub(crate) fn manifest_of(entry: &Entry) -> Result<Manifest, ReadError> {
+    Schema::read::<StoredManifest>(entry).map(|stored| stored.manifest)
 }
 
 #[cfg(test)]

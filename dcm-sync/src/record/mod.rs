@@ -16,7 +16,7 @@ pub(crate) use claim::{Claim, Claiming, Forgotten};
 pub(crate) use lane::{Lane, Outcome};
 #[cfg(feature = "sim")]
 pub(crate) use manifest::StoredManifest;
-pub(crate) use manifest::{manifest_document, read_manifest};
+pub(crate) use manifest::{manifest_document, manifest_of, read_manifest};
 pub use path::ROOMS;
 pub(crate) use planned::Planned;
 pub(crate) use root::{ActionRecord, BundleError, Root, StepRecord, bundle};

@@ -194,6 +194,18 @@ pub(crate) fn worker_of(path: &Path) -> Option<WorkerId> {
     WORKERS.key(path, "worker").map(WorkerId::of)
 }
 
+/// The room that a path lies in, when it has as many segments as those of that room.
+pub(crate) fn room_of(path: &Path) -> Option<Room> {
+    let room = ROOMS.into_iter().find(|room| room.keys_of(path).is_some())?;
+    (path.segments().count() == room.keys.len() + 1).then_some(room)
+}
+
+/// The app context that a record's path names.
+pub(crate) fn context_of(path: &Path) -> Option<ContextId> {
+    let room = ROOMS.iter().find(|room| room.keys_of(path).is_some())?;
+    ContextId::new(room.key(path, "context")?).ok()
+}
+
 /// The cluster that a record's path names.
 pub(crate) fn cluster_of(path: &Path) -> Option<ClusterId> {
     let room = ROOMS.iter().find(|room| room.keys_of(path).is_some())?;

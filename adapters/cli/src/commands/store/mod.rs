@@ -1,5 +1,6 @@
 //! `dcm store`: what operators do with a store itself.
 
+mod check;
 mod export;
 mod import;
 mod rekey;
@@ -9,6 +10,14 @@ use crate::exit::Exit;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
+    /// Looks whether all documents can be read, and fit together. Nothing is changed.
+    ///
+    /// It finds documents and secrets that can't be read, what is named and not there, and what nothing names any more, with what
+    /// clears that. Workers may go on meanwhile: what seems wrong is looked at once more after some seconds, and is told only when
+    /// nothing that it follows from has changed. A process that stands still for longer in the middle of a change looks like one
+    /// that was cut off. What somebody has to look after ends with code 5; there is no repair, as only a copy of the store knows
+    /// what was there.
+    Check,
     /// Writes all documents of the store, as a stream of lines that any other store can import.
     ///
     /// Secrets in it are encrypted as they are in the store: whoever imports it needs the same keys. It holds what the
@@ -28,6 +37,7 @@ pub(crate) enum Command {
 
 pub(crate) async fn run(global: &Global, command: &Command) -> anyhow::Result<Exit> {
     match command {
+        Command::Check => check::run(global).await,
         Command::Export(arguments) => export::run(global, arguments).await,
         Command::Import(arguments) => import::run(global, arguments).await,
         Command::Rekey(arguments) => rekey::run(global, arguments).await,
