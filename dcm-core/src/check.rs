@@ -180,7 +180,9 @@ pub fn read<T: DeserializeOwned>(
             ReadError::UnknownSchema { found, .. } => {
                 suspicion(Rule::UnknownSchema, format!("it has schema {found}, which is not known here"))
             }
-            ReadError::Unreadable(source) => suspicion(Rule::Unreadable, unreadable(&source)),
+            ReadError::Unreadable { source, .. } | ReadError::Store(source) => {
+                suspicion(Rule::Unreadable, unreadable(&source))
+            }
         }
     })
 }

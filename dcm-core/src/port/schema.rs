@@ -38,8 +38,17 @@ pub enum ReadError {
         found: u32,
     },
     /// It is no such record.
+    #[error("{path} can't be read")]
+    Unreadable {
+        /// Where it is.
+        path: store::Path,
+        /// What is wrong with it.
+        #[source]
+        source: store::Error,
+    },
+    /// The store failed.
     #[error(transparent)]
-    Unreadable(#[from] store::Error),
+    Store(#[from] store::Error),
 }
 
 impl<const VERSION: u32> Schema<VERSION> {
@@ -56,7 +65,7 @@ impl<const VERSION: u32> Schema<VERSION> {
             Ok(Head { schema }) if schema != VERSION => {
                 ReadError::UnknownSchema { path: entry.path.clone(), found: schema }
             }
-            Ok(_) | Err(_) => source.into(),
+            Ok(_) | Err(_) => ReadError::Unreadable { path: entry.path.clone(), source },
         })
     }
 }

@@ -113,6 +113,7 @@ impl AuditedError for Error {
             | Self::Contended { .. }
             | Self::Incomplete { .. }
             | Self::UnknownSchema { .. }
+            | Self::Unreadable { .. }
             | Self::Key { .. }
             | Self::KeyRequest { .. } => false,
             _ => true,

@@ -184,6 +184,15 @@ pub enum Error {
         /// Its schema.
         found: u32,
     },
+    /// A document can't be read: the store is damaged.
+    #[error("{path} can't be read")]
+    Unreadable {
+        /// Which document.
+        path: store::Path,
+        /// What is wrong with it.
+        #[source]
+        source: store::Error,
+    },
     /// A document that another one names is missing: the store is damaged.
     #[error("a part of logical cloud {cloud} is missing in the store: {part}")]
     Incomplete {
@@ -231,6 +240,7 @@ impl Error {
             | Self::KeyRequest { .. }
             | Self::Render(_)
             | Self::UnknownSchema { .. }
+            | Self::Unreadable { .. }
             | Self::Incomplete { .. } => false,
         }
     }

@@ -37,7 +37,8 @@ pub(super) const SCHEMA: Schema = schema::Schema;
 pub(super) fn read<T: DeserializeOwned>(entry: &Entry) -> Result<T, Error> {
     Schema::read(entry).map_err(|error| match error {
         ReadError::UnknownSchema { path, found } => Error::UnknownSchema { path, found },
-        ReadError::Unreadable(source) => source.into(),
+        ReadError::Unreadable { path, source } => Error::Unreadable { path, source },
+        ReadError::Store(source) => source.into(),
     })
 }
 
