@@ -41,6 +41,10 @@ struct Heard {
     lease: Duration,
 }
 
+/// The lease of a worker whose session can't be read: another version may have written it, and knows how long it lives. So
+/// nobody ends it here, and whoever waits for it is told its name.
+const LEASE_UNKNOWN: Duration = Duration::from_secs(24 * 3600);
+
 impl Contexts {
     pub(super) async fn stop_context(&self, id: &ContextId, limit: Duration) -> Result<(), Error> {
         // Also where it is paused already: workers tell it anew with each version of the root.
@@ -75,8 +79,12 @@ impl Contexts {
     pub(super) async fn all_stopped(&self) -> Result<BTreeSet<ClusterId>, Error> {
         let mut stopped = BTreeSet::new();
         for entry in self.store.list_all(&path::shards()).await? {
-            if record::read::<Shard>(&entry)?.pause.is_some() {
-                stopped.extend(path::cluster_of(&entry.path));
+            match record::read::<Shard>(&entry) {
+                Ok(shard) => stopped.extend(path::cluster_of(&entry.path).filter(|_| shard.pause.is_some())),
+                Err(error) => {
+                    let error = &error as &dyn std::error::Error;
+                    tracing::warn!(error, "whether the work on a cluster is paused is not known");
+                }
             }
         }
         Ok(stopped)
@@ -108,7 +116,7 @@ impl Contexts {
         // First the watch, so that nothing is missed.
         let mut changes = self.changes_of(&awaited.sign).await?;
         for entry in self.store.list_all(&path::workers()).await? {
-            awaited.expect(&entry, only.as_ref(), self.clock.now())?;
+            awaited.expect(&entry, only.as_ref(), self.clock.now());
         }
         awaited.look_at_pause(self).await?;
         loop {
@@ -186,14 +194,14 @@ impl Heard {
 
 impl Awaited<'_> {
     /// A worker was there when the pause had been stored; it may have told already.
-    fn expect(&mut self, session: &Entry, only: Option<&WorkerId>, now: Timestamp) -> Result<(), Error> {
-        let Some(worker) = path::worker_of(&session.path) else { return Ok(()) };
+    fn expect(&mut self, session: &Entry, only: Option<&WorkerId>, now: Timestamp) {
+        let Some(worker) = path::worker_of(&session.path) else { return };
         if only.is_none_or(|only| *only == worker) {
-            let lease = Duration::from_millis(record::read::<Worker>(session)?.lease_ms);
+            let lease = record::read::<Worker>(session)
+                .map_or(LEASE_UNKNOWN, |session| Duration::from_millis(session.lease_ms));
             self.workers.insert(worker, Heard { version: session.version, since: now, lease });
-            self.session(&session.path, Some(session), now)?;
+            self.session(&session.path, Some(session), now);
         }
-        Ok(())
     }
 
     /// Reads what was not heard of. Each answer counts from when it is there: what it tells is no older than the question.
@@ -224,7 +232,7 @@ impl Awaited<'_> {
             return self.paused(entry);
         }
         if path::workers().contains(path) {
-            return self.session(path, entry, now);
+            self.session(path, entry, now);
         }
         Ok(())
     }
@@ -247,15 +255,19 @@ impl Awaited<'_> {
     }
 
     /// A worker's session changed, or ended.
-    fn session(&mut self, path: &Path, entry: Option<&Entry>, now: Timestamp) -> Result<(), Error> {
-        let Some(worker) = path::worker_of(path) else { return Ok(()) };
+    fn session(&mut self, path: &Path, entry: Option<&Entry>, now: Timestamp) {
+        let Some(worker) = path::worker_of(path) else { return };
         let (Some(heard), Some(entry)) = (self.workers.get_mut(&worker), entry) else {
             self.workers.remove(&worker);
-            return Ok(());
+            return;
         };
-        let session: Worker = record::read(entry)?;
+        // What can't be read has told nothing.
+        let session = record::read::<Worker>(entry).ok();
         let has_told = match self.sign {
-            Sign::Session(id, version) => session.quiet.get(id).is_some_and(|told| *told >= version.0),
+            Sign::Session(id, version) => {
+                let told = session.as_ref().and_then(|session| session.quiet.get(id));
+                told.is_some_and(|told| *told >= version.0)
+            }
             Sign::Shard(_) => false,
         };
         if has_told {
@@ -263,6 +275,5 @@ impl Awaited<'_> {
         } else if entry.version > heard.version {
             (heard.version, heard.since) = (entry.version, now);
         }
-        Ok(())
     }
 }

@@ -20,7 +20,8 @@ pub struct WorkerSession {
 }
 
 impl Contexts {
-    /// The sessions of the workers on this store, those that ended without a word included.
+    /// The sessions of the workers on this store, those that ended without a word included. One that can't be read is passed
+    /// over: it may be that of a worker of a later version.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -28,7 +29,14 @@ impl Contexts {
         let mut sessions = Vec::new();
         for entry in self.store.list_all(&path::workers()).await? {
             let Some(worker) = path::worker_of(&entry.path) else { continue };
-            let Worker { serves, at, .. } = record::read(&entry)?;
+            let Worker { serves, at, .. } = match record::read(&entry) {
+                Ok(session) => session,
+                Err(error) => {
+                    let error = &error as &dyn std::error::Error;
+                    tracing::warn!(error, "the session of a worker can't be read");
+                    continue;
+                }
+            };
             sessions.push(WorkerSession { worker, serves, renewed: at });
         }
         Ok(sessions)

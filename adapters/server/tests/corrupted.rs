@@ -1,0 +1,178 @@
+//! One record that can't be read is an error that names it, and everything else goes on.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod common;
+
+use std::error::Error as _;
+use std::sync::Arc;
+
+use common::kept::Kept;
+use common::{Ground, SOON, World, everything, spec};
+use dcm_core::logical_cloud::Draft;
+use dcm_core::name::{LogicalCloudName, UserName};
+use dcm_core::port::clock::Seeded;
+use dcm_core::port::store::{Document, Entry, Path, Prefix, StoreExt as _, Write};
+use dcm_core::service::Error;
+use dcm_core::status::Progress;
+use dcm_server::serve;
+use dcm_store::EncryptedStore;
+use dcm_store::encrypted::{KEY_BYTES, Keyring};
+use dcm_sync::engine::Acquire;
+use dcm_sync::runtime::TokioClock;
+use futures::StreamExt as _;
+use serde_json::json;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+struct Installation {
+    kept: Arc<Kept>,
+    world: World,
+}
+
+impl Installation {
+    /// Two clusters, and a cloud that is done on the first one; nobody works on it any more.
+    async fn new() -> Self {
+        let kept = Kept::new();
+        let keyring = Keyring::new("k1".parse().unwrap(), &[1; KEY_BYTES]);
+        let ground = Ground {
+            store: Arc::new(EncryptedStore::new(kept.clone(), keyring)),
+            clock: Arc::new(TokioClock::new()),
+            random: Arc::new(Seeded::new(1)),
+        };
+        let world = World::on(ground, 2, |fleet| fleet).await;
+        let engine = world.deployment.engine(Acquire::All);
+        world.put(spec(&everything())).await;
+        world.apply().await;
+        world.done().await;
+        let (clouds, ann) = (world.deployment.clouds(), UserName::new("ann").unwrap());
+        let given = clouds.kubeconfigs(&world.project, &world.cloud, Some(&ann), None).await.unwrap();
+        clouds.handed_out(&world.caller, &given.access).await.unwrap();
+        engine.shutdown().await;
+        Self { kept, world }
+    }
+
+    /// Puts what is no record in the place of one whose path begins so, and gives its path.
+    async fn corrupt(&self, beginning: &str, text: &str) -> Path {
+        let entries = self.kept.list_all(&Prefix::everything()).await.unwrap();
+        let found = entries.into_iter().find(|entry| entry.path.as_str().starts_with(beginning));
+        let Entry { path, version, .. } = found.unwrap_or_else(|| panic!("nothing is at {beginning}"));
+        let document = Document::from_stored(text);
+        self.kept.write_one(Write::Update { path: path.clone(), version, document }).await.unwrap();
+        path
+    }
+
+    /// Makes another cloud, on the second cluster, and waits until it is done there.
+    async fn other_cloud(&self) -> LogicalCloudName {
+        let World { deployment, caller, project, .. } = &self.world;
+        let mut spec = spec(&everything());
+        spec["clusters"] = json!([{"provider": "sim", "cluster": "cluster-2"}]);
+        let draft = json!({"metadata": {"name": "other"}, "spec": spec});
+        let draft: Draft = serde_json::from_value(draft).unwrap();
+        let (clouds, other) = (deployment.clouds(), LogicalCloudName::new("other").unwrap());
+        clouds.put(caller, project, draft).await.unwrap();
+        clouds.apply(caller, project, &other).await.unwrap();
+        let done = async {
+            let mut events = clouds.watch(project, &other).await.unwrap();
+            while events.next().await.unwrap().unwrap().context.progress != Progress::Done {}
+        };
+        tokio::time::timeout(SOON, done).await.unwrap();
+        other
+    }
+}
+
+/// A worker, as `dcm serve` runs one.
+struct Worker(oneshot::Sender<()>, JoinHandle<()>);
+
+impl Worker {
+    fn begin(world: &World) -> Self {
+        let (deployment, (stop, stopped)) = (world.deployment.clone(), oneshot::channel::<()>());
+        let run = async move { serve(&deployment, async { drop(stopped.await) }).await.unwrap() };
+        Self(stop, tokio::spawn(run))
+    }
+
+    async fn end(self) {
+        self.0.send(()).unwrap();
+        self.1.await.unwrap();
+    }
+}
+
+/// An error with all that it comes from.
+fn whole(error: &Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text += &format!(": {error}");
+        source = error.source();
+    }
+    text
+}
+
+/// What one record of these holds is not readable any more.
+const ROOMS: [&str; 15] = [
+    "audit/",
+    "claims/",
+    "clusters/sim/cluster-1",
+    "context-owners/",
+    "contexts/",
+    "credentials/",
+    "handed-out/",
+    "lanes/",
+    "logical-clouds/",
+    "manifests/",
+    "parts/",
+    "results/",
+    "shards/sim/cluster-1",
+    "snapshots/",
+    "workers/",
+];
+
+#[tokio::test(start_paused = true)]
+async fn whichever_record_is_corrupt_other_clouds_are_made_kept_and_taken_off() {
+    for room in ROOMS {
+        for text in ["{", r#"{"schema":2}"#] {
+            let installation = Installation::new().await;
+            let World { deployment, caller, project, .. } = &installation.world;
+            if room == "workers/" {
+                let (path, document) =
+                    (Path::new("workers/0123456789abcdef").unwrap(), Document::from_stored("{}"));
+                installation.kept.write_one(Write::Create { path, document }).await.unwrap();
+            }
+            installation.corrupt(room, text).await;
+            let worker = Worker::begin(&installation.world);
+            let other = installation.other_cloud().await;
+            let clouds = deployment.clouds();
+            clouds.status(project, &other).await.unwrap();
+            clouds.terminate(caller, project, &other, Default::default()).await.unwrap();
+            let gone = async {
+                while let Err(error) = clouds.delete(caller, project, &other).await {
+                    assert!(matches!(error, Error::WrongState(_)), "{room}: {}", whole(&error));
+                    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+                }
+            };
+            tokio::time::timeout(SOON, gone).await.unwrap_or_else(|_| panic!("{room}"));
+            worker.end().await;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_status_of_what_is_corrupt_is_an_error_that_names_the_record() {
+    for room in [
+        "contexts/",
+        "lanes/",
+        "logical-clouds/",
+        "parts/",
+        "snapshots/",
+        "credentials/",
+        "handed-out/",
+        "results/",
+    ] {
+        for text in ["{", r#"{"schema":2}"#] {
+            let installation = Installation::new().await;
+            let path = installation.corrupt(room, text).await;
+            let World { deployment, project, cloud, .. } = &installation.world;
+            let error = deployment.clouds().status(project, cloud).await.map(drop).unwrap_err();
+            assert!(whole(&error).contains(path.as_str()), "{path}: {}", whole(&error));
+        }
+    }
+}
