@@ -5,25 +5,26 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use dcm_core::app_context::{Action, AppContext, Bundle, Request};
+use dcm_core::check::Survey;
 use dcm_core::logical_cloud::{Draft, MetadataDraft};
 use dcm_core::name::{ClusterId, ContextId, LogicalCloudName, ProjectName, UserName};
 use dcm_core::port::clock::Clock;
 use dcm_core::port::cluster::Object;
 use dcm_core::port::key_source::{self, KeyAndRequest, KeySource, KeyType};
-use dcm_core::port::store::Prefix;
+use dcm_core::port::store::{Entry, Path, Prefix};
 use dcm_core::port::synchronizer::{Removal, STOP_LIMIT, Synchronizer};
 use dcm_core::render::naming::Identity;
 use dcm_core::secret::Secret;
 use dcm_core::service::{
-    BoundName, Caller, Error, LogicalClouds, Projects, RegisteredClusters, Registration, RenewalAgenda,
-    SWEEP_INTERVAL, SweepAgenda,
+    BoundName, Caller, DocumentSurvey, Error, LogicalClouds, Projects, RegisteredClusters, Registration,
+    RenewalAgenda, SWEEP_INTERVAL, SweepAgenda,
 };
 use dcm_core::subject::Subject;
-use dcm_sync::Contexts;
 use dcm_sync::sim::{Seeded, cluster_id};
 use dcm_sync::simulation::{
     Api, Client, ClientPorts, Ports, Refused, STATES, Variant, Wish, World, engine, namespace,
 };
+use dcm_sync::{Contexts, RecordSurvey};
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, join, select};
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, PKCS_ED25519};
@@ -177,8 +178,22 @@ impl Api for Services {
         };
         let paths = documents.iter().map(|entry| entry.path.as_str());
         let left = paths.filter(|path| is_left(path)).map(|path| format!("{path} is left in the store"));
-        left.chain(self.rights_of_revoked(world)).collect()
+        left.chain(self.rights_of_revoked(world)).chain(found(&documents)).collect()
     }
+}
+
+/// What a check of the store finds that nobody clears.
+fn found(documents: &[Entry]) -> Vec<String> {
+    let surveys: [Box<dyn Survey>; 2] = [Box::<DocumentSurvey>::default(), Box::<RecordSurvey>::default()];
+    let of_survey = |mut survey: Box<dyn Survey>| {
+        let is_its = |path: &Path| survey.rooms().iter().any(|room| room.keys_of(path).is_some());
+        let (its, _): (Vec<&Entry>, Vec<&Entry>) = documents.iter().partition(|entry| is_its(&entry.path));
+        its.into_iter().for_each(|entry| survey.take(entry));
+        survey.suspicions()
+    };
+    let findings = surveys.into_iter().flat_map(of_survey).map(|suspicion| suspicion.finding);
+    let lasting = findings.filter(|finding| finding.cleared_by.is_none());
+    lasting.map(|finding| format!("{} is {}: {}", finding.path, finding.rule, finding.what)).collect()
 }
 
 /// What a cloud gives on each cluster.
