@@ -106,7 +106,7 @@ fn credentials() -> Vec<(&'static str, Box<dyn Debug>)> {
     let with_token = Credential::Token(secret());
     let user_access =
         UserAccess { access: access(&with_key), holds: BTreeMap::new(), missing: BTreeMap::new() };
-    let page = ClusterPage { clusters: vec![registered()], next: None };
+    let page = ClusterPage { clusters: vec![registered()], broken: Vec::new(), next: None };
     vec![
         ("Secret", Box::new(secret())),
         ("IssuedToken", Box::new(IssuedToken { token: secret(), expires })),

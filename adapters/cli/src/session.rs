@@ -1,9 +1,11 @@
 //! What most subcommands work with: the store's services, and who calls them.
 
+use std::fmt::Display;
+
 use dcm_core::name::{LogicalCloudName, ProjectName, UserName};
 use dcm_core::port::clock::Random as _;
 use dcm_core::render::naming::Identity;
-use dcm_core::service::{Caller, Error, Kind, RegisteredCluster};
+use dcm_core::service::{Broken, Caller, Error, Kind, RegisteredCluster};
 use dcm_kube::kubeconfig::Allowed;
 use dcm_server::{Configuration, Deployment, Keys};
 use dcm_sync::runtime::OsRandom;
@@ -53,33 +55,44 @@ impl Session {
         Ok(Worked { project: self.project.clone(), cloud: cloud.clone(), context })
     }
 
-    /// All registered clusters, in order.
+    /// All registered clusters, in order, for what depends on each of them.
     pub(crate) async fn clusters(&self) -> anyhow::Result<Vec<RegisteredCluster>> {
-        let (mut clusters, mut after) = (Vec::new(), None);
+        match self.clusters_and_broken().await? {
+            (clusters, broken) if broken.is_empty() => Ok(clusters),
+            (_, broken) => anyhow::bail!("{}", told(&broken).join("; ")),
+        }
+    }
+
+    /// All registered clusters, in order, and those that can't be read.
+    pub(crate) async fn clusters_and_broken(&self) -> anyhow::Result<(Vec<RegisteredCluster>, Vec<Broken>)> {
+        let (mut clusters, mut broken, mut after) = (Vec::new(), Vec::new(), None);
         loop {
             let page = self.deployment.registered().list(after.as_ref(), None).await?;
             clusters.extend(page.clusters);
+            broken.extend(page.broken);
             match page.next {
                 Some(next) => after = Some(next),
-                None => return Ok(clusters),
+                None => return Ok((clusters, broken)),
             }
         }
     }
 
-    /// The names of all projects, in order.
+    /// The names of all projects, those that can't be read included.
     pub(crate) async fn project_names(&self) -> anyhow::Result<Vec<ProjectName>> {
         let (mut names, mut after) = (Vec::new(), None);
         loop {
-            let (page, next) = self.deployment.projects().list(after.as_ref(), None).await?;
-            names.extend(page.into_iter().map(|project| project.metadata.name));
-            match next {
+            let page = self.deployment.projects().list(after.as_ref(), None).await?;
+            names.extend(page.projects.into_iter().map(|project| project.metadata.name));
+            names.extend(page.broken.iter().filter_map(|broken| ProjectName::new(last_segment(broken)).ok()));
+            match page.next {
                 Some(next) => after = Some(next),
                 None => return Ok(names),
             }
         }
     }
 
-    /// The names of all logical clouds of a project, in order. A project that nothing was put into yet has none.
+    /// The names of all logical clouds of a project, those that can't be read included: whoever reads one is told why. A project
+    /// that nothing was put into yet has none.
     pub(crate) async fn cloud_names(&self, project: &ProjectName) -> anyhow::Result<Vec<LogicalCloudName>> {
         let (mut names, mut after) = (Vec::new(), None);
         loop {
@@ -90,11 +103,48 @@ impl Session {
             for summary in page.clouds {
                 names.push(LogicalCloudName::new(&summary.metadata.name)?);
             }
+            names.extend(page.broken.iter().filter_map(|one| LogicalCloudName::new(last_segment(one)).ok()));
             match page.next {
                 Some(next) => after = Some(next),
                 None => return Ok(names),
             }
         }
+    }
+}
+
+/// What is called like the end of its path.
+fn last_segment(broken: &Broken) -> &str {
+    broken.path.segments().next_back().unwrap_or_default()
+}
+
+/// What is said of documents that can't be read. The reason may name the path already.
+pub(crate) fn told(broken: &[Broken]) -> Vec<String> {
+    let path = |one: &Broken| one.path.to_string();
+    let is_named = |one: &Broken| one.reason.contains(one.path.as_str());
+    let told = |one: &Broken| {
+        if is_named(one) { one.reason.clone() } else { format!("{}: {}", path(one), one.reason) }
+    };
+    broken.iter().map(told).collect()
+}
+
+/// What was read of one of many clouds: none when it was deleted after it was listed, and a word on why where that one alone can't
+/// be read. Then the others are shown all the same.
+pub(crate) fn one_of_many<T>(
+    name: impl Display,
+    read: Result<T, Error>,
+) -> Result<Result<Option<T>, String>, Error> {
+    match read {
+        Err(error) if is_about_one(&error) => Ok(Err(format!("{name}: {:#}", anyhow::Error::new(error)))),
+        read => unless_gone(read).map(Ok),
+    }
+}
+
+/// True when something that is stored of one cloud can't be read.
+fn is_about_one(error: &Error) -> bool {
+    match error {
+        Error::Unreadable { .. } | Error::UnknownSchema { .. } | Error::Incomplete { .. } => true,
+        Error::Synchronizer(source) => !source.is_retryable(),
+        _ => false,
     }
 }
 
@@ -130,7 +180,7 @@ pub(crate) fn configuration_of(global: &Global) -> anyhow::Result<Configuration>
 }
 
 /// What was read of a cloud that nobody named; none when it was deleted after it was listed.
-pub(crate) fn unless_gone<T>(read: Result<T, Error>) -> Result<Option<T>, Error> {
+fn unless_gone<T>(read: Result<T, Error>) -> Result<Option<T>, Error> {
     match read {
         Err(Error::NotFound { kind: Kind::LogicalCloud, .. }) => Ok(None),
         read => read.map(Some),

@@ -145,3 +145,19 @@ fn a_check_reads_both_stores_and_tells_what_lies_in_the_wrong_one() {
     let of_cloud = ran.out.lines().find(|line| line.starts_with("logical-clouds/default/c ")).unwrap();
     assert!(of_cloud.contains(" missing ") && of_cloud.contains("/root is not there"), "{of_cloud}");
 }
+
+#[test]
+fn one_corrupt_record_is_named_and_the_rest_is_shown() {
+    let user = person();
+    let other = DOCUMENT.replace("name: c, description: first", "name: other");
+    user.run_with_input(&["apply", "--no-wait", "-f", "-"], &other).done();
+    let root = break_in_sqlite(&user, "logical-clouds/default/c", r#"{"schema":7}"#);
+    for command in ["get", "status"] {
+        let ran = user.run([command]);
+        assert!(ran.code == 1 && ran.out.contains("other") && ran.err.contains(&root), "{command}: {ran:#?}");
+        assert!(user.run([command, "c"]).ended_with(1).contains(&root));
+        user.run([command, "other"]).done();
+    }
+    let cluster = break_in_sqlite(&user, "clusters/", "{");
+    assert!(user.run(["cluster", "list"]).ended_with(1).contains(&cluster));
+}

@@ -30,8 +30,8 @@ struct Installation {
 }
 
 impl Installation {
-    /// Two clusters, and a cloud that is done on the first one; nobody works on it any more.
-    async fn new() -> Self {
+    /// So many clusters.
+    async fn of(clusters: usize) -> Self {
         let kept = Kept::new();
         let keyring = Keyring::new("k1".parse().unwrap(), &[1; KEY_BYTES]);
         let ground = Ground {
@@ -39,7 +39,14 @@ impl Installation {
             clock: Arc::new(TokioClock::new()),
             random: Arc::new(Seeded::new(1)),
         };
-        let world = World::on(ground, 2, |fleet| fleet).await;
+        let world = World::on(ground, clusters, |fleet| fleet).await;
+        Self { kept, world }
+    }
+
+    /// Two clusters, and a cloud that is done on the first one; nobody works on it any more.
+    async fn new() -> Self {
+        let installation = Self::of(2).await;
+        let Self { world, .. } = &installation;
         let engine = world.deployment.engine(Acquire::All);
         world.put(spec(&everything())).await;
         world.apply().await;
@@ -48,7 +55,7 @@ impl Installation {
         let given = clouds.kubeconfigs(&world.project, &world.cloud, Some(&ann), None).await.unwrap();
         clouds.handed_out(&world.caller, &given.access).await.unwrap();
         engine.shutdown().await;
-        Self { kept, world }
+        installation
     }
 
     /// Puts what is no record in the place of one whose path begins so, and gives its path.
@@ -175,4 +182,45 @@ async fn the_status_of_what_is_corrupt_is_an_error_that_names_the_record() {
             assert!(whole(&error).contains(path.as_str()), "{path}: {}", whole(&error));
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_names_what_is_corrupt_and_shows_the_rest() {
+    let installation = Installation::new().await;
+    let World { deployment, project, .. } = &installation.world;
+    let worker = Worker::begin(&installation.world);
+    let other = installation.other_cloud().await;
+    worker.end().await;
+    let root = installation.corrupt("logical-clouds/p/c", "{").await;
+    let page = deployment.clouds().list(project, None, None).await.unwrap();
+    assert_eq!(page.clouds.iter().map(|cloud| &*cloud.metadata.name).collect::<Vec<_>>(), [other.as_str()]);
+    assert_eq!(page.broken.iter().map(|broken| &broken.path).collect::<Vec<_>>(), [&root]);
+    let cluster = installation.corrupt("clusters/sim/cluster-2", r#"{"schema":2}"#).await;
+    let page = deployment.registered().list(None, None).await.unwrap();
+    let ids: Vec<String> = page.clusters.iter().map(|one| one.registration.id.to_string()).collect();
+    assert_eq!((ids, page.broken.len()), (vec!["sim/cluster-1".to_owned()], 1));
+    assert!(
+        page.broken[0].path == cluster && page.broken[0].reason.contains("schema 2"),
+        "{:?}",
+        page.broken
+    );
+    installation.corrupt("shards/sim/cluster-1", "{").await;
+    deployment.registered().stopped().await.unwrap();
+    installation.corrupt("projects/p", "{").await;
+    let projects = deployment.projects().list(None, None).await.unwrap();
+    assert_eq!((projects.projects.len(), projects.broken.len()), (0, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_corrupt_cluster_holds_up_only_clouds_that_it_may_be_selected_for() {
+    let installation = Installation::of(66).await;
+    let World { deployment, caller, project, cloud, .. } = &installation.world;
+    let references: Vec<_> =
+        (1..=65).map(|number| json!({"provider": "sim", "cluster": format!("cluster-{number}")})).collect();
+    installation.world.put(json!({"clusters": references})).await;
+    let path = installation.corrupt("clusters/sim/cluster-66", "{").await;
+    deployment.clouds().apply(caller, project, cloud).await.unwrap();
+    installation.world.put(json!({"clusterSelector": {}})).await;
+    let error = deployment.clouds().apply(caller, project, cloud).await.map(drop).unwrap_err();
+    assert!(whole(&error).contains(path.as_str()), "{}", whole(&error));
 }

@@ -17,6 +17,7 @@ use crate::secret::Secret;
 use crate::status::LaneState;
 
 use super::audited::{Audit, kept_in};
+use super::broken::Broken;
 use super::caller::{Caller, Change};
 use super::documents::{ClusterDocument, Root, SCHEMA, read};
 use super::error::{Error, Kind};
@@ -78,6 +79,8 @@ pub struct RegisteredCluster {
 pub struct ClusterPage {
     /// The clusters, in the order of their providers and names.
     pub clusters: Vec<RegisteredCluster>,
+    /// Those that can't be read.
+    pub broken: Vec<Broken>,
     /// Where to go on; none when this was the last page.
     pub next: Option<ClusterId>,
 }
@@ -161,10 +164,14 @@ impl RegisteredClusters {
     pub async fn list(&self, after: Option<&ClusterId>, limit: Option<usize>) -> Result<ClusterPage, Error> {
         let request = PageRequest { after: after.map(path::cluster), limit };
         let page = self.documents.list(&path::clusters(), &request).await?;
-        let one = |entry| Ok(of_document(read(entry)?));
-        let clusters = page.entries.iter().map(one).collect::<Result<Vec<_>, Error>>()?;
-        let next = page.next.and_then(|_| clusters.last().map(|last| last.registration.id.clone()));
-        Ok(ClusterPage { clusters, next })
+        let (mut clusters, mut broken) = (Vec::with_capacity(page.entries.len()), Vec::new());
+        for entry in &page.entries {
+            match read(entry) {
+                Ok(document) => clusters.push(of_document(document)),
+                Err(error) => broken.push(Broken::new(&entry.path, &error)),
+            }
+        }
+        Ok(ClusterPage { clusters, broken, next: page.next.as_ref().and_then(path::of_cluster) })
     }
 
     /// Replaces a cluster's kubeconfig, such as one whose credential ends.

@@ -118,6 +118,16 @@ pub(super) fn cluster(cluster: &ClusterId) -> Path {
     CLUSTERS.at(&[cluster.provider.as_str(), cluster.cluster.as_str()])
 }
 
+/// The cluster whose registration lies at a path.
+pub(super) fn of_cluster(path: &Path) -> Option<ClusterId> {
+    ClusterId::new(CLUSTERS.key(path, "provider")?, CLUSTERS.key(path, "cluster")?).ok()
+}
+
+/// The project that lies at a path.
+pub(super) fn of_project(path: &Path) -> Option<ProjectName> {
+    ProjectName::new(PROJECTS.key(path, "project")?).ok()
+}
+
 pub(super) fn clusters() -> Prefix {
     CLUSTERS.below(&[])
 }
@@ -156,8 +166,8 @@ pub(super) fn belonging(path: &Path) -> Option<Belonging> {
     let key = |name: &str| room.key(path, name);
     let user = || UserName::new(key("user")?).ok();
     Some(match room.name {
-        "projects" => Belonging::Project(ProjectName::new(key("project")?).ok()?),
-        "clusters" => Belonging::Cluster(ClusterId::new(key("provider")?, key("cluster")?).ok()?),
+        "projects" => Belonging::Project(of_project(path)?),
+        "clusters" => Belonging::Cluster(of_cluster(path)?),
         "context-owners" => Belonging::Owner(ContextId::new(key("context")?).ok()?),
         "logical-clouds" => {
             let (project, cloud) = of_root(path)?;

@@ -10,6 +10,7 @@ use crate::port::clock::Clock;
 use crate::port::store::{Document, PageRequest, Store, StoreExt, Version, Write};
 
 use super::audited::{Audit, kept_in};
+use super::broken::Broken;
 use super::caller::{Caller, Change};
 use super::documents::{ProjectDocument, SCHEMA, read};
 use super::error::{Error, Kind};
@@ -34,6 +35,17 @@ pub struct Project {
     pub created: Change,
     /// Who changed it last.
     pub changed: Change,
+}
+
+/// Some projects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectPage {
+    /// The projects, in the order of their names.
+    pub projects: Vec<Project>,
+    /// Those that can't be read.
+    pub broken: Vec<Broken>,
+    /// Where to go on; none when this was the last page.
+    pub next: Option<ProjectName>,
 }
 
 impl Projects {
@@ -139,13 +151,17 @@ impl Projects {
         &self,
         after: Option<&ProjectName>,
         limit: Option<usize>,
-    ) -> Result<(Vec<Project>, Option<ProjectName>), Error> {
+    ) -> Result<ProjectPage, Error> {
         let request = PageRequest { after: after.map(path::project), limit };
         let page = self.documents.list(&path::projects(), &request).await?;
-        let read_one = |entry| project(read(entry)?);
-        let projects = page.entries.iter().map(read_one).collect::<Result<Vec<_>, Error>>()?;
-        let next = page.next.and_then(|_| projects.last().map(|last| last.metadata.name.clone()));
-        Ok((projects, next))
+        let (mut projects, mut broken) = (Vec::with_capacity(page.entries.len()), Vec::new());
+        for entry in &page.entries {
+            match read(entry).and_then(project) {
+                Ok(project) => projects.push(project),
+                Err(error) => broken.push(Broken::new(&entry.path, &error)),
+            }
+        }
+        Ok(ProjectPage { projects, broken, next: page.next.as_ref().and_then(path::of_project) })
     }
 
     /// Deletes a project without logical clouds.

@@ -5,6 +5,7 @@ use crate::name::{LogicalCloudName, Namespace, ProjectName};
 use crate::port::store::PageRequest;
 use crate::refusal::Warning;
 
+use super::broken::Broken;
 use super::caller::Change;
 use super::documents::Root;
 use super::error::Error;
@@ -57,6 +58,8 @@ pub struct Summary {
 pub struct Page {
     /// The logical clouds, in the order of their names.
     pub clouds: Vec<Summary>,
+    /// Those of which the root can't be read.
+    pub broken: Vec<Broken>,
     /// Where to go on; none when this was the last page.
     pub next: Option<LogicalCloudName>,
 }
@@ -88,15 +91,17 @@ impl LogicalClouds {
         projects::must_exist(&*self.documents, project).await?;
         let after = after.map(|cloud| path::root(project, cloud));
         let page = self.documents.list(&path::roots(project), &PageRequest { after, limit }).await?;
-        let mut clouds = Vec::with_capacity(page.entries.len());
+        let (mut clouds, mut broken) = (Vec::with_capacity(page.entries.len()), Vec::new());
         for entry in &page.entries {
             let Some((project, cloud)) = path::of_root(&entry.path) else { continue };
-            if let Found::Standing(_, root, _) = load::found(&project, &cloud, entry)? {
-                clouds.push(summary(*root));
+            match load::found(&project, &cloud, entry) {
+                Ok(Found::Standing(_, root, _)) => clouds.push(summary(*root)),
+                Ok(_) => {}
+                Err(error) => broken.push(Broken::new(&entry.path, &error)),
             }
         }
         let next = page.next.as_ref().and_then(path::of_root).map(|(_, cloud)| cloud);
-        Ok(Page { clouds, next })
+        Ok(Page { clouds, broken, next })
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::logical_cloud::{ClusterReference, Draft, Level, LogicalCloud, ReferenceDraft};
 use crate::name::{ClusterId, Namespace};
-use crate::port::store::StoreExt;
+use crate::port::store::{self, Entry, StoreExt};
 use crate::refusal::{Checks, Path, Refusals};
 
 use super::documents::{ClusterDocument, read};
@@ -61,8 +61,14 @@ impl LogicalClouds {
     pub(super) async fn registered(&self, cloud: &LogicalCloud) -> Result<Registered, Error> {
         let mut registered = Registered::new();
         if cloud.cluster_selector().is_some() || cloud.references().len() > SINGLE_READS_MAX {
-            for entry in self.documents.list_all(&path::clusters()).await? {
-                let document: ClusterDocument = read(&entry)?;
+            let own: BTreeSet<store::Path> =
+                cloud.references().iter().map(|reference| path::cluster(&reference.cluster)).collect();
+            // A cluster that can't be read and is none of its own holds up a cloud only where it may be selected.
+            let concerns = |entry: &Entry| cloud.cluster_selector().is_some() || own.contains(&entry.path);
+            for entry in
+                self.documents.list_all(&path::clusters()).await?.iter().filter(|entry| concerns(entry))
+            {
+                let document: ClusterDocument = read(entry)?;
                 registered.insert(document.id.clone(), document);
             }
             return Ok(registered);

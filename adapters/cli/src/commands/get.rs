@@ -10,7 +10,7 @@ use crate::age;
 use crate::arguments::Global;
 use crate::exit::Exit;
 use crate::output::{self, Format, Notation};
-use crate::session::{Session, unless_gone};
+use crate::session::{Session, one_of_many};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -33,15 +33,16 @@ struct Found {
 
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
-    let found = match &arguments.cloud {
-        Some(name) => vec![read(&session, &session.project, name).await?],
+    let (found, failed) = match &arguments.cloud {
+        Some(name) => (vec![read(&session, &session.project, name).await?], Vec::new()),
         None => of_all(&session, &names(&session, arguments).await?).await?,
     };
     match session.format.for_programs() {
         None => print_table(&session, &found, arguments.all_projects)?,
         Some(notation) => print_documents(&found, notation, arguments.cloud.is_some())?,
     }
-    Ok(Exit::Done)
+    failed.iter().for_each(output::note);
+    Ok(if failed.is_empty() { Exit::Done } else { Exit::Failed })
 }
 
 /// The names of all clouds that are asked for.
@@ -62,13 +63,16 @@ async fn read(session: &Session, project: &ProjectName, name: &LogicalCloudName)
     Ok(Found { status, cloud: clouds.get(project, name).await?.cloud })
 }
 
-/// The clouds that were listed, but for those that are gone.
-async fn of_all(session: &Session, names: &[Name]) -> Result<Vec<Found>, Error> {
-    let mut found = Vec::with_capacity(names.len());
+/// The clouds that were listed, but for those that are gone, and why some can't be read.
+async fn of_all(session: &Session, names: &[Name]) -> Result<(Vec<Found>, Vec<String>), Error> {
+    let (mut found, mut failed) = (Vec::with_capacity(names.len()), Vec::new());
     for (project, name) in names {
-        found.extend(unless_gone(read(session, project, name).await)?);
+        match one_of_many(format_args!("{project}/{name}"), read(session, project, name).await)? {
+            Ok(one) => found.extend(one),
+            Err(why) => failed.push(why),
+        }
     }
-    Ok(found)
+    Ok((found, failed))
 }
 
 fn print_table(session: &Session, found: &[Found], with_project: bool) -> anyhow::Result<()> {
@@ -136,7 +140,7 @@ mod tests {
     async fn a_cloud_that_is_gone_is_missed_only_where_it_was_named() {
         let session = in_memory().await;
         let name = (session.project.clone(), LogicalCloudName::new("gone").unwrap());
-        assert!(of_all(&session, std::slice::from_ref(&name)).await.unwrap().is_empty());
+        assert!(of_all(&session, std::slice::from_ref(&name)).await.unwrap().0.is_empty());
         assert!(matches!(read(&session, &name.0, &name.1).await, Err(Error::NotFound { .. })));
     }
 }

@@ -10,7 +10,7 @@ use crate::arguments::Global;
 use crate::exit::Exit;
 use crate::lane_tree::Detail;
 use crate::output::{self, Format, Notation, Reader};
-use crate::session::{Session, unless_gone};
+use crate::session::{Session, one_of_many};
 use crate::{status_tree, work};
 
 /// How often a watched status is looked at: quick enough for eyes, and nothing for a store.
@@ -32,9 +32,10 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
     if !arguments.watch {
-        let statuses = read(&session, arguments).await?;
+        let (statuses, failed) = read(&session, arguments).await?;
         output::print(&shown(&session, arguments, &statuses)?)?;
-        return Ok(Exit::Done);
+        failed.iter().for_each(output::note);
+        return Ok(if failed.is_empty() { Exit::Done } else { Exit::Failed });
     }
     let on_terminal = std::io::stdout().is_terminal() && session.format.for_programs().is_none();
     tokio::select! {
@@ -51,12 +52,12 @@ async fn watch(
     on_terminal: bool,
     mut print: impl FnMut(&str) -> anyhow::Result<Reader>,
 ) -> anyhow::Result<()> {
-    let mut last: Option<Vec<CloudStatus>> = None;
+    let mut last: Option<Statuses> = None;
     loop {
         let statuses = read(session, arguments).await?;
         // Ages change all the time; on a terminal they are shown, elsewhere only news are.
         if on_terminal || last.as_ref() != Some(&statuses) {
-            let text = shown(session, arguments, &statuses)?;
+            let text = shown(session, arguments, &statuses.0)?;
             let before = match session.format.for_programs() {
                 None if on_terminal => CLEAR,
                 Some(Notation::Yaml) if last.is_some() => output::NEXT_DOCUMENT,
@@ -65,27 +66,33 @@ async fn watch(
             if print(&format!("{before}{text}"))? == Reader::Gone {
                 return Ok(());
             }
+            statuses.1.iter().for_each(output::note);
         }
         last = Some(statuses);
         tokio::time::sleep(LOOK_INTERVAL).await;
     }
 }
 
-async fn read(session: &Session, arguments: &Arguments) -> anyhow::Result<Vec<CloudStatus>> {
+/// Statuses, and why some clouds have none.
+type Statuses = (Vec<CloudStatus>, Vec<String>);
+
+async fn read(session: &Session, arguments: &Arguments) -> anyhow::Result<Statuses> {
     if let Some(name) = &arguments.cloud {
-        return Ok(vec![session.deployment.clouds().status(&session.project, name).await?]);
+        return Ok((vec![session.deployment.clouds().status(&session.project, name).await?], Vec::new()));
     }
     of_all(session, &session.cloud_names(&session.project).await?).await
 }
 
 /// The statuses of clouds that were listed.
-async fn of_all(session: &Session, names: &[LogicalCloudName]) -> anyhow::Result<Vec<CloudStatus>> {
-    let mut statuses = Vec::with_capacity(names.len());
+async fn of_all(session: &Session, names: &[LogicalCloudName]) -> anyhow::Result<Statuses> {
+    let (mut statuses, mut failed) = (Vec::with_capacity(names.len()), Vec::new());
     for name in names {
-        let status = session.deployment.clouds().status(&session.project, name).await;
-        statuses.extend(unless_gone(status)?);
+        match one_of_many(name, session.deployment.clouds().status(&session.project, name).await)? {
+            Ok(status) => statuses.extend(status),
+            Err(why) => failed.push(why),
+        }
     }
-    Ok(statuses)
+    Ok((statuses, failed))
 }
 
 /// One named cloud is one value; all of a project are a list.
@@ -147,7 +154,7 @@ mod tests {
     async fn a_cloud_that_is_gone_is_missed_only_where_it_was_named() {
         let session = in_memory().await;
         let gone = LogicalCloudName::new("gone").unwrap();
-        assert_eq!(of_all(&session, std::slice::from_ref(&gone)).await.unwrap(), []);
+        assert_eq!(of_all(&session, std::slice::from_ref(&gone)).await.unwrap().0, []);
         let named = Arguments { cloud: Some(gone), watch: false };
         assert_eq!(code_of(&read(&session, &named).await.unwrap_err()), Exit::NotFound);
     }

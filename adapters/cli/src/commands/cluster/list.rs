@@ -11,7 +11,7 @@ use crate::age;
 use crate::arguments::Global;
 use crate::exit::Exit;
 use crate::output::{self, Format};
-use crate::session::Session;
+use crate::session::{Session, told};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {}
@@ -44,10 +44,11 @@ impl Shown {
 pub(crate) async fn run(global: &Global, _: &Arguments) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
     let stopped = session.deployment.registered().stopped().await?;
-    let clusters = session.clusters().await?.into_iter();
-    let shown: Vec<Shown> = clusters.map(|cluster| Shown::of(cluster, &stopped)).collect();
+    let (clusters, broken) = session.clusters_and_broken().await?;
+    let shown: Vec<Shown> = clusters.into_iter().map(|cluster| Shown::of(cluster, &stopped)).collect();
     output::print_either(session.format, &shown, || table(&session, &shown))?;
-    Ok(Exit::Done)
+    told(&broken).iter().for_each(output::note);
+    Ok(if broken.is_empty() { Exit::Done } else { Exit::Failed })
 }
 
 fn table(session: &Session, shown: &[Shown]) -> String {
