@@ -100,22 +100,24 @@ impl DocumentSurvey {
                 self.facts.deleted.insert(place);
                 Ok(())
             }
-            Some(Belonging::Of(place, what)) => {
-                let version = entry.version;
-                self.facts.belongings.push((place.clone(), entry.path.clone(), version));
-                match what {
-                    path::Of::Part(id) => self.take_part(entry, place, &id),
-                    path::Of::Contents(id) => self.take_contents(entry, place, id),
-                    path::Of::Snapshot(id) => self.take_snapshot(entry, place, id),
-                    path::Of::Credential(user) => {
-                        let is = read::<CredentialDocument>(entry)?.user;
-                        placed(entry, is == user, is)
-                    }
-                    path::Of::HandedOut(user) => {
-                        let is = read::<HandedOut>(entry)?.user;
-                        placed(entry, is == user, is)
-                    }
-                }
+            Some(Belonging::Of(place, what)) => self.take_belonging(entry, place, what),
+        }
+    }
+
+    /// Takes something of a logical cloud.
+    fn take_belonging(&mut self, entry: &Entry, place: Place, what: path::Of) -> Taken {
+        self.facts.belongings.push((place.clone(), entry.path.clone(), entry.version));
+        match what {
+            path::Of::Part(id) => self.take_part(entry, place, &id),
+            path::Of::Contents(id) => self.take_contents(entry, place, id),
+            path::Of::Snapshot(id) => self.take_snapshot(entry, place, id),
+            path::Of::Credential(user) => {
+                let is = read::<CredentialDocument>(entry)?.user;
+                placed(entry, is == user, is)
+            }
+            path::Of::HandedOut(user) => {
+                let is = read::<HandedOut>(entry)?.user;
+                placed(entry, is == user, is)
             }
         }
     }
