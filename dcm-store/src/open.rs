@@ -37,7 +37,7 @@ pub enum OpenError {
         expected: String,
     },
     /// The store itself can't be opened.
-    #[error("the store can't be opened")]
+    #[error(transparent)]
     Store(#[from] Error),
 }
 

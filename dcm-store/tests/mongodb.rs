@@ -70,8 +70,7 @@ async fn a_record_has_the_keys_of_its_path_as_fields_where_its_room_is_known() {
 #[tokio::test]
 async fn what_was_deleted_is_forgotten_when_it_is_old_and_its_versions_go_on() {
     let server = Standalone::mongodb().await.unwrap();
-    let location = Location { deleted_kept: Duration::from_millis(50), ..Location::at(url(&server)) };
-    let store = MongoDbStore::open(&location).await.unwrap();
+    let store = open(&server).await;
     let records = records(&server).await;
     let mut last = Version(0);
     for _ in 0..3 {
@@ -84,6 +83,8 @@ async fn what_was_deleted_is_forgotten_when_it_is_old_and_its_versions_go_on() {
         assert!(record.get_datetime("deleted").is_ok() && !record.contains_key("document"), "{record:?}");
     }
     // A deletion after that time clears it away.
+    let location = Location { deleted_kept: Duration::from_millis(50), ..Location::at(url(&server)) };
+    let store = MongoDbStore::open(&location).await.unwrap();
     let clear = async {
         while records.find_one(doc! { "_id": "a" }).await.unwrap().is_some() {
             let version = create(&store, "b").await.unwrap();

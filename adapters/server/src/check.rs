@@ -155,10 +155,9 @@ fn side_of_room(room: &Room) -> Side {
     if dcm_sync::ROOMS.contains(room) { Side::Contexts } else { Side::Documents }
 }
 
-/// The room that a path lies in, when it has as many segments as those of that room.
+/// The room that a path lies in.
 fn room_of(path: &Path) -> Option<Room> {
-    let room = rooms().into_iter().find(|room| room.keys_of(path).is_some())?;
-    (path.segments().count() == room.keys.len() + 1).then_some(room)
+    rooms().into_iter().find(|room| room.contains(path))
 }
 
 /// What one look through everything gives.

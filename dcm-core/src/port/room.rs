@@ -25,6 +25,12 @@ impl Room {
         (segments.next() == Some(self.name)).then(|| self.keys.iter().copied().zip(segments))
     }
 
+    /// True when a document of this room may lie there: the path has all its keys, and no more.
+    #[must_use]
+    pub fn contains(&self, path: &Path) -> bool {
+        path.segments().next() == Some(self.name) && path.segments().count() == self.keys.len() + 1
+    }
+
     /// The value of a key of a document; none for a path that is not of this room, or has no such key.
     #[must_use]
     pub fn key<'p>(&self, path: &'p Path, name: &str) -> Option<&'p str> {
@@ -77,6 +83,10 @@ mod tests {
         assert!(CLOUDS.keys_of(&Path::new("projects/p").unwrap()).is_none());
         assert_eq!((CLOUDS.key(&path, "logicalCloud"), CLOUDS.key(&path, "cluster")), (Some("c"), None));
         assert_eq!(CLOUDS.pattern(), "logical-clouds/{project}/{logicalCloud}");
+        assert!(CLOUDS.contains(&path));
+        for other in ["logical-clouds/p", "logical-clouds/p/c/d", "projects/p/c"] {
+            assert!(!CLOUDS.contains(&Path::new(other).unwrap()), "{other}");
+        }
     }
 
     #[test]

@@ -159,10 +159,7 @@ pub(super) enum Of {
 
 /// What lies at a path; none where nothing of the services does.
 pub(super) fn belonging(path: &Path) -> Option<Belonging> {
-    let room = ROOMS.iter().find(|room| room.keys_of(path).is_some())?;
-    if path.segments().count() != room.keys.len() + 1 {
-        return None;
-    }
+    let room = ROOMS.iter().find(|room| room.contains(path))?;
     let key = |name: &str| room.key(path, name);
     let user = || UserName::new(key("user")?).ok();
     Some(match room.name {

@@ -194,10 +194,9 @@ pub(crate) fn worker_of(path: &Path) -> Option<WorkerId> {
     WORKERS.key(path, "worker").map(WorkerId::of)
 }
 
-/// The room that a path lies in, when it has as many segments as those of that room.
+/// The room that a path lies in.
 pub(crate) fn room_of(path: &Path) -> Option<Room> {
-    let room = ROOMS.into_iter().find(|room| room.keys_of(path).is_some())?;
-    (path.segments().count() == room.keys.len() + 1).then_some(room)
+    ROOMS.into_iter().find(|room| room.contains(path))
 }
 
 /// The app context that a record's path names.

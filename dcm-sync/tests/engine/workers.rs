@@ -158,6 +158,20 @@ async fn workers_that_start_together_share_the_clusters() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_worker_lives_as_long_as_its_own_lease_whatever_that_of_others_is() {
+    let world = World::new(2);
+    let lease = |seconds| Options { lease: Duration::from_secs(seconds), ..Options::default() };
+    let (patient, hasty) = (world.engine_with(lease(60)), world.engine_with(lease(1)));
+    patient.contexts().apply(&context(steps(), 1..=2)).await.unwrap();
+    done(&patient, &context_id()).await;
+    let shared = shared_by(&world, 2).await;
+    let mut events = hasty.events();
+    tokio::time::sleep(SOON).await;
+    assert_eq!(shares(&world).await, shared);
+    assert!(events.next().now_or_never().is_none(), "nothing was taken over");
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_is_given_back_to_a_worker_that_dies_is_taken_back_before_its_lease_ends() {
     let world = World::new(2);
     let one = world.engine();

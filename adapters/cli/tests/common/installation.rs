@@ -1,5 +1,6 @@
 //! A person whose clusters are real API servers, and the documents that they apply.
 
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -41,7 +42,13 @@ impl<'a> Installation<'a> {
         Self::of_by(environment, name, User::new(), route)
     }
 
-    fn of_by(environment: &'a Environment, name: &str, person: User, route: impl Fn(usize) -> Route) -> Self {
+    /// Both.
+    pub(crate) fn of_by(
+        environment: &'a Environment,
+        name: &str,
+        person: User,
+        route: impl Fn(usize) -> Route,
+    ) -> Self {
         let clusters = environment.clusters();
         let made = Self { person, identity: format!("dcm-{name}"), clusters };
         for (index, cluster) in clusters.iter().enumerate() {
@@ -51,10 +58,15 @@ impl<'a> Installation<'a> {
     }
 
     fn register(&self, cluster: &Cluster, route: Route) {
-        let identity = cluster.issue(&self.identity, &[ADMINISTRATORS]).unwrap();
-        let file = self.person.write("kubeconfig", &cluster.kubeconfig(&identity, route));
+        let file = self.kubeconfig(cluster, route);
         let file = file.to_str().unwrap();
         self.person.run(["cluster", "add", &registered(cluster), "--kubeconfig", file]).done();
+    }
+
+    /// A file with a kubeconfig to reach a cluster by.
+    pub(crate) fn kubeconfig(&self, cluster: &Cluster, route: Route) -> PathBuf {
+        let identity = cluster.issue(&self.identity, &[ADMINISTRATORS]).unwrap();
+        self.person.write("kubeconfig", &cluster.kubeconfig(&identity, route))
     }
 
     pub(crate) fn clusters(&self) -> &'a [Cluster] {
@@ -143,6 +155,10 @@ impl Worker {
 
     fn ask_to_end(&self) {
         self.signal("TERM");
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
     }
 
     pub(crate) fn signal(&self, signal: &str) {

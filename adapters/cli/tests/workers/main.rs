@@ -4,7 +4,10 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod full_disk;
+mod late;
 mod proof;
+mod rekeying;
 
 use std::thread;
 use std::time::Duration;
@@ -101,6 +104,14 @@ async fn sixty_clouds_in_etcd_are_finished_by_workers_that_die_every_second() {
     let etcd = Standalone::etcd().await.unwrap();
     let installation = kept_at(&environment, "storm-etcd", format!("etcd://{}", etcd.address()));
     survives_a_storm(&installation, "storm-etcd", 60, 20).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clouds_in_mongodb_are_finished_by_workers_that_die_every_second() {
+    let environment = Environment::shared(CLUSTERS).await.unwrap();
+    let mongodb = Standalone::mongodb().await.unwrap();
+    let installation = kept_at(&environment, "storm-mongodb", format!("mongodb://{}", mongodb.address()));
+    survives_a_storm(&installation, "storm-mongodb", 6, 8).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

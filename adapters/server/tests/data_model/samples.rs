@@ -53,7 +53,7 @@ pub(crate) async fn seen(kept: &Kept, rooms: &[Room]) -> BTreeMap<&'static str, 
 }
 
 fn room_of<'r>(rooms: &'r [Room], path: &Path) -> &'r Room {
-    let room = rooms.iter().find(|room| room.keys_of(path).is_some());
+    let room = rooms.iter().find(|room| room.contains(path));
     room.unwrap_or_else(|| panic!("{path} lies in no room"))
 }
 

@@ -186,7 +186,7 @@ impl Api for Services {
 fn found(documents: &[Entry]) -> Vec<String> {
     let surveys: [Box<dyn Survey>; 2] = [Box::<DocumentSurvey>::default(), Box::<RecordSurvey>::default()];
     let of_survey = |mut survey: Box<dyn Survey>| {
-        let is_its = |path: &Path| survey.rooms().iter().any(|room| room.keys_of(path).is_some());
+        let is_its = |path: &Path| survey.rooms().iter().any(|room| room.contains(path));
         let (its, _): (Vec<&Entry>, Vec<&Entry>) = documents.iter().partition(|entry| is_its(&entry.path));
         its.into_iter().for_each(|entry| survey.take(entry));
         survey.suspicions()

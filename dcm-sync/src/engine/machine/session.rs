@@ -178,7 +178,13 @@ impl Machine {
                 self.lose_all();
                 self.renew_session();
             }
-            Err(_) => self.timers.set(self.now + renewal, Alarm::Session),
+            Err(error) => {
+                tracing::error!(
+                    error = error as &dyn std::error::Error,
+                    "can't renew the worker's session; without one it does nothing"
+                );
+                self.timers.set(self.now + renewal, Alarm::Session);
+            }
         }
         if self.session.untold && saved.is_ok() {
             self.renew_session();

@@ -30,10 +30,14 @@ fn summary(report: &CheckReport) -> String {
     let rooms: Vec<String> = report.documents.iter().map(|(room, count)| format!("{count} {room}")).collect();
     let all: usize = report.documents.values().sum();
     let lasting = report.findings.iter().filter(|finding| finding.cleared_by.is_none()).count();
-    let found = match report.findings.len() {
-        0 => "nothing is wrong".to_owned(),
-        all if lasting == 0 => format!("{all} findings, all of which are cleared by the work that goes on"),
-        all => format!("{all} findings, {lasting} of which somebody has to look after"),
+    let findings = match report.findings.len() {
+        1 => "1 finding".to_owned(),
+        several => format!("{several} findings"),
+    };
+    let found = match lasting {
+        _ if report.findings.is_empty() => "nothing is wrong".to_owned(),
+        0 => format!("{findings}, cleared by the work that goes on"),
+        lasting => format!("{findings}, {lasting} of which somebody has to look after"),
     };
     format!("{all} documents looked at ({}): {found}\n", rooms.join(", "))
 }
@@ -57,7 +61,7 @@ mod tests {
             CheckReport { documents: BTreeMap::from([("lanes", 2), ("parts", 3)]), findings: vec![] };
         assert_eq!(said(&report), "5 documents looked at (2 lanes, 3 parts): nothing is wrong\n");
         report.findings.push(finding("parts/a", Rule::Unused, "nothing names it", Some("the next edit")));
-        assert!(said(&report).contains(": 1 findings, all of which are cleared by the work that goes on"));
+        assert!(said(&report).contains(": 1 finding, cleared by the work that goes on"));
         report.findings.push(finding("lanes/a", Rule::Unreadable, "it is no such document", None));
         let expected = "\
 PATH     RULE        WHAT                    CLEARED BY
