@@ -16,6 +16,9 @@ use std::path::{Path, PathBuf};
 pub use self::event::{AuditEvent, Stage};
 pub use self::filter::AuditFilter;
 
+/// How much of a log is read at a time to find the end of its last whole line.
+const CHUNK: u64 = 64 * 1024;
+
 /// Everything is logged; a test picks what it wants. Answers never are: some are tokens.
 pub(crate) fn policy(bodies: bool) -> String {
     let level = if bodies { "Request" } else { "Metadata" };
@@ -72,13 +75,13 @@ impl AuditLog {
         &self.path
     }
 
-    /// The present end of the log, for a later [`AuditLog::events_since`].
+    /// The present end of the log, for a later [`AuditLog::events_since`]. An event that is being written comes after it.
     ///
     /// # Errors
     /// When the file can't be read. A file that does not exist is an empty log.
     pub fn position(&self) -> Result<Position, Error> {
-        match std::fs::metadata(&self.path) {
-            Ok(metadata) => Ok(Position(metadata.len())),
+        match File::open(&self.path).and_then(|mut file| end_of_lines(&mut file)) {
+            Ok(end) => Ok(Position(end)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Position(0)),
             Err(source) => Err(self.unreadable(source)),
         }
@@ -128,10 +131,9 @@ impl AuditLog {
     /// Takes away the line that a killed server did not finish, so that its successor starts with a new one.
     pub(crate) fn drop_unfinished_line(&self) -> Result<(), Error> {
         let cut = || -> io::Result<()> {
-            let mut bytes = Vec::new();
-            File::open(&self.path)?.read_to_end(&mut bytes)?;
-            let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |position| position + 1);
-            OpenOptions::new().write(true).open(&self.path)?.set_len(end as u64)
+            let mut file = OpenOptions::new().read(true).write(true).open(&self.path)?;
+            let end = end_of_lines(&mut file)?;
+            file.set_len(end)
         };
         match cut() {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.unreadable(error)),
@@ -155,6 +157,23 @@ impl AuditLog {
     fn unreadable(&self, source: io::Error) -> Error {
         Error::Read { path: self.path.clone(), source }
     }
+}
+
+/// Where the last whole line of a file ends.
+fn end_of_lines(file: &mut File) -> io::Result<u64> {
+    let mut end = file.seek(SeekFrom::End(0))?;
+    let mut bytes = Vec::new();
+    while end > 0 {
+        let start = end.saturating_sub(CHUNK);
+        file.seek(SeekFrom::Start(start))?;
+        bytes.clear();
+        file.take(end - start).read_to_end(&mut bytes)?;
+        if let Some(place) = bytes.iter().rposition(|byte| *byte == b'\n') {
+            return Ok(start + place as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(0)
 }
 
 #[cfg(test)]
@@ -185,6 +204,18 @@ mod tests {
         assert_eq!(log.events_since(position).unwrap(), []);
         std::fs::write(log.path(), format!("{LINE}\n{LINE}\n")).unwrap();
         assert_eq!(log.events_since(position).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn an_event_that_is_being_written_comes_after_the_position() {
+        let long = LINE.replace("tester", &"t".repeat(100_000));
+        let (_folder, log) = log(&format!("{LINE}\n{}", &long[..90_000]));
+        let position = log.position().unwrap();
+        assert_eq!(log.events_since(position).unwrap(), []);
+        std::fs::write(log.path(), format!("{LINE}\n{long}\n")).unwrap();
+        assert_eq!(log.events_since(position).unwrap().len(), 1);
+        std::fs::write(log.path(), &long).unwrap();
+        assert_eq!(log.position().unwrap(), Position(0));
     }
 
     #[test]

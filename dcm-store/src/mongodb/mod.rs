@@ -89,8 +89,10 @@ impl Store for MongoDbStore {
     }
 
     async fn get(&self, path: &Path) -> Result<Option<Entry>, Error> {
-        let (records, _) = self.server.find(live(doc! { ID: path.as_str() }, 1)).await?;
-        records.first().map(record::entry).transpose()
+        // By nothing but its name, which every server has an index of.
+        let find = Find { filter: doc! { ID: path.as_str() }, ..live(doc! {}, 1) };
+        let (records, _) = self.server.find(find).await?;
+        records.iter().find(|record| !record.contains_key(DELETED)).map(record::entry).transpose()
     }
 
     async fn list(&self, prefix: &Prefix, page: &PageRequest) -> Result<Page, Error> {
