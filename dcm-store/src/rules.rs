@@ -14,7 +14,7 @@ use crate::json;
 ///
 /// # Errors
 /// [`Error::Invalid`] for more than [`BATCH_WRITES_MAX`] writes or [`BATCH_BYTES_MAX`] bytes, two writes of one path, a document
-/// over [`DOCUMENT_BYTES_MAX`], or a document with a clear secret where none may be.
+/// over [`DOCUMENT_BYTES_MAX`], one that can't be read, or one with a clear secret where none may be.
 pub fn check_batch(batch: &[Write], holds_secrets: bool) -> Result<(), Error> {
     if batch.len() > BATCH_WRITES_MAX {
         return refuse(format!("a batch of {} writes; the most is {BATCH_WRITES_MAX}", batch.len()));
@@ -37,6 +37,9 @@ pub fn check_batch(batch: &[Write], holds_secrets: bool) -> Result<(), Error> {
         let (Write::Create { path, document } | Write::Update { path, document, .. }) = write else {
             continue;
         };
+        if let Err(error) = document.text() {
+            return refuse(format!("{path} is to become what can't be read: {error}"));
+        }
         if !holds_secrets && has_clear_secret(document)? {
             return refuse(format!(
                 "{path} holds a clear secret, which this store must not keep: encrypt it"

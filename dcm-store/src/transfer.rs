@@ -118,7 +118,7 @@ pub fn export(store: &dyn Store) -> impl Stream<Item = Result<String, ExportErro
 }
 
 fn exported(entry: &Entry) -> Result<String, ExportError> {
-    let (path, text) = (Some(entry.path.to_string()), entry.document.as_str());
+    let (path, text) = (Some(entry.path.to_string()), entry.document.text()?);
     if rules::has_clear_secret(&entry.document)? {
         return Err(ExportError::ClearSecret { path: entry.path.clone() });
     }

@@ -8,7 +8,7 @@ use dcm_core::port::in_order::InOrder;
 use dcm_core::port::store::{
     BATCH_BYTES_MAX, Document, Error, Path, Prefix, Store as _, StoreExt as _, Version, Write,
 };
-use dcm_store::encrypted::{KEY_BYTES, KeyFile, RekeyError, Rekeyed};
+use dcm_store::encrypted::{KEY_BYTES, KeyFile, RekeyError, Rekeyed, is_noted};
 use dcm_store::{EncryptedStore, Keyring, MemoryStore};
 use serde_json::{Value, json};
 
@@ -148,4 +148,24 @@ async fn rekeying_with_a_missing_key_changes_nothing_and_names_it() {
     assert!(matches!(error, RekeyError::Store(Error::Failed { .. })) && error.to_string().contains("\"k1\""));
     assert!(error.to_string().contains("secrets/a"), "{error}");
     assert_eq!(world.kept.list_all(&Prefix::everything()).await.unwrap(), kept);
+}
+
+#[tokio::test]
+async fn other_keys_than_those_that_were_noted_are_told_from_them_and_change_nothing() {
+    let world = World::new();
+    assert!(!is_noted(&*world.kept).await.unwrap());
+    world.store().check_keys().await.unwrap();
+    let other = EncryptedStore::new(world.kept.clone(), Keyring::new("k1".parse().unwrap(), &[1; KEY_BYTES]));
+    let notes =
+        [world.store().note_keys().await, world.store().note_keys().await, world.store().check_keys().await];
+    assert!(notes.iter().all(Result::is_ok), "{notes:?}");
+    let before = world.kept.list_all(&Prefix::everything()).await.unwrap();
+    for refused in [other.check_keys().await, other.note_keys().await] {
+        assert!(
+            matches!(&refused, Err(Error::Failed { reason, .. }) if reason.contains("k1")),
+            "{refused:?}"
+        );
+    }
+    assert!(is_noted(&*world.kept).await.unwrap());
+    assert_eq!(world.kept.list_all(&Prefix::everything()).await.unwrap(), before);
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use dcm_core::port::store::{Change, Error, Prefix, Store, StoreExt as _};
+use dcm_core::port::store::{Change, Error, PageRequest, Prefix, Store, StoreExt as _, Write};
 use dcm_store::etcd::{Location, Tls, User};
 use dcm_store::{EtcdStore, OpenError};
 use dcm_testenv::Standalone;
@@ -145,7 +145,7 @@ async fn what_can_not_be_reached_is_named() {
 }
 
 #[tokio::test]
-async fn what_others_put_beside_our_documents_is_named_and_the_rest_goes_on() {
+async fn what_is_damaged_is_named_what_is_foreign_is_passed_over_and_the_rest_goes_on() {
     let server = Standalone::etcd().await.unwrap();
     let store: Arc<dyn Store> = Arc::new(EtcdStore::open(&location(&server)).await.unwrap());
     create(&*store, "ours/a").await.unwrap();
@@ -156,10 +156,17 @@ async fn what_others_put_beside_our_documents_is_named_and_the_rest_goes_on() {
         "kv/put",
         &json!({"key": STANDARD.encode("dcm/theirs/c"), "value": STANDARD.encode([0xff])}),
     );
-    assert_eq!(tokio::time::timeout(SOON, watch.next()).await.unwrap(), Some(Change::Lost));
-    let error = store.list_all(&Prefix::everything()).await.unwrap_err();
-    assert!(error.to_string().contains("dcm/theirs//b"), "{error}");
-    assert!(matches!(store.get(&path("theirs/c")).await, Err(Error::Corrupt { .. })));
-    assert_eq!(store.list_all(&Prefix::below(&path("ours"))).await.unwrap().len(), 1);
+    let told = tokio::time::timeout(SOON, watch.next()).await.unwrap();
+    let damaged = store.get(&path("theirs/c")).await.unwrap().unwrap();
+    assert_eq!(told, Some(Change::Put(damaged.clone())));
+    let error = damaged.document.text().unwrap_err();
+    assert!(error.to_string().contains("theirs/c"), "{error}");
     create(&*store, "ours/b").await.unwrap();
+    let page = PageRequest { after: Some(path("ours/b")), limit: Some(1) };
+    let page = store.list(&Prefix::everything(), &page).await.unwrap();
+    assert_eq!(page.entries, [damaged.clone()], "what is no path is not counted");
+    let all = store.list_all(&Prefix::everything()).await.unwrap();
+    let paths: Vec<&str> = all.iter().map(|entry| entry.path.as_str()).collect();
+    assert_eq!(paths, ["ours/a", "ours/b", "theirs/c"]);
+    store.write_one(Write::Delete { path: damaged.path, version: damaged.version }).await.unwrap();
 }

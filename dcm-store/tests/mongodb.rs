@@ -7,7 +7,9 @@ mod documents;
 use std::time::Duration;
 
 use dcm_core::port::room::Room;
-use dcm_core::port::store::{Change, Document, Error, Prefix, Store as _, StoreExt as _, Version, Write};
+use dcm_core::port::store::{
+    Change, Document, Error, PageRequest, Prefix, Store as _, StoreExt as _, Version, Write,
+};
 use dcm_store::mongodb::Location;
 use dcm_store::{MongoDbStore, OpenError};
 use dcm_testenv::Standalone;
@@ -177,17 +179,24 @@ async fn what_can_not_be_reached_or_understood_is_named_without_the_password() {
 }
 
 #[tokio::test]
-async fn what_others_put_beside_our_documents_is_named_and_the_rest_goes_on() {
+async fn what_is_damaged_is_named_what_is_foreign_is_passed_over_and_the_rest_goes_on() {
     let server = Standalone::mongodb().await.unwrap();
     let store = open(&server).await;
     create(&store, "ours/a").await.unwrap();
-    records(&server).await.insert_one(doc! { "_id": "theirs/b", "x": 1 }).await.unwrap();
-    let error = store.list_all(&Prefix::everything()).await.unwrap_err();
+    for foreign in [doc! { "_id": "theirs/b", "x": 1 }, doc! { "_id": "theirs//a" }, doc! { "_id": 7 }] {
+        records(&server).await.insert_one(foreign).await.unwrap();
+    }
+    let damaged = store.get(&path("theirs/b")).await.unwrap().unwrap();
+    let error = damaged.document.text().unwrap_err();
     assert!(matches!(&error, Error::Failed { .. }) && error.to_string().contains("theirs/b"), "{error}");
-    assert!(store.get(&path("theirs/b")).await.is_err());
-    assert!(matches!(create(&store, "theirs/b").await, Err(Error::Failed { .. })));
-    assert_eq!(store.list_all(&Prefix::below(&path("ours"))).await.unwrap().len(), 1);
+    assert!(matches!(create(&store, "theirs/b").await, Err(Error::Conflict { .. })));
     create(&store, "ours/b").await.unwrap();
+    let page = PageRequest { after: Some(path("ours/b")), limit: Some(1) };
+    let page = store.list(&Prefix::everything(), &page).await.unwrap();
+    assert_eq!(page.entries, [damaged], "what is no path is not counted");
+    let all = store.list_all(&Prefix::everything()).await.unwrap();
+    let paths: Vec<&str> = all.iter().map(|entry| entry.path.as_str()).collect();
+    assert_eq!(paths, ["ours/a", "ours/b", "theirs/b"]);
 }
 
 #[tokio::test]

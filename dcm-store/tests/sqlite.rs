@@ -8,7 +8,9 @@ use std::path::Path as FilePath;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dcm_core::port::store::{Change, Document, Error, Path, Prefix, Store, StoreExt, Version, Watch, Write};
+use dcm_core::port::store::{
+    Change, Document, Entry, Error, Path, Prefix, Store, StoreExt, Version, Watch, Write,
+};
 use dcm_core::secret::Secret;
 use dcm_store::encrypted::KEY_BYTES;
 use dcm_store::{EncryptedStore, Keyring, SqliteStore};
@@ -173,20 +175,35 @@ async fn a_wrong_key_fails_with_the_reason_and_changes_nothing() {
     let before = inner.get(&path("a/1")).await.unwrap();
     let wrong = EncryptedStore::new(inner.clone(), Keyring::new("k1".parse().unwrap(), &[8; KEY_BYTES]));
     let mut watch = wrong.watch(&Prefix::everything()).await.unwrap();
-    for error in [
-        wrong.get(&path("a/1")).await.map(drop).unwrap_err(),
-        wrong.list_all(&Prefix::everything()).await.map(drop).unwrap_err(),
-    ] {
-        assert!(
-            matches!(&error, Error::Failed { reason, .. } if reason.contains("k1") && reason.contains("a/1"))
-        );
-    }
+    let seen = wrong.get(&path("a/1")).await.unwrap().unwrap();
+    let error = seen.document.text().unwrap_err();
+    assert!(
+        matches!(&error, Error::Failed { reason, .. } if reason.contains("k1") && reason.contains("a/1"))
+    );
+    assert_eq!(wrong.list_all(&Prefix::everything()).await.unwrap(), std::slice::from_ref(&seen));
+    let Entry { version: same, document: unread, .. } = seen;
+    let back = Write::Update { path: path("a/1"), version: same, document: unread.clone() };
+    assert!(matches!(store.write_one(back).await, Err(Error::Invalid { .. })));
     assert_eq!(inner.get(&path("a/1")).await.unwrap(), before);
     let update =
         Write::Update { path: path("a/1"), version, document: Document::from_value(&document).unwrap() };
-    store.write_one(update).await.unwrap();
-    assert_eq!(next(&mut watch).await, Change::Lost);
-    assert_eq!(watch.next().await, None, "a watch ends after it was lost");
+    let version = store.write_one(update).await.unwrap();
+    assert_eq!(next(&mut watch).await, Change::Put(Entry { path: path("a/1"), version, document: unread }));
+}
+
+#[tokio::test]
+async fn a_content_that_is_no_text_is_named_and_the_rest_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("store.db");
+    let store = SqliteStore::open(&file).await.unwrap();
+    for name in ["a/1", "a/2"] {
+        store.write_one(create(name, &json!(1))).await.unwrap();
+    }
+    let damage = "PRAGMA ignore_check_constraints = 1; UPDATE documents SET document = CAST(x'ff' AS TEXT) WHERE path = 'a/1'";
+    rusqlite::Connection::open(&file).unwrap().execute_batch(damage).unwrap();
+    let all = store.list_all(&Prefix::everything()).await.unwrap();
+    assert!(all[0].document.text().unwrap_err().to_string().contains("a/1"));
+    assert_eq!(all[1].document.as_str(), "1");
 }
 
 #[tokio::test]

@@ -45,8 +45,8 @@ pub(crate) struct Global {
     /// The project of logical clouds whose document or command names none.
     #[arg(short, long, global = true, env = "DCM_PROJECT", default_value = "default", value_name = "NAME")]
     pub(crate) project: ProjectName,
-    /// How long this worker's clusters stay its own without a sign of life.
-    #[arg(long, global = true, default_value = "10s", value_parser = duration::parse, value_name = "DURATION")]
+    /// How long this worker's clusters stay its own without a sign of life; at most 1h.
+    #[arg(long, global = true, default_value = "10s", value_parser = duration::lease, value_name = "DURATION")]
     pub(crate) lease: Duration,
     /// Why this is done; the audit log keeps it.
     #[arg(

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use dcm_sync::engine::LEASE_MAX;
 use jiff::SignedDuration;
 
 /// Reads a duration that is longer than nothing.
@@ -10,6 +11,15 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     let duration: SignedDuration = text.parse().map_err(|_| wrong())?;
     let duration = Duration::try_from(duration).map_err(|_| wrong())?;
     if duration.is_zero() { Err(wrong()) } else { Ok(duration) }
+}
+
+/// Reads the length of a lease.
+pub(crate) fn lease(text: &str) -> Result<Duration, String> {
+    let lease = parse(text)?;
+    if lease > LEASE_MAX {
+        return Err(format!("must be at most {} s", LEASE_MAX.as_secs()));
+    }
+    Ok(lease)
 }
 
 #[cfg(test)]
@@ -24,5 +34,11 @@ mod tests {
         for text in ["", "90", "-5s", "0s", "soon"] {
             assert!(parse(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_lease_is_no_longer_than_others_wait() {
+        assert_eq!(lease("1h"), Ok(LEASE_MAX));
+        assert!(lease("61m").is_err() && lease("0s").is_err());
     }
 }

@@ -4,6 +4,7 @@
 mod common;
 
 use common::{Ran, UNREACHABLE, User};
+use dcm_store::Keyring;
 use dcm_testenv::Standalone;
 use mongodb::bson::{Document, doc};
 use serde_json::Value;
@@ -68,7 +69,7 @@ fn a_new_key_encrypts_everything_and_the_earlier_one_can_go() {
     let report: Value = serde_json::from_str(&report).unwrap();
     assert!(report["current"] == "k2" && report["resealed"].as_u64().unwrap() >= 1, "{report}");
     assert!(raw(&user).contains(r#""key":"k2""#) && !raw(&user).contains(r#""key":"k1""#));
-    let said = user.run(["store", "rekey", "--same-key", "--forget-earlier"]).done();
+    let said = user.run(["store", "rekey", "--same-key", "--forget-earlier", "--settle", "1s"]).done();
     assert!(said.contains("key k2 encrypts") && said.contains("forgotten: k1"), "{said}");
     assert_eq!(document(&user, &[]), before);
     assert!(user.run(["cluster", "list"]).done().contains("p/c"));
@@ -79,22 +80,40 @@ fn keys_come_from_the_environment_too_and_wrong_ones_change_nothing() {
     let user = person();
     let keys = std::fs::read_to_string(user.home().join(".config/dcm/keys.json")).unwrap();
     std::fs::remove_file(user.home().join(".config/dcm/keys.json")).unwrap();
-    let listed = |keys: &str| {
+    let with_keys = |keys: &str, words: &[&str]| {
         let mut command = user.command();
-        Ran::of(command.env("DCM_KEYS", keys).args(["cluster", "list"]).output().unwrap())
+        Ran::of(command.env("DCM_KEYS", keys).args(words).output().unwrap())
     };
-    assert!(listed(&keys).done().contains("p/c"));
+    assert!(with_keys(&keys, &["cluster", "list"]).done().contains("p/c"));
     let raw = user.run(["store", "export"]).done();
-    let other = keys.replace("k1", "other");
-    let said = listed(&other).ended_with(1);
-    assert!(said.contains("there is no key \"k1\""), "{said}");
-    assert!(listed("hunter2").ended_with(1).contains("DCM_KEYS holds no keys"));
-    // Without any key there is a new one: it opens nothing.
-    let said = user.run(["cluster", "list"]).ended_with(1);
-    assert!(said.contains("key \"k1\" is not the one that sealed it here"), "{said}");
+    let renamed = keys.replace("k1", "other");
+    let another = Keyring::open_or_create(user.home().join("another.json")).map(drop);
+    another.unwrap();
+    let another = std::fs::read_to_string(user.home().join("another.json")).unwrap();
+    let config = user.home().join("config");
+    let add = ["cluster", "add", "p/d", "--unchecked", "--kubeconfig", config.to_str().unwrap()];
+    let commands: [&[&str]; 5] =
+        [&["cluster", "list"], &add, &["terminate", "c", "--no-wait"], &["serve"], &["store", "check"]];
+    for command in commands {
+        for (keys, named) in [
+            (&*renamed, "there is no key \"k1\""),
+            (&another, "key \"k1\" is not the one that sealed it here"),
+            ("hunter2", "DCM_KEYS holds no keys"),
+        ] {
+            let said = with_keys(keys, command).ended_with(1);
+            assert!(said.contains(named), "{command:?}: {said}");
+        }
+        let said = user.run(command.iter().copied()).ended_with(1);
+        assert!(said.contains("keys.json is not there"), "{command:?}: {said}");
+    }
+    let said = user.run(["store", "rekey"]).ended_with(1);
+    assert!(said.contains("keys.json is not there"), "{said}");
+    let said = user.run(["store", "rekey", "--key-file", "another.json"]).ended_with(1);
+    assert!(said.contains("these are not the keys of the store"), "{said}");
+    assert_eq!(std::fs::read_to_string(user.home().join("another.json")).unwrap(), another);
+    assert!(!user.home().join(".config/dcm/keys.json").exists());
     assert_eq!(user.run(["store", "export"]).done(), raw);
-    let mut rekey = user.command();
-    let said = Ran::of(rekey.env("DCM_KEYS", &keys).args(["store", "rekey"]).output().unwrap()).ended_with(1);
+    let said = with_keys(&keys, &["store", "rekey"]).ended_with(1);
     assert!(said.contains("are made and removed where they come from"), "{said}");
 }
 

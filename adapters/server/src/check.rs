@@ -15,13 +15,13 @@ use dcm_core::port::room::Room;
 use dcm_core::port::store::{Entry, Error, PageRequest, Path, Prefix, Store, Version};
 use dcm_core::service::DocumentSurvey;
 use dcm_store::EncryptedStore;
-use dcm_store::encrypted::KeyringSource;
+use dcm_store::encrypted::{self, KeyringSource};
 use dcm_sync::runtime::TokioClock;
 use dcm_sync::{ContextSeen, RecordSurvey};
 use serde::Serialize;
 
 use crate::configuration::Configuration;
-use crate::deployment::{OpenError, open_keys, open_sealed, rooms};
+use crate::deployment::{OpenError, Stores, rooms};
 
 /// For how long what seems wrong has to stay so: longer than a change of several documents takes, unless it was cut off.
 const SECOND_LOOK_AFTER: Duration = Duration::from_secs(3);
@@ -71,13 +71,10 @@ impl StoreCheck {
     /// # Errors
     /// [`OpenError`].
     pub async fn open(configuration: &Configuration) -> Result<Self, OpenError> {
-        let documents = open_sealed(&configuration.store).await.map_err(OpenError::Store)?;
-        let contexts = match &configuration.contexts_store {
-            Some(url) => Some(open_sealed(url).await.map_err(OpenError::Store)?),
-            None => None,
-        };
-        let keys = open_keys(&configuration.keys).await?;
-        Ok(Self::over(documents, contexts, &keys, Arc::new(TokioClock::new())))
+        let stores = Stores::open(configuration).await?;
+        let keys = stores.keys(&configuration.keys).await?;
+        let Stores { documents, contexts } = stores;
+        Ok(Self::over(documents, contexts, keys.as_ref(), Arc::new(TokioClock::new())))
     }
 
     /// Over given stores, as they are without their keys; none: app contexts lie in the same as documents.
@@ -85,12 +82,12 @@ impl StoreCheck {
     pub fn over(
         documents: Arc<dyn Store>,
         contexts: Option<Arc<dyn Store>>,
-        keys: &Arc<dyn KeyringSource>,
+        keys: Option<&Arc<dyn KeyringSource>>,
         clock: Arc<dyn Clock>,
     ) -> Self {
         let half = |store: Arc<dyn Store>| {
-            let is_sealed = !store.capabilities().holds_secrets;
-            let opening = is_sealed.then(|| EncryptedStore::with_keys(store.clone(), keys.clone()));
+            let keys = keys.filter(|_| !store.capabilities().holds_secrets);
+            let opening = keys.map(|keys| EncryptedStore::with_keys(store.clone(), keys.clone()));
             Half { store, opening }
         };
         Self { documents: half(documents), contexts: contexts.map(half), clock }
@@ -148,11 +145,16 @@ impl StoreCheck {
 }
 
 fn side_of(path: &Path) -> Option<Side> {
-    room_of(path).map(|room| side_of_room(&room))
+    side_of_room(&room_of(path)?)
 }
 
-fn side_of_room(room: &Room) -> Side {
-    if dcm_sync::ROOMS.contains(room) { Side::Contexts } else { Side::Documents }
+/// None for what lies in each store.
+fn side_of_room(room: &Room) -> Option<Side> {
+    match room {
+        room if *room == encrypted::ROOM => None,
+        room if dcm_sync::ROOMS.contains(room) => Some(Side::Contexts),
+        _ => Some(Side::Documents),
+    }
 }
 
 /// The room that a path lies in.
@@ -179,12 +181,12 @@ impl Look {
             for entry in page.entries {
                 match room_of(&entry.path) {
                     None => self.lost(side, &entry, "it lies in no room"),
-                    Some(room) if is_divided && side_of_room(&room) != side => {
+                    Some(room) if is_divided && side_of_room(&room).is_some_and(|its| its != side) => {
                         self.lost(side, &entry, "it belongs into the other store");
                     }
                     Some(room) => {
                         *self.counted.entry(room.name).or_default() += 1;
-                        self.take(half, &room, entry).await?;
+                        self.take(half, side, &room, entry).await?;
                     }
                 }
             }
@@ -201,7 +203,7 @@ impl Look {
     }
 
     /// Gives a document to whoever knows its room.
-    async fn take(&mut self, half: &Half, room: &Room, entry: Entry) -> Result<(), Error> {
+    async fn take(&mut self, half: &Half, side: Side, room: &Room, entry: Entry) -> Result<(), Error> {
         let (path, version) = (entry.path.clone(), entry.version);
         let opened = match &half.opening {
             Some(opening) => opening.opened(entry).await,
@@ -223,7 +225,7 @@ impl Look {
             Err(error) => Suspicion::new(&path, version, Rule::Unopened, error.to_string()),
         };
         survey.into_iter().for_each(|survey| survey.take_unread(&path, version));
-        self.suspicions.push((side_of_room(room), suspicion));
+        self.suspicions.push((side, suspicion));
         Ok(())
     }
 

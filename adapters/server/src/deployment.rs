@@ -1,5 +1,6 @@
 //! Services, wired over one store, or over one for documents and one for app contexts.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,10 +11,10 @@ use dcm_core::port::audit::AuditLog;
 use dcm_core::port::clock::{Clock, Random};
 use dcm_core::port::cluster::{Call, Clusters, Fence};
 use dcm_core::port::room::Room;
-use dcm_core::port::store::Store;
+use dcm_core::port::store::{Error, Store};
 use dcm_core::service::{KubeconfigCheck, LogicalClouds, Projects, RegisteredClusters};
 use dcm_kube::{KubeClusters, Options as KubeOptions};
-use dcm_store::encrypted::{KeyFile, KeyringError, KeyringSource};
+use dcm_store::encrypted::{self, KeyFile, KeyringError, KeyringSource};
 use dcm_store::{EncryptedStore, Keyring, OpenError as StoreError};
 use dcm_sync::Contexts;
 use dcm_sync::engine::{Acquire, Engine, Options};
@@ -30,9 +31,21 @@ pub enum OpenError {
     /// The store.
     #[error("the store can't be opened")]
     Store(#[source] StoreError),
+    /// The store of app contexts.
+    #[error("the store of app contexts can't be opened")]
+    ContextsStore(#[source] StoreError),
     /// The file of keys.
     #[error("the keys of the store can't be used")]
     Keys(#[source] KeyringError),
+    /// Secrets in the store are encrypted, and there is no file of keys.
+    #[error("secrets in the store are encrypted, and the key file {} is not there", file.display())]
+    KeysMissing {
+        /// The file.
+        file: PathBuf,
+    },
+    /// Secrets in the store are encrypted with other keys.
+    #[error("these are not the keys of the store")]
+    WrongKeys(#[source] Error),
     /// Reading and making the file of keys was cut off.
     #[error("the key file {} could not be read", file.display())]
     KeysUnread {
@@ -74,9 +87,11 @@ impl Parts {
     /// # Errors
     /// [`OpenError`].
     pub async fn open(configuration: &Configuration) -> Result<Self, OpenError> {
-        let store = open_store(configuration, &configuration.store).await?;
-        let contexts_store = match &configuration.contexts_store {
-            Some(url) => open_store(configuration, url).await?,
+        let stores = Stores::open(configuration).await?;
+        let keys = stores.keys(&configuration.keys).await?;
+        let store = with_keys(stores.documents, keys.as_ref()).await?;
+        let contexts_store = match stores.contexts {
+            Some(contexts) => with_keys(contexts, keys.as_ref()).await?,
             None => store.clone(),
         };
         let clock: Arc<dyn Clock> = Arc::new(TokioClock::new());
@@ -224,7 +239,7 @@ impl Deployment {
 #[must_use]
 pub fn rooms() -> Vec<Room> {
     let rooms = dcm_core::service::ROOMS.into_iter().chain(dcm_sync::ROOMS);
-    rooms.chain([dcm_core::audit::ROOM]).collect()
+    rooms.chain([dcm_core::audit::ROOM, encrypted::ROOM]).collect()
 }
 
 /// A store of an installation by its URL ([`dcm_store::open`]), without its keys: what is encrypted there stays so.
@@ -235,22 +250,86 @@ pub async fn open_sealed(url: &str) -> Result<Arc<dyn Store>, dcm_store::OpenErr
     dcm_store::open_with_rooms(url, &rooms()).await
 }
 
-/// A store, encrypted unless nothing of it reaches a disk.
-async fn open_store(configuration: &Configuration, url: &str) -> Result<Arc<dyn Store>, OpenError> {
-    let store = open_sealed(url).await.map_err(OpenError::Store)?;
-    if store.capabilities().holds_secrets {
-        return Ok(store);
-    }
-    Ok(Arc::new(EncryptedStore::with_keys(store, open_keys(&configuration.keys).await?)))
+/// The stores of a configuration, as they are without their keys.
+pub(crate) struct Stores {
+    pub(crate) documents: Arc<dyn Store>,
+    /// None: app contexts lie in the same store.
+    pub(crate) contexts: Option<Arc<dyn Store>>,
 }
 
-pub(crate) async fn open_keys(keys: &Keys) -> Result<Arc<dyn KeyringSource>, OpenError> {
+impl Stores {
+    pub(crate) async fn open(configuration: &Configuration) -> Result<Self, OpenError> {
+        let documents = open_sealed(&configuration.store).await.map_err(OpenError::Store)?;
+        let contexts = match &configuration.contexts_store {
+            Some(url) => Some(open_sealed(url).await.map_err(OpenError::ContextsStore)?),
+            None => None,
+        };
+        Ok(Self { documents, contexts })
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<dyn Store>> {
+        [Some(&self.documents), self.contexts.as_ref()].into_iter().flatten()
+    }
+
+    /// Those that hold no secrets in clear.
+    fn sealed(&self) -> impl Iterator<Item = &Arc<dyn Store>> {
+        self.all().filter(|store| !store.capabilities().holds_secrets)
+    }
+
+    /// The keys of what is sealed; none where nothing is. A file of keys is made where nobody has used any yet.
+    pub(crate) async fn keys(&self, keys: &Keys) -> Result<Option<Arc<dyn KeyringSource>>, OpenError> {
+        if self.sealed().next().is_none() {
+            return Ok(None);
+        }
+        let mut is_noted = false;
+        for store in self.sealed() {
+            is_noted |= encrypted::is_noted(&**store).await.map_err(unanswered)?;
+        }
+        let keys = open_keys(keys, is_noted).await?;
+        for store in self.sealed() {
+            let store = EncryptedStore::with_keys(store.clone(), keys.clone());
+            store.check_keys().await.map_err(of_keys)?;
+        }
+        Ok(Some(keys))
+    }
+}
+
+/// A store with its keys, unless nothing of it reaches a disk.
+async fn with_keys(
+    store: Arc<dyn Store>,
+    keys: Option<&Arc<dyn KeyringSource>>,
+) -> Result<Arc<dyn Store>, OpenError> {
+    let Some(keys) = keys.filter(|_| !store.capabilities().holds_secrets) else { return Ok(store) };
+    let store = EncryptedStore::with_keys(store, keys.clone());
+    store.note_keys().await.map_err(of_keys)?;
+    Ok(Arc::new(store))
+}
+
+fn of_keys(error: Error) -> OpenError {
+    if error.is_retryable() { unanswered(error) } else { OpenError::WrongKeys(error) }
+}
+
+fn unanswered(error: Error) -> OpenError {
+    OpenError::Store(StoreError::Store(error))
+}
+
+/// The keys; `are_noted` where a store says that there are some.
+async fn open_keys(keys: &Keys, are_noted: bool) -> Result<Arc<dyn KeyringSource>, OpenError> {
     match keys {
         Keys::File(file) => {
             let path = file.clone();
-            let opened = tokio::task::spawn_blocking(move || KeyFile::open_or_create(path)).await;
-            let opened = opened.map_err(|_| OpenError::KeysUnread { file: file.clone() })?;
-            Ok(Arc::new(opened.map_err(OpenError::Keys)?))
+            let open = move || match are_noted {
+                true => KeyFile::open(path),
+                false => KeyFile::open_or_create(path),
+            };
+            let opened = tokio::task::spawn_blocking(open).await;
+            match opened.map_err(|_| OpenError::KeysUnread { file: file.clone() })? {
+                Ok(keys) => Ok(Arc::new(keys)),
+                Err(KeyringError::Read { file, source }) if source.kind() == ErrorKind::NotFound => {
+                    Err(OpenError::KeysMissing { file })
+                }
+                Err(error) => Err(OpenError::Keys(error)),
+            }
         }
         Keys::Variable(name) => {
             let malformed = |reason| OpenError::KeysVariable { name: name.clone(), reason };

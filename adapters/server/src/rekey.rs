@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use dcm_core::port::store::Store;
 use dcm_store::EncryptedStore;
-use dcm_store::encrypted::{KeyFile, KeyringError, RekeyError as StoreError, Rekeyed};
+use dcm_store::encrypted::{KeyFile, KeyringError, KeyringSource, RekeyError as StoreError, Rekeyed};
 use serde::Serialize;
 
 use crate::configuration::{Configuration, Keys};
-use crate::deployment::{OpenError, open_keys, open_sealed};
+use crate::deployment::{OpenError, Stores};
 
 /// What is to be done with the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +18,9 @@ pub struct Rekeying {
     pub new_key: bool,
     /// Removes all earlier keys at the end. What else is sealed with them, such as a backup, can't be opened any more.
     pub forget_earlier: bool,
+    /// How long a write may be under way that was sealed before the current key was made: longer than the store's timeout. Only
+    /// where earlier keys are removed.
+    pub settle: Duration,
 }
 
 /// What was done.
@@ -59,7 +62,8 @@ pub enum RekeyError {
 }
 
 /// Seals all secrets in the stores of a configuration with one key. Whoever works on them goes on: those who have their keys from
-/// the same file take the new one at once. It may be cut off and begun again, and tells how far it is.
+/// the same file take the new one at once. It may be cut off and begun again, and tells how far it is. Before earlier keys are
+/// removed, it waits for writes that were sealed with them and are still under way ([`Rekeying::settle`]), and looks once more.
 ///
 /// # Errors
 /// [`RekeyError`]. No earlier key is removed then.
@@ -68,46 +72,50 @@ pub async fn rekey(
     rekeying: Rekeying,
     mut progress: impl FnMut(&Rekeyed) + Send,
 ) -> Result<RekeyReport, RekeyError> {
-    let Rekeying { new_key, forget_earlier } = rekeying;
+    let Rekeying { new_key, forget_earlier, settle } = rekeying;
     if (new_key || forget_earlier) && !matches!(configuration.keys, Keys::File(_)) {
         return Err(RekeyError::NoFile);
     }
-    let stores = open_stores(configuration).await?;
-    let keys = open_keys(&configuration.keys).await?;
+    let stores = Stores::open(configuration).await?;
+    if stores.all().any(|store| store.capabilities().holds_secrets) {
+        return Err(RekeyError::NotEncrypted);
+    }
+    let keys = stores.keys(&configuration.keys).await?;
+    let keys = keys.ok_or(RekeyError::NotEncrypted)?;
     if new_key {
         on_file(configuration, KeyFile::renew).await?;
     }
-    let mut rekeyed = Rekeyed { documents: 0, resealed: 0 };
-    for store in stores {
-        let before = rekeyed;
-        let store = EncryptedStore::with_keys(store, keys.clone());
-        let done = store.rekey(|now| progress(&sum(&before, now))).await?;
-        rekeyed = sum(&before, &done);
+    let mut rekeyed = reseal(&stores, &keys, 0, &mut progress).await?;
+    let mut forgotten = Vec::new();
+    if forget_earlier {
+        tokio::time::sleep(settle).await;
+        rekeyed = reseal(&stores, &keys, rekeyed.resealed, &mut progress).await?;
+        forgotten = on_file(configuration, KeyFile::forget_earlier).await?;
     }
-    let forgotten = match forget_earlier {
-        true => on_file(configuration, KeyFile::forget_earlier).await?,
-        false => Vec::new(),
-    };
     let keyring = keys.keyring(None).await.map_err(StoreError::Store)?;
     let forgotten = forgotten.iter().map(ToString::to_string).collect();
     Ok(RekeyReport { current: keyring.current().to_string(), rekeyed, forgotten })
 }
 
-fn sum(one: &Rekeyed, other: &Rekeyed) -> Rekeyed {
-    Rekeyed { documents: one.documents + other.documents, resealed: one.resealed + other.resealed }
+/// Seals all secrets of all stores with the current key; so many were before.
+async fn reseal(
+    stores: &Stores,
+    keys: &Arc<dyn KeyringSource>,
+    resealed: usize,
+    progress: &mut (impl FnMut(&Rekeyed) + Send),
+) -> Result<Rekeyed, RekeyError> {
+    let mut rekeyed = Rekeyed { documents: 0, resealed };
+    for store in stores.all() {
+        let before = rekeyed;
+        let store = EncryptedStore::with_keys(store.clone(), keys.clone());
+        let done = store.rekey(|now| progress(&sum(&before, now))).await?;
+        rekeyed = sum(&before, &done);
+    }
+    Ok(rekeyed)
 }
 
-/// The stores, as they are without their keys.
-async fn open_stores(configuration: &Configuration) -> Result<Vec<Arc<dyn Store>>, RekeyError> {
-    let mut stores = Vec::new();
-    for url in [Some(&configuration.store), configuration.contexts_store.as_ref()].into_iter().flatten() {
-        let store = open_sealed(url).await.map_err(OpenError::Store)?;
-        if store.capabilities().holds_secrets {
-            return Err(RekeyError::NotEncrypted);
-        }
-        stores.push(store);
-    }
-    Ok(stores)
+fn sum(one: &Rekeyed, other: &Rekeyed) -> Rekeyed {
+    Rekeyed { documents: one.documents + other.documents, resealed: one.resealed + other.resealed }
 }
 
 /// Changes the file of keys.
@@ -117,6 +125,6 @@ async fn on_file<T: Send + 'static>(
 ) -> Result<T, RekeyError> {
     let Keys::File(file) = configuration.keys.clone() else { return Err(RekeyError::NoFile) };
     let path = file.clone();
-    let changed = tokio::task::spawn_blocking(move || change(&KeyFile::open_or_create(path)?)).await;
+    let changed = tokio::task::spawn_blocking(move || change(&KeyFile::open(path)?)).await;
     changed.map_err(|_| RekeyError::KeysUnchanged { file })?.map_err(RekeyError::Keys)
 }

@@ -114,37 +114,42 @@ fn whole(error: &Error) -> String {
     text
 }
 
-/// What one record of these holds is not readable any more.
-const ROOMS: [&str; 15] = [
-    "audit/",
-    "claims/",
-    "clusters/sim/cluster-1",
-    "context-owners/",
-    "contexts/",
-    "credentials/",
-    "handed-out/",
-    "lanes/",
-    "logical-clouds/",
-    "manifests/",
-    "parts/",
-    "results/",
-    "shards/sim/cluster-1",
-    "snapshots/",
-    "workers/",
+/// What is no record: no JSON, one of a newer version, and one whose secret can't be opened.
+const TEXTS: [&str; 3] =
+    ["{", r#"{"schema":2}"#, r#"{"$sealed":{"key":"k1","nonce":"AAAAAAAAAAAAAAAA","data":"AAAA"}}"#];
+
+/// What belongs to one cluster or project, of which there are others; and what is there only while something happens.
+const PLACES: [(&str, &str); 6] = [
+    ("claiming", "claiming/dcm-p-gone-0123456789abcdef"),
+    ("clusters", "clusters/sim/cluster-1"),
+    ("deleted", "deleted/p/gone/0123456789abcdef"),
+    ("projects", "projects/other"),
+    ("shards", "shards/sim/cluster-1"),
+    ("workers", "workers/0123456789abcdef"),
 ];
+
+/// Every room but that of the numbers that no new app context may have, and of the word that tells wrong keys.
+fn rooms() -> impl Iterator<Item = String> {
+    let rooms = dcm_server::rooms().into_iter().filter(|room| !room.keys.is_empty());
+    rooms.map(|room| match PLACES.iter().find(|(name, _)| *name == room.name) {
+        Some((_, place)) => (*place).to_owned(),
+        None => format!("{}/", room.name),
+    })
+}
 
 #[tokio::test(start_paused = true)]
 async fn whichever_record_is_corrupt_other_clouds_are_made_kept_and_taken_off() {
-    for room in ROOMS {
-        for text in ["{", r#"{"schema":2}"#] {
+    for room in rooms() {
+        for text in TEXTS {
             let installation = Installation::new().await;
             let World { deployment, caller, project, .. } = &installation.world;
-            if room == "workers/" {
-                let (path, document) =
-                    (Path::new("workers/0123456789abcdef").unwrap(), Document::from_stored("{}"));
+            if let Ok(path) = Path::new(&room)
+                && installation.kept.get(&path).await.unwrap().is_none()
+            {
+                let document = Document::from_stored("{}");
                 installation.kept.write_one(Write::Create { path, document }).await.unwrap();
             }
-            installation.corrupt(room, text).await;
+            installation.corrupt(&room, text).await;
             let worker = Worker::begin(&installation.world);
             let other = installation.other_cloud().await;
             let clouds = deployment.clouds();
@@ -174,7 +179,7 @@ async fn the_status_of_what_is_corrupt_is_an_error_that_names_the_record() {
         "handed-out/",
         "results/",
     ] {
-        for text in ["{", r#"{"schema":2}"#] {
+        for text in TEXTS {
             let installation = Installation::new().await;
             let path = installation.corrupt(room, text).await;
             let World { deployment, project, cloud, .. } = &installation.world;
@@ -195,15 +200,15 @@ async fn a_list_names_what_is_corrupt_and_shows_the_rest() {
     let page = deployment.clouds().list(project, None, None).await.unwrap();
     assert_eq!(page.clouds.iter().map(|cloud| &*cloud.metadata.name).collect::<Vec<_>>(), [other.as_str()]);
     assert_eq!(page.broken.iter().map(|broken| &broken.path).collect::<Vec<_>>(), [&root]);
-    let cluster = installation.corrupt("clusters/sim/cluster-2", r#"{"schema":2}"#).await;
-    let page = deployment.registered().list(None, None).await.unwrap();
-    let ids: Vec<String> = page.clusters.iter().map(|one| one.registration.id.to_string()).collect();
-    assert_eq!((ids, page.broken.len()), (vec!["sim/cluster-1".to_owned()], 1));
-    assert!(
-        page.broken[0].path == cluster && page.broken[0].reason.contains("schema 2"),
-        "{:?}",
-        page.broken
-    );
+    let cluster = installation.corrupt("clusters/sim/cluster-2", "{").await;
+    for (text, named) in [(TEXTS[1], "schema 2"), (TEXTS[2], "can't be opened")] {
+        installation.corrupt("clusters/sim/cluster-2", text).await;
+        let page = deployment.registered().list(None, None).await.unwrap();
+        let ids: Vec<String> = page.clusters.iter().map(|one| one.registration.id.to_string()).collect();
+        assert_eq!((ids, page.broken.len()), (vec!["sim/cluster-1".to_owned()], 1));
+        let broken = &page.broken[0];
+        assert!(broken.path == cluster && broken.reason.contains(named), "{broken:?}");
+    }
     installation.corrupt("shards/sim/cluster-1", "{").await;
     deployment.registered().stopped().await.unwrap();
     installation.corrupt("projects/p", "{").await;
@@ -223,4 +228,26 @@ async fn a_corrupt_cluster_holds_up_only_clouds_that_it_may_be_selected_for() {
     installation.world.put(json!({"clusterSelector": {}})).await;
     let error = deployment.clouds().apply(caller, project, cloud).await.map(drop).unwrap_err();
     assert!(whole(&error).contains(path.as_str()), "{}", whole(&error));
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_the_numbers_of_forgotten_contexts_no_new_one_is_made_and_those_that_are_there_go_on() {
+    let installation = Installation::new().await;
+    let World { deployment, caller, project, cloud, .. } = &installation.world;
+    let forgotten = Path::new("forgotten").unwrap();
+    let create = Write::Create { path: forgotten, document: Document::from_stored("{") };
+    installation.kept.write_one(create).await.unwrap();
+    let worker = Worker::begin(&installation.world);
+    let mut changed = spec(&everything());
+    changed["description"] = json!("changed");
+    installation.world.put(changed).await;
+    installation.world.apply().await;
+    installation.world.done().await;
+    let draft = json!({"metadata": {"name": "new"}, "spec": spec(&everything())});
+    let new = LogicalCloudName::new("new").unwrap();
+    deployment.clouds().put(caller, project, serde_json::from_value(draft).unwrap()).await.unwrap();
+    let error = deployment.clouds().apply(caller, project, &new).await.map(drop).unwrap_err();
+    assert!(whole(&error).contains("forgotten"), "{}", whole(&error));
+    deployment.clouds().terminate(caller, project, cloud, Default::default()).await.unwrap();
+    worker.end().await;
 }

@@ -26,6 +26,8 @@
 //!   that were lost are not.
 //! - **Crashes**: whoever writes more than one batch, or batches that are not atomic, writes what counts last. A crash between
 //!   any two writes leaves what nobody reads, and whoever comes next finishes or clears it ([`in_order`](super::in_order)).
+//! - **Damage**: a document that is there and can't be read hides no other one. Reads, lists and watches show it with a content that
+//!   gives the error when it is read ([`Document::unreadable`]); no write takes such a content.
 //! - **Limits**: [`PATH_BYTES_MAX`], [`DOCUMENT_BYTES_MAX`], [`BATCH_WRITES_MAX`], [`BATCH_BYTES_MAX`], [`PAGE_MAX`]. What breaks one is
 //!   refused whole, as [`Error::Invalid`].
 
@@ -170,8 +172,14 @@ impl fmt::Debug for Prefix {
 pub struct Version(pub u64);
 
 /// A JSON document, kept as its text: compact in memory, and read as it was written.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Document(Arc<str>);
+#[derive(Clone)]
+pub struct Document(Content);
+
+#[derive(Clone)]
+enum Content {
+    Text(Arc<str>),
+    Unreadable(Arc<Error>),
+}
 
 impl Document {
     /// Serialises a value.
@@ -185,27 +193,48 @@ impl Document {
             let reason = format!("the document has {} bytes, more than {DOCUMENT_BYTES_MAX}", text.len());
             return Err(Error::Invalid { reason });
         }
-        Ok(Self(text.into()))
+        Ok(Self::from_stored(text))
     }
 
     /// Takes JSON text that a backend kept. The text is not parsed here; reading it does.
     #[must_use]
     pub fn from_stored(text: impl Into<Arc<str>>) -> Self {
-        Self(text.into())
+        Self(Content::Text(text.into()))
+    }
+
+    /// Stands for what a backend found where a document should be, and could not read.
+    #[must_use]
+    pub fn unreadable(error: Error) -> Self {
+        Self(Content::Unreadable(Arc::new(error)))
+    }
+
+    /// The JSON text; empty, and so none, when it can't be read.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match &self.0 {
+            Content::Text(text) => text,
+            Content::Unreadable(_) => "",
+        }
     }
 
     /// The JSON text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
+    ///
+    /// # Errors
+    /// Why the backend could not read it.
+    pub fn text(&self) -> Result<&str, Error> {
+        match &self.0 {
+            Content::Text(text) => Ok(text),
+            Content::Unreadable(error) => Err(Error::clone(error)),
+        }
     }
 
     /// Reads the value.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] when the text is not JSON or not of this type. The text is not in the error: it may be secret.
+    /// That of [`Document::text`]; [`Error::Corrupt`] when the text is not JSON or not of this type. The text is not in the error: it
+    /// may be secret.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, Error> {
-        serde_json::from_str(&self.0).map_err(|source| Error::Corrupt {
+        serde_json::from_str(self.text()?).map_err(|source| Error::Corrupt {
             what: std::any::type_name::<T>().to_owned(),
             line: source.line(),
             column: source.column(),
@@ -213,10 +242,26 @@ impl Document {
     }
 }
 
+impl PartialEq for Document {
+    /// Equal texts, or the same words about what could not be read.
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Content::Text(one), Content::Text(other)) => one == other,
+            (Content::Unreadable(one), Content::Unreadable(other)) => one.to_string() == other.to_string(),
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Document {}
+
 impl fmt::Debug for Document {
     /// The size alone: a document may hold secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Document({} bytes)", self.0.len())
+        match &self.0 {
+            Content::Text(text) => write!(f, "Document({} bytes)", text.len()),
+            Content::Unreadable(error) => write!(f, "Document({error})"),
+        }
     }
 }
 

@@ -4,7 +4,8 @@
 //! `{"$sealed": {"key": …, "nonce": …, "data": …}}` (ChaCha20-Poly1305, a fresh random nonce each time); on the way up
 //! it comes back. All else of a document stays readable, to the letter. A sealed value belongs to its place, the path
 //! of the document and the JSON pointer in it: moved elsewhere it can't be opened. It is not bound to the version: who
-//! can write below can put an *earlier* value of the same place back.
+//! can write below can put an *earlier* value of the same place back. A document whose secrets can't be opened is
+//! there as one that can't be read.
 //!
 //! A sealed secret is a third longer than the clear one and some 100 bytes more; the limit of a document's size counts
 //! the sealed form. Random nonces of one key are good for some 2^32 sealed values; take a new key before that.
@@ -13,19 +14,21 @@ mod keyring;
 mod rekeying;
 mod seal;
 mod source;
+mod witness;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use dcm_core::port::store::{
-    BatchError, Capabilities, Change, Entry, Error, Page, PageRequest, Path, Prefix, Store, Version, Watch,
-    Write,
+    BatchError, Capabilities, Change, Document, Entry, Error, Page, PageRequest, Path, Prefix, Store,
+    Version, Watch, Write,
 };
 use futures::{StreamExt, TryStreamExt, stream};
 
 pub use keyring::{InvalidKeyId, KEY_BYTES, KeyId, Keyring, KeyringError};
 pub use rekeying::{RekeyError, Rekeyed};
 pub use source::{KeyFile, KeyringSource};
+pub use witness::{ROOM, is_noted};
 
 /// A store that keeps secrets as ciphertext in another store. Documents that were written to the other store without
 /// it are read as they are.
@@ -81,6 +84,20 @@ async fn open(keys: &dyn KeyringSource, entry: Entry) -> Result<Entry, Error> {
     Ok(Entry { document: seal::open(&keyring, &entry.path, &entry.document)?, ..entry })
 }
 
+/// The document in clear, or what says why it can't be read.
+///
+/// # Errors
+/// When the keys can't be had now.
+async fn show(keys: &dyn KeyringSource, entry: Entry) -> Result<Entry, Error> {
+    let (path, version) = (entry.path.clone(), entry.version);
+    match open(keys, entry).await {
+        Err(error) if !error.is_retryable() => {
+            Ok(Entry { path, version, document: Document::unreadable(error) })
+        }
+        opened => opened,
+    }
+}
+
 #[async_trait]
 impl<S: Store + ?Sized> Store for EncryptedStore<S> {
     fn capabilities(&self) -> Capabilities {
@@ -89,14 +106,14 @@ impl<S: Store + ?Sized> Store for EncryptedStore<S> {
 
     async fn get(&self, path: &Path) -> Result<Option<Entry>, Error> {
         match self.inner.get(path).await? {
-            Some(entry) => open(&*self.keys, entry).await.map(Some),
+            Some(entry) => show(&*self.keys, entry).await.map(Some),
             None => Ok(None),
         }
     }
 
     async fn list(&self, prefix: &Prefix, page: &PageRequest) -> Result<Page, Error> {
         let Page { entries, next } = self.inner.list(prefix, page).await?;
-        let opened = stream::iter(entries).then(|entry| open(&*self.keys, entry));
+        let opened = stream::iter(entries).then(|entry| show(&*self.keys, entry));
         Ok(Page { entries: opened.try_collect().await?, next })
     }
 
@@ -105,7 +122,7 @@ impl<S: Store + ?Sized> Store for EncryptedStore<S> {
         self.inner.write(&sealed.map_err(|source| BatchError { applied: 0, source })?).await
     }
 
-    /// Ends with [`Change::Lost`] at a document that can't be opened: listing again says why.
+    /// Ends with [`Change::Lost`] when the keys can't be had.
     async fn watch(&self, prefix: &Prefix) -> Result<Watch, Error> {
         let keys = self.keys.clone();
         let inner = self.inner.watch(prefix).await?;
@@ -114,7 +131,7 @@ impl<S: Store + ?Sized> Store for EncryptedStore<S> {
             async move {
                 let mut inner = following?;
                 let change = match inner.next().await? {
-                    Change::Put(entry) => open(&*keys, entry).await.map_or(Change::Lost, Change::Put),
+                    Change::Put(entry) => show(&*keys, entry).await.map_or(Change::Lost, Change::Put),
                     other => other,
                 };
                 let following = if change == Change::Lost { None } else { Some(inner) };

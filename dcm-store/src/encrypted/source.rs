@@ -62,10 +62,22 @@ impl KeyFile {
     /// [`KeyringError`].
     pub fn open_or_create(file: impl Into<PathBuf>) -> Result<Self, KeyringError> {
         let file = file.into();
-        let keyring = Keyring::open_or_create(&file)?;
+        Keyring::open_or_create(&file).map(|keyring| Self::of(file, keyring))
+    }
+
+    fn of(file: PathBuf, keyring: Keyring) -> Self {
         // One that is replaced between is read again.
         let known = Known { keyring: Arc::new(keyring), stamp: Stamp::NONE };
-        Ok(Self { file, known: Mutex::new(known) })
+        Self { file, known: Mutex::new(known) }
+    }
+
+    /// Reads the keys from a file that is there. Blocking.
+    ///
+    /// # Errors
+    /// [`KeyringError`].
+    pub fn open(file: impl Into<PathBuf>) -> Result<Self, KeyringError> {
+        let file = file.into();
+        Keyring::open(&file).map(|keyring| Self::of(file, keyring))
     }
 
     /// Adds a new random key to the file, and makes it the current one. All keys that are there stay. Blocking.

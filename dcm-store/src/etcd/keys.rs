@@ -44,19 +44,23 @@ impl Keys {
         Range { first, end }
     }
 
-    pub(super) fn path(&self, key: &[u8]) -> Result<Path, Error> {
-        let text = key.strip_prefix(self.0.as_bytes()).and_then(|rest| std::str::from_utf8(rest).ok());
-        text.and_then(|text| Path::new(text).ok()).ok_or_else(|| Error::Failed {
-            reason: format!("key {:?} is none of ours", String::from_utf8_lossy(key)),
-            source: None,
-        })
+    /// The path that a key stands for; none for a key that is none of ours.
+    pub(super) fn path(&self, key: &[u8]) -> Option<Path> {
+        let text = std::str::from_utf8(key.strip_prefix(self.0.as_bytes())?).ok()?;
+        Path::new(text).ok()
     }
 
-    pub(super) fn entry(&self, kv: KeyValue) -> Result<Entry, Error> {
+    /// The document of a key; none for a key that is none of ours.
+    pub(super) fn entry(&self, kv: KeyValue) -> Option<Entry> {
         let path = self.path(&kv.key)?;
-        let corrupt = |_| Error::Corrupt { what: "document".into(), line: 0, column: 0 };
-        let text = String::from_utf8(kv.value).map_err(corrupt)?;
-        Ok(Entry { path, version: version(kv.mod_revision), document: Document::from_stored(text) })
+        let document = match String::from_utf8(kv.value) {
+            Ok(text) => Document::from_stored(text),
+            Err(_) => Document::unreadable(Error::Failed {
+                reason: format!("the value of {path} is no UTF-8"),
+                source: None,
+            }),
+        };
+        Some(Entry { path, version: version(kv.mod_revision), document })
     }
 }
 

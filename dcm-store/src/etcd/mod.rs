@@ -69,23 +69,31 @@ impl Store for EtcdStore {
 
     async fn get(&self, path: &Path) -> Result<Option<Entry>, Error> {
         let answer = self.range(RangeRequest { key: self.keys.key(path), ..RangeRequest::default() }).await?;
-        answer.kvs.into_iter().next().map(|kv| self.keys.entry(kv)).transpose()
+        Ok(answer.kvs.into_iter().next().and_then(|kv| self.keys.entry(kv)))
     }
 
     async fn list(&self, prefix: &Prefix, page: &PageRequest) -> Result<Page, Error> {
         let limit = rules::page_limit(page)?;
         let range = self.keys.below(prefix);
-        let range = match &page.after {
+        let mut rest = match &page.after {
             Some(after) => range.after(self.keys.key(after)),
             None => Some(range),
         };
-        let Some(range) = range else { return Ok(Page { entries: Vec::new(), next: None }) };
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let request = RangeRequest { key: range.first, range_end: range.end, limit, keys_only: false };
-        let RangeResponse { kvs, more, .. } = self.range(request).await?;
-        let entries = kvs.into_iter().map(|kv| self.keys.entry(kv)).collect::<Result<Vec<_>, _>>()?;
-        let next = entries.last().filter(|_| more).map(|last| last.path.clone());
-        Ok(Page { entries, next })
+        while let Some(range) = rest {
+            let (key, range_end) = (range.first.clone(), range.end.clone());
+            let request = RangeRequest { key, range_end, limit, keys_only: false };
+            let RangeResponse { kvs, more, .. } = self.range(request).await?;
+            let last = kvs.last().map(|kv| kv.key.clone());
+            let entries: Vec<Entry> = kvs.into_iter().filter_map(|kv| self.keys.entry(kv)).collect();
+            if !entries.is_empty() {
+                let next = entries.last().filter(|_| more).map(|last| last.path.clone());
+                return Ok(Page { entries, next });
+            }
+            // What is here is none of ours.
+            rest = last.filter(|_| more).and_then(|last| range.after(last));
+        }
+        Ok(Page { entries: Vec::new(), next: None })
     }
 
     async fn write(&self, batch: &[Write]) -> Result<Vec<Version>, BatchError> {

@@ -31,28 +31,24 @@ fn told(answers: Streaming<WatchResponse>, keys: Keys) -> Watch {
         let keys = keys.clone();
         async move {
             let mut answers = following?;
-            let changes = match answers.message().await {
-                Ok(Some(answer)) if !answer.canceled => changes(answer, &keys),
-                _ => None,
-            };
-            Some(match changes {
-                Some(changes) => (changes, Some(answers)),
-                None => (vec![Change::Lost], None),
+            Some(match answers.message().await {
+                Ok(Some(answer)) if !answer.canceled => (changes(answer, &keys), Some(answers)),
+                _ => (vec![Change::Lost], None),
             })
         }
     };
     stream::unfold(Some(answers), next).flat_map(stream::iter).boxed()
 }
 
-/// What an answer tells; none when it can't be read: listing again says why.
-fn changes(answer: WatchResponse, keys: &Keys) -> Option<Vec<Change>> {
-    answer.events.into_iter().map(|event| change(event, keys)).collect()
+/// What an answer tells of our keys.
+fn changes(answer: WatchResponse, keys: &Keys) -> Vec<Change> {
+    answer.events.into_iter().filter_map(|event| change(event, keys)).collect()
 }
 
 fn change(Event { kind, kv }: Event, keys: &Keys) -> Option<Change> {
     let kv = kv?;
     if kind == EVENT_DELETE {
-        return keys.path(&kv.key).ok().map(Change::Deleted);
+        return keys.path(&kv.key).map(Change::Deleted);
     }
-    keys.entry(kv).ok().map(Change::Put)
+    keys.entry(kv).map(Change::Put)
 }

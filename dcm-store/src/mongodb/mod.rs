@@ -92,28 +92,32 @@ impl Store for MongoDbStore {
         // By nothing but its name, which every server has an index of.
         let find = Find { filter: doc! { ID: path.as_str() }, ..live(doc! {}, 1) };
         let (records, _) = self.server.find(find).await?;
-        records.iter().find(|record| !record.contains_key(DELETED)).map(record::entry).transpose()
+        Ok(records.iter().find(|record| !record.contains_key(DELETED)).and_then(record::entry))
     }
 
     async fn list(&self, prefix: &Prefix, page: &PageRequest) -> Result<Page, Error> {
         let limit = rules::page_limit(page)?;
-        let mut ids = doc! {};
+        // Texts alone: others are no names of ours.
+        let mut ids = doc! { "$gte": prefix.as_str() };
         if let Some(folder) = prefix.as_str().strip_suffix('/') {
             // What follows a slash: `0`.
-            ids.extend(doc! { "$gte": prefix.as_str(), "$lt": format!("{folder}0") });
+            ids.insert("$lt", format!("{folder}0"));
         }
         if let Some(after) = &page.after {
             ids.insert("$gt", after.as_str());
         }
-        let filter = if ids.is_empty() {
-            doc! {}
-        } else {
-            doc! { ID: ids }
-        };
-        let (records, is_more) = self.server.find(live(filter, limit)).await?;
-        let entries = records.iter().map(record::entry).collect::<Result<Vec<_>, _>>()?;
-        let next = entries.last().filter(|_| is_more).map(|last| last.path.clone());
-        Ok(Page { entries, next })
+        loop {
+            let (records, is_more) = self.server.find(live(doc! { ID: ids.clone() }, limit)).await?;
+            let entries: Vec<Entry> = records.iter().filter_map(record::entry).collect();
+            match records.last().and_then(|last| last.get(ID)) {
+                // What is here is none of ours.
+                Some(last) if is_more && entries.is_empty() => ids.insert("$gt", last),
+                _ => {
+                    let next = entries.last().filter(|_| is_more).map(|last| last.path.clone());
+                    return Ok(Page { entries, next });
+                }
+            };
+        }
     }
 
     async fn write(&self, batch: &[Write]) -> Result<Vec<Version>, BatchError> {

@@ -37,15 +37,15 @@ pub(super) struct Head {
     pub(super) is_deleted: bool,
 }
 
-/// Reads the head of a record.
-pub(super) fn head(record: &Document) -> Result<Head, Error> {
-    let path = record.get_str(ID).ok().and_then(|id| Path::new(id).ok());
+/// The version of a record that says none: no write finds it.
+const NO_VERSION: Version = Version(0);
+
+/// Reads the head of a record; none when its name is no path, and so none of ours.
+pub(super) fn head(record: &Document) -> Option<Head> {
+    let path = Path::new(record.get_str(ID).ok()?).ok()?;
     let version = record.get_i64(VERSION).ok().and_then(|version| u64::try_from(version).ok());
     let is_deleted = record.contains_key(DELETED);
-    match (path, version) {
-        (Some(path), Some(version)) => Ok(Head { path, version: Version(version), is_deleted }),
-        _ => Err(foreign(record)),
-    }
+    Some(Head { path, version: version.map_or(NO_VERSION, Version), is_deleted })
 }
 
 /// A head, and when the server wrote the record.
@@ -55,22 +55,29 @@ pub(super) struct Dated {
     pub(super) changed: Timestamp,
 }
 
-/// Reads the head of a record, with its time.
-pub(super) fn dated(record: &Document) -> Result<Dated, Error> {
-    let changed = record.get_timestamp(CHANGED).map_err(|_| foreign(record))?;
-    Ok(Dated { head: head(record)?, changed })
+/// When the server wrote a record.
+pub(super) fn changed(record: &Document) -> Option<Timestamp> {
+    record.get_timestamp(CHANGED).ok()
 }
 
-/// Reads a record of a document that is there.
-pub(super) fn entry(record: &Document) -> Result<Entry, Error> {
+/// Reads the head of a record, with its time; none when it is none of ours.
+pub(super) fn dated(record: &Document) -> Option<Dated> {
+    Some(Dated { head: head(record)?, changed: changed(record)? })
+}
+
+/// Reads a record of a document that is there; none when it is none of ours.
+pub(super) fn entry(record: &Document) -> Option<Entry> {
     let Head { path, version, .. } = head(record)?;
     let text = match (record.get(TEXT), record.get(DOCUMENT)) {
         (Some(Bson::String(text)), _) => Some(text.clone()),
         (None, Some(fields)) => form::text(fields),
         _ => None,
     };
-    let text = text.ok_or_else(|| foreign(record))?;
-    Ok(Entry { path, version, document: store::Document::from_stored(text) })
+    let document = match text {
+        Some(text) if version != NO_VERSION => store::Document::from_stored(text),
+        _ => store::Document::unreadable(damaged(&path)),
+    };
+    Some(Entry { path, version, document })
 }
 
 /// What its path says, as fields of their own.
@@ -89,9 +96,8 @@ pub(super) fn content(document: &store::Document) -> (Document, Document) {
     }
 }
 
-fn foreign(record: &Document) -> Error {
-    let id = record.get(ID).map_or_else(|| "without an _id".into(), |id| format!("{id}"));
-    Error::Failed { reason: format!("the record {id} of the collection is none of ours"), source: None }
+fn damaged(path: &Path) -> Error {
+    Error::Failed { reason: format!("the record {path} has not the fields of a document"), source: None }
 }
 
 #[cfg(test)]
@@ -116,15 +122,21 @@ mod tests {
     }
 
     #[test]
-    fn what_others_put_there_is_named() {
-        for foreign in [
-            doc! { ID: "a//b", VERSION: 5_i64, DOCUMENT: {} },
-            doc! { ID: "a", VERSION: "5", DOCUMENT: {} },
-            doc! { ID: "a", VERSION: 5_i64 },
-            doc! { ID: "a", VERSION: 5_i64, DOCUMENT: { "x": mongodb::bson::oid::ObjectId::from_bytes([0; 12]) } },
+    fn what_is_damaged_is_there_and_says_so() {
+        for damaged in [
+            doc! { ID: "a/b", VERSION: "5", DOCUMENT: {} },
+            doc! { ID: "a/b", VERSION: 5_i64 },
+            doc! { ID: "a/b", VERSION: 5_i64, DOCUMENT: { "x": mongodb::bson::oid::ObjectId::from_bytes([0; 12]) } },
         ] {
-            let error = entry(&foreign).unwrap_err().to_string();
-            assert!(error.contains("\"a"), "{error}");
+            let error = entry(&damaged).unwrap().document.text().unwrap_err().to_string();
+            assert!(error.contains("a/b"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_path_is_none_of_ours() {
+        for id in [Bson::from("a//b"), Bson::from(5)] {
+            assert_eq!(entry(&doc! { ID: id, VERSION: 5_i64, DOCUMENT: {} }), None);
         }
     }
 }

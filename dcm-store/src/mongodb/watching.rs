@@ -22,7 +22,7 @@ use crate::hub::{Hub, PENDING_MAX};
 /// often. What this store itself writes is looked for at once.
 pub const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Looking takes at most one part in so many of the time.
+/// Looking takes at most one part in so many of the time while nobody writes here, and half of it while somebody does.
 const POLL_SHARE: u32 = 4;
 
 /// How far the order in which writes are seen may differ from that of their times, the clock's error included.
@@ -81,12 +81,12 @@ impl Watching {
         let mut from = before(seen.looked.min(begun), WINDOW);
         loop {
             let (records, is_more) = self.server.find(written(from)).await?;
-            let records = records.iter().map(record::dated).collect::<Result<Vec<_>, _>>()?;
+            let last = records.last().and_then(record::changed);
+            let records: Vec<Dated> = records.iter().filter_map(record::dated).collect();
             if tell == Tell::All {
                 let news = records.iter().map(|dated| &dated.head).filter(|head| seen.is_new(head));
                 self.hub.publish(&self.changes(&news.collect::<Vec<_>>()).await?);
             }
-            let last = records.last().map(|dated| dated.changed);
             seen.note(records);
             match last {
                 Some(last) if is_more => from = last,
@@ -106,10 +106,8 @@ impl Watching {
         let mut there = BTreeMap::new();
         if !ids.is_empty() {
             let (records, _) = self.server.find(these(&ids)).await?;
-            for record in records {
-                let entry = record::entry(&record)?;
-                there.insert(entry.path.clone(), entry);
-            }
+            let entries = records.iter().filter_map(record::entry);
+            there.extend(entries.map(|entry| (entry.path.clone(), entry)));
         }
         let change = |head: &&Head| match there.remove(&head.path) {
             Some(entry) => Change::Put(entry),
@@ -128,8 +126,9 @@ enum Tell {
 
 /// Looks again and again while somebody watches.
 async fn run(watching: Weak<Watching>, news: Arc<Notify>) {
-    let mut pause = POLL_INTERVAL;
+    let (mut rest, mut pause) = (Duration::ZERO, POLL_INTERVAL);
     loop {
+        tokio::time::sleep(rest).await;
         let _ = tokio::time::timeout(pause, news.notified()).await;
         let Some(watching) = watching.upgrade() else { return };
         let mut seen = watching.seen.lock().await;
@@ -143,7 +142,8 @@ async fn run(watching: Weak<Watching>, news: Arc<Notify>) {
             *seen = None;
             return;
         }
-        pause = POLL_INTERVAL.max(begun.elapsed() * POLL_SHARE);
+        rest = begun.elapsed();
+        pause = POLL_INTERVAL.max(rest * POLL_SHARE) - rest;
     }
 }
 

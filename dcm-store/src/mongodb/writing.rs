@@ -171,8 +171,8 @@ async fn heads(server: &Server, writes: &[Write]) -> Result<BTreeMap<Path, Head>
         freshness: Freshness::Latest,
     };
     let (records, _) = server.find(find).await?;
-    let head = |record| record::head(record).map(|head| (head.path.clone(), head));
-    records.iter().map(head).collect()
+    let heads = records.iter().filter_map(record::head);
+    Ok(heads.map(|head| (head.path.clone(), head)).collect())
 }
 
 #[cfg(test)]

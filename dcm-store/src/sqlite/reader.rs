@@ -60,7 +60,15 @@ pub(super) type Columns = (String, i64, Document);
 
 /// The path, the version and the document of a row, in this order.
 pub(super) fn columns(row: &Row<'_>) -> rusqlite::Result<Columns> {
-    Ok((row.get(0)?, row.get(1)?, Document::from_stored(row.get_ref(2)?.as_str()?)))
+    let path: String = row.get(0)?;
+    let document = match row.get_ref(2)?.as_str() {
+        Ok(text) => Document::from_stored(text),
+        Err(_) => Document::unreadable(Error::Failed {
+            reason: format!("the content of {path} is no text"),
+            source: None,
+        }),
+    };
+    Ok((path, row.get(1)?, document))
 }
 
 /// A row as an entry.

@@ -16,6 +16,7 @@ use futures::stream;
 use jiff::Timestamp;
 
 use super::Contexts;
+use crate::engine::LEASE_MAX;
 use crate::record::{self, Pause, Root, Shard, Worker, WorkerId, path};
 
 /// Where a worker says that nothing is under way.
@@ -198,7 +199,7 @@ impl Awaited<'_> {
         let Some(worker) = path::worker_of(&session.path) else { return };
         if only.is_none_or(|only| *only == worker) {
             let lease = record::read::<Worker>(session)
-                .map_or(LEASE_UNKNOWN, |session| Duration::from_millis(session.lease_ms));
+                .map_or(LEASE_UNKNOWN, |session| Duration::from_millis(session.lease_ms).min(LEASE_MAX));
             self.workers.insert(worker, Heard { version: session.version, since: now, lease });
             self.session(&session.path, Some(session), now);
         }

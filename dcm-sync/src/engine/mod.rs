@@ -48,7 +48,7 @@ use crate::planning::Planner;
 pub use event::{Event, What};
 use machine::Machine;
 use metrics::Metrics;
-pub use options::{Acquire, Options};
+pub use options::{Acquire, LEASE_MAX, Options};
 #[cfg(feature = "planted-faults")]
 pub use safeguard::Safeguard;
 #[cfg(not(feature = "planted-faults"))]
@@ -152,7 +152,7 @@ impl Builder {
     /// Replaces all settings, the owner among them.
     #[must_use]
     pub fn options(mut self, options: Options) -> Self {
-        self.options = options;
+        self.options = Options { lease: options.lease.min(LEASE_MAX), ..options };
         self
     }
 

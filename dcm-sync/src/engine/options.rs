@@ -14,6 +14,9 @@ pub enum Acquire {
     PendingOf(BTreeSet<ContextId>),
 }
 
+/// The longest lease: no worker waits longer for another one, whatever that one's session says.
+pub const LEASE_MAX: Duration = Duration::from_secs(3600);
+
 /// Settings of an engine.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -21,7 +24,8 @@ pub struct Options {
     pub owner: OwnerId,
     /// Which shards this worker takes. Default: all.
     pub acquire: Acquire,
-    /// How long a worker's session lives without a sign of life. Default 10 s: a dead worker's clusters wait as long.
+    /// How long a worker's session lives without a sign of life, at most [`LEASE_MAX`]. Default 10 s: a dead worker's clusters
+    /// wait as long.
     pub lease: Duration,
     /// How long one request may take. Default 30 s, half of the API server's own limit for a request.
     pub request_limit: Duration,

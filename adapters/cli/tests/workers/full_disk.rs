@@ -1,4 +1,4 @@
-//! A worker that can't write its store any more.
+//! A worker that can't write its store any more, as on a full disk: each write of a file is refused.
 
 use std::io::{BufRead as _, BufReader, PipeReader, pipe};
 use std::process::{Command, Stdio};
@@ -9,6 +9,7 @@ use dcm_testenv::Environment;
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
 use crate::common::installation::{CLUSTERS, Installation, SOON, Worker, until};
+use crate::proof::is_tidy;
 use crate::{SHORT, all_done, document};
 
 /// What a worker says that can't write.
@@ -56,6 +57,7 @@ async fn a_worker_on_a_full_disk_says_so_does_nothing_and_goes_on_when_there_is_
     let refused = hear(said);
     installation.hand_over(&document(&installation, NAME, 10));
     all_done(&installation, 1).await;
+    until("answered requests to be gone", async || is_tidy(&installation, NAME).await.then_some(())).await;
     limit_files(&worker, Some(0));
     let since = installation.moment();
     installation.hand_over(&document(&installation, NAME, 20));

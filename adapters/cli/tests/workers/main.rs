@@ -181,8 +181,9 @@ async fn a_worker_that_stood_still_for_longer_than_its_lease_does_no_harm() {
     all_done(&installation, 1).await;
     until("two workers that share", async || (owners(&installation) == [1, 2]).then_some(())).await;
     for frozen in &workers {
-        frozen.signal("STOP");
+        // In the middle of what it does.
         installation.hand_over(&document(&installation, NAME, 20));
+        frozen.signal("STOP");
         until("the other to have them all", async || (owners(&installation) == [CLUSTERS]).then_some(()))
             .await;
         all_done(&installation, 1).await;

@@ -17,7 +17,8 @@ async fn loses_nothing(installation: &Installation<'_>, prefix: &str) {
     let workers = [installation.serve_with_lease(SHORT), installation.serve_with_lease(SHORT)];
     let mut keys = 1;
     let mut rekey = || {
-        let report = installation.person.run(["store", "rekey", "--forget-earlier", "-o", "json"]).done();
+        let rekey = ["store", "rekey", "--forget-earlier", "--settle", "3s", "-o", "json"];
+        let report = installation.person.run(rekey).done();
         let report: Value = serde_json::from_str(&report).unwrap();
         keys += 1;
         assert_eq!(report["current"], format!("k{keys}"));

@@ -76,7 +76,7 @@ impl Installation {
     pub(crate) async fn check_with(&self, key: &str) -> CheckReport {
         let clock: Arc<dyn Clock> = Arc::new(TokioClock::new());
         let keys: Arc<dyn KeyringSource> = Arc::new(keyring(key));
-        StoreCheck::over(self.kept.clone(), None, &keys, clock).run().await.unwrap()
+        StoreCheck::over(self.kept.clone(), None, Some(&keys), clock).run().await.unwrap()
     }
 
     /// What is found, with the room of each path.

@@ -41,8 +41,10 @@ impl Clock for Paused {
 pub(crate) async fn play() -> Arc<Kept> {
     let kept = Kept::new();
     let keyring = Keyring::new("k1".parse().unwrap(), &[1; KEY_BYTES]);
+    let store = EncryptedStore::new(kept.clone(), keyring);
+    store.note_keys().await.unwrap();
     let ground = Ground {
-        store: Arc::new(EncryptedStore::new(kept.clone(), keyring)),
+        store: Arc::new(store),
         clock: Arc::new(Paused(Instant::now())),
         random: Arc::new(Seeded::new(1)),
     };

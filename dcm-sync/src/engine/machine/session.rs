@@ -18,14 +18,11 @@ use super::Machine;
 use super::timers::Alarm;
 use crate::engine::Safeguard;
 use crate::engine::io::{Effect, Sign};
-use crate::engine::options::Acquire;
+use crate::engine::options::{Acquire, LEASE_MAX};
 use crate::record::{SCHEMA, Worker, WorkerId};
 
 /// A session is renewed this many times in the length of a lease, so that one lost renewal does no harm.
 const RENEWALS_PER_LEASE: u32 = 3;
-
-/// The longest lease that others keep to: a record that says more is damaged.
-const LEASE_MAX: Duration = Duration::from_secs(3600);
 
 /// How long a worker tells that nothing is under way of a paused app context: longer than anybody waits for it.
 const QUIET_TOLD: Duration = Duration::from_secs(120);

@@ -1,11 +1,13 @@
 //! `dcm store rekey`: another key for all secrets.
 
+use std::time::Duration;
+
 use dcm_server::{RekeyReport, Rekeying, rekey};
 
 use crate::arguments::Global;
 use crate::exit::Exit;
-use crate::output;
 use crate::session::configuration_of;
+use crate::{duration, output};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -15,12 +17,16 @@ pub(crate) struct Arguments {
     /// Removes the earlier keys at the end. Copies of the store from before can't be opened without them.
     #[arg(long)]
     forget_earlier: bool,
+    /// How long to wait before earlier keys are removed, for writes that were encrypted with them and are under way: longer
+    /// than the store's timeout.
+    #[arg(long, default_value = "30s", value_parser = duration::parse, value_name = "DURATION")]
+    settle: Duration,
 }
 
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let configuration = configuration_of(global)?;
-    let Arguments { same_key, forget_earlier } = *arguments;
-    let rekeying = Rekeying { new_key: !same_key, forget_earlier };
+    let Arguments { same_key, forget_earlier, settle } = *arguments;
+    let rekeying = Rekeying { new_key: !same_key, forget_earlier, settle };
     let report = rekey(&configuration, rekeying, |progress| {
         tracing::info!(documents = progress.documents, resealed = progress.resealed, "rekeying");
     });
