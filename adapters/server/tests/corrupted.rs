@@ -11,7 +11,7 @@ use common::{Ground, SOON, World, everything, spec};
 use dcm_core::logical_cloud::Draft;
 use dcm_core::name::{LogicalCloudName, UserName};
 use dcm_core::port::clock::Seeded;
-use dcm_core::port::store::{Document, Entry, Path, Prefix, StoreExt as _, Write};
+use dcm_core::port::store::{Document, Entry, Path, Prefix, Store as _, StoreExt as _, Write};
 use dcm_core::service::Error;
 use dcm_core::status::Progress;
 use dcm_server::serve;
@@ -239,7 +239,7 @@ async fn without_the_numbers_of_forgotten_contexts_no_new_one_is_made_and_those_
     installation.kept.write_one(create).await.unwrap();
     let worker = Worker::begin(&installation.world);
     let mut changed = spec(&everything());
-    changed["description"] = json!("changed");
+    changed["labels"] = json!({"team": "a"});
     installation.world.put(changed).await;
     installation.world.apply().await;
     installation.world.done().await;
