@@ -46,6 +46,23 @@ async fn an_export_goes_on_in_another_store_with_the_same_keys() {
 }
 
 #[test]
+fn an_export_that_fails_half_way_leaves_nothing_and_can_be_tried_again() {
+    let user = person();
+    let folder = user.home().join("exports");
+    std::fs::create_dir(&folder).unwrap();
+    let export = || user.run(["store", "export", "--file", "exports/all.jsonl"]);
+    let path = break_in_sqlite(&user, "logical-clouds/", r#"{"key":{"$secret":"hunter2"}}"#);
+    let said = export().ended_with(1);
+    assert!(said.contains(&path) && said.contains("a secret in clear"), "{said}");
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+    break_in_sqlite(&user, &path, "{}");
+    export().done();
+    let text = std::fs::read_to_string(folder.join("all.jsonl")).unwrap();
+    assert_eq!(user.run(["store", "export"]).done(), text);
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+}
+
+#[test]
 fn an_import_writes_nothing_over_and_says_where_it_ended() {
     let user = person();
     user.run(["store", "export", "--file", "all.jsonl"]).done();
