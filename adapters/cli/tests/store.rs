@@ -4,6 +4,7 @@
 mod common;
 
 use common::{Ran, UNREACHABLE, User};
+use dcm_store::transfer::LINE_BYTES_MAX;
 use dcm_testenv::Standalone;
 use mongodb::bson::{Document, doc};
 use serde_json::Value;
@@ -73,6 +74,14 @@ fn an_import_writes_nothing_over_and_says_where_it_ended() {
     assert!(document(&user, &[]).contains("second"));
     user.write("none.jsonl", "{}\n");
     assert!(user.run(["store", "import", "none.jsonl"]).ended_with(3).contains("none.jsonl: line 1"));
+}
+
+#[test]
+fn an_import_says_which_line_is_too_long() {
+    let user = User::new();
+    user.write("long.jsonl", &format!("{{\"dcmStoreExport\":1}}\n{}", "x".repeat(LINE_BYTES_MAX + 1)));
+    let said = user.run(["store", "import", "long.jsonl"]).ended_with(1);
+    assert!(said.contains("long.jsonl: line 2") && said.contains(&LINE_BYTES_MAX.to_string()), "{said}");
 }
 
 #[test]
