@@ -134,6 +134,13 @@ async fn tls_needs_the_authority_and_a_certificate_of_ours() {
 }
 
 #[tokio::test]
+async fn an_etcd_without_members_is_refused() {
+    let nowhere = Location { endpoints: Vec::new(), ..Location::at("") };
+    let error = EtcdStore::open(&nowhere).await.err().unwrap();
+    assert!(matches!(&error, Error::Invalid { reason } if reason.contains("member")), "{error:?}");
+}
+
+#[tokio::test]
 async fn what_can_not_be_reached_is_named() {
     let server = Standalone::etcd().await.unwrap();
     let address = server.address();
