@@ -19,7 +19,7 @@ use tonic::{Request, Status, Streaming};
 use tonic_prost::ProstCodec;
 
 use super::api::{AuthenticateRequest, AuthenticateResponse, method};
-use super::failure::{is_about_token, is_of_member, knows_no_users, of_status, was_not_sent};
+use super::failure::{Silent, is_about_token, is_of_member, knows_no_users, of_status, was_not_sent};
 use super::location::{Location, Tls, User};
 
 /// The largest answer: a page of the largest documents.
@@ -123,7 +123,7 @@ impl Connection {
     where
         F: Future<Output = Result<A, Status>>,
     {
-        let mut tried = 0;
+        let (mut tried, mut silent) = (0, Silent::default());
         loop {
             let current = self.current.load(Ordering::Relaxed);
             let status = match self.ask_as_user(current, &call).await {
@@ -136,9 +136,11 @@ impl Connection {
                 let next = (current + 1) % self.members.len();
                 let _ = self.current.compare_exchange(current, next, Ordering::Relaxed, Ordering::Relaxed);
             }
+            let endpoint = &self.members[current].0;
             if is_last || (again == Again::MayNot && !was_not_sent(&status)) {
-                return Err(of_status(&self.members[current].0, status));
+                return Err(of_status(silent, endpoint, status));
             }
+            silent.add(endpoint, status);
         }
     }
 
