@@ -3,19 +3,16 @@
 
 use std::collections::{BTreeMap, VecDeque, btree_map};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, Waker};
 
 use dcm_core::port::store::{Change, Path, Prefix, Watch};
 use futures::Stream;
 
+use crate::lock::lock;
+
 /// Most paths whose change a slow reader has not taken yet: the whole of a large store, and a few ten megabytes.
 pub(crate) const PENDING_MAX: usize = 100_000;
-
-/// Locks; what a panicking holder left is whole, for nothing here panics half way.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Where changes go in, and watches come out.
 pub(crate) struct Hub {

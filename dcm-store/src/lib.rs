@@ -48,6 +48,15 @@ pub mod histories;
 #[cfg(any(feature = "memory", feature = "sqlite", feature = "mongodb"))]
 mod hub;
 mod json;
+#[cfg(any(
+    feature = "memory",
+    feature = "sqlite",
+    feature = "etcd",
+    feature = "mongodb",
+    feature = "trace",
+    feature = "conformance"
+))]
+mod lock;
 #[cfg(feature = "memory")]
 pub mod memory;
 #[cfg(feature = "mongodb")]

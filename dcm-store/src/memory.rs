@@ -13,7 +13,8 @@ use dcm_core::port::store::{
     Version, Watch, Write,
 };
 
-use crate::hub::{Hub, PENDING_MAX, lock};
+use crate::hub::{Hub, PENDING_MAX};
+use crate::lock::lock;
 use crate::rules;
 
 /// A store that ends with its process. It holds clear secrets: nothing of it reaches a disk by our doing.

@@ -2,7 +2,7 @@
 //!
 //! Spans (target `dcm_store`, level `DEBUG`) have the path or prefix, how much came of it, and the error. No document is in them.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use dcm_core::port::store::{
@@ -13,6 +13,8 @@ use futures::StreamExt;
 use serde::Serialize;
 use tracing::field::{Empty, display};
 use tracing::{Instrument, Span, debug_span};
+
+use crate::lock::lock;
 
 /// What a store was asked since it was made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -80,16 +82,12 @@ impl<S: Store + ?Sized> TracedStore<S> {
     /// What it was asked up to now.
     #[must_use]
     pub fn counts(&self) -> Counts {
-        *held(&self.counts)
+        *self.count()
     }
 
     fn count(&self) -> MutexGuard<'_, Counts> {
-        held(&self.counts)
+        lock(&self.counts)
     }
-}
-
-fn held(counts: &Mutex<Counts>) -> MutexGuard<'_, Counts> {
-    counts.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[async_trait]
@@ -142,7 +140,7 @@ impl<S: Store + ?Sized> Store for TracedStore<S> {
         let watch = watch.instrument(span).await?;
         let counts = self.counts.clone();
         let told = watch.inspect(move |change| {
-            let mut counts = held(&counts);
+            let mut counts = lock(&counts);
             counts.changes += 1;
             if let Change::Put(entry) = change {
                 counts.read([entry]);

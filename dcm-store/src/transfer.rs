@@ -13,9 +13,13 @@
 //! are not part of it. What is written meanwhile may be there or not: stop who works on the store first.
 
 use std::collections::BTreeMap;
+use std::io::{self, BufRead, Read as _};
+use std::iter;
 
 use dcm_core::port::in_order::InOrder;
-use dcm_core::port::store::{Document, Entry, Error, Page, PageRequest, Path, Prefix, Store, Write};
+use dcm_core::port::store::{
+    DOCUMENT_BYTES_MAX, Document, Entry, Error, PATH_BYTES_MAX, Page, PageRequest, Path, Prefix, Store, Write,
+};
 use futures::{Stream, StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
@@ -24,6 +28,10 @@ use crate::rules;
 
 /// The form of the lines that this version writes, and the only one that it reads.
 pub const FORMAT: u32 = 1;
+
+/// Longest line of an export, in bytes: the largest document at the longest path, with each byte escaped (`\u0001`), and room for
+/// what stands around them.
+pub const LINE_BYTES_MAX: usize = 6 * (DOCUMENT_BYTES_MAX + PATH_BYTES_MAX) + 64;
 
 /// How many documents are written at a time.
 const WRITES: usize = 100;
@@ -131,6 +139,27 @@ fn exported(entry: &Entry) -> Result<String, ExportError> {
 fn line(line: &Line<'_>) -> String {
     serde_json::to_string(line).unwrap_or_else(|_| unreachable!("numbers, texts and JSON have a JSON form"))
         + "\n"
+}
+
+/// The lines of a reader for [`import`], without their ends; one that no export can have is an error, before it is read to its end.
+pub fn lines(mut reader: impl BufRead) -> impl Iterator<Item = io::Result<String>> {
+    iter::from_fn(move || next_line(&mut reader).transpose())
+}
+
+fn next_line(reader: &mut impl BufRead) -> io::Result<Option<String>> {
+    let mut line = Vec::new();
+    reader.by_ref().take(LINE_BYTES_MAX as u64 + 1).read_until(b'\n', &mut line)?;
+    if line.is_empty() {
+        return Ok(None);
+    }
+    line.pop_if(|last| *last == b'\n');
+    let invalid = |reason: String| io::Error::new(io::ErrorKind::InvalidData, reason);
+    if line.len() > LINE_BYTES_MAX {
+        return Err(invalid(format!(
+            "it has more than {LINE_BYTES_MAX} bytes, the most that a line can have"
+        )));
+    }
+    String::from_utf8(line).map(Some).map_err(|_| invalid("it is not UTF-8".into()))
 }
 
 /// Makes all documents of an export, and says after each step how many there were. What is there already with the same content is
@@ -249,5 +278,30 @@ async fn there(
             Some(next) if next < *last => request.after = Some(next),
             _ => return Ok(there),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_up_to_the_longest_that_an_export_can_have() {
+        let longest = "x".repeat(LINE_BYTES_MAX);
+        let text = format!("\nfirst\n{longest}\nlast");
+        let read: Vec<String> = lines(text.as_bytes()).map(Result::unwrap).collect();
+        assert_eq!(read, ["", "first", &longest, "last"]);
+        let endless = io::BufReader::new(io::repeat(b'x'));
+        let error = lines(endless).next().unwrap().unwrap_err();
+        assert!(error.to_string().contains(&LINE_BYTES_MAX.to_string()), "{error}");
+    }
+
+    #[test]
+    fn the_longest_line_has_room_for_the_largest_document_however_it_is_escaped() {
+        let path = Path::new("\u{fc}".repeat(PATH_BYTES_MAX / 2)).unwrap();
+        let document = Document::from_stored("\u{1}".repeat(DOCUMENT_BYTES_MAX));
+        let entry = Entry { path, version: dcm_core::port::store::Version(1), document };
+        let line = exported(&entry).unwrap();
+        assert!(line.trim_end().len() <= LINE_BYTES_MAX, "{}", line.len());
     }
 }

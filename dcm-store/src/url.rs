@@ -4,6 +4,10 @@ use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
 
+/// What is said of an `@` that does not end the user and the password.
+const MISPLACED_AT: &str = "`@` stands behind a `/`, `?` or `#`: in a user and a password these are written `%2F`, `%3F` and `%23`, \
+                            and behind the host `@` is written `%40`";
+
 /// The parts of what follows a scheme: `//AUTHORITY[/PATH][?OPTION&…]`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Parts<'u> {
@@ -14,9 +18,13 @@ pub(crate) struct Parts<'u> {
 
 impl<'u> Parts<'u> {
     /// # Errors
-    /// When the slashes are missing.
+    /// When the slashes are missing, or `@` stands behind the authority: a password that was cut off would be taken for a path or
+    /// an option, and shown.
     pub(crate) fn of(rest: &'u str) -> Result<Self, String> {
         let rest = rest.strip_prefix("//").ok_or("`//` and a host follow the colon")?;
+        if rest.split_once(['/', '?', '#']).is_some_and(|(_, behind)| behind.contains('@')) {
+            return Err(MISPLACED_AT.into());
+        }
         let (place, options) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, path) = place.split_once('/').unwrap_or((place, ""));
         Ok(Self { authority, path, options })
@@ -52,4 +60,22 @@ pub(crate) fn check_timeout(timeout: Duration) -> Result<(), String> {
         return Err("`timeout` is at least a second".into());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_that_would_be_cut_off_is_refused_and_not_shown() {
+        for text in
+            ["//me:hun?ter@one/db", "//me:hun/ter@one", "//me:hun#ter@one/db?a=b", "//one/db?a=hun@ter"]
+        {
+            let error = Parts::of(text).unwrap_err();
+            assert!(["%2F", "%3F", "%23", "%40"].iter().all(|way| error.contains(way)), "{error}");
+            assert!(!error.contains("hun") && !error.contains("ter"), "{error}");
+        }
+        let parts = Parts::of("//me:hun%3Fter@one/db?a=%40").unwrap();
+        assert_eq!((parts.authority, parts.path, parts.options), ("me:hun%3Fter@one", "db", "a=%40"));
+    }
 }

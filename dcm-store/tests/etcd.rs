@@ -5,7 +5,7 @@
 mod documents;
 
 use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -134,6 +134,13 @@ async fn tls_needs_the_authority_and_a_certificate_of_ours() {
 }
 
 #[tokio::test]
+async fn an_etcd_without_members_is_refused() {
+    let nowhere = Location { endpoints: Vec::new(), ..Location::at("") };
+    let error = EtcdStore::open(&nowhere).await.err().unwrap();
+    assert!(matches!(&error, Error::Invalid { reason } if reason.contains("member")), "{error:?}");
+}
+
+#[tokio::test]
 async fn what_can_not_be_reached_is_named() {
     let server = Standalone::etcd().await.unwrap();
     let address = server.address();
@@ -142,6 +149,15 @@ async fn what_can_not_be_reached_is_named() {
     let OpenError::Store(error) = error else { panic!("{error:?}") };
     let text = words(&error);
     assert!(text.contains(&address.to_string()) && !text.contains("p@ss"), "{text}");
+}
+
+#[tokio::test]
+async fn all_members_that_were_tried_are_named() {
+    // Nobody listens on a port that was let go.
+    let dead = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string());
+    let url = format!("etcd://me:p%40ss@{}", dead.join(","));
+    let text = words(&dcm_store::open(&url).await.err().unwrap());
+    assert!(dead.iter().all(|member| text.contains(member)) && !text.contains("p@ss"), "{text}");
 }
 
 #[tokio::test]

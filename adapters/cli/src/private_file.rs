@@ -1,8 +1,8 @@
-//! Files that hold keys: for their owner only, and never half written.
+//! Files that hold keys or documents: for their owner only, and never half written.
 
 use std::fs;
-use std::io::{ErrorKind, Write as _};
-use std::path::{Path, PathBuf};
+use std::io::{self, ErrorKind, Write as _};
+use std::path::Path;
 
 use anyhow::Context as _;
 use dcm_core::secret::Secret;
@@ -21,18 +21,40 @@ pub(crate) fn read(file: &Path) -> anyhow::Result<Option<Secret>> {
 /// reads a part. Where the name is a link, what it leads to is replaced.
 pub(crate) fn write(file: &Path, text: &Secret) -> anyhow::Result<()> {
     let target = fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
-    let folder = target
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .map_or_else(|| PathBuf::from("."), Path::to_path_buf);
+    let folder = folder_of(&target);
     let failed = || format!("{} can't be written", file.display());
-    fs::create_dir_all(&folder).with_context(failed)?;
+    fs::create_dir_all(folder).with_context(failed)?;
     // Its mode is 0600 from the start.
-    let mut new = NamedTempFile::new_in(&folder).with_context(failed)?;
+    let mut new = NamedTempFile::new_in(folder).with_context(failed)?;
     new.write_all(text.expose().as_bytes()).with_context(failed)?;
     new.as_file().sync_all().with_context(failed)?;
     new.persist(&target).map_err(|error| error.error).with_context(failed)?;
     Ok(())
+}
+
+/// Begins a file that has no name of its own yet, with mode 0600. It goes when it is dropped.
+///
+/// # Errors
+/// Of the folder; also when there is one by that name already.
+pub(crate) fn begin(file: &Path) -> io::Result<NamedTempFile> {
+    match file.symlink_metadata() {
+        Ok(_) => Err(ErrorKind::AlreadyExists.into()),
+        Err(_) => NamedTempFile::new_in(folder_of(file)),
+    }
+}
+
+/// Gives a file its name once its content is on the disk.
+///
+/// # Errors
+/// Of the disk; also when there is one by that name meanwhile, which stays.
+pub(crate) fn finish(new: NamedTempFile, file: &Path) -> io::Result<()> {
+    new.as_file().sync_all()?;
+    new.persist_noclobber(file).map_err(|failure| failure.error)?;
+    fs::File::open(folder_of(file))?.sync_all()
+}
+
+fn folder_of(file: &Path) -> &Path {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 #[cfg(test)]
@@ -51,6 +73,23 @@ mod tests {
         assert_eq!(read(&file).unwrap(), Some(Secret::new("two")));
         assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_new_file_appears_whole_and_in_nobodys_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("new");
+        let names = || fs::read_dir(&folder).unwrap().count();
+        drop(begin(&file).unwrap());
+        assert_eq!(names(), 0);
+        let (mut new, late) = (begin(&file).unwrap(), begin(&file).unwrap());
+        new.write_all(b"one").unwrap();
+        assert!(!file.exists());
+        finish(new, &file).unwrap();
+        assert_eq!(finish(late, &file).unwrap_err().kind(), ErrorKind::AlreadyExists);
+        assert_eq!(begin(&file).unwrap_err().kind(), ErrorKind::AlreadyExists);
+        assert_eq!((fs::read_to_string(&file).unwrap().as_str(), names()), ("one", 1));
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     }
 
     #[test]

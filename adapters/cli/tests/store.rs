@@ -5,6 +5,7 @@ mod common;
 
 use common::{Ran, UNREACHABLE, User};
 use dcm_store::Keyring;
+use dcm_store::transfer::LINE_BYTES_MAX;
 use dcm_testenv::Standalone;
 use mongodb::bson::{Document, doc};
 use serde_json::Value;
@@ -47,6 +48,23 @@ async fn an_export_goes_on_in_another_store_with_the_same_keys() {
 }
 
 #[test]
+fn an_export_that_fails_half_way_leaves_nothing_and_can_be_tried_again() {
+    let user = person();
+    let folder = user.home().join("exports");
+    std::fs::create_dir(&folder).unwrap();
+    let export = || user.run(["store", "export", "--file", "exports/all.jsonl"]);
+    let path = break_in_sqlite(&user, "logical-clouds/", r#"{"key":{"$secret":"hunter2"}}"#);
+    let said = export().ended_with(1);
+    assert!(said.contains(&path) && said.contains("a secret in clear"), "{said}");
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+    break_in_sqlite(&user, &path, "{}");
+    export().done();
+    let text = std::fs::read_to_string(folder.join("all.jsonl")).unwrap();
+    assert_eq!(user.run(["store", "export"]).done(), text);
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+}
+
+#[test]
 fn an_import_writes_nothing_over_and_says_where_it_ended() {
     let user = person();
     user.run(["store", "export", "--file", "all.jsonl"]).done();
@@ -57,6 +75,14 @@ fn an_import_writes_nothing_over_and_says_where_it_ended() {
     assert!(document(&user, &[]).contains("second"));
     user.write("none.jsonl", "{}\n");
     assert!(user.run(["store", "import", "none.jsonl"]).ended_with(3).contains("none.jsonl: line 1"));
+}
+
+#[test]
+fn an_import_says_which_line_is_too_long() {
+    let user = User::new();
+    user.write("long.jsonl", &format!("{{\"dcmStoreExport\":1}}\n{}", "x".repeat(LINE_BYTES_MAX + 1)));
+    let said = user.run(["store", "import", "long.jsonl"]).ended_with(1);
+    assert!(said.contains("long.jsonl: line 2") && said.contains(&LINE_BYTES_MAX.to_string()), "{said}");
 }
 
 #[test]

@@ -3,12 +3,13 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path as FilePath, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use dcm_core::port::store::Error;
 
 use super::keyring::{KeyId, Keyring, KeyringError};
+use crate::lock::lock;
 
 /// Gives the keys of an [`EncryptedStore`](super::EncryptedStore): a fixed [`Keyring`], a [`KeyFile`], or a key management
 /// service.
@@ -109,7 +110,7 @@ impl KeyFile {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.known)
     }
 }
 

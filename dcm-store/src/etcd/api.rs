@@ -160,12 +160,8 @@ pub(super) struct WatchCreateRequest {
 #[derive(Clone, PartialEq, Message)]
 #[prost(skip_debug)]
 pub(super) struct WatchResponse {
-    #[prost(bool, tag = "3")]
-    pub created: bool,
     #[prost(bool, tag = "4")]
     pub canceled: bool,
-    #[prost(string, tag = "6")]
-    pub cancel_reason: String,
     #[prost(message, repeated, tag = "11")]
     pub events: Vec<Event>,
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path as FilePath;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use dcm_core::port::store::{DOCUMENT_BYTES_MAX, Error, PAGE_MAX, PATH_BYTES_MAX};
@@ -19,8 +19,9 @@ use tonic::{Request, Status, Streaming};
 use tonic_prost::ProstCodec;
 
 use super::api::{AuthenticateRequest, AuthenticateResponse, method};
-use super::failure::{is_about_token, is_of_member, knows_no_users, of_status, was_not_sent};
+use super::failure::{Silent, is_about_token, is_of_member, knows_no_users, of_status, was_not_sent};
 use super::location::{Location, Tls, User};
+use crate::lock::lock;
 
 /// The largest answer: a page of the largest documents.
 const ANSWER_BYTES_MAX: usize = PAGE_MAX * (DOCUMENT_BYTES_MAX + 2 * PATH_BYTES_MAX);
@@ -123,7 +124,7 @@ impl Connection {
     where
         F: Future<Output = Result<A, Status>>,
     {
-        let mut tried = 0;
+        let (mut tried, mut silent) = (0, Silent::default());
         loop {
             let current = self.current.load(Ordering::Relaxed);
             let status = match self.ask_as_user(current, &call).await {
@@ -136,9 +137,11 @@ impl Connection {
                 let next = (current + 1) % self.members.len();
                 let _ = self.current.compare_exchange(current, next, Ordering::Relaxed, Ordering::Relaxed);
             }
+            let endpoint = &self.members[current].0;
             if is_last || (again == Again::MayNot && !was_not_sent(&status)) {
-                return Err(of_status(&self.members[current].0, status));
+                return Err(of_status(silent, endpoint, status));
             }
+            silent.add(endpoint, status);
         }
     }
 
@@ -170,7 +173,7 @@ impl Connection {
     /// What says who we are; none where nobody asks.
     async fn token(&self, client: &Grpc<Channel>) -> Result<Option<AsciiMetadataValue>, Status> {
         let Some(User { name, password }) = &self.user else { return Ok(None) };
-        if let Some(token) = &*self.lock() {
+        if let Some(token) = &*lock(&self.token) {
             return Ok(Some(token.clone()));
         }
         let message = AuthenticateRequest { name: name.clone(), password: password.clone() };
@@ -182,20 +185,16 @@ impl Connection {
         let mut token =
             AsciiMetadataValue::try_from(token).map_err(|_| Status::data_loss("a token that is no text"))?;
         token.set_sensitive(true);
-        *self.lock() = Some(token.clone());
+        *lock(&self.token) = Some(token.clone());
         Ok(Some(token))
     }
 
     /// Forgets a token, unless another one has taken its place.
     fn forget(&self, token: Option<&AsciiMetadataValue>) {
-        let mut known = self.lock();
+        let mut known = lock(&self.token);
         if known.as_ref() == token {
             *known = None;
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<AsciiMetadataValue>> {
-        self.token.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn unary<Q, A>(

@@ -1,5 +1,6 @@
 //! What etcd's refusals and failures mean to the caller.
 
+use std::fmt;
 use std::sync::Arc;
 
 use dcm_core::port::store::Error;
@@ -62,18 +63,32 @@ pub(super) fn was_not_sent(status: &Status) -> bool {
     false
 }
 
-/// A member that did not answer, or could not.
-#[derive(Debug, thiserror::Error)]
-#[error("etcd at {endpoint} does not answer: {}", status.message())]
-struct Silent {
-    endpoint: Arc<str>,
-    status: Status,
+/// Members that did not answer, or could not, in the order in which they were tried.
+#[derive(Debug, Default, thiserror::Error)]
+pub(super) struct Silent(Vec<(Arc<str>, Status)>);
+
+impl Silent {
+    pub(super) fn add(&mut self, endpoint: &Arc<str>, status: Status) {
+        self.0.push((endpoint.clone(), status));
+    }
 }
 
-/// What a refusal or failure of a member means.
-pub(super) fn of_status(endpoint: &Arc<str>, status: Status) -> Error {
-    let silent =
-        |status| Error::Unavailable { source: Arc::new(Silent { endpoint: endpoint.clone(), status }) };
+impl fmt::Display for Silent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, (endpoint, status)) in self.0.iter().enumerate() {
+            let separator = if number == 0 { "" } else { "; " };
+            write!(f, "{separator}etcd at {endpoint} does not answer: {}", status.message())?;
+        }
+        Ok(())
+    }
+}
+
+/// What a refusal or failure of a member means, after others that were silent.
+pub(super) fn of_status(mut earlier: Silent, endpoint: &Arc<str>, status: Status) -> Error {
+    let silent = |status| {
+        earlier.add(endpoint, status);
+        Error::Unavailable { source: Arc::new(earlier) }
+    };
     let reason = match status.code() {
         _ if is_of_member(&status) => return silent(status),
         _ if TOO_LARGE.iter().any(|what| says(&status, what)) => {

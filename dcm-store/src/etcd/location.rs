@@ -122,6 +122,9 @@ impl Location {
     }
 
     pub(super) fn check(&self) -> Result<(), String> {
+        if self.endpoints.is_empty() {
+            return Err("there is at least one member".into());
+        }
         let empty = PathBuf::new();
         let identity = self.tls.as_ref().and_then(|tls| tls.identity.as_ref());
         if identity.is_some_and(|(certificate, key)| *certificate == empty || *key == empty) {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use dcm_core::port::store::{
     BatchError, Change, Entry, Error, PageRequest, Path, Prefix, Store, Version, Watch, Write,
@@ -10,6 +10,7 @@ use dcm_core::port::store::{
 
 use super::content::{document, write_of};
 use super::history::{CallId, Client, Event, Moment, Outcome, Piece, Request, Sighting, Told};
+use crate::lock::lock;
 
 /// Says which moment it is. Moments must never go back, not from one thread to another either.
 type Now = Arc<dyn Fn() -> Moment + Send + Sync>;
@@ -32,12 +33,12 @@ impl Tape {
     /// All events so far.
     #[must_use]
     pub fn events(&self) -> Vec<Event> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.0).clone()
     }
 
     /// Adds what was recorded elsewhere.
     pub fn add(&self, events: impl IntoIterator<Item = Event>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(events);
+        lock(&self.0).extend(events);
     }
 }
 

@@ -33,7 +33,7 @@ use self::record::{DELETED, ID, VERSION};
 use self::server::{Find, Freshness, Server};
 pub use self::watching::POLL_INTERVAL;
 use self::watching::Watching;
-use crate::hub::lock;
+use crate::lock::lock;
 use crate::rules;
 
 /// How often what says that documents were deleted is looked through, while documents are deleted.

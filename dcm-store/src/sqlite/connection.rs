@@ -36,20 +36,19 @@ const SCHEMA: &str = "
 /// Makes the file when there is none: whole, and open to its owner only, before anybody else can see it. Takes from
 /// others what rights they have to a file that is there.
 pub(super) fn make_file(file: &FilePath) -> Result<(), Error> {
-    let about = |what: &str| format!("{what} {}", file.display());
     if !file.exists() {
         let made = private_file::create(file, |new| prepare(&connect(new)?));
         return match made {
             Ok(_) => Ok(()),
             Err(private_file::Failed::Filling(error)) => Err(error),
-            Err(private_file::Failed::File(error)) => Err(failed(about("can't make"), error)),
+            Err(private_file::Failed::File(error)) => Err(failed("the store's file can't be made", error)),
         };
     }
     for companion in ["", "-wal", "-shm"] {
         let mut name = file.as_os_str().to_owned();
         name.push(companion);
         private_file::restrict(FilePath::new(&name))
-            .map_err(|error| failed(about("can't take others' rights from"), error))?;
+            .map_err(|error| failed("the rights of others can't be taken from the store's file", error))?;
     }
     Ok(())
 }

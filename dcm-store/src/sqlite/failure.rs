@@ -1,5 +1,6 @@
 //! What SQLite's failures mean to the caller.
 
+use std::path::Path as FilePath;
 use std::sync::Arc;
 
 use dcm_core::port::store::Error;
@@ -33,6 +34,16 @@ pub(super) fn of_sqlite(error: rusqlite::Error) -> Error {
         _ => "SQLite failed",
     };
     failed(reason, error)
+}
+
+/// The same failure with the file that it is about.
+pub(super) fn of_file(file: &FilePath, error: Error) -> Error {
+    match error {
+        Error::Failed { reason, source } => {
+            Error::Failed { reason: format!("{}: {reason}", file.display()), source }
+        }
+        other => other,
+    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ mod failure;
 mod reader;
 mod writer;
 
-use std::path::Path as FilePath;
+use std::path::{Path as FilePath, PathBuf};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -26,7 +26,7 @@ use futures::channel::oneshot;
 use rusqlite::Connection;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use self::failure::failed;
+use self::failure::{failed, of_file};
 use self::writer::Command;
 use crate::rules;
 
@@ -45,6 +45,7 @@ pub struct SqliteStore {
     // would take itself for the last, which moves the log into the file.
     reads: Queue<Read>,
     writes: Queue<Command>,
+    file: PathBuf,
 }
 
 /// Something to be read on a reader's connection.
@@ -60,7 +61,7 @@ impl SqliteStore {
         let file = file.as_ref().to_path_buf();
         let (opened, answer) = oneshot::channel();
         let opener = move || {
-            let _ = opened.send(Self::open_blocking(&file));
+            let _ = opened.send(Self::open_blocking(&file).map_err(|error| of_file(&file, error)));
         };
         thread::Builder::new().name("dcm-store-open".into()).spawn(opener).map_err(no_thread)?;
         answer.await.unwrap_or_else(|_| Err(ended()))
@@ -78,7 +79,7 @@ impl SqliteStore {
             let (connection, waiting) = (connection::connect(file)?, waiting.clone());
             reads.spawn("dcm-store-read", move || reader::run(&connection, &waiting))?;
         }
-        Ok(Self { reads, writes })
+        Ok(Self { reads, writes, file: file.to_path_buf() })
     }
 
     async fn read<T: Send + 'static>(
@@ -91,7 +92,7 @@ impl SqliteStore {
                 drop(permit);
             })
         };
-        self.reads.ask(job).await?
+        self.reads.ask(job).await.flatten().map_err(|error| of_file(&self.file, error))
     }
 }
 
@@ -116,12 +117,14 @@ impl Store for SqliteStore {
         rules::check_batch(batch, false).map_err(refused)?;
         let batch = batch.to_vec();
         let command = |answer, permit| Command::Write { batch, answer, permit };
-        self.writes.ask(command).await.map_err(refused)?.map_err(refused)
+        let written = self.writes.ask(command).await.flatten();
+        written.map_err(|error| refused(of_file(&self.file, error)))
     }
 
     async fn watch(&self, prefix: &Prefix) -> Result<Watch, Error> {
         let prefix = prefix.clone();
-        self.writes.ask(|answer, permit| Command::Watch { prefix, answer, permit }).await?
+        let watching = self.writes.ask(|answer, permit| Command::Watch { prefix, answer, permit }).await;
+        watching.flatten().map_err(|error| of_file(&self.file, error))
     }
 }
 

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::Read;
 use super::failure::{of_sqlite, refused};
-use crate::hub::lock;
+use crate::lock::lock;
 
 const GET: &str = "SELECT path, version, document FROM documents WHERE path = ?1";
 const LIST: &str = "SELECT path, version, document FROM documents WHERE path > ?1 ORDER BY path";

@@ -60,21 +60,51 @@ impl Backend for Server {
     }
 
     async fn disturb(&self, mut progress: Progress, mut seeded: Seeded) {
-        let times = 1 + seeded.below(self.times_max);
-        for time in 1..=times {
-            let percent = (time * 80 + seeded.below(40)) / (times + 1);
-            progress.reach(usize::try_from(percent).unwrap()).await;
-            // Not always just after an answer.
-            tokio::time::sleep(Duration::from_micros(seeded.below(3000))).await;
-            if seeded.once_in(5) {
+        for disturbance in disturbances(&mut seeded, self.times_max) {
+            progress.reach(disturbance.percent).await;
+            tokio::time::sleep(disturbance.delay).await;
+            if disturbance.freezes {
                 self.server.freeze();
                 tokio::time::sleep(FROZEN).await;
                 self.server.thaw();
-            } else {
+            }
+            if disturbance.kills {
                 self.server.kill();
                 self.server.start().await.unwrap();
             }
         }
+    }
+}
+
+/// What happens to a server when so much of a history is done.
+struct Disturbance {
+    percent: usize,
+    /// Not always just after an answer.
+    delay: Duration,
+    freezes: bool,
+    kills: bool,
+}
+
+/// The first one kills in any case, a server that stood still, too.
+fn disturbances(seeded: &mut Seeded, times_max: u64) -> Vec<Disturbance> {
+    let times = 1 + seeded.below(times_max);
+    let disturbance = |time| {
+        let percent = (time * 80 + seeded.below(40)) / (times + 1);
+        let delay = Duration::from_micros(seeded.below(3000));
+        let freezes = seeded.once_in(5);
+        let kills = time == 1 || !freezes;
+        Disturbance { percent: usize::try_from(percent).unwrap(), delay, freezes, kills }
+    };
+    (1..=times).map(disturbance).collect()
+}
+
+#[test]
+fn every_history_kills_its_server_and_some_let_it_stand_still() {
+    for times_max in [1, 2] {
+        let of_seed = |seed| disturbances(&mut Seeded::new(seed, 0), times_max);
+        let all: Vec<Vec<Disturbance>> = (1..=200).map(of_seed).collect();
+        assert!(all.iter().all(|one| one.iter().any(|disturbance| disturbance.kills)));
+        assert!(all.iter().flatten().any(|disturbance| disturbance.freezes));
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use dcm_server::open_sealed;
-use dcm_store::transfer::{ImportError, import};
+use dcm_store::transfer::{ImportError, import, lines};
 use futures::stream;
 
 use crate::arguments::Global;
@@ -31,7 +31,7 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
             Box::new(BufReader::new(opened))
         }
     };
-    match import(&*store, stream::iter(reader.lines()), |_| ()).await {
+    match import(&*store, stream::iter(lines(reader)), |_| ()).await {
         Ok(documents) => {
             output::note(format_args!("{documents} documents imported"));
             Ok(Exit::Done)
