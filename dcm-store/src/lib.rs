@@ -53,6 +53,7 @@ mod json;
     feature = "sqlite",
     feature = "etcd",
     feature = "mongodb",
+    feature = "encrypted",
     feature = "trace",
     feature = "conformance"
 ))]
