@@ -21,34 +21,63 @@ use dcm_core::port::store::{
 use dcm_store::conformance::Subject;
 use dcm_store::encrypted::KEY_BYTES;
 use dcm_store::faults::Faults;
+use dcm_store::memory::Fault;
 use dcm_store::{EncryptedStore, FaultyStore, Keyring, MemoryStore, SqliteStore, TracedStore};
-use dcm_testenv::{Environment, Standalone};
-use tokio::sync::OnceCell;
+use dcm_testenv::Standalone;
+use tempfile::TempDir;
 
-async fn sqlite() -> (SqliteStore, tempfile::TempDir) {
-    let folder = tempfile::tempdir().unwrap();
-    (SqliteStore::open(folder.path().join("store.db")).await.unwrap(), folder)
+async fn sqlite(folder: &TempDir) -> SqliteStore {
+    SqliteStore::open(folder.path().join("store.db")).await.unwrap()
 }
 
 fn encrypted(inner: impl Store) -> EncryptedStore<impl Store> {
     EncryptedStore::new(Arc::new(inner), Keyring::new("k1".parse().unwrap(), &[7; KEY_BYTES]))
 }
 
+fn held(store: impl Store) -> Arc<dyn Store> {
+    Arc::new(store)
+}
+
+/// A store that is opened in the same way each time.
+async fn opened_by(open: impl AsyncFn() -> Arc<dyn Store> + Send + Sync + 'static) -> Subject {
+    Subject::new(open().await).opened_by(open)
+}
+
+/// A store in memory, one of whose writes has no answer where others' backends are away.
+fn in_memory(memory: MemoryStore, wrap: impl Fn(Arc<MemoryStore>) -> Arc<dyn Store>) -> Subject {
+    let memory = Arc::new(memory);
+    Subject::new(wrap(memory.clone()))
+        .opened_by(async || held(MemoryStore::new()))
+        .disturbed_by(async move || memory.fail_after(1, Fault::Unanswered))
+}
+
+/// A store on a server of its own, which is killed and started again.
+async fn on_server(server: Standalone, scheme: &str) -> Subject {
+    let url = format!("{scheme}://{}", server.address());
+    let server = Arc::new(server);
+    let subject = opened_by(async move || dcm_store::open(&url).await.unwrap()).await;
+    subject.disturbed_by(async move || {
+        server.kill();
+        server.start().await.unwrap();
+    })
+}
+
 mod memory_with_atomic_batches {
     use super::*;
 
     async fn subject() -> Subject {
-        Subject::new(Arc::new(MemoryStore::new()))
+        in_memory(MemoryStore::new(), |memory| memory)
     }
 
     dcm_store::conformance!(subject);
 }
 
-mod memory_without_atomic_batches {
+mod memory_without_atomic_batches_and_with_little_patience {
     use super::*;
 
     async fn subject() -> Subject {
-        Subject::new(Arc::new(MemoryStore::builder().atomic_batches(false).build()))
+        let memory = MemoryStore::builder().atomic_batches(false).watch_pending_max(400).build();
+        in_memory(memory, |memory| memory)
     }
 
     dcm_store::conformance!(subject);
@@ -58,8 +87,8 @@ mod sqlite_file {
     use super::*;
 
     async fn subject() -> Subject {
-        let (store, folder) = sqlite().await;
-        Subject::new(Arc::new(store)).keep(folder)
+        let folder = tempfile::tempdir().unwrap();
+        opened_by(async move || held(sqlite(&folder).await)).await
     }
 
     dcm_store::conformance!(subject);
@@ -69,9 +98,7 @@ mod etcd_server {
     use super::*;
 
     async fn subject() -> Subject {
-        let environment = Environment::shared(0).await.unwrap();
-        let url = environment.etcd_url().replace("http:", "etcd:");
-        Subject::new(dcm_store::open(&url).await.unwrap()).keep(environment)
+        on_server(Standalone::etcd().await.unwrap(), "etcd").await
     }
 
     dcm_store::conformance!(subject);
@@ -80,17 +107,8 @@ mod etcd_server {
 mod mongodb_server {
     use super::*;
 
-    /// One for all rules; it ends with the process.
-    static SERVER: OnceCell<Standalone> = OnceCell::const_new();
-
-    static DATABASES: AtomicUsize = AtomicUsize::new(0);
-
     async fn subject() -> Subject {
-        let server = SERVER.get_or_try_init(Standalone::mongodb).await.unwrap();
-        // It looks through the whole collection for each update.
-        let database = DATABASES.fetch_add(1, Ordering::Relaxed);
-        let url = format!("mongodb://{}/rule-{database}", server.address());
-        Subject::new(dcm_store::open(&url).await.unwrap())
+        on_server(Standalone::mongodb().await.unwrap(), "mongodb").await
     }
 
     dcm_store::conformance!(subject);
@@ -100,8 +118,8 @@ mod encrypted_over_sqlite {
     use super::*;
 
     async fn subject() -> Subject {
-        let (store, folder) = sqlite().await;
-        Subject::new(Arc::new(encrypted(store))).keep(folder)
+        let folder = tempfile::tempdir().unwrap();
+        opened_by(async move || held(encrypted(sqlite(&folder).await))).await
     }
 
     dcm_store::conformance!(subject);
@@ -111,7 +129,7 @@ mod encrypted_over_memory {
     use super::*;
 
     async fn subject() -> Subject {
-        Subject::new(Arc::new(encrypted(MemoryStore::new())))
+        opened_by(async || held(encrypted(MemoryStore::new()))).await
     }
 
     dcm_store::conformance!(subject);
@@ -122,8 +140,9 @@ mod traced_over_faulty_over_memory {
 
     async fn subject() -> Subject {
         let none = Faults { unsent: 0, unanswered: 0, cut_off: 0, lost: 0 };
-        let faulty = FaultyStore::new(Arc::new(MemoryStore::new()), 1, none);
-        Subject::new(Arc::new(TracedStore::new(Arc::new(faulty))))
+        in_memory(MemoryStore::new(), |memory| {
+            held(TracedStore::new(Arc::new(FaultyStore::new(memory, 1, none))))
+        })
     }
 
     dcm_store::conformance!(subject);
@@ -168,9 +187,12 @@ mod two_sqlite_stores_on_one_file {
     }
 
     async fn subject() -> Subject {
-        let (one, folder) = sqlite().await;
-        let other = SqliteStore::open(folder.path().join("store.db")).await.unwrap();
-        Subject::new(Arc::new(InTurn { stores: [one, other], calls: AtomicUsize::new(0) })).keep(folder)
+        let folder = tempfile::tempdir().unwrap();
+        opened_by(async move || {
+            let stores = [sqlite(&folder).await, sqlite(&folder).await];
+            held(InTurn { stores, calls: AtomicUsize::new(0) })
+        })
+        .await
     }
 
     dcm_store::conformance!(subject);

@@ -3,16 +3,17 @@
 #![allow(clippy::unwrap_used)]
 #![cfg(all(feature = "memory", feature = "conformance"))]
 
+use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use dcm_core::port::store::{
-    BatchError, Capabilities, Change, Entry, Error, Page, PageRequest, Path, Prefix, Store, Version, Watch,
-    Write,
+    BatchError, Capabilities, Change, Entry, Error, Page, PageRequest, Path, Prefix, Store, StoreExt as _,
+    Version, Watch, Write,
 };
-use dcm_store::MemoryStore;
 use dcm_store::conformance::{self, Subject};
+use dcm_store::{MemoryStore, memory};
 use futures::{FutureExt, StreamExt, future, stream};
 
 /// What is wrong with the store.
@@ -30,11 +31,29 @@ enum Fault {
     RepeatsTheLastOfAPage,
     SaysNothingOfTheNextPage,
     HoldsSecretsUnasked,
+    PagesByPlace,
+    TellsTheFirstHundred,
+    GoesOnBehindALoss,
+    ForgetsWhenItIsOpened,
+    KeepsWhatItDoesNotDeclare,
+    SharesWhatItDoesNotDeclare,
+    HearsNothingOfOthers,
+    HidesWhatIsThere,
+    ForgetsTheFirstOfABatch,
+    ForgetsWhenItIsAway,
+    AsksAgain,
+    SaysThatNothingHappened,
+    EndsSilentlyWhenItIsAway,
 }
 
+/// A handle on a store in memory, which outlives it: it is durable and shared by all its handles.
 struct Faulty {
-    inner: MemoryStore,
+    inner: Arc<MemoryStore>,
     fault: Fault,
+    /// Not the handle that was opened first.
+    is_other: bool,
+    /// How many documents lie up to where a page ended.
+    places: Mutex<BTreeMap<Path, usize>>,
 }
 
 impl Faulty {
@@ -50,6 +69,30 @@ impl Faulty {
             (write, _) => write,
         }
     }
+
+    /// A page that begins behind as many documents as there were up to the last one.
+    async fn page_by_place(&self, prefix: &Prefix, page: &PageRequest) -> Result<Page, Error> {
+        let all = self.inner.list(prefix, &PageRequest::default()).await?.entries;
+        let place = page.after.as_ref().and_then(|after| self.places.lock().unwrap().get(after).copied());
+        let (from, limit) = (place.unwrap_or(0), page.limit.unwrap_or(all.len()));
+        let entries: Vec<Entry> = all.iter().skip(from).take(limit).cloned().collect();
+        let to = from + entries.len();
+        let next = entries.last().filter(|_| to < all.len()).map(|last| last.path.clone());
+        self.places.lock().unwrap().extend(next.clone().map(|next| (next, to)));
+        Ok(Page { entries, next })
+    }
+
+    /// A batch that had no answer.
+    async fn unanswered(&self, batch: &[Write], failed: BatchError) -> Result<Vec<Version>, BatchError> {
+        match self.fault {
+            Fault::AsksAgain => self.inner.write(batch).await,
+            Fault::SaysThatNothingHappened => {
+                let path = batch[0].path().clone();
+                Err(BatchError { applied: 0, source: Error::Conflict { path, found: None } })
+            }
+            _ => Err(failed),
+        }
+    }
 }
 
 /// Everything whose text begins as the prefix without its last slash.
@@ -60,7 +103,15 @@ fn below_the_letters(prefix: &Prefix, path: &Path) -> bool {
 #[async_trait]
 impl Store for Faulty {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { holds_secrets: self.fault != Fault::HoldsSecretsUnasked, ..self.inner.capabilities() }
+        Capabilities {
+            holds_secrets: self.fault != Fault::HoldsSecretsUnasked,
+            durable: !matches!(
+                self.fault,
+                Fault::KeepsWhatItDoesNotDeclare | Fault::SharesWhatItDoesNotDeclare
+            ),
+            shared: self.fault != Fault::SharesWhatItDoesNotDeclare,
+            ..self.inner.capabilities()
+        }
     }
 
     async fn get(&self, path: &Path) -> Result<Option<Entry>, Error> {
@@ -70,6 +121,7 @@ impl Store for Faulty {
     async fn list(&self, prefix: &Prefix, page: &PageRequest) -> Result<Page, Error> {
         let mut found = match self.fault {
             Fault::ListsBelowTheLetters => self.inner.list(&Prefix::everything(), page).await?,
+            Fault::PagesByPlace => self.page_by_place(prefix, page).await?,
             _ => self.inner.list(prefix, page).await?,
         };
         match self.fault {
@@ -97,7 +149,19 @@ impl Store for Faulty {
             self.inner.write(&batch[..1]).await?;
             self.inner.write(&batch[1..]).await?;
         }
-        let versions = self.inner.write(&batch).await?;
+        if self.fault == Fault::ForgetsTheFirstOfABatch && batch.len() > 1 {
+            let written = self.inner.write(&batch[1..]).await?;
+            return Ok([Version(1)].into_iter().chain(written).collect());
+        }
+        let versions = match self.inner.write(&batch).await {
+            Err(failed) if failed.source.is_retryable() => return self.unanswered(&batch, failed).await,
+            Err(BatchError { applied, source: Error::Conflict { path, .. } })
+                if self.fault == Fault::HidesWhatIsThere =>
+            {
+                return Err(BatchError { applied, source: Error::Conflict { path, found: None } });
+            }
+            written => written?,
+        };
         if self.fault == Fault::CountsVersionsForEachDocument {
             return Ok(vec![Version(1); versions.len()]);
         }
@@ -110,6 +174,10 @@ impl Store for Faulty {
         Ok(match self.fault {
             Fault::TellsOnlyPuts => inner.filter(|c| future::ready(matches!(c, Change::Put(_)))).boxed(),
             Fault::WatchesFromTheSecondChangeOn => inner.skip(1).boxed(),
+            Fault::TellsTheFirstHundred => inner.take(100).chain(stream::pending()).boxed(),
+            Fault::GoesOnBehindALoss => stream::iter([Change::Lost]).chain(inner).boxed(),
+            Fault::HearsNothingOfOthers if self.is_other => stream::pending().boxed(),
+            Fault::EndsSilentlyWhenItIsAway => inner.take(1).chain(stream::pending()).boxed(),
             Fault::TellsEverythingBelowTheLetters => {
                 let all = self.inner.watch(&Prefix::everything()).await?;
                 let told = move |change: &Change| match change {
@@ -134,7 +202,24 @@ impl Store for Faulty {
 }
 
 fn subject(fault: Fault) -> Subject {
-    Subject::new(Arc::new(Faulty { inner: MemoryStore::new(), fault }))
+    let inner = Arc::new(MemoryStore::new());
+    let handle = move |inner: &Arc<MemoryStore>, is_other| -> Arc<dyn Store> {
+        Arc::new(Faulty { inner: inner.clone(), fault, is_other, places: Mutex::default() })
+    };
+    let (opened, disturbed) = (inner.clone(), inner.clone());
+    Subject::new(handle(&inner, false))
+        .opened_by(async move || match fault {
+            Fault::ForgetsWhenItIsOpened => handle(&Arc::new(MemoryStore::new()), true),
+            _ => handle(&opened, true),
+        })
+        .disturbed_by(async move || {
+            if fault == Fault::ForgetsWhenItIsAway {
+                for Entry { path, version, .. } in disturbed.list_all(&Prefix::everything()).await.unwrap() {
+                    disturbed.write_one(Write::Delete { path, version }).await.unwrap();
+                }
+            }
+            disturbed.fail_after(1, memory::Fault::Unanswered);
+        })
 }
 
 macro_rules! finds {
@@ -167,5 +252,27 @@ finds! {
     documents_beside_the_folder: ListsBelowTheLetters breaks a_prefix_holds_what_is_below_its_folder_only;
     a_document_on_two_pages: RepeatsTheLastOfAPage breaks lists_come_in_pages_without_gaps_or_repeats;
     a_page_that_says_it_is_the_last: SaysNothingOfTheNextPage breaks a_page_has_at_most_the_maximum;
+    a_document_that_moved_to_another_page:
+        PagesByPlace breaks a_list_neither_misses_nor_repeats_what_stays_while_others_write;
+    a_loss_that_is_not_told: TellsTheFirstHundred breaks a_reader_who_falls_behind_is_told_all_or_that_it_lost;
+    a_lost_watch_that_goes_on: GoesOnBehindALoss breaks a_reader_who_falls_behind_is_told_all_or_that_it_lost;
+    a_store_that_begins_anew: ForgetsWhenItIsOpened breaks what_was_acknowledged_is_there_when_it_is_opened_again;
+    undeclared_durability:
+        KeepsWhatItDoesNotDeclare breaks what_was_acknowledged_is_there_when_it_is_opened_again;
+    an_unshared_store: ForgetsWhenItIsOpened breaks another_handle_reads_and_watches_what_one_writes;
+    a_process_that_hears_nothing: HearsNothingOfOthers breaks another_handle_reads_and_watches_what_one_writes;
+    undeclared_sharing:
+        SharesWhatItDoesNotDeclare breaks another_handle_reads_and_watches_what_one_writes;
+    two_owners_of_a_lease: WritesBlindly breaks of_many_who_take_a_lease_one_has_it;
+    a_loser_who_is_not_told: HidesWhatIsThere breaks of_many_who_take_a_lease_one_has_it;
+    a_whole_with_a_hole: ForgetsTheFirstOfABatch breaks a_cut_list_of_batches_is_finished_by_the_next;
+    a_backend_that_comes_back_empty:
+        ForgetsWhenItIsAway breaks a_store_whose_backend_was_away_is_the_same_when_it_is_back;
+    a_conflict_with_its_own_write:
+        AsksAgain breaks a_write_without_an_answer_happened_or_not_and_can_be_told_by_reading;
+    a_write_that_is_said_not_to_have_happened:
+        SaysThatNothingHappened breaks a_write_without_an_answer_happened_or_not_and_can_be_told_by_reading;
+    a_watch_that_falls_silent:
+        EndsSilentlyWhenItIsAway breaks a_watch_whose_backend_was_away_tells_all_or_that_it_lost;
     a_secret_that_must_not_be_held: HoldsSecretsUnasked breaks clear_secrets_are_held_or_refused_by_capability;
 }

@@ -2,14 +2,17 @@
 #![allow(clippy::unwrap_used)]
 #![cfg(all(feature = "encrypted", feature = "memory"))]
 
-use std::sync::Arc;
+use std::io;
+use std::sync::{Arc, Mutex};
 
+use async_trait::async_trait;
 use dcm_core::port::in_order::InOrder;
 use dcm_core::port::store::{
-    BATCH_BYTES_MAX, Document, Error, Path, Prefix, Store as _, StoreExt as _, Version, Write,
+    BATCH_BYTES_MAX, Change, Document, Error, Path, Prefix, Store as _, StoreExt as _, Version, Write,
 };
-use dcm_store::encrypted::{KEY_BYTES, KeyFile, RekeyError, Rekeyed, is_noted};
+use dcm_store::encrypted::{KEY_BYTES, KeyFile, KeyId, KeyringSource, RekeyError, Rekeyed, is_noted};
 use dcm_store::{EncryptedStore, Keyring, MemoryStore};
+use futures::StreamExt as _;
 use serde_json::{Value, json};
 
 /// A document with one secret of so many bytes.
@@ -168,4 +171,109 @@ async fn other_keys_than_those_that_were_noted_are_told_from_them_and_change_not
     }
     assert!(is_noted(&*world.kept).await.unwrap());
     assert_eq!(world.kept.list_all(&Prefix::everything()).await.unwrap(), before);
+}
+
+/// A key management service, which all processes ask. It has the keys `k1` to `kN`, the last of which is current.
+#[derive(Default)]
+struct Service {
+    keys: Mutex<u8>,
+    is_away: Mutex<bool>,
+}
+
+/// What a process has of the service: the keys that it was given when it asked last.
+struct Client {
+    service: Arc<Service>,
+    known: Mutex<Option<Arc<Keyring>>>,
+    /// The keys that were looked for.
+    missed: Mutex<Vec<KeyId>>,
+}
+
+impl Service {
+    fn with_keys(keys: u8) -> Arc<Self> {
+        Arc::new(Self { keys: Mutex::new(keys), is_away: Mutex::new(false) })
+    }
+
+    fn client(self: &Arc<Self>) -> Arc<Client> {
+        Arc::new(Client { service: self.clone(), known: Mutex::default(), missed: Mutex::default() })
+    }
+
+    fn ask(&self) -> Result<Arc<Keyring>, Error> {
+        if *self.is_away.lock().unwrap() {
+            let source = Arc::new(io::Error::from(io::ErrorKind::ConnectionRefused));
+            return Err(Error::Unavailable { source });
+        }
+        let id = |number: u8| -> KeyId { format!("k{number}").parse().unwrap() };
+        let current = *self.keys.lock().unwrap();
+        let keyring = Keyring::new(id(current), &[current; KEY_BYTES]);
+        let earlier = |keyring: Keyring, number| keyring.with_earlier(id(number), &[number; KEY_BYTES]);
+        Ok(Arc::new((1..current).fold(keyring, earlier)))
+    }
+}
+
+#[async_trait]
+impl KeyringSource for Client {
+    async fn keyring(&self, missing: Option<&KeyId>) -> Result<Arc<Keyring>, Error> {
+        self.missed.lock().unwrap().extend(missing.cloned());
+        let mut known = self.known.lock().unwrap();
+        match &*known {
+            Some(keyring) if missing.is_none() => Ok(keyring.clone()),
+            _ => Ok(known.insert(self.service.ask()?).clone()),
+        }
+    }
+}
+
+fn over(kept: &Arc<MemoryStore>, client: &Arc<Client>) -> EncryptedStore<MemoryStore> {
+    EncryptedStore::with_keys(kept.clone(), client.clone())
+}
+
+#[tokio::test]
+async fn a_key_of_a_service_that_appears_later_is_asked_for_when_it_is_met() {
+    let (service, late) = (Service::with_keys(1), Service::with_keys(1));
+    let (kept, reader) = (Arc::new(MemoryStore::new()), late.client());
+    let [one, other] = [over(&kept, &service.client()), over(&kept, &reader)];
+    let all = Prefix::everything();
+    one.write_one(creation("secrets/a", 7)).await.unwrap();
+    assert_eq!(other.list_all(&all).await.unwrap(), one.list_all(&all).await.unwrap());
+    assert_eq!(*reader.missed.lock().unwrap(), []);
+
+    *service.keys.lock().unwrap() = 2;
+    let one = over(&kept, &service.client());
+    let mut watch = other.watch(&all).await.unwrap();
+    one.write_one(creation("secrets/b", 7)).await.unwrap();
+    // Where the reader asks it is not known yet.
+    let Some(Change::Put(unread)) = watch.next().await else { panic!("the watch ended") };
+    let error = unread.document.text().unwrap_err();
+    assert!(matches!(error, Error::Failed { .. }) && error.to_string().contains("k2"), "{error}");
+    assert_eq!(other.list_all(&all).await.unwrap()[1], unread);
+    *late.keys.lock().unwrap() = 2;
+    assert_eq!(other.list_all(&all).await.unwrap(), one.list_all(&all).await.unwrap());
+    let k2: KeyId = "k2".parse().unwrap();
+    assert_eq!(*reader.missed.lock().unwrap(), vec![k2; 3], "it is asked for each time that it is missing");
+    other.list_all(&all).await.unwrap();
+    assert_eq!(reader.missed.lock().unwrap().len(), 3, "and no more when it is known");
+}
+
+#[tokio::test]
+async fn a_service_that_is_away_gives_errors_to_try_again_and_leaves_alone_what_has_no_secrets() {
+    let (service, kept) = (Service::with_keys(1), Arc::new(MemoryStore::new()));
+    over(&kept, &service.client()).write_one(creation("secrets/a", 7)).await.unwrap();
+    *service.is_away.lock().unwrap() = true;
+    let store = over(&kept, &service.client());
+    let mut watch = store.watch(&Prefix::everything()).await.unwrap();
+    let failed = [
+        store.get(&Path::new("secrets/a").unwrap()).await.map(drop),
+        store.list_all(&Prefix::everything()).await.map(drop),
+        store.write_one(creation("secrets/b", 7)).await.map(drop),
+    ];
+    for failed in failed {
+        assert!(failed.as_ref().is_err_and(Error::is_retryable), "{failed:?}");
+    }
+    let open = Write::Create { path: Path::new("open").unwrap(), document: Document::from_stored("{}") };
+    store.write_one(open).await.unwrap();
+    assert!(matches!(watch.next().await, Some(Change::Put(_))));
+
+    *service.is_away.lock().unwrap() = false;
+    store.write_one(creation("secrets/b", 7)).await.unwrap();
+    assert!(matches!(watch.next().await, Some(Change::Put(_))));
+    assert_eq!(store.list_all(&Prefix::everything()).await.unwrap().len(), 3);
 }

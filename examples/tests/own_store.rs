@@ -15,8 +15,9 @@ use journal::JournalStore;
 
 async fn subject() -> Subject {
     let folder = tempfile::tempdir().unwrap();
-    let store = JournalStore::open(&folder.path().join("journal")).unwrap();
-    Subject::new(Arc::new(store)).keep(folder)
+    let file = folder.path().join("journal");
+    let open = async move || Arc::new(JournalStore::open(&file).unwrap()) as Arc<dyn Store>;
+    Subject::new(open().await).opened_by(open).keep(folder)
 }
 
 dcm_store::conformance!(subject);

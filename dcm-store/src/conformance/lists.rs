@@ -1,13 +1,23 @@
 //! Rules about lists.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use dcm_core::port::store::{
-    BATCH_WRITES_MAX, Error, PAGE_MAX, Page, PageRequest, Path, Prefix, StoreExt, Write,
+    BATCH_WRITES_MAX, Error, PAGE_MAX, Page, PageRequest, Path, Prefix, Store, StoreExt, Write,
 };
 
 use super::Subject;
+use super::subject::document;
 
 /// Names whose order differs by alphabet, case and folder, in bytewise order.
 const ORDERED: [&str; 10] = ["B", "a", "a b", "a-b", "a.b", "a/b", "a/b/c", "a0", "b", "é"];
+
+/// Documents that stay while others come and go.
+const STAYING: usize = 40;
+
+/// Lists while others write.
+const LISTS: usize = 10;
 
 async fn page(subject: &Subject, after: Option<Path>, limit: Option<usize>) -> Page {
     subject.store().list(&subject.prefix(), &PageRequest { after, limit }).await.expect("list")
@@ -102,4 +112,46 @@ pub async fn a_prefix_holds_what_is_below_its_folder_only(subject: &Subject) {
     assert_eq!(list(below("projects/p")).await, ["projects/p/x"]);
     assert!(list(below("project")).await.is_empty());
     assert_eq!(list(Prefix::everything()).await, all);
+}
+
+/// Makes and removes these, until it is told to end.
+async fn come_and_go(store: Arc<dyn Store>, paths: Vec<Path>, is_over: Arc<AtomicBool>) {
+    while !is_over.load(Ordering::Relaxed) {
+        let mut made = Vec::new();
+        for path in &paths {
+            let create = Write::Create { path: path.clone(), document: document(1) };
+            made.push((path, store.write_one(create).await.expect("create")));
+            // Stores that never wait would have nobody in between.
+            tokio::task::yield_now().await;
+        }
+        for (path, version) in made {
+            store.write_one(Write::Delete { path: path.clone(), version }).await.expect("delete");
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+/// Whatever comes and goes between the pages, what nobody writes is listed, and once.
+pub async fn a_list_neither_misses_nor_repeats_what_stays_while_others_write(subject: &Subject) {
+    let staying: Vec<String> = (0..STAYING).map(|number| format!("{number:03}/stays")).collect();
+    let create: Vec<Write> = staying.iter().map(|name| subject.creation(name, 1)).collect();
+    subject.batch(&create).await.expect("batch");
+    let coming = (0..STAYING).step_by(3).map(|number| subject.path(&format!("{number:03}/comes"))).collect();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let writer = tokio::spawn(come_and_go(subject.beside().await, coming, is_over.clone()));
+    for limit in 1..=LISTS {
+        let (mut seen, mut after) = (Vec::new(), None);
+        loop {
+            let part = page(subject, after, Some(limit)).await;
+            seen.extend(names(subject, &part).into_iter().filter(|name| name.ends_with("stays")));
+            after = part.next;
+            if after.is_none() {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(seen, staying, "by {limit}");
+    }
+    is_over.store(true, Ordering::Relaxed);
+    writer.await.expect("the writer");
 }

@@ -17,12 +17,31 @@
 //! }
 //! ```
 //!
+//! A store that is durable or shared is opened once more, as another process would, and the backend of one that has a server goes away
+//! and comes back, if it is said how:
+//!
+//! ```
+//! # use std::sync::Arc;
+//! # use dcm_core::port::store::Store;
+//! # use dcm_store::conformance::Subject;
+//! # use dcm_store::open as open_my_store;
+//! async fn subject() -> Subject {
+//!     let open = async || open_my_store("memory:").await.unwrap();
+//!     Subject::new(open().await).opened_by(open).disturbed_by(async || {
+//!         // Kill the server here, and start it again.
+//!     })
+//! }
+//! # tokio::runtime::Runtime::new().unwrap().block_on(async { subject().await; });
+//! ```
+//!
 //! Each rule works in a folder of its own with a random name, so that a server with other documents in it will do, and
-//! leaves its documents there. A rule that does not hold panics with what was expected. The suite wants a backend at
-//! rest: a watch that says `Lost` fails it.
+//! leaves its documents there. A rule that does not hold panics with what was expected. But for
+//! what it does itself, the suite wants a backend at rest: a watch that says `Lost` fails most rules.
 
 mod batches;
 mod lists;
+mod outages;
+mod processes;
 mod races;
 mod subject;
 mod watches;
@@ -30,6 +49,8 @@ mod writes;
 
 pub use batches::*;
 pub use lists::*;
+pub use outages::*;
+pub use processes::*;
 pub use races::*;
 pub use subject::Subject;
 pub use watches::*;
@@ -65,6 +86,7 @@ macro_rules! conformance {
             a_page_has_at_most_the_maximum,
             a_page_of_nothing_is_refused,
             a_prefix_holds_what_is_below_its_folder_only,
+            a_list_neither_misses_nor_repeats_what_stays_while_others_write,
             // Watches.
             a_watch_sees_every_later_change,
             a_watch_sees_its_own_folder_only,
@@ -72,12 +94,22 @@ macro_rules! conformance {
             each_watch_is_told_on_its_own,
             a_watch_never_goes_back_and_ends_at_the_truth,
             a_list_after_a_watch_loses_nothing,
+            a_reader_who_falls_behind_is_told_all_or_that_it_lost,
             // Races.
             reads_see_what_was_written_before,
             one_creator_wins,
             compare_and_swap_has_one_winner_per_round,
             no_update_is_lost,
             batches_of_an_atomic_store_are_never_seen_in_part,
+            // Processes.
+            what_was_acknowledged_is_there_when_it_is_opened_again,
+            another_handle_reads_and_watches_what_one_writes,
+            of_many_who_take_a_lease_one_has_it,
+            a_cut_list_of_batches_is_finished_by_the_next,
+            // Outages.
+            a_store_whose_backend_was_away_is_the_same_when_it_is_back,
+            a_write_without_an_answer_happened_or_not_and_can_be_told_by_reading,
+            a_watch_whose_backend_was_away_tells_all_or_that_it_lost,
         );
     };
     (@rules $subject:path: $($rule:ident),* $(,)?) => {
@@ -99,13 +131,15 @@ mod tests {
         let rules = [
             include_str!("batches.rs"),
             include_str!("lists.rs"),
+            include_str!("outages.rs"),
+            include_str!("processes.rs"),
             include_str!("races.rs"),
             include_str!("watches.rs"),
             include_str!("writes.rs"),
         ];
         let names = rules.iter().flat_map(|text| text.split("\npub async fn ").skip(1));
         let names: Vec<&str> = names.filter_map(|rest| rest.split('(').next()).collect();
-        assert_eq!(names.len(), 33);
+        assert_eq!(names.len(), 42);
         for name in names {
             assert!(macro_text.contains(&format!("            {name},\n")), "{name} is not in the macro");
         }

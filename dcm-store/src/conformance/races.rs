@@ -37,7 +37,7 @@ pub async fn reads_see_what_was_written_before(subject: &Subject) {
         version = subject.write(subject.update("a", version, round)).await.expect("update");
         let readers: Vec<_> = (0..WRITERS)
             .map(|_| {
-                let (store, path, prefix) = (subject.store().clone(), subject.path("a"), subject.prefix());
+                let (store, path, prefix) = (subject.store(), subject.path("a"), subject.prefix());
                 tokio::spawn(async move {
                     let page = store.list(&prefix, &PageRequest::default()).await.expect("list");
                     (store.get(&path).await.expect("get"), page.entries)
@@ -56,7 +56,7 @@ pub async fn reads_see_what_was_written_before(subject: &Subject) {
 pub async fn one_creator_wins(subject: &Subject) {
     for round in 0..ROUNDS {
         let name = format!("{round}");
-        let winners = race(subject.store(), |writer| subject.creation(&name, writer)).await;
+        let winners = race(&subject.store(), |writer| subject.creation(&name, writer)).await;
         let entry = subject.get(&name).await.expect("the document");
         assert_eq!(winners, [(content(&entry), entry.version)], "round {round}");
     }
@@ -66,7 +66,7 @@ pub async fn one_creator_wins(subject: &Subject) {
 pub async fn compare_and_swap_has_one_winner_per_round(subject: &Subject) {
     let mut version = subject.create("a", 0).await;
     for round in 0..ROUNDS {
-        let winners = race(subject.store(), |writer| subject.update("a", version, writer)).await;
+        let winners = race(&subject.store(), |writer| subject.update("a", version, writer)).await;
         let entry = subject.get("a").await.expect("the document");
         assert_eq!(winners, [(content(&entry), entry.version)], "round {round}");
         assert!(entry.version > version);
@@ -96,7 +96,7 @@ async fn count(store: Arc<dyn Store>, path: Path, times: u64) {
 pub async fn no_update_is_lost(subject: &Subject) {
     subject.create("a", 0).await;
     let counters: Vec<_> =
-        (0..4).map(|_| tokio::spawn(count(subject.store().clone(), subject.path("a"), ROUNDS))).collect();
+        (0..4).map(|_| tokio::spawn(count(subject.store(), subject.path("a"), ROUNDS))).collect();
     for counter in counters {
         counter.await.expect("a counter");
     }
@@ -111,7 +111,7 @@ pub async fn batches_of_an_atomic_store_are_never_seen_in_part(subject: &Subject
     let names = ["a", "b", "c"];
     let create: Vec<Write> = names.iter().map(|name| subject.creation(name, 0)).collect();
     let mut versions = subject.batch(&create).await.expect("create");
-    let (store, paths) = (subject.store().clone(), names.map(|name| subject.path(name)));
+    let (store, paths) = (subject.store(), names.map(|name| subject.path(name)));
     let writer = tokio::spawn(async move {
         for round in 1..=ROUNDS {
             let update = |(path, version): (&Path, &Version)| Write::Update {

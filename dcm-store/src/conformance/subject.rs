@@ -3,20 +3,40 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use dcm_core::port::in_order::InOrder;
 use dcm_core::port::store::{
-    BatchError, Change, Document, Entry, Error, Path, Prefix, Store, StoreExt, Version, Watch, Write,
+    BatchError, Capabilities, Change, Document, Entry, Error, Path, Prefix, Store, StoreExt, Version, Watch,
+    Write,
 };
 use futures::StreamExt;
+use futures::future::LocalBoxFuture;
 
 /// How long a rule waits for what must come. Long enough for a busy machine with real servers on it.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// How long a rule waits before it asks a backend again that is away.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// An asynchronous closure of any type.
+trait Hook<T>: Send + Sync {
+    fn call(&self) -> LocalBoxFuture<'_, T>;
+}
+
+impl<T, F: AsyncFn() -> T + Send + Sync> Hook<T> for F {
+    fn call(&self) -> LocalBoxFuture<'_, T> {
+        Box::pin(self())
+    }
+}
+
 /// A store under test, with a fresh folder in it.
 pub struct Subject {
-    store: Arc<dyn Store>,
+    /// None while it is closed.
+    store: Mutex<Option<Arc<dyn Store>>>,
+    open: Option<Box<dyn Hook<Arc<dyn Store>>>>,
+    disturb: Option<Box<dyn Hook<()>>>,
     folder: Path,
     _kept: Box<dyn Any + Send + Sync>,
 }
@@ -30,7 +50,21 @@ impl Subject {
     pub fn new(store: Arc<dyn Store>) -> Self {
         let number = getrandom::u64().expect("the system gives no random numbers");
         let folder = Path::new(format!("conformance/{number:016x}")).expect("a path");
-        Self { store, folder, _kept: Box::new(()) }
+        Self { store: Mutex::new(Some(store)), open: None, disturb: None, folder, _kept: Box::new(()) }
+    }
+
+    /// Opens the store once more, as another process would: a store that is `durable` or `shared` needs it. One that is not shared is
+    /// closed (all of it dropped) before it is opened again; of one that is neither, this gives a new one.
+    #[must_use]
+    pub fn opened_by(self, open: impl AsyncFn() -> Arc<dyn Store> + Send + Sync + 'static) -> Self {
+        Self { open: Some(Box::new(open)), ..self }
+    }
+
+    /// Makes the backend go away and come back, such as by killing its server and starting it again; it is back when this is done.
+    /// It should be the subject's own. Without it, the rules about that are held by a backend that never goes away.
+    #[must_use]
+    pub fn disturbed_by(self, disturb: impl AsyncFn() + Send + Sync + 'static) -> Self {
+        Self { disturb: Some(Box::new(disturb)), ..self }
     }
 
     /// Keeps something until the rule is through, such as the folder or the server that the store needs.
@@ -39,10 +73,56 @@ impl Subject {
         Self { _kept: Box::new((self._kept, kept)), ..self }
     }
 
-    /// The store.
+    /// The store, as it was opened last.
+    ///
+    /// # Panics
+    /// While it is closed.
     #[must_use]
-    pub fn store(&self) -> &Arc<dyn Store> {
-        &self.store
+    pub fn store(&self) -> Arc<dyn Store> {
+        let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        store.clone().expect("the store is open")
+    }
+
+    /// Opens the store once more; none where nobody can and it is nothing that outlives or leaves its process.
+    pub(super) async fn open(&self) -> Option<Arc<dyn Store>> {
+        let Capabilities { durable, shared, .. } = self.store().capabilities();
+        let needed = durable || shared;
+        assert!(self.open.is_some() || !needed, "the rule opens the store once more: say how by `opened_by`");
+        Some(self.open.as_ref()?.call().await)
+    }
+
+    /// Closes the store and opens it again; false where nobody can.
+    pub(super) async fn open_again(&self) -> bool {
+        let Some(open) = &self.open else { return self.open().await.is_some() };
+        self.keep_store(None);
+        self.keep_store(Some(open.call().await));
+        true
+    }
+
+    fn keep_store(&self, store: Option<Arc<dyn Store>>) {
+        *self.store.lock().unwrap_or_else(PoisonError::into_inner) = store;
+    }
+
+    /// The store as another process has it at the same time; the same handle where there can't be one.
+    pub(super) async fn beside(&self) -> Arc<dyn Store> {
+        let opened = if self.store().capabilities().shared { self.open().await } else { None };
+        opened.unwrap_or_else(|| self.store())
+    }
+
+    /// The store as another process has it later; the same handle where there can't be one.
+    pub(super) async fn later(&self) -> Arc<dyn Store> {
+        let Capabilities { durable, shared, .. } = self.store().capabilities();
+        if durable && !shared {
+            self.open_again().await;
+        }
+        self.beside().await
+    }
+
+    /// Makes the backend go away and come back, if it can.
+    pub(super) async fn disturb(&self) {
+        if let Some(disturb) = &self.disturb {
+            disturb.call().await;
+        }
     }
 
     /// A path below the fresh folder.
@@ -56,12 +136,12 @@ impl Subject {
     }
 
     pub(super) async fn get(&self, name: &str) -> Option<Entry> {
-        self.store.get(&self.path(name)).await.expect("get")
+        self.store().get(&self.path(name)).await.expect("get")
     }
 
     /// Names and versions of all documents.
     pub(super) async fn list(&self) -> BTreeMap<String, Version> {
-        let entries = self.store.list_all(&self.prefix()).await.expect("list");
+        let entries = self.store().list_all(&self.prefix()).await.expect("list");
         entries.into_iter().map(|entry| (self.name(&entry.path), entry.version)).collect()
     }
 
@@ -72,11 +152,11 @@ impl Subject {
     }
 
     pub(super) async fn write(&self, write: Write) -> Result<Version, Error> {
-        self.store.write_one(write).await
+        self.store().write_one(write).await
     }
 
     pub(super) async fn batch(&self, batch: &[Write]) -> Result<Vec<Version>, BatchError> {
-        self.store.write(batch).await
+        self.store().write(batch).await
     }
 
     pub(super) fn creation(&self, name: &str, content: u64) -> Write {
@@ -108,7 +188,12 @@ impl Subject {
     }
 
     pub(super) async fn watch(&self) -> Follower {
-        let watch = self.store.watch(&self.prefix()).await.expect("watch");
+        self.watch_of(&*self.store()).await
+    }
+
+    /// The same by another handle.
+    pub(super) async fn watch_of(&self, store: &dyn Store) -> Follower {
+        let watch = answered("a watch", async || store.watch(&self.prefix()).await).await;
         Follower { watch, prefix: self.prefix() }
     }
 }
@@ -129,6 +214,54 @@ pub(super) fn content(entry: &Entry) -> u64 {
 pub(super) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     let done = tokio::time::timeout(PATIENCE, future).await;
     done.unwrap_or_else(|_| panic!("nothing for {} seconds: {what}", PATIENCE.as_secs()))
+}
+
+/// Asks until a backend that was away answers.
+pub(super) async fn answered<T>(what: &str, ask: impl AsyncFn() -> Result<T, Error>) -> T {
+    let asking = async {
+        loop {
+            match ask().await {
+                Ok(answer) => return answer,
+                Err(Error::Unavailable { .. }) => tokio::time::sleep(PAUSE).await,
+                Err(error) => panic!("{what}: {error:?}"),
+            }
+        }
+    };
+    soon(what, asking).await
+}
+
+/// Makes what is left of these writes, in order; those that find their document changed were made before.
+pub(super) async fn finish(store: &dyn Store, writes: Vec<Write>) {
+    let mut writes = InOrder::new(writes);
+    let finishing = async {
+        loop {
+            match writes.go_on(store).await {
+                Ok(None) => return,
+                Ok(Some(conflict)) => assert!(conflict.found.is_some(), "{conflict:?}"),
+                Err(Error::Unavailable { .. }) => tokio::time::sleep(PAUSE).await,
+                Err(error) => panic!("{error:?}"),
+            }
+        }
+    };
+    soon("the writes", finishing).await;
+}
+
+/// Reads a watch until it has told all of these or says that it lost something, behind which nothing may come.
+pub(super) async fn all_or_lost(watch: &mut Watch, mut untold: BTreeMap<Path, Version>) {
+    while !untold.is_empty() {
+        match soon("what was written, or that it is lost", watch.next()).await {
+            Some(Change::Put(entry)) if untold.get(&entry.path) == Some(&entry.version) => {
+                untold.remove(&entry.path);
+            }
+            Some(Change::Put(_) | Change::Deleted(_)) => {}
+            Some(Change::Lost) => {
+                let behind = soon("the end of a lost watch", watch.next()).await;
+                assert_eq!(behind, None, "a lost watch ends");
+                return;
+            }
+            None => return,
+        }
+    }
 }
 
 /// What a watch of a backend at rest tells.

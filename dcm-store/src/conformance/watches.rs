@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dcm_core::port::store::{Change, Path, Prefix, Store, StoreExt, Version, Write};
+use dcm_core::port::store::{BATCH_WRITES_MAX, Change, Path, Prefix, Store, StoreExt, Version, Write};
 use futures::StreamExt;
 
 use super::Subject;
-use super::subject::{Told, content, document, soon};
+use super::subject::{Told, all_or_lost, content, document, soon};
 
 /// Rounds of the writers that rules watch.
 const ROUNDS: u64 = 100;
+
+/// Batches that a reader falls behind.
+const UNREAD_BATCHES: usize = 4;
 
 /// Each change, when there is time to tell it: created, updated, deleted, created again.
 pub async fn a_watch_sees_every_later_change(subject: &Subject) {
@@ -111,7 +114,7 @@ pub async fn a_watch_never_goes_back_and_ends_at_the_truth(subject: &Subject) {
     let mut watch = subject.watch().await;
     let paths: Vec<Path> = (0..4).map(|number| subject.path(&format!("d{number}"))).collect();
     let writers: Vec<_> =
-        paths.iter().map(|path| tokio::spawn(churn(subject.store().clone(), path.clone()))).collect();
+        paths.iter().map(|path| tokio::spawn(churn(subject.store(), path.clone()))).collect();
     let reader = async {
         let (mut latest, mut last) = (BTreeMap::<Path, Version>::new(), BTreeMap::new());
         // A document that is written after all others are done ends the reading of each path.
@@ -143,7 +146,7 @@ pub async fn a_watch_never_goes_back_and_ends_at_the_truth(subject: &Subject) {
 
 /// Watch first, list then, apply what is told: this follows the store from a known state, while others write.
 pub async fn a_list_after_a_watch_loses_nothing(subject: &Subject) {
-    let store = subject.store().clone();
+    let store = subject.store();
     let writes: Vec<Write> =
         (0..ROUNDS).map(|number| subject.creation(&format!("{number:03}"), number)).collect();
     let writer = tokio::spawn(async move {
@@ -169,4 +172,18 @@ pub async fn a_list_after_a_watch_loses_nothing(subject: &Subject) {
     }
     writer.await.expect("the writer");
     assert_eq!(known, subject.list().await);
+}
+
+/// However much is written before it reads on: all of it is told then, or the watch says that it lost something, and ends.
+pub async fn a_reader_who_falls_behind_is_told_all_or_that_it_lost(subject: &Subject) {
+    let mut watch = subject.store().watch(&subject.prefix()).await.expect("watch");
+    let writes: Vec<Write> = (0..UNREAD_BATCHES * BATCH_WRITES_MAX)
+        .map(|number| subject.creation(&format!("{number:05}"), 1))
+        .collect();
+    let mut written = BTreeMap::new();
+    for batch in writes.chunks(BATCH_WRITES_MAX) {
+        let versions = subject.batch(batch).await.expect("batch");
+        written.extend(batch.iter().map(|write| write.path().clone()).zip(versions));
+    }
+    all_or_lost(&mut watch, written).await;
 }
