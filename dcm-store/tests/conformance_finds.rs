@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use dcm_core::port::store::{
-    BatchError, Capabilities, Change, Entry, Error, Page, PageRequest, Path, Prefix, Store, StoreExt as _,
-    Version, Watch, Write,
+    BatchError, Capabilities, Change, Document, Entry, Error, Page, PageRequest, Path, Prefix, Store,
+    StoreExt as _, Version, Watch, Write,
 };
 use dcm_store::conformance::{self, Subject};
 use dcm_store::{MemoryStore, memory};
@@ -31,6 +31,7 @@ enum Fault {
     RepeatsTheLastOfAPage,
     SaysNothingOfTheNextPage,
     HoldsSecretsUnasked,
+    WritesWhatCanNotBeRead,
     PagesByPlace,
     TellsTheFirstHundred,
     GoesOnBehindALoss,
@@ -143,6 +144,13 @@ impl Store for Faulty {
         if self.fault == Fault::WritesBlindly {
             for write in &mut batch {
                 *write = self.blind(write).await;
+            }
+        }
+        if self.fault == Fault::WritesWhatCanNotBeRead {
+            for write in &mut batch {
+                if let Write::Create { document, .. } | Write::Update { document, .. } = write {
+                    *document = Document::from_stored(document.as_str());
+                }
             }
         }
         if self.fault == Fault::AppliesHalfABatch && batch.len() > 2 {
@@ -275,4 +283,5 @@ finds! {
     a_watch_that_falls_silent:
         EndsSilentlyWhenItIsAway breaks a_watch_whose_backend_was_away_tells_all_or_that_it_lost;
     a_secret_that_must_not_be_held: HoldsSecretsUnasked breaks clear_secrets_are_held_or_refused_by_capability;
+    a_content_that_stands_for_none: WritesWhatCanNotBeRead breaks a_content_that_can_not_be_read_is_refused;
 }

@@ -70,6 +70,7 @@ macro_rules! conformance {
             delete_needs_the_version_that_it_names,
             versions_grow_and_are_never_used_again,
             the_largest_document_is_held_and_a_larger_one_refused,
+            a_content_that_can_not_be_read_is_refused,
             clear_secrets_are_held_or_refused_by_capability,
             // Batches.
             a_batch_gives_the_version_of_each_write,
@@ -139,7 +140,7 @@ mod tests {
         ];
         let names = rules.iter().flat_map(|text| text.split("\npub async fn ").skip(1));
         let names: Vec<&str> = names.filter_map(|rest| rest.split('(').next()).collect();
-        assert_eq!(names.len(), 42);
+        assert_eq!(names.len(), 43);
         for name in names {
             assert!(macro_text.contains(&format!("            {name},\n")), "{name} is not in the macro");
         }

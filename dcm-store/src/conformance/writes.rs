@@ -109,6 +109,22 @@ pub async fn the_largest_document_is_held_and_a_larger_one_refused(subject: &Sub
     assert_eq!(subject.get("larger").await, None);
 }
 
+/// What stands for a document that could not be read is never written in the place of one.
+pub async fn a_content_that_can_not_be_read_is_refused(subject: &Subject) {
+    let version = subject.create("a", 1).await;
+    let unread = Error::Failed { reason: "it was damaged".into(), source: None };
+    let (path, document) = (subject.path("a"), Document::unreadable(unread));
+    let before = subject.get("a").await;
+    for write in [
+        Write::Update { path, version, document: document.clone() },
+        Write::Create { path: subject.path("b"), document },
+    ] {
+        let written = subject.write(write).await;
+        assert!(matches!(written, Err(Error::Invalid { .. })), "{written:?}");
+    }
+    assert_eq!((subject.get("a").await, subject.get("b").await), (before, None));
+}
+
 /// A store that may hold clear secrets gives them back; one that may not refuses them, wherever they are and however
 /// they are spelled.
 pub async fn clear_secrets_are_held_or_refused_by_capability(subject: &Subject) {

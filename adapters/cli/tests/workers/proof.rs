@@ -72,10 +72,10 @@ pub(crate) async fn assert_all_have_the_same(installation: &Installation<'_>, pr
 /// True when no cluster has a request for a certificate of theirs any more, which goes after what was wanted is there.
 pub(crate) async fn is_tidy(installation: &Installation<'_>, prefix: &str) -> bool {
     for cluster in installation.clusters() {
-        let places = everything(cluster, Some(OWNED)).await.into_keys();
+        let mut places = everything(cluster, Some(OWNED)).await.into_keys();
         let of_ours =
             |place: &String| place.contains(" certificatesigningrequests ") && place.contains(prefix);
-        if places.filter(of_ours).next().is_some() {
+        if places.any(|place| of_ours(&place)) {
             return false;
         }
     }

@@ -272,6 +272,9 @@ fn check_batch(batch: &[Write]) -> Result<(), Error> {
         if !paths.insert(write.path()) {
             return refuse(format!("two writes of {} in one batch", write.path()));
         }
+        if write.document().is_some_and(|document| document.text().is_err()) {
+            return refuse(format!("{} is to become what can't be read", write.path()));
+        }
     }
     if batch.iter().map(Write::bytes).sum::<usize>() > BATCH_BYTES_MAX {
         return refuse("the documents are too large".into());
