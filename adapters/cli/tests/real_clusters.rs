@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 
 use common::installation::until;
 use common::{OWNED_KINDS, User, said};
-use dcm_testenv::{Cluster, Environment, Route};
+use dcm_testenv::{Cluster, Environment, Route, Standalone};
 
 const CLUSTERS: usize = 3;
 
@@ -21,8 +21,12 @@ struct Registered {
 
 impl Registered {
     async fn new() -> Self {
+        Self::of(User::new()).await
+    }
+
+    async fn of(user: User) -> Self {
         let environment = Environment::shared(CLUSTERS).await.unwrap();
-        let registered = Self { user: User::new(), environment };
+        let registered = Self { user, environment };
         for cluster in registered.environment.clusters() {
             let out = registered.add(cluster, &cluster.admin_kubeconfig(Route::Direct)).done();
             assert!(out.contains(": ready\n") && out.contains("rights  complete"), "{out}");
@@ -106,34 +110,34 @@ fn secrets(kubeconfig: &Path) -> Vec<String> {
     secrets
 }
 
-#[tokio::test]
-async fn one_document_becomes_working_credentials_on_three_clusters_and_then_nothing() {
-    let registered = Registered::new().await;
+/// One document becomes working credentials on three clusters, and then nothing.
+fn does_the_main_job(registered: &Registered, name: &str) {
     let user = &registered.user;
-    let document = user.write("shop.yaml", &registered.document("shop"));
+    let document = user.write("document.yaml", &registered.document(name));
 
     let plan = user.run(["plan", "-f", text(&document)]).done();
     assert_eq!(plan.matches("create  ").count(), CLUSTERS * 8, "{plan}");
     assert_eq!(plan.matches("request  ").count(), CLUSTERS * 2, "{plan}");
-    assert_eq!(registered.owned("shop"), BTreeSet::new());
+    assert_eq!(registered.owned(name), BTreeSet::new());
 
     let ran = user.run(["apply", "-vvv", "-f", text(&document)]);
     let (log, applied) = (ran.err.clone(), ran.done());
-    assert!(applied.contains("default  shop           instantiated  3/3"), "{applied}");
-    assert_eq!(registered.owned("shop").len(), CLUSTERS * 8);
+    assert!(applied.contains(&format!("default  {name:<13}  instantiated  3/3")), "{applied}");
+    assert_eq!(registered.owned(name).len(), CLUSTERS * 8);
     let again = user.run(["apply", "-f", text(&document)]);
-    assert!(again.err.contains("shop: unchanged"), "{again:?}");
+    assert!(again.err.contains(&format!("{name}: unchanged")), "{again:?}");
     let plan = user.run(["plan", "-f", text(&document)]).done();
     assert_eq!(plan.matches("everything is as desired").count(), CLUSTERS, "{plan}");
 
-    let status = user.run(["status", "shop"]).done();
-    assert!(status.starts_with("shop (project default)  instantiated, namespace shop"), "{status}");
-    assert_eq!(status.matches("Namespace shop  applied").count(), CLUSTERS, "{status}");
+    let status = user.run(["status", name]).done();
+    let head = format!("{name} (project default)  instantiated, namespace {name}");
+    assert!(status.starts_with(&head), "{status}");
+    assert_eq!(status.matches(&format!("Namespace {name}  applied")).count(), CLUSTERS, "{status}");
     let json: serde_json::Value =
-        serde_json::from_str(&user.run(["status", "shop", "-o", "json"]).done()).unwrap();
+        serde_json::from_str(&user.run(["status", name, "-o", "json"]).done()).unwrap();
     assert_eq!(json["clusters"]["real/cluster-2"]["lane"]["state"], "done");
 
-    let (ann, ci) = (kubeconfig(&registered, "shop", "ann"), kubeconfig(&registered, "shop", "ci"));
+    let (ann, ci) = (kubeconfig(registered, name, "ann"), kubeconfig(registered, name, "ci"));
     for secret in secrets(&ann).into_iter().chain(secrets(&ci)) {
         assert!(!log.contains(&secret));
     }
@@ -157,15 +161,44 @@ async fn one_document_becomes_working_credentials_on_three_clusters_and_then_not
         said(&mut ci(&["delete", "configmap", "c"]));
     }
 
-    merges_into_a_persons_own_file(&registered, "shop");
+    merges_into_a_persons_own_file(registered, name);
 
-    user.run(["delete", "shop"]).ended_with(5);
-    let terminated = user.run(["terminate", "shop"]).done();
+    user.run(["delete", name]).ended_with(5);
+    let terminated = user.run(["terminate", name]).done();
     assert!(terminated.contains("terminated"), "{terminated}");
-    assert_eq!(registered.owned("shop"), BTreeSet::new());
-    user.run(["delete", "shop"]).done();
-    user.run(["status", "shop"]).ended_with(6);
+    assert_eq!(registered.owned(name), BTreeSet::new());
+    user.run(["delete", name]).done();
+    user.run(["status", name]).ended_with(6);
     user.run(["cluster", "remove", "real/cluster-1"]).done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_main_job_with_a_file() {
+    does_the_main_job(&Registered::new().await, "shop");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_main_job_with_etcd() {
+    let etcd = Standalone::etcd().await.unwrap();
+    let user = User::with([("DCM_STORE", format!("etcd://{}", etcd.address()))]);
+    does_the_main_job(&Registered::of(user).await, "shop-etcd");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_main_job_with_mongodb() {
+    let mongodb = Standalone::mongodb().await.unwrap();
+    let user = User::with([("DCM_STORE", format!("mongodb://{}", mongodb.address()))]);
+    does_the_main_job(&Registered::of(user).await, "shop-mongodb");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_main_job_with_documents_in_mongodb_and_app_contexts_in_etcd() {
+    let (mongodb, etcd) = (Standalone::mongodb().await.unwrap(), Standalone::etcd().await.unwrap());
+    let user = User::with([
+        ("DCM_STORE", format!("mongodb://{}", mongodb.address())),
+        ("DCM_CONTEXTS_STORE", format!("etcd://{}", etcd.address())),
+    ]);
+    does_the_main_job(&Registered::of(user).await, "shop-both");
 }
 
 /// Twice, the second time with nothing to change; what was there stays.
@@ -185,7 +218,8 @@ fn merges_into_a_persons_own_file(registered: &Registered, cloud: &str) {
     assert_eq!(std::fs::read_to_string(folder.join("config")).unwrap(), merged);
     assert!(merged.contains("https://other.invalid"));
     assert_eq!(folder.join("config").metadata().unwrap().permissions().mode() & 0o777, 0o600);
-    let mut asked = kubectl(&registered.environment, &folder.join("config"), "ann@default/shop/cluster-3");
+    let mut asked =
+        kubectl(&registered.environment, &folder.join("config"), &format!("ann@default/{cloud}/cluster-3"));
     assert_eq!(said(asked.args(["get", "resourcequotas", "-o", "name"])), "resourcequota/compute\n");
 }
 
