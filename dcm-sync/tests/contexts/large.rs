@@ -31,6 +31,16 @@ async fn a_first_apply_writes_as_many_batches_as_its_records_fill_and_two_more_a
 }
 
 #[tokio::test]
+async fn a_manifest_that_all_clusters_share_is_stored_once() {
+    let stored = async |clusters| {
+        let world = World::new(true);
+        world.contexts.apply(&context(&["a", "b"], 1..=clusters)).await.unwrap();
+        world.records().await.into_keys().filter(|path| path.starts_with("manifests/")).count()
+    };
+    assert_eq!(stored(100).await, stored(1).await);
+}
+
+#[tokio::test]
 async fn a_context_that_was_removed_claims_its_namespaces_anew() {
     let world = World::new(false);
     let rival = |maps: &[&str]| {
