@@ -10,7 +10,9 @@ use dcm_core::port::in_order::InOrder;
 use dcm_core::port::store::{
     BATCH_BYTES_MAX, Change, Document, Error, Path, Prefix, Store as _, StoreExt as _, Version, Write,
 };
-use dcm_store::encrypted::{KEY_BYTES, KeyFile, KeyId, KeyringSource, RekeyError, Rekeyed, is_noted};
+use dcm_store::encrypted::{
+    KEY_BYTES, KeyFile, KeyId, KeyringSource, KeysError, RekeyError, Rekeyed, is_noted,
+};
 use dcm_store::{EncryptedStore, Keyring, MemoryStore};
 use futures::StreamExt as _;
 use serde_json::{Value, json};
@@ -165,7 +167,7 @@ async fn other_keys_than_those_that_were_noted_are_told_from_them_and_change_not
     let before = world.kept.list_all(&Prefix::everything()).await.unwrap();
     for refused in [other.check_keys().await, other.note_keys().await] {
         assert!(
-            matches!(&refused, Err(Error::Failed { reason, .. }) if reason.contains("k1")),
+            matches!(&refused, Err(KeysError::Wrong(Error::Failed { reason, .. })) if reason.contains("k1")),
             "{refused:?}"
         );
     }

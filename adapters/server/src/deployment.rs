@@ -14,7 +14,7 @@ use dcm_core::port::room::Room;
 use dcm_core::port::store::{Error, Store};
 use dcm_core::service::{KubeconfigCheck, LogicalClouds, Projects, RegisteredClusters};
 use dcm_kube::{KubeClusters, Options as KubeOptions};
-use dcm_store::encrypted::{self, KeyFile, KeyringError, KeyringSource};
+use dcm_store::encrypted::{self, KeyFile, KeyringError, KeyringSource, KeysError};
 use dcm_store::{EncryptedStore, Keyring, OpenError as StoreError};
 use dcm_sync::Contexts;
 use dcm_sync::engine::{Acquire, Engine, Options};
@@ -305,8 +305,11 @@ async fn with_keys(
     Ok(Arc::new(store))
 }
 
-fn of_keys(error: Error) -> OpenError {
-    if error.is_retryable() { unanswered(error) } else { OpenError::WrongKeys(error) }
+fn of_keys(error: KeysError) -> OpenError {
+    match error {
+        KeysError::Wrong(error) => OpenError::WrongKeys(error),
+        KeysError::Store(error) => unanswered(error),
+    }
 }
 
 fn unanswered(error: Error) -> OpenError {

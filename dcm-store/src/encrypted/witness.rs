@@ -22,6 +22,17 @@ const SCHEMA: u32 = 1;
 /// Bytes of the word.
 const WORD_BYTES: usize = 16;
 
+/// Why keys can't be used with a store.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum KeysError {
+    /// They don't open the word.
+    #[error("these are not the keys of the store")]
+    Wrong(#[source] Error),
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] Error),
+}
+
 /// True when somebody has noted in the store with which keys its secrets are sealed: there must be such keys then.
 ///
 /// # Errors
@@ -34,10 +45,10 @@ impl<S: Store + ?Sized> EncryptedStore<S> {
     /// Sees that the keys are those that were noted here, if any were.
     ///
     /// # Errors
-    /// Those of [`Store::get`]; [`Error::Failed`] for other keys.
-    pub async fn check_keys(&self) -> Result<(), Error> {
+    /// [`KeysError`].
+    pub async fn check_keys(&self) -> Result<(), KeysError> {
         match self.get(&ROOM.at(&[])).await? {
-            Some(noted) => noted.document.text().map(drop),
+            Some(noted) => noted.document.text().map(drop).map_err(KeysError::Wrong),
             None => Ok(()),
         }
     }
@@ -45,8 +56,8 @@ impl<S: Store + ?Sized> EncryptedStore<S> {
     /// Notes with which keys secrets are sealed here, where nobody has.
     ///
     /// # Errors
-    /// Those of [`Store::get`] and [`Store::write`]; [`Error::Failed`] for other keys than those that were noted.
-    pub async fn note_keys(&self) -> Result<(), Error> {
+    /// [`KeysError`].
+    pub async fn note_keys(&self) -> Result<(), KeysError> {
         if is_noted(&*self.inner).await? {
             return self.check_keys().await;
         }
@@ -59,7 +70,7 @@ impl<S: Store + ?Sized> EncryptedStore<S> {
         match self.write_one(Write::Create { path: ROOM.at(&[]), document }).await {
             // Somebody else was faster.
             Err(Error::Conflict { .. }) => self.check_keys().await,
-            noted => noted.map(drop),
+            noted => Ok(noted.map(drop)?),
         }
     }
 }
