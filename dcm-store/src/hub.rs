@@ -1,7 +1,7 @@
 //! Tells watches what changed. A watch keeps the latest change of each path until its reader takes it, so a slow reader
 //! costs as much as it has paths, however often they change. Beyond a bound it is told [`Change::Lost`].
 
-use std::collections::{BTreeMap, VecDeque, btree_map};
+use std::collections::{BTreeMap, VecDeque};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, Waker};
@@ -11,8 +11,11 @@ use futures::Stream;
 
 use crate::lock::lock;
 
-/// Most paths whose change a slow reader has not taken yet: the whole of a large store, and a few ten megabytes.
+/// Most paths whose change a slow reader has not taken yet: the whole of a large store.
 pub(crate) const PENDING_MAX: usize = 100_000;
+
+/// Most bytes of documents that a slow reader has not taken yet.
+const PENDING_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// Where changes go in, and watches come out.
 pub(crate) struct Hub {
@@ -103,8 +106,9 @@ struct Queue {
 }
 
 enum State {
-    /// The latest change of each path, and the paths in the order of their first untold change.
-    Following { latest: BTreeMap<Path, Change>, order: VecDeque<Path> },
+    /// The latest change of each path, the paths in the order of their first untold change, and how many bytes of documents
+    /// that is.
+    Following { latest: BTreeMap<Path, Change>, order: VecDeque<Path>, bytes: usize },
     /// To be told that it lost something.
     Lost,
     /// Told so; nothing comes any more.
@@ -113,24 +117,21 @@ enum State {
 
 impl Queue {
     fn new(pending_max: usize) -> Self {
-        let state = State::Following { latest: BTreeMap::new(), order: VecDeque::new() };
+        let state = State::Following { latest: BTreeMap::new(), order: VecDeque::new(), bytes: 0 };
         Self { state, pending_max, waker: None }
     }
 
     fn push(&mut self, path: &Path, change: &Change) -> Option<Waker> {
-        let State::Following { latest, order } = &mut self.state else {
+        let State::Following { latest, order, bytes } = &mut self.state else {
             return None;
         };
-        let pending = latest.len();
-        match latest.entry(path.clone()) {
-            btree_map::Entry::Occupied(mut earlier) => {
-                earlier.insert(change.clone());
-            }
-            btree_map::Entry::Vacant(_) if pending == self.pending_max => self.state = State::Lost,
-            btree_map::Entry::Vacant(place) => {
-                place.insert(change.clone());
-                order.push_back(path.clone());
-            }
+        *bytes += bytes_of(change);
+        match latest.insert(path.clone(), change.clone()) {
+            Some(earlier) => *bytes -= bytes_of(&earlier),
+            None => order.push_back(path.clone()),
+        }
+        if latest.len() > self.pending_max || *bytes > PENDING_BYTES_MAX {
+            self.state = State::Lost;
         }
         self.waker.take()
     }
@@ -144,9 +145,12 @@ impl Queue {
 
     fn pop(&mut self) -> Poll<Option<Change>> {
         match &mut self.state {
-            State::Following { latest, order } => {
+            State::Following { latest, order, bytes } => {
                 match order.pop_front().and_then(|path| latest.remove(&path)) {
-                    Some(change) => Poll::Ready(Some(change)),
+                    Some(change) => {
+                        *bytes -= bytes_of(&change);
+                        Poll::Ready(Some(change))
+                    }
                     None => Poll::Pending,
                 }
             }
@@ -156,6 +160,13 @@ impl Queue {
             }
             State::Ended => Poll::Ready(None),
         }
+    }
+}
+
+fn bytes_of(change: &Change) -> usize {
+    match change {
+        Change::Put(entry) => entry.document.as_str().len(),
+        Change::Deleted(_) | Change::Lost => 0,
     }
 }
 
@@ -228,6 +239,25 @@ mod tests {
         hub.publish(&[put("x/a", 1), put("x/b", 2), put("y", 3), put("x/c", 4), put("x/a", 5)]);
         assert_eq!(told(&mut watch), [Change::Lost]);
         assert_eq!(watch.next().now_or_never(), Some(None));
+    }
+
+    #[test]
+    fn large_documents_that_nobody_takes_are_lost_before_they_fill_the_memory() {
+        let hub = Hub::new(PENDING_MAX);
+        let mut watch = hub.subscribe(&Prefix::everything());
+        let document = Document::from_stored("x".repeat(PENDING_BYTES_MAX / 4));
+        let put = |path: &str, version| {
+            let path = Path::new(path).unwrap();
+            Change::Put(Entry { path, version: Version(version), document: document.clone() })
+        };
+        for version in 0..8 {
+            hub.publish(&[put("a", version), put("b", version), put("c", version)]);
+        }
+        assert_eq!(told(&mut watch), [put("a", 7), put("b", 7), put("c", 7)]);
+        hub.publish(&["a", "b", "c", "d"].map(|path| put(path, 8)));
+        assert_eq!(told(&mut watch).len(), 4);
+        hub.publish(&["a", "b", "c", "d", "e"].map(|path| put(path, 9)));
+        assert_eq!(told(&mut watch), [Change::Lost]);
     }
 
     #[test]

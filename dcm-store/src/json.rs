@@ -48,80 +48,74 @@ pub(crate) fn may_have(text: &str, name: &str) -> bool {
     text.contains(name) || text.contains("\\u00")
 }
 
-/// Gives the text anew, with what `replace` gives in place of each object that has one of the members. Where it gives
-/// none, the walk goes on inside of the object.
+/// Gives the text with what `replace` gives in place of each object that has one of the members, and to the letter all around.
+/// Where it gives none, the walk goes on inside of the object.
 pub(crate) fn rewrite<E>(
     text: &str,
     names: &[&str],
     replace: impl FnMut(Found<'_>) -> Result<Option<String>, E>,
 ) -> Result<String, Halt<E>> {
     let raw: &RawValue = parse(text)?;
-    let mut walk = Walk { names, replace, pointer: String::new(), text: String::with_capacity(text.len()) };
+    let mut walk = Walk { names, replace, pointer: String::new(), replaced: Vec::new() };
     walk.value(raw, 0)?;
-    Ok(walk.text)
+    let (mut rewritten, mut rest) = (String::with_capacity(text.len()), 0);
+    for (object, replacement) in walk.replaced {
+        // The parser borrows from the text.
+        let start = object.as_ptr().addr() - text.as_ptr().addr();
+        rewritten.push_str(&text[rest..start]);
+        rewritten.push_str(&replacement);
+        rest = start + object.len();
+    }
+    rewritten.push_str(&text[rest..]);
+    Ok(rewritten)
 }
 
-struct Walk<'n, F> {
+struct Walk<'n, 't, F> {
     names: &'n [&'n str],
     replace: F,
     pointer: String,
-    text: String,
+    /// Parts of the text in order, with what takes their place.
+    replaced: Vec<(&'t str, String)>,
 }
 
-impl<E, F: FnMut(Found<'_>) -> Result<Option<String>, E>> Walk<'_, F> {
-    fn value(&mut self, raw: &RawValue, depth: usize) -> Result<(), Halt<E>> {
+impl<'t, E, F: FnMut(Found<'_>) -> Result<Option<String>, E>> Walk<'_, 't, F> {
+    fn value(&mut self, raw: &'t RawValue, depth: usize) -> Result<(), Halt<E>> {
         let text = raw.get();
         if !self.names.iter().any(|name| may_have(text, name)) {
-            self.text.push_str(text);
             return Ok(());
         }
         if depth > NESTING_MAX {
             return Err(Halt::TooDeep);
         }
         match text.as_bytes().first() {
-            Some(b'{') => self.object(&parse(text)?, depth),
+            Some(b'{') => self.object(text, &parse(text)?, depth),
             Some(b'[') => self.array(&parse::<Vec<&RawValue>, E>(text)?, depth),
-            _ => {
-                self.text.push_str(text);
-                Ok(())
-            }
+            _ => Ok(()),
         }
     }
 
-    fn object(&mut self, members: &Members<'_>, depth: usize) -> Result<(), Halt<E>> {
+    fn object(&mut self, text: &'t str, members: &Members<'t>, depth: usize) -> Result<(), Halt<E>> {
         if members.0.iter().any(|(name, _)| self.names.contains(&name.as_str())) {
             let found = Found { pointer: &self.pointer, members };
             if let Some(replacement) = (self.replace)(found).map_err(Halt::Refused)? {
-                self.text.push_str(&replacement);
+                self.replaced.push((text, replacement));
                 return Ok(());
             }
         }
-        self.text.push('{');
-        for (index, (name, value)) in members.0.iter().enumerate() {
-            if index > 0 {
-                self.text.push(',');
-            }
-            self.text.push_str(&serde_json::Value::from(name.as_str()).to_string());
-            self.text.push(':');
+        for (name, value) in &members.0 {
             self.below(&name.replace('~', "~0").replace('/', "~1"), value, depth)?;
         }
-        self.text.push('}');
         Ok(())
     }
 
-    fn array(&mut self, items: &[&RawValue], depth: usize) -> Result<(), Halt<E>> {
-        self.text.push('[');
+    fn array(&mut self, items: &[&'t RawValue], depth: usize) -> Result<(), Halt<E>> {
         for (index, item) in items.iter().enumerate() {
-            if index > 0 {
-                self.text.push(',');
-            }
             self.below(&index.to_string(), item, depth)?;
         }
-        self.text.push(']');
         Ok(())
     }
 
-    fn below(&mut self, step: &str, value: &RawValue, depth: usize) -> Result<(), Halt<E>> {
+    fn below(&mut self, step: &str, value: &'t RawValue, depth: usize) -> Result<(), Halt<E>> {
         let here = self.pointer.len();
         self.pointer.push('/');
         self.pointer.push_str(step);

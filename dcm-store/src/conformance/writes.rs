@@ -19,7 +19,11 @@ pub async fn a_document_is_read_as_it_was_written(subject: &Subject) {
         ("spaces", " { \"b\" : [ ] ,\n\t\"a\" : { } } "),
         ("text", "\"$secret and $sealed are words\""),
         ("null", "null"),
+        ("secret", "{ \"\\u0061\" : {\"$secret\":\"x\"} ,\n\"b\":[ 1.50, {\"$secret\":\"y\"} ] }"),
     ] {
+        if name == "secret" && !subject.store().capabilities().holds_secrets {
+            continue;
+        }
         let path = subject.path(name);
         let create = Write::Create { path: path.clone(), document: Document::from_stored(text) };
         let version = subject.write(create).await.expect(name);
