@@ -102,22 +102,22 @@ impl Shard {
     }
 
     /// Takes the next of what waits for room to be opened: the connection, or a watch on it.
-    fn take_held(&mut self) -> Option<Option<GroupVersionKind>> {
-        if !self.is_held() {
+    fn take_waiting(&mut self) -> Option<Option<GroupVersionKind>> {
+        if !self.waits() {
             return None;
         }
-        if std::mem::replace(&mut self.connection_is_held, false) {
+        if std::mem::replace(&mut self.connection_waits, false) {
             return Some(None);
         }
-        let (kind, watch) = self.watches.iter_mut().find(|(_, watch)| watch.is_held)?;
-        watch.is_held = false;
+        let (kind, watch) = self.watches.iter_mut().find(|(_, watch)| watch.waits)?;
+        watch.waits = false;
         Some(Some(kind.clone()))
     }
 
     /// True when something waits for room that may be opened when there is some.
-    fn is_held(&self) -> bool {
-        let is_held = self.connection_is_held || self.watches.values().any(|watch| watch.is_held);
-        is_held && !self.is_paused()
+    fn waits(&self) -> bool {
+        let waits = self.connection_waits || self.watches.values().any(|watch| watch.waits);
+        waits && !self.is_paused()
     }
 
     /// What opens its connection, or a watch on it.
@@ -167,8 +167,8 @@ impl Machine {
             return self.send_opening(effect);
         }
         match kind.map(|kind| shard.watches.get_mut(kind)) {
-            None => shard.connection_is_held = true,
-            Some(watch) => watch.into_iter().for_each(|watch| watch.is_held = true),
+            None => shard.connection_waits = true,
+            Some(watch) => watch.into_iter().for_each(|watch| watch.waits = true),
         }
         self.queue.join(cluster, shard, self.now);
     }
@@ -201,7 +201,7 @@ impl Machine {
 
     /// What waited for room when a cluster was paused waits again.
     pub(super) fn wait_again(&mut self, cluster: &ClusterId) {
-        if self.shards.get(cluster).is_some_and(|shard| shard.is_held()) {
+        if self.shards.get(cluster).is_some_and(|shard| shard.waits()) {
             self.wait_for_turn(cluster);
         }
     }
@@ -214,12 +214,12 @@ impl Machine {
         };
         let (room, turn_min) = (self.room(), (self.options.requests_max / TURN_SHARE).max(1));
         let Some(shard) = self.shards.get_mut(&cluster) else { return false };
-        if room < if shard.is_held() { 1 } else { turn_min } {
+        if room < if shard.waits() { 1 } else { turn_min } {
             let next = self.pending.next_to_age();
             next.into_iter().for_each(|at| self.timers.set(at, Alarm::Room));
             return false;
         }
-        if let Some(kind) = shard.take_held() {
+        if let Some(kind) = shard.take_waiting() {
             let effect = shard.opening(cluster.clone(), self.options.owner.clone(), kind);
             shard.place.has_answered = false;
             self.queue.line_up(&cluster, shard);

@@ -45,7 +45,7 @@ impl Machine {
             self.wake_starved(&id.cluster);
         }
         let shard = self.shard_mut(&id.cluster);
-        shard.exhume();
+        shard.forget_gone();
         let Some(lane) = self.lane_mut(&id) else { return };
         lane.eager |= matches!(step.work, Work::Request { .. });
         if !lane.is_busy() {
@@ -154,7 +154,7 @@ impl Machine {
             }
             Deletion::Gone => {
                 if let Some(gone) = shard.forget(&id.context, &step.key) {
-                    shard.bury(&step.kind, &gone.uid);
+                    shard.note_gone(&step.kind, &gone.uid);
                 }
                 self.drop_record(id, step);
             }
@@ -174,7 +174,7 @@ impl Machine {
     fn released(&mut self, id: &LaneId, step: &Step) {
         let shard = self.shard_mut(&id.cluster);
         if let Some(released) = shard.forget(&id.context, &step.key) {
-            shard.bury(&step.kind, &released.uid);
+            shard.note_gone(&step.kind, &released.uid);
         }
         self.drop_record(id, step);
         if let Work::Release { contents: Some(count), .. } = &step.work

@@ -54,7 +54,7 @@ pub(super) struct Shard {
     /// What is under way to open the connection, and watches on it.
     pub openings: usize,
     /// The connection waits for room to be opened.
-    pub connection_is_held: bool,
+    pub connection_waits: bool,
     /// Its place among those that wait for room.
     pub place: Place,
     /// Lanes that could not send all they wanted, in the order in which it is their turn.
@@ -92,7 +92,7 @@ pub(super) struct Watch {
     /// A stream is open, or being opened. Without one an alarm is set for the next try.
     pub is_open: bool,
     /// It waits for room to be opened.
-    pub is_held: bool,
+    pub waits: bool,
     /// It has listed since it was opened.
     pub has_listed: bool,
     pub row: Row,
@@ -126,7 +126,7 @@ pub(super) struct Gone {
 
 impl Watch {
     pub(super) fn new() -> Self {
-        Self { known: Known::Nothing, is_open: false, is_held: false, has_listed: false, row: Row::default() }
+        Self { known: Known::Nothing, is_open: false, waits: false, has_listed: false, row: Row::default() }
     }
 }
 
@@ -158,7 +158,7 @@ impl Shard {
             requests: 0,
             gone: BTreeMap::new(),
             openings: 0,
-            connection_is_held: false,
+            connection_waits: false,
             place: Place::default(),
             starved: VecDeque::new(),
             hold_until: None,
@@ -242,12 +242,12 @@ impl Shard {
     }
 
     /// We made an object go: what its watch tells before it tells that, or an older answer, does not bring it back.
-    pub(super) fn bury(&mut self, kind: &GroupVersionKind, uid: &Arc<str>) {
+    pub(super) fn note_gone(&mut self, kind: &GroupVersionKind, uid: &Arc<str>) {
         let watch = self.watches.get(kind);
         let is_told = !watch.is_some_and(|watch| matches!(watch.known, Known::Listed | Known::Nothing));
         let is_being_listed = watch.is_some_and(|watch| watch.is_open && !watch.has_listed);
         self.gone.insert(uid.clone(), Gone { kind: kind.clone(), is_told, is_being_listed, version: None });
-        self.exhume();
+        self.forget_gone();
     }
 
     /// A watch told that an object went.
@@ -255,7 +255,7 @@ impl Shard {
         let version = Some(object.resource_version.clone());
         let gone = Gone { kind: object.kind.clone(), is_told: true, is_being_listed: false, version };
         self.gone.insert(object.uid.clone(), gone);
-        self.exhume();
+        self.forget_gone();
     }
 
     /// True when an object that was written is gone again, as an answer may come late. What we took over after it was no
@@ -280,11 +280,11 @@ impl Shard {
                 self.gone.remove(&object.uid);
             }
         }
-        self.exhume();
+        self.forget_gone();
     }
 
     /// Forgets what nothing late can tell of any more.
-    pub(super) fn exhume(&mut self) {
+    pub(super) fn forget_gone(&mut self) {
         if self.requests == 0 {
             self.gone.retain(|_, gone| !gone.is_told);
         }

@@ -28,7 +28,7 @@ impl Machine {
         })
     }
 
-    /// True when the shard's record says that it is ours and nobody can have taken it.
+    /// True when the shard's record, as it was read last, says that it is ours. Nobody can have taken it while our session is valid.
     pub(super) fn owns(&self, shard: &Shard) -> bool {
         let recorded = shard.record.as_ref().and_then(|(record, _)| record.owner.as_ref());
         recorded == Some(&self.session.worker)
@@ -355,7 +355,7 @@ impl Machine {
         shard.requests = 0;
         shard.gone.clear();
         shard.openings = 0;
-        shard.connection_is_held = false;
+        shard.connection_waits = false;
         shard.starved.clear();
         let (mut under_way, pending) = (Vec::new(), &self.pending);
         let lanes = self.shards.get_mut(cluster).map(|shard| shard.lanes.values_mut());

@@ -136,7 +136,7 @@ impl Machine {
 
     /// Begins to give back what is more than this worker's share, and keeps what is no longer too much.
     fn give_back_excess(&mut self, excess: usize) {
-        let leaving = self.leaving.keys().filter(|cluster| self.is_held(cluster));
+        let leaving = self.leaving.keys().filter(|cluster| self.keeps(cluster));
         let leaving: Vec<ClusterId> = leaving.cloned().collect();
         for cluster in leaving.iter().skip(excess) {
             self.leaving.remove(cluster);
@@ -150,14 +150,14 @@ impl Machine {
     }
 
     /// True for a cluster that is ours, and that our write under way does not give back.
-    fn is_held(&self, cluster: &ClusterId) -> bool {
+    fn keeps(&self, cluster: &ClusterId) -> bool {
         self.shards.get(cluster).is_some_and(|shard| self.owns(shard) && shard.saving.is_none())
     }
 
     /// Begins to give so many clusters back: first those where nothing is under way.
     fn hand_over(&mut self, count: usize) {
         let now = self.now;
-        let held = self.held.iter().filter(|cluster| self.is_held(cluster));
+        let held = self.held.iter().filter(|cluster| self.keeps(cluster));
         let held = held.filter(|cluster| !self.leaving.contains_key(*cluster));
         let held = held.filter_map(|cluster| Some((cluster, self.shards.get(cluster)?)));
         let mut held: Vec<_> = held.filter(|(_, shard)| shard.kept_until <= now).collect();
