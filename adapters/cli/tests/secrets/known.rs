@@ -7,7 +7,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dcm_core::port::store::{Document, Prefix, StoreExt as _};
-use dcm_store::{EncryptedStore, Keyring};
+use dcm_store::{EncryptedStore, Keyring, encrypted};
 use serde_json::Value;
 
 use crate::search::Searcher;
@@ -51,6 +51,9 @@ impl Known {
         for (path, document) in documents {
             for secret in secrets_of(document) {
                 match secret {
+                    word if *path == encrypted::ROOM.name => {
+                        drop(self.0.insert(word.to_owned(), path.clone()))
+                    }
                     key if key.starts_with("-----BEGIN") => self.key(path, key),
                     file if file.starts_with('{') => drop(self.kubeconfig(path, file)),
                     token => self.token(path, token),
