@@ -52,10 +52,12 @@ impl Known {
             for secret in secrets_of(document) {
                 match secret {
                     word if *path == encrypted::ROOM.name => {
-                        drop(self.0.insert(word.to_owned(), path.clone()))
+                        self.0.insert(word.to_owned(), path.clone());
                     }
                     key if key.starts_with("-----BEGIN") => self.key(path, key),
-                    file if file.starts_with('{') => drop(self.kubeconfig(path, file)),
+                    file if file.starts_with('{') => {
+                        self.kubeconfig(path, file);
+                    }
                     token => self.token(path, token),
                 }
             }
