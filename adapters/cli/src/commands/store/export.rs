@@ -1,7 +1,7 @@
 //! `dcm store export`: all documents as lines.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use dcm_core::port::store::Store;
@@ -14,6 +14,7 @@ use crate::exit::Exit;
 use crate::output;
 use crate::private_file;
 use crate::session::store_of;
+use crate::work::interrupted;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -24,18 +25,30 @@ pub(crate) struct Arguments {
 
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let store = open_sealed(&store_of(global)?).await?;
-    let documents = match &arguments.file {
-        Some(file) => {
-            let name = file.display();
-            let mut new = private_file::begin(file).with_context(|| format!("{name} can't be made"))?;
-            let documents = write(&*store, &mut new, &name.to_string()).await?;
-            private_file::finish(new, file).with_context(|| format!("{name} can't be made"))?;
-            documents
-        }
-        None => write(&*store, &mut io::stdout(), "standard output").await?,
+    let exported = match &arguments.file {
+        Some(file) => write_file(&*store, file).await?,
+        None => Some(write(&*store, &mut io::stdout(), "standard output").await?),
     };
+    let Some(documents) = exported else { return Ok(Exit::Interrupted) };
     output::note(format_args!("{documents} documents exported"));
+    if global.contexts_store.is_some() {
+        output::note("app contexts have a store of their own, which is exported by naming it as --store");
+    }
     Ok(Exit::Done)
+}
+
+/// Writes a new file, and says how many documents are in it; none when it was interrupted, which leaves no file.
+async fn write_file(store: &dyn Store, file: &Path) -> anyhow::Result<Option<usize>> {
+    let interrupted = interrupted();
+    let unmade = || format!("{} can't be made", file.display());
+    let mut new = private_file::begin(file).with_context(unmade)?;
+    let name = file.display().to_string();
+    let documents = tokio::select! {
+        written = write(store, &mut new, &name) => written?,
+        signal = interrupted => return signal.map(|()| None),
+    };
+    private_file::finish(new, file).with_context(unmade)?;
+    Ok(Some(documents))
 }
 
 /// Writes all lines, and says how many documents are in them.
