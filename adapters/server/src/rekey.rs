@@ -18,8 +18,8 @@ pub struct Rekeying {
     pub new_key: bool,
     /// Removes all earlier keys at the end. What else is sealed with them, such as a backup, can't be opened any more.
     pub forget_earlier: bool,
-    /// How long a write may be under way that was sealed before the current key was made: longer than the store's timeout. Only
-    /// where earlier keys are removed.
+    /// How long a write may be under way that was sealed before the current key was made: several times the store's timeout, as a
+    /// write may sign in, go to more than one server, and be tried again. Only where earlier keys are removed.
     pub settle: Duration,
 }
 
@@ -63,7 +63,8 @@ pub enum RekeyError {
 
 /// Seals all secrets in the stores of a configuration with one key. Whoever works on them goes on: those who have their keys from
 /// the same file take the new one at once. It may be cut off and begun again, and tells how far it is. Before earlier keys are
-/// removed, it waits for writes that were sealed with them and are still under way ([`Rekeying::settle`]), and looks once more.
+/// removed, it waits for writes that were sealed with them and are still under way ([`Rekeying::settle`]), and looks once more; none
+/// is removed when yet another key has become the current one meanwhile.
 ///
 /// # Errors
 /// [`RekeyError`]. No earlier key is removed then.
@@ -77,24 +78,26 @@ pub async fn rekey(
         return Err(RekeyError::NoFile);
     }
     let stores = Stores::open(configuration).await?;
-    if stores.all().any(|store| store.capabilities().holds_secrets) {
+    if stores.all().any(|(_, store)| store.capabilities().holds_secrets) {
         return Err(RekeyError::NotEncrypted);
     }
-    let keys = stores.keys(&configuration.keys).await?;
-    let keys = keys.ok_or(RekeyError::NotEncrypted)?;
+    let keys = stores.keys(&configuration.keys).await?.ok_or(RekeyError::NotEncrypted)?;
+    stores.note_keys(&keys).await?;
     if new_key {
         on_file(configuration, KeyFile::renew).await?;
     }
+    let current = keys.keyring(None).await.map_err(StoreError::Store)?.current().clone();
     let mut rekeyed = reseal(&stores, &keys, 0, &mut progress).await?;
     let mut forgotten = Vec::new();
     if forget_earlier {
+        tracing::info!(seconds = settle.as_secs(), "waiting for writes that are under way");
         tokio::time::sleep(settle).await;
         rekeyed = reseal(&stores, &keys, rekeyed.resealed, &mut progress).await?;
-        forgotten = on_file(configuration, KeyFile::forget_earlier).await?;
+        let sealed_with = current.clone();
+        forgotten = on_file(configuration, move |file| file.forget_all_but(&sealed_with)).await?;
     }
-    let keyring = keys.keyring(None).await.map_err(StoreError::Store)?;
     let forgotten = forgotten.iter().map(ToString::to_string).collect();
-    Ok(RekeyReport { current: keyring.current().to_string(), rekeyed, forgotten })
+    Ok(RekeyReport { current: current.to_string(), rekeyed, forgotten })
 }
 
 /// Seals all secrets of all stores with the current key; so many were before.
@@ -105,7 +108,7 @@ async fn reseal(
     progress: &mut (impl FnMut(&Rekeyed) + Send),
 ) -> Result<Rekeyed, RekeyError> {
     let mut rekeyed = Rekeyed { documents: 0, resealed };
-    for store in stores.all() {
+    for (_, store) in stores.all() {
         let before = rekeyed;
         let store = EncryptedStore::with_keys(store.clone(), keys.clone());
         let done = store.rekey(|now| progress(&sum(&before, now))).await?;

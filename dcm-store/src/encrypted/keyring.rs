@@ -113,6 +113,16 @@ pub enum KeyringError {
         /// What the file is to be replaced by.
         file: PathBuf,
     },
+    /// Another key became the current one meanwhile.
+    #[error("key {current} in {} has become the current one, where {expected} was: no key is removed", file.display())]
+    OtherCurrent {
+        /// The file.
+        file: PathBuf,
+        /// The key that was seen to be current.
+        expected: KeyId,
+        /// The key that is.
+        current: KeyId,
+    },
 }
 
 /// Keys by their ids. One is current and seals; all open.
@@ -231,12 +241,15 @@ pub(super) fn renew(file: &FilePath) -> Result<KeyId, KeyringError> {
     })
 }
 
-/// Removes all keys from a key file but the current one.
-pub(super) fn forget_earlier(file: &FilePath) -> Result<Vec<KeyId>, KeyringError> {
+/// Removes all keys from a key file but the current one, which has to be this one.
+pub(super) fn forget_all_but(file: &FilePath, current: &KeyId) -> Result<Vec<KeyId>, KeyringError> {
     replace(file, |stored| {
-        let current = stored.current.clone();
+        if stored.current != *current {
+            let (expected, current) = (current.clone(), stored.current.clone());
+            return Err(KeyringError::OtherCurrent { file: file.to_path_buf(), expected, current });
+        }
         let (kept, gone) =
-            mem::take(&mut stored.keys).into_iter().partition::<BTreeMap<_, _>, _>(|(id, _)| *id == current);
+            mem::take(&mut stored.keys).into_iter().partition::<BTreeMap<_, _>, _>(|(id, _)| id == current);
         stored.keys = kept;
         Ok(gone.into_keys().collect())
     })

@@ -36,23 +36,26 @@ impl<S: Store + ?Sized> EncryptedStore<S> {
     /// are, and get new versions; nobody has to stop for it. It may be cut off and begun again.
     ///
     /// # Errors
-    /// [`RekeyError`]: what was done stays.
+    /// [`RekeyError`]: what was done stays. Where a document can't be read, all others are sealed anew: once somebody mends it, it may
+    /// need an earlier key.
     pub async fn rekey(&self, mut progress: impl FnMut(&Rekeyed) + Send) -> Result<Rekeyed, RekeyError> {
         let mut rekeyed = Rekeyed { documents: 0, resealed: 0 };
         for _ in 0..PASSES_MAX {
             rekeyed.documents = 0;
-            if self.pass(&mut rekeyed, &mut progress).await? == Found::CurrentAlone {
-                return Ok(rekeyed);
+            let mut unread = None;
+            if self.pass(&mut rekeyed, &mut unread, &mut progress).await? == Found::CurrentAlone {
+                return unread.map_or(Ok(rekeyed), |error| Err(RekeyError::Store(error)));
             }
         }
         let current = self.keys.keyring(None).await?.current().to_string();
         Err(RekeyError::OthersGoOn { current })
     }
 
-    /// Looks through all documents once.
+    /// Looks through all documents once. `unread` becomes what the first one says that can't be read.
     async fn pass(
         &self,
         rekeyed: &mut Rekeyed,
+        unread: &mut Option<Error>,
         progress: &mut (impl FnMut(&Rekeyed) + Send),
     ) -> Result<Found, Error> {
         let (mut found, mut request) = (Found::CurrentAlone, PageRequest::default());
@@ -60,6 +63,10 @@ impl<S: Store + ?Sized> EncryptedStore<S> {
             let page = self.inner.list(&Prefix::everything(), &request).await?;
             for entry in page.entries {
                 rekeyed.documents += 1;
+                if let Err(error) = entry.document.text() {
+                    unread.get_or_insert(error);
+                    continue;
+                }
                 if let Found::Earlier { resealed } = self.reseal(entry).await? {
                     rekeyed.resealed += usize::from(resealed);
                     found = Found::Earlier { resealed };

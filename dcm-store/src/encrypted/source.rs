@@ -90,12 +90,12 @@ impl KeyFile {
     }
 
     /// Removes all keys from the file but the current one. What is sealed with another one can never be opened again. Gives the ids
-    /// of those that are gone. Blocking.
+    /// of those that are gone. Blocking. `current` is the key with which all is sealed, as the caller has seen.
     ///
     /// # Errors
-    /// As [`Self::renew`].
-    pub fn forget_earlier(&self) -> Result<Vec<KeyId>, KeyringError> {
-        super::keyring::forget_earlier(&self.file)
+    /// As [`Self::renew`]; [`KeyringError::OtherCurrent`] when another key is the current one by now: nothing is removed then.
+    pub fn forget_all_but(&self, current: &KeyId) -> Result<Vec<KeyId>, KeyringError> {
+        super::keyring::forget_all_but(&self.file, current)
     }
 
     /// The keys in the file, which are read when it is another one than before. A look at it takes microseconds.
@@ -174,10 +174,16 @@ mod tests {
         let keys = KeyFile::open_or_create(folder.path().join("keys.json")).unwrap();
         let [second, third] = [(); 2].map(|()| keys.renew().unwrap());
         let first: KeyId = "k1".parse().unwrap();
-        assert_eq!(keys.forget_earlier().unwrap(), [first.clone(), second]);
+        let refused = keys.forget_all_but(&second).unwrap_err();
+        assert!(
+            matches!(&refused, KeyringError::OtherCurrent { current, .. } if *current == third),
+            "{refused}"
+        );
+        assert!(keys.read().unwrap().key(&first).is_some());
+        assert_eq!(keys.forget_all_but(&third).unwrap(), [first.clone(), second]);
         let left = keys.read().unwrap();
         assert_eq!((left.current(), left.key(&first).is_none()), (&third, true));
-        assert_eq!(keys.forget_earlier().unwrap(), []);
+        assert_eq!(keys.forget_all_but(&third).unwrap(), []);
         assert_ne!(keys.renew().unwrap(), first, "a name means one key for ever");
     }
 

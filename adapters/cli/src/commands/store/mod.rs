@@ -20,7 +20,7 @@ pub(crate) enum Command {
     Check,
     /// Writes all documents of the store, as a stream of lines that any other store can import.
     ///
-    /// Secrets in it are encrypted as they are in the store: whoever imports it needs the same keys. It holds what the
+    /// Secrets in it are encrypted as they are in the store: whoever uses what was imported needs the same keys. It holds what the
     /// store has while it is read: end the workers first. Where app contexts have a store of their own (--contexts-store),
     /// that one is exported by naming it as --store.
     Export(export::Arguments),
@@ -29,9 +29,10 @@ pub(crate) enum Command {
     /// What is there already with the same content is left, so an import that was cut off goes on when it is begun again.
     /// With other content it ends there.
     Import(import::Arguments),
-    /// Makes a new key, and encrypts all secrets in the store with it. Workers go on meanwhile.
+    /// Makes a new key, and encrypts all secrets in the store with it. Workers with the same key file go on meanwhile.
     ///
-    /// It may be cut off and begun again; earlier keys stay in the key file until they are forgotten.
+    /// Those with a copy of it, or with DCM_KEYS, encrypt with the earlier key until they have the new one, too, and can't open
+    /// what is encrypted with it. It may be cut off and begun again; earlier keys stay in the key file until they are forgotten.
     Rekey(rekey::Arguments),
 }
 

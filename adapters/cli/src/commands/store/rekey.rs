@@ -14,12 +14,13 @@ pub(crate) struct Arguments {
     /// Makes no new key: all is encrypted with the one that is current, such as after a rekey that was cut off.
     #[arg(long)]
     same_key: bool,
-    /// Removes the earlier keys at the end. Copies of the store from before can't be opened without them.
+    /// Removes the earlier keys at the end. Copies of the store from before can't be opened without them, and workers with keys
+    /// of their own (another file, or DCM_KEYS) need the new key before.
     #[arg(long)]
     forget_earlier: bool,
-    /// How long to wait before earlier keys are removed, for writes that were encrypted with them and are under way: longer
-    /// than the store's timeout.
-    #[arg(long, default_value = "30s", value_parser = duration::parse, value_name = "DURATION")]
+    /// How long to wait before earlier keys are removed, for writes that were encrypted with them and are under way: several
+    /// times the store's timeout.
+    #[arg(long, default_value = "2m", value_parser = duration::parse, value_name = "DURATION")]
     settle: Duration,
 }
 
