@@ -10,7 +10,8 @@
 //! ```
 //!
 //! Secrets stay as they are kept: sealed, for whoever has the keys. A document with a secret in clear is not exported. Versions
-//! are not part of it. What is written meanwhile may be there or not: stop who works on the store first.
+//! are not part of it, nor is the word by which a store tells its keys ([`SEALED_WITH`]): where secrets come from elsewhere it says
+//! nothing any more, so that an import removes it, and who opens the store next tries the keys on the secrets. What is written meanwhile may be there or not: stop who works on the store first.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read as _};
@@ -18,7 +19,8 @@ use std::iter;
 
 use dcm_core::port::in_order::InOrder;
 use dcm_core::port::store::{
-    DOCUMENT_BYTES_MAX, Document, Entry, Error, PATH_BYTES_MAX, Page, PageRequest, Path, Prefix, Store, Write,
+    DOCUMENT_BYTES_MAX, Document, Entry, Error, PATH_BYTES_MAX, Page, PageRequest, Path, Prefix, Store,
+    StoreExt as _, Write,
 };
 use futures::{Stream, StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -32,6 +34,9 @@ pub const FORMAT: u32 = 1;
 /// Longest line of an export, in bytes: the largest document at the longest path, with each byte escaped (`\u0001`), and room for
 /// what stands around them.
 pub const LINE_BYTES_MAX: usize = 6 * (DOCUMENT_BYTES_MAX + PATH_BYTES_MAX) + 64;
+
+/// The room of what an encrypted store tells its keys by.
+pub const SEALED_WITH: &str = "sealed-with";
 
 /// How many documents are written at a time.
 const WRITES: usize = 100;
@@ -114,7 +119,8 @@ pub fn export(store: &dyn Store) -> impl Stream<Item = Result<String, ExportErro
     let beginning = stream::once(async { Ok(line(&Line { format: Some(FORMAT), ..Line::default() })) });
     beginning.chain(stream::try_unfold(Some((PageRequest::default(), 0)), move |place| async move {
         let Some((request, documents)) = place else { return Ok(None) };
-        let Page { entries, next } = store.list(&Prefix::everything(), &request).await?;
+        let Page { mut entries, next } = store.list(&Prefix::everything(), &request).await?;
+        entries.retain(|entry| entry.path.as_str() != SEALED_WITH);
         let documents = documents + entries.len() as u64;
         let mut lines = entries.iter().map(exported).collect::<Result<String, _>>()?;
         if next.is_none() {
@@ -172,6 +178,7 @@ pub async fn import<E>(
     lines: impl Stream<Item = Result<String, E>> + Send,
     mut progress: impl FnMut(u64) + Send,
 ) -> Result<u64, ImportError<E>> {
+    forget_word(store).await?;
     let mut reading = Reading::default();
     let read = lines.map(|text| reading.next(text)).try_filter_map(|write| async { Ok(write) });
     let mut chunks = Box::pin(read.try_chunks(WRITES));
@@ -192,6 +199,19 @@ pub async fn import<E>(
     }
     drop(chunks);
     if reading.is_over { Ok(documents) } else { Err(ImportError::CutOff { documents }) }
+}
+
+/// Removes what tells the keys of a store.
+async fn forget_word(store: &dyn Store) -> Result<(), Error> {
+    let path = Path::new(SEALED_WITH).unwrap_or_else(|_| unreachable!("a name is a path"));
+    while let Some(Entry { version, .. }) = store.get(&path).await? {
+        match store.write_one(Write::Delete { path: path.clone(), version }).await {
+            Ok(_) => break,
+            Err(Error::Conflict { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 /// How far the lines were read.

@@ -8,10 +8,11 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use dcm_core::port::in_order::InOrder;
 use dcm_core::port::store::{
-    BATCH_BYTES_MAX, Change, Document, Error, Path, Prefix, Store as _, StoreExt as _, Version, Write,
+    BATCH_BYTES_MAX, BatchError, Capabilities, Change, Document, Entry, Error, Page, PageRequest, Path,
+    Prefix, Store, StoreExt as _, Version, Watch, Write,
 };
 use dcm_store::encrypted::{
-    KEY_BYTES, KeyFile, KeyId, KeyringSource, KeysError, RekeyError, Rekeyed, is_noted,
+    KEY_BYTES, KeyFile, KeyId, KeyringSource, KeysError, RekeyError, Rekeyed, is_sealed,
 };
 use dcm_store::{EncryptedStore, Keyring, MemoryStore};
 use futures::StreamExt as _;
@@ -70,6 +71,11 @@ impl World {
         self.store().write_one(Write::Create { path: Path::new(name).unwrap(), document }).await.unwrap()
     }
 
+    async fn forget_earlier_keys(&self) {
+        let keyring = self.keys.keyring(None).await.unwrap();
+        self.keys.forget_all_but(keyring.current()).unwrap();
+    }
+
     /// How many documents say this where they are kept.
     async fn kept_with(&self, what: &str) -> usize {
         let kept = self.kept.list_all(&Prefix::everything()).await.unwrap();
@@ -93,9 +99,9 @@ async fn a_new_key_seals_at_once_and_rekeying_leaves_nothing_to_the_earlier_one(
     assert_eq!(rekeyed, Rekeyed { documents: 3, resealed: 1 });
     assert_eq!(told.last(), Some(&rekeyed));
     assert_eq!(world.kept_with(r#""key":"k1""#).await, 0);
-    world.keys.forget_earlier().unwrap();
+    world.forget_earlier_keys().await;
     let after = other_process.list_all(&Prefix::everything()).await.unwrap();
-    let contents = |entries: &[dcm_core::port::store::Entry]| -> Vec<_> {
+    let contents = |entries: &[Entry]| -> Vec<_> {
         entries.iter().map(|entry| (entry.path.clone(), entry.document.clone())).collect()
     };
     assert_eq!(contents(&after), contents(&before));
@@ -135,7 +141,7 @@ async fn rekeying_while_others_write_loses_nothing() {
     };
     futures::join!(futures::future::join_all(names.iter().map(count)), rekey);
     world.store().rekey(|_| ()).await.unwrap();
-    world.keys.forget_earlier().unwrap();
+    world.forget_earlier_keys().await;
     for entry in world.store().list_all(&Prefix::everything()).await.unwrap() {
         let content: Value = entry.document.read().unwrap();
         assert_eq!(content, json!({ "count": 50, "key": { "$secret": "hunter2" } }), "{}", entry.path);
@@ -155,15 +161,71 @@ async fn rekeying_with_a_missing_key_changes_nothing_and_names_it() {
     assert_eq!(world.kept.list_all(&Prefix::everything()).await.unwrap(), kept);
 }
 
+const DAMAGE: &str = "the record has lost its content";
+
+/// A store whose record at one path is damaged.
+struct Damaged {
+    inner: Arc<MemoryStore>,
+    path: Path,
+}
+
+impl Damaged {
+    fn show(&self, entry: Entry) -> Entry {
+        let damage = || Error::Failed { reason: DAMAGE.into(), source: None };
+        match entry.path == self.path {
+            true => Entry { document: Document::unreadable(damage()), ..entry },
+            false => entry,
+        }
+    }
+}
+
+#[async_trait]
+impl Store for Damaged {
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    async fn get(&self, path: &Path) -> Result<Option<Entry>, Error> {
+        Ok(self.inner.get(path).await?.map(|entry| self.show(entry)))
+    }
+
+    async fn list(&self, prefix: &Prefix, page: &PageRequest) -> Result<Page, Error> {
+        let Page { entries, next } = self.inner.list(prefix, page).await?;
+        Ok(Page { entries: entries.into_iter().map(|entry| self.show(entry)).collect(), next })
+    }
+
+    async fn write(&self, batch: &[Write]) -> Result<Vec<Version>, BatchError> {
+        self.inner.write(batch).await
+    }
+
+    async fn watch(&self, prefix: &Prefix) -> Result<Watch, Error> {
+        self.inner.watch(prefix).await
+    }
+}
+
 #[tokio::test]
-async fn other_keys_than_those_that_were_noted_are_told_from_them_and_change_nothing() {
+async fn rekeying_seals_anew_what_can_be_read_and_names_what_can_not() {
     let world = World::new();
-    assert!(!is_noted(&*world.kept).await.unwrap());
-    world.store().check_keys().await.unwrap();
-    let other = EncryptedStore::new(world.kept.clone(), Keyring::new("k1".parse().unwrap(), &[1; KEY_BYTES]));
-    let notes =
-        [world.store().note_keys().await, world.store().note_keys().await, world.store().check_keys().await];
-    assert!(notes.iter().all(Result::is_ok), "{notes:?}");
+    world.create("secrets/a", json!({ "$secret": "hunter2" })).await;
+    world.create("secrets/c", json!({ "$secret": "hunter2" })).await;
+    world.keys.renew().unwrap();
+    let damaged = Damaged { inner: world.kept.clone(), path: Path::new("secrets/a").unwrap() };
+    let error =
+        EncryptedStore::with_keys(Arc::new(damaged), world.keys.clone()).rekey(|_| ()).await.unwrap_err();
+    assert!(
+        matches!(&error, RekeyError::Store(Error::Failed { reason, .. }) if reason == DAMAGE),
+        "{error:?}"
+    );
+    assert_eq!((world.kept_with(r#""key":"k1""#).await, world.kept_with(r#""key":"k2""#).await), (1, 1));
+}
+
+/// Other keys by the same name.
+fn others() -> Keyring {
+    Keyring::new("k1".parse().unwrap(), &[1; KEY_BYTES])
+}
+
+async fn refuses_other_keys(world: &World) {
+    let other = EncryptedStore::new(world.kept.clone(), others());
     let before = world.kept.list_all(&Prefix::everything()).await.unwrap();
     for refused in [other.check_keys().await, other.note_keys().await] {
         assert!(
@@ -171,8 +233,78 @@ async fn other_keys_than_those_that_were_noted_are_told_from_them_and_change_not
             "{refused:?}"
         );
     }
-    assert!(is_noted(&*world.kept).await.unwrap());
     assert_eq!(world.kept.list_all(&Prefix::everything()).await.unwrap(), before);
+}
+
+#[tokio::test]
+async fn other_keys_than_those_that_were_noted_are_told_from_them_and_change_nothing() {
+    let world = World::new();
+    assert!(!is_sealed(&*world.kept).await.unwrap());
+    world.store().check_keys().await.unwrap();
+    assert!(!is_sealed(&*world.kept).await.unwrap());
+    world.store().note_keys().await.unwrap();
+    assert!(is_sealed(&*world.kept).await.unwrap());
+    let noted = world.kept.list_all(&Prefix::everything()).await.unwrap();
+    world.store().note_keys().await.unwrap();
+    world.store().check_keys().await.unwrap();
+    assert_eq!(world.kept.list_all(&Prefix::everything()).await.unwrap(), noted);
+    refuses_other_keys(&world).await;
+}
+
+#[tokio::test]
+async fn what_is_sealed_tells_other_keys_where_nothing_was_noted() {
+    let world = World::new();
+    for number in 0..600 {
+        world.create(&format!("open/{number}"), json!({ "a": 1 })).await;
+    }
+    world.create("secrets/a", json!({ "$secret": "hunter2" })).await;
+    assert!(is_sealed(&*world.kept).await.unwrap());
+    refuses_other_keys(&world).await;
+    world.store().note_keys().await.unwrap();
+    refuses_other_keys(&world).await;
+}
+
+#[tokio::test]
+async fn a_damaged_word_is_written_anew_by_whoever_has_the_right_keys() {
+    let world = World::new();
+    let word = Path::new("sealed-with").unwrap();
+    for damage in [
+        "{",
+        "{}",
+        r#"{"schema":1,"word":{"$secret":"clear"}}"#,
+        r#"{"$sealed":{"key":"k1","nonce":"AAAAAAAAAAAAAAAA","data":"AAAA"}}"#,
+    ] {
+        world.store().note_keys().await.unwrap();
+        let noted = world.kept.get(&word).await.unwrap().unwrap();
+        let document = Document::from_stored(damage);
+        world
+            .kept
+            .write_one(Write::Update { path: word.clone(), version: noted.version, document })
+            .await
+            .unwrap();
+        if world.store().get(&Path::new("secrets/a").unwrap()).await.unwrap().is_none() {
+            // Nothing is sealed yet: any keys will do.
+            world.create("secrets/a", json!({ "$secret": "hunter2" })).await;
+        }
+        refuses_other_keys(&world).await;
+        world.store().check_keys().await.unwrap();
+        world.store().note_keys().await.unwrap();
+        let kept = world.kept.get(&word).await.unwrap().unwrap();
+        assert!(kept.document.as_str().contains("$sealed") && kept.document.as_str() != damage, "{damage}");
+        refuses_other_keys(&world).await;
+    }
+}
+
+#[tokio::test]
+async fn one_damaged_secret_makes_no_key_wrong() {
+    let world = World::new();
+    let damaged =
+        Document::from_stored(r#"{"$sealed":{"key":"k9","nonce":"AAAAAAAAAAAAAAAA","data":"AAAA"}}"#);
+    let path = Path::new("secrets/a").unwrap();
+    world.kept.write_one(Write::Create { path, document: damaged }).await.unwrap();
+    world.create("secrets/b", json!({ "$secret": "hunter2" })).await;
+    world.store().note_keys().await.unwrap();
+    refuses_other_keys(&world).await;
 }
 
 /// A key management service, which all processes ask. It has the keys `k1` to `kN`, the last of which is current.

@@ -12,7 +12,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use dcm_core::port::store::{Document, Path, Prefix, Store, StoreExt as _, Write};
-use dcm_store::encrypted::KEY_BYTES;
+use dcm_store::encrypted::{KEY_BYTES, KeysError};
 use dcm_store::transfer::{ExportError, ImportError, export, import};
 use dcm_store::{EncryptedStore, Keyring, MemoryStore};
 use dcm_testenv::Standalone;
@@ -148,4 +148,26 @@ async fn a_secret_in_clear_is_not_exported() {
     let lines: Vec<_> = export(&store).collect().await;
     assert!(matches!(lines.last(), Some(Err(ExportError::ClearSecret { path })) if path.as_str() == "a"));
     assert!(!format!("{lines:?}").contains("hunter2"));
+}
+
+#[tokio::test]
+async fn what_was_imported_opens_with_its_own_keys_whatever_was_noted_where_it_went() {
+    let first: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let encrypted = |store: &Arc<dyn Store>, key: u8| {
+        EncryptedStore::new(store.clone(), Keyring::new("k1".parse().unwrap(), &[key; KEY_BYTES]))
+    };
+    encrypted(&first, 7).note_keys().await.unwrap();
+    filled(&first).await;
+    let whole = exported(&*first).await;
+    assert!(!whole.contains("sealed-with"));
+
+    for noted in [7, 8] {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        encrypted(&store, noted).note_keys().await.unwrap();
+        imported(&*store, &whole).await.unwrap();
+        imported(&*store, &whole).await.unwrap();
+        assert!(matches!(encrypted(&store, 8).note_keys().await, Err(KeysError::Wrong(_))), "{noted}");
+        encrypted(&store, 7).note_keys().await.unwrap();
+        assert_eq!(exported(&*store).await, whole, "{noted}");
+    }
 }

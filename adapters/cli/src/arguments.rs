@@ -38,8 +38,8 @@ pub(crate) struct Global {
     /// Where app contexts and the state of work on clusters are kept, if not in the store as well: a URL of the same kinds.
     #[arg(long, global = true, env = "DCM_CONTEXTS_STORE", hide_env_values = true, value_name = "URL")]
     pub(crate) contexts_store: Option<String>,
-    /// The file with the keys that secrets in the store are encrypted with; made when there is none. Default: the text of
-    /// such a file in the environment variable DCM_KEYS, or a file in the user's configuration folder.
+    /// The file with the keys that secrets in the store are encrypted with; made when there is none and nothing is encrypted
+    /// yet. Default: the text of such a file in the environment variable DCM_KEYS, or a file in the user's configuration folder.
     #[arg(long, global = true, env = "DCM_KEY_FILE", value_name = "FILE")]
     pub(crate) key_file: Option<PathBuf>,
     /// The project of logical clouds whose document or command names none.

@@ -3,7 +3,8 @@
 
 mod common;
 
-use common::{Ran, UNREACHABLE, User};
+use common::installation::until;
+use common::{Ran, UNREACHABLE, User, code_of, interrupt};
 use dcm_store::Keyring;
 use dcm_store::transfer::LINE_BYTES_MAX;
 use dcm_testenv::Standalone;
@@ -62,6 +63,44 @@ fn an_export_that_fails_half_way_leaves_nothing_and_can_be_tried_again() {
     let text = std::fs::read_to_string(folder.join("all.jsonl")).unwrap();
     assert_eq!(user.run(["store", "export"]).done(), text);
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+}
+
+#[tokio::test]
+async fn an_export_that_is_interrupted_leaves_nothing() {
+    let user = person();
+    let many = "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 500000) \
+        INSERT INTO documents SELECT 'many/' || n, n, '{}' FROM numbers";
+    sqlite(&user).execute(many, ()).unwrap();
+    let folder = user.home().join("exports");
+    std::fs::create_dir(&folder).unwrap();
+    let export = user.command().args(["store", "export", "--file", "exports/all.jsonl"]).spawn().unwrap();
+    let files = || std::fs::read_dir(&folder).unwrap().count();
+    until("the file that is to become the export", async || (files() > 0).then_some(())).await;
+    interrupt(&export);
+    assert_eq!((code_of(export), files()), (Some(130), 0));
+}
+
+#[test]
+fn an_export_of_documents_names_the_other_store() {
+    let user = person();
+    let said = user.run(["store", "export", "--contexts-store", "memory:"]);
+    assert!(said.code == 0 && said.err.contains("app contexts have a store of their own"), "{said:#?}");
+}
+
+#[test]
+fn keys_are_made_where_nothing_is_encrypted_and_nowhere_else() {
+    let user = person();
+    user.run(["store", "export", "--file", "all.jsonl"]).done();
+    let other = ["--store", "sqlite:other.db", "--key-file", "other.json"];
+    user.run(["get"].iter().chain(&other)).done();
+    user.run(["store", "import", "all.jsonl", "--store", "sqlite:other.db"]).done();
+    let said = user.run(["cluster", "list"].iter().chain(&other)).ended_with(1);
+    assert!(said.contains("these are not the keys of the store"), "{said}");
+    std::fs::remove_file(user.home().join("other.json")).unwrap();
+    let said = user.run(["cluster", "list"].iter().chain(&other)).ended_with(1);
+    assert!(said.contains("other.json is not there") && !user.home().join("other.json").exists(), "{said}");
+    let clusters = user.run(["cluster", "list", "--store", "sqlite:other.db"]).done();
+    assert!(clusters.contains("https://127.0.0.1:1"), "{clusters}");
 }
 
 #[test]
@@ -143,10 +182,14 @@ fn keys_come_from_the_environment_too_and_wrong_ones_change_nothing() {
     assert!(said.contains("are made and removed where they come from"), "{said}");
 }
 
+/// The store that a person has where nothing is said.
+fn sqlite(user: &User) -> rusqlite::Connection {
+    rusqlite::Connection::open(user.home().join(".local/share/dcm/store.db")).unwrap()
+}
+
 /// Puts another text in the place of the document whose path begins so, and gives its path.
 fn break_in_sqlite(user: &User, beginning: &str, text: &str) -> String {
-    let file = user.home().join(".local/share/dcm/store.db");
-    let store = rusqlite::Connection::open(file).unwrap();
+    let store = sqlite(user);
     let find = "SELECT path FROM documents WHERE path LIKE ?1 || '%' LIMIT 1";
     let path: String = store.query_row(find, (beginning,), |row| row.get(0)).unwrap();
     store.execute("UPDATE documents SET document = ?2 WHERE path = ?1", (&path, text)).unwrap();

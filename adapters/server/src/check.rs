@@ -21,7 +21,7 @@ use dcm_sync::{ContextSeen, RecordSurvey};
 use serde::Serialize;
 
 use crate::configuration::Configuration;
-use crate::deployment::{OpenError, Stores, rooms};
+use crate::deployment::{OpenError, Side, Stores, rooms};
 
 /// For how long what seems wrong has to stay so: longer than a change of several documents takes, unless it was cut off.
 const SECOND_LOOK_AFTER: Duration = Duration::from_secs(3);
@@ -58,13 +58,6 @@ struct Half {
     opening: Option<EncryptedStore<dyn Store>>,
 }
 
-/// Which store something lies in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Side {
-    Documents,
-    Contexts,
-}
-
 impl StoreCheck {
     /// Opens the stores of a configuration. Must be called on a tokio runtime.
     ///
@@ -73,6 +66,9 @@ impl StoreCheck {
     pub async fn open(configuration: &Configuration) -> Result<Self, OpenError> {
         let stores = Stores::open(configuration).await?;
         let keys = stores.keys(&configuration.keys).await?;
+        if let Some(keys) = &keys {
+            stores.check_keys(keys).await?;
+        }
         let Stores { documents, contexts } = stores;
         Ok(Self::over(documents, contexts, keys.as_ref(), Arc::new(TokioClock::new())))
     }
@@ -213,7 +209,14 @@ impl Look {
         let survey = surveys.into_iter().find(|survey| survey.rooms().contains(room));
         let suspicion = match opened {
             Ok(entry) => {
-                survey.into_iter().for_each(|survey| survey.take(&entry));
+                match (survey, entry.document.text()) {
+                    (Some(survey), _) => survey.take(&entry),
+                    (None, Ok(_)) => {}
+                    (None, Err(error)) => {
+                        let what = error.to_string();
+                        self.suspicions.push((side, Suspicion::new(&path, version, Rule::Unreadable, what)));
+                    }
+                }
                 return Ok(());
             }
             Err(error) if error.is_retryable() => return Err(error),

@@ -19,7 +19,7 @@ pub const SESSION_LEASE: Duration = Duration::from_secs(10);
 /// Where the keys of a store come from, which are never in it.
 #[derive(Clone)]
 pub enum Keys {
-    /// A file; made with mode 0600 when there is none, and read again when it is replaced.
+    /// A file; made with mode 0600 when there is none and nothing is encrypted yet, and read again when it is replaced.
     File(PathBuf),
     /// The value of an environment variable by this name: the text of such a file.
     Variable(String),

@@ -1,7 +1,8 @@
 //! Services, wired over one store, or over one for documents and one for app contexts.
 
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::iter;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dcm_core::app_context::Generation;
@@ -43,9 +44,15 @@ pub enum OpenError {
         /// The file.
         file: PathBuf,
     },
-    /// Secrets in the store are encrypted with other keys.
-    #[error("these are not the keys of the store")]
-    WrongKeys(#[source] Error),
+    /// Secrets in a store are encrypted with other keys.
+    #[error("these are not the keys of {store}")]
+    WrongKeys {
+        /// Which one: the store, or the store of app contexts.
+        store: &'static str,
+        /// What the first attempt to open one said.
+        #[source]
+        source: Error,
+    },
     /// Reading and making the file of keys was cut off.
     #[error("the key file {} could not be read", file.display())]
     KeysUnread {
@@ -87,13 +94,13 @@ impl Parts {
     /// # Errors
     /// [`OpenError`].
     pub async fn open(configuration: &Configuration) -> Result<Self, OpenError> {
-        let stores = Stores::open(configuration).await?;
-        let keys = stores.keys(&configuration.keys).await?;
-        let store = with_keys(stores.documents, keys.as_ref()).await?;
-        let contexts_store = match stores.contexts {
-            Some(contexts) => with_keys(contexts, keys.as_ref()).await?,
-            None => store.clone(),
-        };
+        let mut stores = Stores::open(configuration).await?;
+        if let Some(keys) = stores.keys(&configuration.keys).await? {
+            stores.note_keys(&keys).await?;
+            stores = stores.opened_with(&keys);
+        }
+        let store = stores.documents;
+        let contexts_store = stores.contexts.unwrap_or_else(|| store.clone());
         let clock: Arc<dyn Clock> = Arc::new(TokioClock::new());
         let check = check_for(configuration.kubeconfigs.clone());
         let contexts = Arc::new(Contexts::new(contexts_store.clone(), clock.clone()));
@@ -250,6 +257,33 @@ pub async fn open_sealed(url: &str) -> Result<Arc<dyn Store>, dcm_store::OpenErr
     dcm_store::open_with_rooms(url, &rooms()).await
 }
 
+/// Which store something lies in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Side {
+    Documents,
+    Contexts,
+}
+
+impl Side {
+    fn unopened(self, error: StoreError) -> OpenError {
+        match self {
+            Self::Documents => OpenError::Store(error),
+            Self::Contexts => OpenError::ContextsStore(error),
+        }
+    }
+
+    fn of_keys(self, error: KeysError) -> OpenError {
+        let store = match self {
+            Self::Documents => "the store",
+            Self::Contexts => "the store of app contexts",
+        };
+        match error {
+            KeysError::Wrong(source) => OpenError::WrongKeys { store, source },
+            KeysError::Store(error) => self.unopened(StoreError::Store(error)),
+        }
+    }
+}
+
 /// The stores of a configuration, as they are without their keys.
 pub(crate) struct Stores {
     pub(crate) documents: Arc<dyn Store>,
@@ -259,87 +293,95 @@ pub(crate) struct Stores {
 
 impl Stores {
     pub(crate) async fn open(configuration: &Configuration) -> Result<Self, OpenError> {
-        let documents = open_sealed(&configuration.store).await.map_err(OpenError::Store)?;
+        let open = async |url: &str, side: Side| open_sealed(url).await.map_err(|error| side.unopened(error));
+        let documents = open(&configuration.store, Side::Documents).await?;
         let contexts = match &configuration.contexts_store {
-            Some(url) => Some(open_sealed(url).await.map_err(OpenError::ContextsStore)?),
+            Some(url) => Some(open(url, Side::Contexts).await?),
             None => None,
         };
         Ok(Self { documents, contexts })
     }
 
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<dyn Store>> {
-        [Some(&self.documents), self.contexts.as_ref()].into_iter().flatten()
+    pub(crate) fn all(&self) -> impl Iterator<Item = (Side, &Arc<dyn Store>)> {
+        let contexts = self.contexts.iter().map(|store| (Side::Contexts, store));
+        iter::once((Side::Documents, &self.documents)).chain(contexts)
     }
 
     /// Those that hold no secrets in clear.
-    fn sealed(&self) -> impl Iterator<Item = &Arc<dyn Store>> {
-        self.all().filter(|store| !store.capabilities().holds_secrets)
+    fn sealed(&self) -> impl Iterator<Item = (Side, &Arc<dyn Store>)> {
+        self.all().filter(|(_, store)| !store.capabilities().holds_secrets)
     }
 
-    /// The keys of what is sealed; none where nothing is. A file of keys is made where nobody has used any yet.
+    /// The keys of a configuration; none where no store needs any. A file of keys is made where there is none and nothing is sealed
+    /// yet.
     pub(crate) async fn keys(&self, keys: &Keys) -> Result<Option<Arc<dyn KeyringSource>>, OpenError> {
         if self.sealed().next().is_none() {
             return Ok(None);
         }
-        let mut is_noted = false;
-        for store in self.sealed() {
-            is_noted |= encrypted::is_noted(&**store).await.map_err(unanswered)?;
-        }
-        let keys = open_keys(keys, is_noted).await?;
-        for store in self.sealed() {
-            let store = EncryptedStore::with_keys(store.clone(), keys.clone());
-            store.check_keys().await.map_err(of_keys)?;
-        }
-        Ok(Some(keys))
+        Ok(Some(match keys {
+            Keys::File(file) => Arc::new(self.key_file(file).await?),
+            Keys::Variable(name) => Arc::new(Arc::new(keys_in(name)?)),
+            Keys::Source(source) => source.clone(),
+        }))
     }
-}
 
-/// A store with its keys, unless nothing of it reaches a disk.
-async fn with_keys(
-    store: Arc<dyn Store>,
-    keys: Option<&Arc<dyn KeyringSource>>,
-) -> Result<Arc<dyn Store>, OpenError> {
-    let Some(keys) = keys.filter(|_| !store.capabilities().holds_secrets) else { return Ok(store) };
-    let store = EncryptedStore::with_keys(store, keys.clone());
-    store.note_keys().await.map_err(of_keys)?;
-    Ok(Arc::new(store))
-}
-
-fn of_keys(error: KeysError) -> OpenError {
-    match error {
-        KeysError::Wrong(error) => OpenError::WrongKeys(error),
-        KeysError::Store(error) => unanswered(error),
-    }
-}
-
-fn unanswered(error: Error) -> OpenError {
-    OpenError::Store(StoreError::Store(error))
-}
-
-/// The keys; `are_noted` where a store says that there are some.
-async fn open_keys(keys: &Keys, are_noted: bool) -> Result<Arc<dyn KeyringSource>, OpenError> {
-    match keys {
-        Keys::File(file) => {
-            let path = file.clone();
-            let open = move || match are_noted {
-                true => KeyFile::open(path),
-                false => KeyFile::open_or_create(path),
-            };
-            let opened = tokio::task::spawn_blocking(open).await;
-            match opened.map_err(|_| OpenError::KeysUnread { file: file.clone() })? {
-                Ok(keys) => Ok(Arc::new(keys)),
-                Err(KeyringError::Read { file, source }) if source.kind() == ErrorKind::NotFound => {
-                    Err(OpenError::KeysMissing { file })
-                }
-                Err(error) => Err(OpenError::Keys(error)),
+    async fn key_file(&self, file: &Path) -> Result<KeyFile, OpenError> {
+        match on_file(file, KeyFile::open).await {
+            Err(OpenError::Keys(KeyringError::Read { source, .. }))
+                if source.kind() == ErrorKind::NotFound => {}
+            opened => return opened,
+        }
+        for (side, store) in self.sealed() {
+            let is_sealed = encrypted::is_sealed(&**store).await;
+            if is_sealed.map_err(|error| side.unopened(StoreError::Store(error)))? {
+                return Err(OpenError::KeysMissing { file: file.to_path_buf() });
             }
         }
-        Keys::Variable(name) => {
-            let malformed = |reason| OpenError::KeysVariable { name: name.clone(), reason };
-            let unset = || malformed("it is not set, or no UTF-8".to_owned());
-            let text = std::env::var(name).map_err(|_| unset())?;
-            Ok(Arc::new(Arc::new(Keyring::from_json(&text).map_err(malformed)?)))
-        }
-        Keys::Source(source) => Ok(source.clone()),
+        on_file(file, KeyFile::open_or_create).await
     }
+
+    /// Sees that these are the keys of all that is sealed.
+    pub(crate) async fn check_keys(&self, keys: &Arc<dyn KeyringSource>) -> Result<(), OpenError> {
+        for (side, store) in self.sealed() {
+            let store = EncryptedStore::with_keys(store.clone(), keys.clone());
+            store.check_keys().await.map_err(|error| side.of_keys(error))?;
+        }
+        Ok(())
+    }
+
+    /// The same, and notes which keys they are where nobody has.
+    pub(crate) async fn note_keys(&self, keys: &Arc<dyn KeyringSource>) -> Result<(), OpenError> {
+        for (side, store) in self.sealed() {
+            let store = EncryptedStore::with_keys(store.clone(), keys.clone());
+            store.note_keys().await.map_err(|error| side.of_keys(error))?;
+        }
+        Ok(())
+    }
+
+    /// The stores with their secrets in clear.
+    fn opened_with(self, keys: &Arc<dyn KeyringSource>) -> Self {
+        let open = |store: Arc<dyn Store>| -> Arc<dyn Store> {
+            match store.capabilities().holds_secrets {
+                true => store,
+                false => Arc::new(EncryptedStore::with_keys(store, keys.clone())),
+            }
+        };
+        Self { documents: open(self.documents), contexts: self.contexts.map(open) }
+    }
+}
+
+async fn on_file(
+    file: &Path,
+    open: fn(PathBuf) -> Result<KeyFile, KeyringError>,
+) -> Result<KeyFile, OpenError> {
+    let path = file.to_path_buf();
+    let opened = tokio::task::spawn_blocking(move || open(path)).await;
+    opened.map_err(|_| OpenError::KeysUnread { file: file.to_path_buf() })?.map_err(OpenError::Keys)
+}
+
+/// The keys in an environment variable.
+fn keys_in(name: &str) -> Result<Keyring, OpenError> {
+    let malformed = |reason| OpenError::KeysVariable { name: name.to_owned(), reason };
+    let text = std::env::var(name).map_err(|_| malformed("it is not set, or no UTF-8".to_owned()))?;
+    Keyring::from_json(&text).map_err(malformed)
 }

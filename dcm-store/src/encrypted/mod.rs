@@ -28,7 +28,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 pub use keyring::{InvalidKeyId, KEY_BYTES, KeyId, Keyring, KeyringError};
 pub use rekeying::{RekeyError, Rekeyed};
 pub use source::{KeyFile, KeyringSource};
-pub use witness::{KeysError, ROOM, is_noted};
+pub use witness::{KeysError, ROOM, is_sealed};
 
 /// A store that keeps secrets as ciphertext in another store. Documents that were written to the other store without
 /// it are read as they are.

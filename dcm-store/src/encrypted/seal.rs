@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use dcm_core::port::store::{Document, Error, Path};
+use dcm_core::port::store::{Document, Entry, Error, Path};
 use dcm_core::secret::SECRET_MEMBER;
 use ring::aead::{Aad, NONCE_LEN, Nonce};
 use ring::rand::{SecureRandom, SystemRandom};
@@ -52,6 +52,11 @@ pub(super) fn keys_of(path: &Path, document: &Document) -> Result<BTreeSet<KeyId
         Ok(_) => Ok(keys),
         Err(halt) => Err(of_halt(halt)),
     }
+}
+
+/// True for a document with sealed secrets, as far as it can be read.
+pub(super) fn is_sealed(entry: &Entry) -> bool {
+    keys_of(&entry.path, &entry.document).is_ok_and(|keys| !keys.is_empty())
 }
 
 /// The document with each secret sealed.

@@ -1,16 +1,22 @@
 //! A word in the store that only the right keys open: wrong ones are told before anything is done with them.
+//!
+//! Keys are right when they open something that is sealed in the store, or when nothing is. The word is there so that one document
+//! has to be read for that, and so that there is something sealed from the start. Where it is not, or is damaged, the documents
+//! with secrets have to say it, and it is written anew.
 
 use dcm_core::port::room::Room;
-use dcm_core::port::store::{Document, Error, Store, StoreExt as _, Write};
-use dcm_core::secret::SECRET_MEMBER;
+use dcm_core::port::store::{
+    Document, Entry, Error, PageRequest, Path, Prefix, Store, StoreExt as _, Version, Write,
+};
+use dcm_core::secret::Secret;
 use ring::rand::{SecureRandom as _, SystemRandom};
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
-use super::EncryptedStore;
+use super::{EncryptedStore, seal};
 
-/// Where the word lies.
+/// Where the word lies. Each store has one of its own, so that it is no part of an export ([`crate::transfer`]).
 pub const ROOM: Room = Room {
-    name: "sealed-with",
+    name: crate::transfer::SEALED_WITH,
     keys: &[],
     holds: "a random word that only the right keys open",
     made_by: "whoever first opens the store with keys",
@@ -22,10 +28,20 @@ const SCHEMA: u32 = 1;
 /// Bytes of the word.
 const WORD_BYTES: usize = 16;
 
+/// So many documents that keys don't open say that they are the wrong ones.
+const SHUT_MAX: usize = 100;
+
+/// The record.
+#[derive(Serialize, Deserialize)]
+struct Record {
+    schema: u32,
+    word: Secret,
+}
+
 /// Why keys can't be used with a store.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum KeysError {
-    /// They don't open the word.
+    /// They open nothing of what is sealed; this is what the first attempt said.
     #[error("these are not the keys of the store")]
     Wrong(#[source] Error),
     /// The store.
@@ -33,44 +49,121 @@ pub enum KeysError {
     Store(#[from] Error),
 }
 
-/// True when somebody has noted in the store with which keys its secrets are sealed: there must be such keys then.
+/// True when something in the store is sealed: there must be keys for it then. Reads everything where nothing is.
 ///
 /// # Errors
-/// Those of [`Store::get`].
-pub async fn is_noted(store: &(impl Store + ?Sized)) -> Result<bool, Error> {
-    Ok(store.get(&ROOM.at(&[])).await?.is_some())
+/// Those of [`Store::list`].
+pub async fn is_sealed(store: &(impl Store + ?Sized)) -> Result<bool, Error> {
+    let mut sealed = Sealed::of(store);
+    Ok(store.get(&path()).await?.is_some() || sealed.next().await?.is_some())
 }
 
 impl<S: Store + ?Sized> EncryptedStore<S> {
-    /// Sees that the keys are those that were noted here, if any were.
+    /// Sees that the keys are those of the store.
     ///
     /// # Errors
     /// [`KeysError`].
     pub async fn check_keys(&self) -> Result<(), KeysError> {
-        match self.get(&ROOM.at(&[])).await? {
-            Some(noted) => noted.document.text().map(drop).map_err(KeysError::Wrong),
-            None => Ok(()),
-        }
+        self.tried().await.map(drop)
     }
 
-    /// Notes with which keys secrets are sealed here, where nobody has.
+    /// The same, and notes what says so at once the next time, where that is not there yet.
     ///
     /// # Errors
     /// [`KeysError`].
     pub async fn note_keys(&self) -> Result<(), KeysError> {
-        if is_noted(&*self.inner).await? {
-            return self.check_keys().await;
+        match self.tried().await? {
+            Word::Opens => Ok(()),
+            Word::Missing => match self.write_one(Write::Create { path: path(), document: word()? }).await {
+                // Somebody else was faster.
+                Err(Error::Conflict { .. }) => self.check_keys().await,
+                noted => Ok(noted.map(drop)?),
+            },
+            Word::Damaged(version) => {
+                match self.write_one(Write::Update { path: path(), version, document: word()? }).await {
+                    Err(Error::Conflict { .. }) => self.check_keys().await,
+                    Err(error) if error.is_retryable() => Err(error.into()),
+                    // Where it can't be written over, the documents go on saying it.
+                    _ => Ok(()),
+                }
+            }
         }
-        let mut word = [0; WORD_BYTES];
-        let no_random =
-            |_| Error::Failed { reason: "the system gives no random numbers".into(), source: None };
-        SystemRandom::new().fill(&mut word).map_err(no_random)?;
-        let word = format!("{:032x}", u128::from_be_bytes(word));
-        let document = Document::from_value(&json!({ "schema": SCHEMA, "word": { SECRET_MEMBER: word } }))?;
-        match self.write_one(Write::Create { path: ROOM.at(&[]), document }).await {
-            // Somebody else was faster.
-            Err(Error::Conflict { .. }) => self.check_keys().await,
-            noted => Ok(noted.map(drop)?),
+    }
+
+    /// Tries the keys.
+    async fn tried(&self) -> Result<Word, KeysError> {
+        let Some(kept) = self.inner.get(&path()).await? else {
+            self.open_any(None).await?;
+            return Ok(Word::Missing);
+        };
+        let version = kept.version;
+        let is_sealed = seal::is_sealed(&kept);
+        match self.opened(kept).await.and_then(|entry| entry.document.read::<Record>()) {
+            Ok(_) if is_sealed => return Ok(Word::Opens),
+            Err(error) if error.is_retryable() => return Err(error.into()),
+            Err(error) if is_sealed => self.open_any(Some(error)).await?,
+            _ => self.open_any(None).await?,
+        }
+        Ok(Word::Damaged(version))
+    }
+
+    /// Opens one of the documents with secrets, if there are any; `shut` is what an earlier attempt said.
+    async fn open_any(&self, mut shut: Option<Error>) -> Result<(), KeysError> {
+        let mut sealed = Sealed::of(&*self.inner);
+        for _ in 0..SHUT_MAX {
+            let Some(entry) = sealed.next().await? else { break };
+            match self.opened(entry).await {
+                Ok(_) => return Ok(()),
+                Err(error) if error.is_retryable() => return Err(error.into()),
+                Err(error) => shut = shut.or(Some(error)),
+            }
+        }
+        shut.map_or(Ok(()), |error| Err(KeysError::Wrong(error)))
+    }
+}
+
+/// The word, when the keys are right.
+enum Word {
+    Opens,
+    Missing,
+    Damaged(Version),
+}
+
+fn path() -> Path {
+    ROOM.at(&[])
+}
+
+fn word() -> Result<Document, Error> {
+    let mut word = [0; WORD_BYTES];
+    let no_random = |_| Error::Failed { reason: "the system gives no random numbers".into(), source: None };
+    SystemRandom::new().fill(&mut word).map_err(no_random)?;
+    let word = Secret::new(format!("{:032x}", u128::from_be_bytes(word)));
+    Document::from_value(&Record { schema: SCHEMA, word })
+}
+
+/// The documents with something sealed, but for the word, one after the other.
+struct Sealed<'a, S: ?Sized> {
+    store: &'a S,
+    /// None: that was the last page.
+    request: Option<PageRequest>,
+    page: std::vec::IntoIter<Entry>,
+}
+
+impl<'a, S: Store + ?Sized> Sealed<'a, S> {
+    fn of(store: &'a S) -> Self {
+        Self { store, request: Some(PageRequest::default()), page: Vec::new().into_iter() }
+    }
+
+    async fn next(&mut self) -> Result<Option<Entry>, Error> {
+        loop {
+            let word = path();
+            if let Some(found) = self.page.find(|entry| entry.path != word && seal::is_sealed(entry)) {
+                return Ok(Some(found));
+            }
+            let Some(request) = self.request.take() else { return Ok(None) };
+            let page = self.store.list(&Prefix::everything(), &request).await?;
+            self.request = page.next.map(|next| PageRequest { after: Some(next), limit: None });
+            self.page = page.entries.into_iter();
         }
     }
 }
