@@ -47,8 +47,27 @@ async fn a_record_is_readable_and_names_with_dots_and_dollar_signs_survive() {
     let fields = doc! { "schema": 1, "hard": { "limits%2Ecpu": "4", "%24x": [{ "a%2Eb": Bson::Null }] } };
     assert_eq!(record.get_document("document").unwrap(), &fields);
     assert_eq!(record.keys().cloned().collect::<Vec<_>>().len(), 4, "{record:?}");
-    let indexes = records(&server).await.list_index_names().await.unwrap();
-    assert!(indexes.contains(&"changed".to_owned()) && indexes.contains(&"deleted".to_owned()));
+}
+
+#[tokio::test]
+async fn a_collection_has_the_indexes_that_are_asked_by_and_no_others() {
+    let server = Standalone::mongodb().await.unwrap();
+    drop(open(&server).await);
+    let client = mongodb::Client::with_uri_str(url(&server)).await.unwrap();
+    let listed = client.database("dcm").run_command(doc! { "listIndexes": "DCM" }).await.unwrap();
+    let listed = listed.get_document("cursor").unwrap().get_array("firstBatch").unwrap();
+    // As text, in which the order of an index's keys counts. This server does not say which ones are sparse.
+    let mut indexes: Vec<String> = listed.iter().map(ToString::to_string).collect();
+    indexes.sort();
+    let kind = doc! { "kind": 1, "project": 1, "logicalCloud": 1 };
+    let expected = [
+        ("_id_", doc! { "_id": 1 }),
+        ("changed", doc! { "changed": 1 }),
+        ("deleted", doc! { "deleted": 1 }),
+        ("kind", kind),
+    ];
+    let expected = expected.map(|(name, key)| doc! { "v": 2, "key": key, "name": name }.to_string());
+    assert_eq!(indexes, expected);
 }
 
 #[tokio::test]
