@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use dcm_core::port::room::Room;
 use dcm_core::port::store::{
-    Change, Document, Error, PageRequest, Prefix, Store as _, StoreExt as _, Version, Write,
+    Change, Document, Entry, Error, PageRequest, Prefix, Store as _, StoreExt as _, Version, Watch, Write,
 };
 use dcm_store::mongodb::Location;
 use dcm_store::{MongoDbStore, OpenError};
@@ -208,7 +208,7 @@ async fn what_is_damaged_is_named_what_is_foreign_is_passed_over_and_the_rest_go
     let damaged = store.get(&path("theirs/b")).await.unwrap().unwrap();
     let error = damaged.document.text().unwrap_err();
     assert!(matches!(&error, Error::Failed { .. }) && error.to_string().contains("theirs/b"), "{error}");
-    assert!(matches!(create(&store, "theirs/b").await, Err(Error::Conflict { .. })));
+    assert!(matches!(create(&store, "theirs/b").await, Err(Error::Failed { .. })));
     create(&store, "ours/b").await.unwrap();
     let page = PageRequest { after: Some(path("ours/b")), limit: Some(1) };
     let page = store.list(&Prefix::everything(), &page).await.unwrap();
@@ -216,6 +216,50 @@ async fn what_is_damaged_is_named_what_is_foreign_is_passed_over_and_the_rest_go
     let all = store.list_all(&Prefix::everything()).await.unwrap();
     let paths: Vec<&str> = all.iter().map(|entry| entry.path.as_str()).collect();
     assert_eq!(paths, ["ours/a", "ours/b", "theirs/b"]);
+}
+
+#[tokio::test]
+async fn a_record_without_a_version_is_written_by_nobody_until_it_is_removed() {
+    let server = Standalone::mongodb().await.unwrap();
+    let store = open(&server).await;
+    let records = records(&server).await;
+    let mut watch = store.watch(&Prefix::everything()).await.unwrap();
+    for damage in [Bson::from("5"), Bson::from(0_i64), Bson::from(-1_i64), Bson::Null] {
+        let created = create(&store, "a").await.unwrap();
+        until_told(&mut watch, created).await;
+        let damaged =
+            doc! { "$set": { "version": &damage }, "$currentDate": { "changed": { "$type": "timestamp" } } };
+        records.update_one(doc! { "_id": "a" }, damaged).await.unwrap();
+        let told = until_told(&mut watch, Version::UNREADABLE).await;
+        assert_eq!(store.get(&path("a")).await.unwrap(), Some(told));
+        let document = Document::from_stored("{}");
+        let mut writes = vec![Write::Create { path: path("a"), document: document.clone() }];
+        for version in [Version::UNREADABLE, created, Version(u64::MAX)] {
+            writes.push(Write::Update { path: path("a"), version, document: document.clone() });
+            writes.push(Write::Delete { path: path("a"), version });
+        }
+        for write in writes {
+            let refused = store.write_one(write.clone()).await.unwrap_err();
+            let reason = refused.to_string();
+            assert!(
+                matches!(refused, Error::Failed { .. }) && reason.contains("version of a can't"),
+                "{damage:?}, {write:?}: {refused:?}"
+            );
+        }
+        records.delete_one(doc! { "_id": "a" }).await.unwrap();
+    }
+    create(&store, "a").await.unwrap();
+}
+
+/// Reads until a document is told in this version.
+async fn until_told(watch: &mut Watch, version: Version) -> Entry {
+    loop {
+        match tokio::time::timeout(SOON, watch.next()).await.unwrap() {
+            Some(Change::Put(entry)) if entry.version == version => return entry,
+            Some(Change::Put(_) | Change::Deleted(_)) => {}
+            lost => panic!("{lost:?}"),
+        }
+    }
 }
 
 #[tokio::test]
