@@ -16,6 +16,7 @@ mod etcd_http;
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use dcm_core::port::store::{
@@ -31,6 +32,9 @@ use dcm_testenv::Standalone;
 use mongodb::bson::{self, doc};
 use rusqlite::Connection;
 use tempfile::TempDir;
+
+/// Longer than a store in a file waits for a lock (5 seconds) before it says that it is not available.
+const LOCKED: Duration = Duration::from_secs(6);
 
 async fn sqlite(file: &FilePath) -> SqliteStore {
     SqliteStore::open(file).await.unwrap()
@@ -74,6 +78,14 @@ fn damage_row(file: &FilePath, path: &Path) {
         UPDATE counter SET version = version + 1; INSERT INTO changes SELECT version, '{path}' FROM counter; COMMIT"
     );
     Connection::open(file).unwrap().execute_batch(&damage).unwrap();
+}
+
+/// Lets nobody write to a file for a while, as another process that does much at once.
+async fn lock(file: &FilePath) {
+    let connection = Connection::open(file).unwrap();
+    connection.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    tokio::time::sleep(LOCKED).await;
+    connection.execute_batch("ROLLBACK").unwrap();
 }
 
 /// Puts what was never sealed in the place of a document's sealed secret.
@@ -126,10 +138,10 @@ mod sqlite_file {
 
     async fn subject() -> Subject {
         let (folder, file) = file();
-        let damaged = file.clone();
+        let (damaged, locked) = (file.clone(), file.clone());
         let open = async move || held(sqlite(&file).await);
         let subject = durable(open, async move |path| damage_row(&damaged, &path)).await;
-        subject.keep(folder)
+        subject.disturbed_by(async move || lock(&locked).await).keep(folder)
     }
 
     dcm_store::conformance!(subject);
@@ -171,6 +183,8 @@ mod mongodb_server {
 mod encrypted_over_sqlite {
     use super::*;
 
+    /// Its file is not locked: that takes seconds, and is for `sqlite_file` alone. What encryption does with a backend that is away,
+    /// `encrypted_over_memory` shows.
     async fn subject() -> Subject {
         let (folder, file) = file();
         let damaged = file.clone();
@@ -246,6 +260,7 @@ mod two_sqlite_stores_on_one_file {
         }
     }
 
+    /// Their file is not locked: both would wait for it as the one store of `sqlite_file` does.
     async fn subject() -> Subject {
         let (folder, file) = file();
         let damaged = file.clone();
