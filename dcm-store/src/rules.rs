@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::convert::Infallible;
 
 use dcm_core::port::store::{
-    BATCH_BYTES_MAX, BATCH_WRITES_MAX, DOCUMENT_BYTES_MAX, Document, Error, PAGE_MAX, PageRequest, Write,
+    BATCH_BYTES_MAX, BATCH_WRITES_MAX, DOCUMENT_BYTES_MAX, Document, Error, PAGE_MAX, PageRequest, Path,
+    Write,
 };
 use dcm_core::secret::SECRET_MEMBER;
 
@@ -59,6 +60,15 @@ pub fn page_limit(page: &PageRequest) -> Result<usize, Error> {
         Some(limit) => Ok(limit.min(PAGE_MAX)),
         None => Ok(PAGE_MAX),
     }
+}
+
+/// What reading a document gives whose version can't be read, and each write of it.
+#[must_use]
+pub fn unreadable_version(path: &Path) -> Error {
+    let reason = format!(
+        "the version of {path} can't be read, so no write finds it: remove it with the database's own tools"
+    );
+    Error::Failed { reason, source: None }
 }
 
 /// True when an object anywhere in the document has the member that marks a secret. A document that does not spell

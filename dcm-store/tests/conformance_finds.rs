@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 #![cfg(all(feature = "memory", feature = "conformance"))]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
 
@@ -45,6 +45,9 @@ enum Fault {
     AsksAgain,
     SaysThatNothingHappened,
     EndsSilentlyWhenItIsAway,
+    ListsNothingBesideWhatIsDamaged,
+    PassesOverWhatIsDamaged,
+    ForbidsWritesBesideWhatIsDamaged,
 }
 
 /// A handle on a store in memory, which outlives it: it is durable and shared by all its handles.
@@ -55,6 +58,8 @@ struct Faulty {
     is_other: bool,
     /// How many documents lie up to where a page ended.
     places: Mutex<BTreeMap<Path, usize>>,
+    /// What can't be read, whichever handle is asked.
+    damaged: Arc<Mutex<BTreeSet<Path>>>,
 }
 
 impl Faulty {
@@ -83,6 +88,26 @@ impl Faulty {
         Ok(Page { entries, next })
     }
 
+    /// The document as it is kept, which may be damaged.
+    fn kept(&self, entry: Entry) -> Entry {
+        if !self.damaged.lock().unwrap().contains(&entry.path) {
+            return entry;
+        }
+        Entry { document: Document::unreadable(unreadable(&entry.path)), ..entry }
+    }
+
+    /// A page with what is damaged, as it is or as one that has the fault shows it.
+    fn page_with_damage(&self, page: Page) -> Result<Page, Error> {
+        let mut entries: Vec<Entry> = page.entries.into_iter().map(|entry| self.kept(entry)).collect();
+        let damaged = entries.iter().find(|entry| entry.document.text().is_err());
+        match (self.fault, damaged) {
+            (Fault::ListsNothingBesideWhatIsDamaged, Some(damaged)) => return Err(unreadable(&damaged.path)),
+            (Fault::PassesOverWhatIsDamaged, _) => entries.retain(|entry| entry.document.text().is_ok()),
+            _ => {}
+        }
+        Ok(Page { entries, ..page })
+    }
+
     /// A batch that had no answer.
     async fn unanswered(&self, batch: &[Write], failed: BatchError) -> Result<Vec<Version>, BatchError> {
         match self.fault {
@@ -94,6 +119,10 @@ impl Faulty {
             _ => Err(failed),
         }
     }
+}
+
+fn unreadable(path: &Path) -> Error {
+    Error::Failed { reason: format!("{path} can't be read"), source: None }
 }
 
 /// Everything whose text begins as the prefix without its last slash.
@@ -116,7 +145,7 @@ impl Store for Faulty {
     }
 
     async fn get(&self, path: &Path) -> Result<Option<Entry>, Error> {
-        self.inner.get(path).await
+        Ok(self.inner.get(path).await?.map(|entry| self.kept(entry)))
     }
 
     async fn list(&self, prefix: &Prefix, page: &PageRequest) -> Result<Page, Error> {
@@ -136,7 +165,7 @@ impl Store for Faulty {
             Fault::SaysNothingOfTheNextPage => found.next = None,
             _ => {}
         }
-        Ok(found)
+        self.page_with_damage(found)
     }
 
     async fn write(&self, batch: &[Write]) -> Result<Vec<Version>, BatchError> {
@@ -152,6 +181,10 @@ impl Store for Faulty {
                     *document = Document::from_stored(document.as_str());
                 }
             }
+        }
+        let damaged = self.damaged.lock().unwrap().first().cloned();
+        if let (Fault::ForbidsWritesBesideWhatIsDamaged, Some(damaged)) = (self.fault, damaged) {
+            return Err(BatchError { applied: 0, source: unreadable(&damaged) });
         }
         if self.fault == Fault::AppliesHalfABatch && batch.len() > 2 {
             self.inner.write(&batch[..1]).await?;
@@ -170,6 +203,9 @@ impl Store for Faulty {
             }
             written => written?,
         };
+        for write in &batch {
+            self.damaged.lock().unwrap().remove(write.path());
+        }
         if self.fault == Fault::CountsVersionsForEachDocument {
             return Ok(vec![Version(1); versions.len()]);
         }
@@ -211,8 +247,11 @@ impl Store for Faulty {
 
 fn subject(fault: Fault) -> Subject {
     let inner = Arc::new(MemoryStore::new());
+    let damaged = Arc::<Mutex<BTreeSet<Path>>>::default();
+    let damage = damaged.clone();
     let handle = move |inner: &Arc<MemoryStore>, is_other| -> Arc<dyn Store> {
-        Arc::new(Faulty { inner: inner.clone(), fault, is_other, places: Mutex::default() })
+        let (inner, damaged) = (inner.clone(), damaged.clone());
+        Arc::new(Faulty { inner, fault, is_other, places: Mutex::default(), damaged })
     };
     let (opened, disturbed) = (inner.clone(), inner.clone());
     Subject::new(handle(&inner, false))
@@ -227,6 +266,9 @@ fn subject(fault: Fault) -> Subject {
                 }
             }
             disturbed.fail_after(1, memory::Fault::Unanswered);
+        })
+        .damaged_by(async move |path| {
+            damage.lock().unwrap().insert(path);
         })
 }
 
@@ -283,5 +325,11 @@ finds! {
     a_watch_that_falls_silent:
         EndsSilentlyWhenItIsAway breaks a_watch_whose_backend_was_away_tells_all_or_that_it_lost;
     a_secret_that_must_not_be_held: HoldsSecretsUnasked breaks clear_secrets_are_held_or_refused_by_capability;
+    a_list_that_fails_as_a_whole:
+        ListsNothingBesideWhatIsDamaged breaks a_damaged_document_hides_no_other_and_says_so;
+    a_damaged_document_that_is_not_there:
+        PassesOverWhatIsDamaged breaks a_damaged_document_hides_no_other_and_says_so;
+    a_write_that_is_refused_for_another_one:
+        ForbidsWritesBesideWhatIsDamaged breaks a_damaged_document_hides_no_other_and_says_so;
     a_content_that_stands_for_none: WritesWhatCanNotBeRead breaks a_content_that_can_not_be_read_is_refused;
 }

@@ -3,9 +3,9 @@
 #![cfg(feature = "etcd")]
 
 mod documents;
+mod etcd_http;
 
-use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -15,24 +15,13 @@ use dcm_store::etcd::{Location, Tls, User};
 use dcm_store::{EtcdStore, OpenError};
 use dcm_testenv::Standalone;
 use futures::StreamExt as _;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use self::documents::{SOON, answered, create, path, words};
+use self::etcd_http::{ask, put};
 
 fn location(server: &Standalone) -> Location {
     Location::at(server.address().to_string())
-}
-
-/// Asks etcd over HTTP, as its own documentation shows it.
-fn ask(server: &Standalone, method: &str, body: &Value) -> String {
-    let mut stream = TcpStream::connect(server.address()).unwrap();
-    let body = body.to_string();
-    let head = format!("POST /v3/{method} HTTP/1.0\r\nContent-Length: {}\r\n\r\n", body.len());
-    stream.write_all((head + &body).as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    assert!(answer.contains(" 200 OK"), "{method}: {answer}");
-    answer
 }
 
 #[tokio::test]
@@ -166,12 +155,8 @@ async fn what_is_damaged_is_named_what_is_foreign_is_passed_over_and_the_rest_go
     let store: Arc<dyn Store> = Arc::new(EtcdStore::open(&location(&server)).await.unwrap());
     create(&*store, "ours/a").await.unwrap();
     let mut watch = store.watch(&Prefix::everything()).await.unwrap();
-    ask(&server, "kv/put", &json!({"key": STANDARD.encode("dcm/theirs//b"), "value": STANDARD.encode("{}")}));
-    ask(
-        &server,
-        "kv/put",
-        &json!({"key": STANDARD.encode("dcm/theirs/c"), "value": STANDARD.encode([0xff])}),
-    );
+    put(&server, "dcm/theirs//b", b"{}");
+    put(&server, "dcm/theirs/c", &[0xff]);
     let told = tokio::time::timeout(SOON, watch.next()).await.unwrap();
     let damaged = store.get(&path("theirs/c")).await.unwrap().unwrap();
     assert_eq!(told, Some(Change::Put(damaged.clone())));

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use dcm_core::port::room::Room;
 use dcm_core::port::store::{
-    Change, Document, Error, PageRequest, Prefix, Store as _, StoreExt as _, Version, Write,
+    Change, Document, Entry, Error, PageRequest, Prefix, Store as _, StoreExt as _, Version, Watch, Write,
 };
 use dcm_store::mongodb::Location;
 use dcm_store::{MongoDbStore, OpenError};
@@ -47,8 +47,27 @@ async fn a_record_is_readable_and_names_with_dots_and_dollar_signs_survive() {
     let fields = doc! { "schema": 1, "hard": { "limits%2Ecpu": "4", "%24x": [{ "a%2Eb": Bson::Null }] } };
     assert_eq!(record.get_document("document").unwrap(), &fields);
     assert_eq!(record.keys().cloned().collect::<Vec<_>>().len(), 4, "{record:?}");
-    let indexes = records(&server).await.list_index_names().await.unwrap();
-    assert!(indexes.contains(&"changed".to_owned()) && indexes.contains(&"deleted".to_owned()));
+}
+
+#[tokio::test]
+async fn a_collection_has_the_indexes_that_are_asked_by_and_no_others() {
+    let server = Standalone::mongodb().await.unwrap();
+    drop(open(&server).await);
+    let client = mongodb::Client::with_uri_str(url(&server)).await.unwrap();
+    let listed = client.database("dcm").run_command(doc! { "listIndexes": "DCM" }).await.unwrap();
+    let listed = listed.get_document("cursor").unwrap().get_array("firstBatch").unwrap();
+    // As text, in which the order of an index's keys counts. This server does not say which ones are sparse.
+    let mut indexes: Vec<String> = listed.iter().map(ToString::to_string).collect();
+    indexes.sort();
+    let kind = doc! { "kind": 1, "project": 1, "logicalCloud": 1 };
+    let expected = [
+        ("_id_", doc! { "_id": 1 }),
+        ("changed", doc! { "changed": 1 }),
+        ("deleted", doc! { "deleted": 1 }),
+        ("kind", kind),
+    ];
+    let expected = expected.map(|(name, key)| doc! { "v": 2, "key": key, "name": name }.to_string());
+    assert_eq!(indexes, expected);
 }
 
 #[tokio::test]
@@ -189,7 +208,7 @@ async fn what_is_damaged_is_named_what_is_foreign_is_passed_over_and_the_rest_go
     let damaged = store.get(&path("theirs/b")).await.unwrap().unwrap();
     let error = damaged.document.text().unwrap_err();
     assert!(matches!(&error, Error::Failed { .. }) && error.to_string().contains("theirs/b"), "{error}");
-    assert!(matches!(create(&store, "theirs/b").await, Err(Error::Conflict { .. })));
+    assert!(matches!(create(&store, "theirs/b").await, Err(Error::Failed { .. })));
     create(&store, "ours/b").await.unwrap();
     let page = PageRequest { after: Some(path("ours/b")), limit: Some(1) };
     let page = store.list(&Prefix::everything(), &page).await.unwrap();
@@ -197,6 +216,50 @@ async fn what_is_damaged_is_named_what_is_foreign_is_passed_over_and_the_rest_go
     let all = store.list_all(&Prefix::everything()).await.unwrap();
     let paths: Vec<&str> = all.iter().map(|entry| entry.path.as_str()).collect();
     assert_eq!(paths, ["ours/a", "ours/b", "theirs/b"]);
+}
+
+#[tokio::test]
+async fn a_record_without_a_version_is_written_by_nobody_until_it_is_removed() {
+    let server = Standalone::mongodb().await.unwrap();
+    let store = open(&server).await;
+    let records = records(&server).await;
+    let mut watch = store.watch(&Prefix::everything()).await.unwrap();
+    for damage in [Bson::from("5"), Bson::from(0_i64), Bson::from(-1_i64), Bson::Null] {
+        let created = create(&store, "a").await.unwrap();
+        until_told(&mut watch, created).await;
+        let damaged =
+            doc! { "$set": { "version": &damage }, "$currentDate": { "changed": { "$type": "timestamp" } } };
+        records.update_one(doc! { "_id": "a" }, damaged).await.unwrap();
+        let told = until_told(&mut watch, Version::UNREADABLE).await;
+        assert_eq!(store.get(&path("a")).await.unwrap(), Some(told));
+        let document = Document::from_stored("{}");
+        let mut writes = vec![Write::Create { path: path("a"), document: document.clone() }];
+        for version in [Version::UNREADABLE, created, Version(u64::MAX)] {
+            writes.push(Write::Update { path: path("a"), version, document: document.clone() });
+            writes.push(Write::Delete { path: path("a"), version });
+        }
+        for write in writes {
+            let refused = store.write_one(write.clone()).await.unwrap_err();
+            let reason = refused.to_string();
+            assert!(
+                matches!(refused, Error::Failed { .. }) && reason.contains("version of a can't"),
+                "{damage:?}, {write:?}: {refused:?}"
+            );
+        }
+        records.delete_one(doc! { "_id": "a" }).await.unwrap();
+    }
+    create(&store, "a").await.unwrap();
+}
+
+/// Reads until a document is told in this version.
+async fn until_told(watch: &mut Watch, version: Version) -> Entry {
+    loop {
+        match tokio::time::timeout(SOON, watch.next()).await.unwrap() {
+            Some(Change::Put(entry)) if entry.version == version => return entry,
+            Some(Change::Put(_) | Change::Deleted(_)) => {}
+            lost => panic!("{lost:?}"),
+        }
+    }
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dcm_core::port::store::{
-    Change, Document, Entry, Error, Path, Prefix, Store, StoreExt, Version, Watch, Write,
+    Change, Document, Entry, Error, PageRequest, Path, Prefix, Store, StoreExt, Version, Watch, Write,
 };
 use dcm_core::secret::Secret;
 use dcm_store::encrypted::KEY_BYTES;
@@ -207,6 +207,53 @@ async fn a_content_that_is_no_text_is_named_and_the_rest_is_shown() {
     let all = store.list_all(&Prefix::everything()).await.unwrap();
     assert!(all[0].document.text().unwrap_err().to_string().contains("a/1"));
     assert_eq!(all[1].document.as_str(), "1");
+}
+
+#[tokio::test]
+async fn a_row_without_a_version_is_named_and_one_without_a_path_is_passed_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("store.db");
+    let store = SqliteStore::open(&file).await.unwrap();
+    for name in ["a/0/x", "a/1", "a/2"] {
+        store.write_one(create(name, &json!(1))).await.unwrap();
+    }
+    let mut watch = store.watch(&Prefix::everything()).await.unwrap();
+    let damage = "
+        UPDATE documents SET version = -1 WHERE path = 'a/1';
+        INSERT INTO documents VALUES ('a/0//x', 9, '{}'), (CAST(x'61ff' AS TEXT), 9, '{}'), ('a/1//x', 9, '{}');
+        INSERT INTO changes SELECT 3 + row_number() OVER (), path FROM documents WHERE version IN (-1, 9);
+        UPDATE counter SET version = 9";
+    let other = rusqlite::Connection::open(&file).unwrap();
+    other.execute_batch(damage).unwrap();
+    let damaged = store.get(&path("a/1")).await.unwrap().unwrap();
+    assert_eq!(damaged.version, Version::UNREADABLE);
+    assert!(damaged.document.text().unwrap_err().to_string().contains("a/1"));
+    assert_eq!(next(&mut watch).await, Change::Put(damaged.clone()), "no watch is lost by it");
+    assert_eq!(names(&store, &Prefix::everything(), 500).await, ["a/0/x", "a/1", "a/2"]);
+    assert_eq!(names(&store, &Prefix::everything(), 1).await, ["a/0/x", "a/1", "a/2"]);
+    assert_eq!(names(&store, &Prefix::below(&path("a/0")), 1).await, ["a/0/x"]);
+    let delete = Write::Delete { path: path("a/1"), version: damaged.version };
+    let (refused, beside) = futures::join!(store.write_one(delete), store.write_one(create("b", &json!(2))));
+    let error = refused.unwrap_err();
+    assert!(matches!(&error, Error::Failed { reason, .. } if reason.contains("a/1")), "{error:?}");
+    let entry = Entry { path: path("b"), version: beside.unwrap(), document: Document::from_stored("2") };
+    assert_eq!(next(&mut watch).await, Change::Put(entry));
+    // What is removed by another tool can be made again.
+    other.execute_batch("DELETE FROM documents WHERE version = -1").unwrap();
+    store.write_one(create("a/1", &json!(3))).await.unwrap();
+}
+
+/// The paths of all documents below a prefix, read in pages of a size.
+async fn names(store: &SqliteStore, prefix: &Prefix, limit: usize) -> Vec<String> {
+    let (mut names, mut request) = (Vec::new(), PageRequest { after: None, limit: Some(limit) });
+    loop {
+        let page = store.list(prefix, &request).await.unwrap();
+        names.extend(page.entries.iter().map(|entry| entry.path.to_string()));
+        request.after = page.next;
+        if request.after.is_none() {
+            return names;
+        }
+    }
 }
 
 #[tokio::test]

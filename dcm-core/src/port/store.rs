@@ -27,7 +27,10 @@
 //! - **Crashes**: whoever writes more than one batch, or batches that are not atomic, writes what counts last. A crash between
 //!   any two writes leaves what nobody reads, and whoever comes next finishes or clears it ([`in_order`](super::in_order)).
 //! - **Damage**: a document that is there and can't be read hides no other one. Reads, lists and watches show it with a content that
-//!   gives the error when it is read ([`Document::unreadable`]); no write takes such a content.
+//!   gives an error which names it ([`Document::unreadable`]); no write takes such a content. A write of it that names the version
+//!   which is shown replaces or deletes it. Where the version can't be read either, [`Version::UNREADABLE`] is shown, and each write of
+//!   it is refused with an [`Error::Failed`] that names it: whoever runs the backend removes it with the backend's own tools. Writes
+//!   of other documents succeed all the while. What lies under no path is no document, and passed over.
 //! - **Limits**: [`PATH_BYTES_MAX`], [`DOCUMENT_BYTES_MAX`], [`BATCH_WRITES_MAX`], [`BATCH_BYTES_MAX`], [`PAGE_MAX`]. What breaks one is
 //!   refused whole, as [`Error::Invalid`].
 
@@ -170,6 +173,11 @@ impl fmt::Debug for Prefix {
 /// Identifies one state of one document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Version(pub u64);
+
+impl Version {
+    /// Stands for the version of a damaged document that can't be read. No document is given it, and no write finds it.
+    pub const UNREADABLE: Self = Self(0);
+}
 
 /// A JSON document, kept as its text: compact in memory, and read as it was written.
 #[derive(Clone)]

@@ -17,8 +17,8 @@
 //! }
 //! ```
 //!
-//! A store that is durable or shared is opened once more, as another process would, and the backend of one that has a server goes away
-//! and comes back, if it is said how:
+//! A store that is durable or shared is opened once more, as another process would; the backend of one that has a server goes away
+//! and comes back, and of one that others can write to a document is damaged, if it is said how:
 //!
 //! ```
 //! # use std::sync::Arc;
@@ -29,6 +29,8 @@
 //!     let open = async || open_my_store("memory:").await.unwrap();
 //!     Subject::new(open().await).opened_by(open).disturbed_by(async || {
 //!         // Kill the server here, and start it again.
+//!     }).damaged_by(async |path| {
+//!         // Overwrite what is kept of this document with what the store can't read.
 //!     })
 //! }
 //! # tokio::runtime::Runtime::new().unwrap().block_on(async { subject().await; });
@@ -39,6 +41,7 @@
 //! what it does itself, the suite wants a backend at rest: a watch that says `Lost` fails most rules.
 
 mod batches;
+mod damage;
 mod lists;
 mod outages;
 mod processes;
@@ -48,6 +51,7 @@ mod watches;
 mod writes;
 
 pub use batches::*;
+pub use damage::*;
 pub use lists::*;
 pub use outages::*;
 pub use processes::*;
@@ -96,6 +100,8 @@ macro_rules! conformance {
             a_watch_never_goes_back_and_ends_at_the_truth,
             a_list_after_a_watch_loses_nothing,
             a_reader_who_falls_behind_is_told_all_or_that_it_lost,
+            // Damage.
+            a_damaged_document_hides_no_other_and_says_so,
             // Races.
             reads_see_what_was_written_before,
             one_creator_wins,
@@ -131,6 +137,7 @@ mod tests {
         let macro_text = include_str!("mod.rs");
         let rules = [
             include_str!("batches.rs"),
+            include_str!("damage.rs"),
             include_str!("lists.rs"),
             include_str!("outages.rs"),
             include_str!("processes.rs"),
@@ -140,7 +147,7 @@ mod tests {
         ];
         let names = rules.iter().flat_map(|text| text.split("\npub async fn ").skip(1));
         let names: Vec<&str> = names.filter_map(|rest| rest.split('(').next()).collect();
-        assert_eq!(names.len(), 43);
+        assert_eq!(names.len(), 44);
         for name in names {
             assert!(macro_text.contains(&format!("            {name},\n")), "{name} is not in the macro");
         }

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use dcm_core::port::in_order::InOrder;
@@ -14,6 +14,8 @@ use dcm_core::port::store::{
 use futures::StreamExt;
 use futures::future::LocalBoxFuture;
 
+use crate::lock::lock;
+
 /// How long a rule waits for what must come. Long enough for a busy machine with real servers on it.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -21,13 +23,13 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// An asynchronous closure of any type.
-trait Hook<T>: Send + Sync {
-    fn call(&self) -> LocalBoxFuture<'_, T>;
+trait Hook<A, T>: Send + Sync {
+    fn call(&self, argument: A) -> LocalBoxFuture<'_, T>;
 }
 
-impl<T, F: AsyncFn() -> T + Send + Sync> Hook<T> for F {
-    fn call(&self) -> LocalBoxFuture<'_, T> {
-        Box::pin(self())
+impl<A: 'static, T, F: AsyncFn(A) -> T + Send + Sync> Hook<A, T> for F {
+    fn call(&self, argument: A) -> LocalBoxFuture<'_, T> {
+        Box::pin(self(argument))
     }
 }
 
@@ -35,8 +37,9 @@ impl<T, F: AsyncFn() -> T + Send + Sync> Hook<T> for F {
 pub struct Subject {
     /// None while it is closed.
     store: Mutex<Option<Arc<dyn Store>>>,
-    open: Option<Box<dyn Hook<Arc<dyn Store>>>>,
-    disturb: Option<Box<dyn Hook<()>>>,
+    open: Option<Box<dyn Hook<(), Arc<dyn Store>>>>,
+    disturb: Option<Box<dyn Hook<(), ()>>>,
+    damage: Option<Box<dyn Hook<Path, ()>>>,
     folder: Path,
     _kept: Box<dyn Any + Send + Sync>,
 }
@@ -50,21 +53,36 @@ impl Subject {
     pub fn new(store: Arc<dyn Store>) -> Self {
         let number = getrandom::u64().expect("the system gives no random numbers");
         let folder = Path::new(format!("conformance/{number:016x}")).expect("a path");
-        Self { store: Mutex::new(Some(store)), open: None, disturb: None, folder, _kept: Box::new(()) }
+        Self {
+            store: Mutex::new(Some(store)),
+            open: None,
+            disturb: None,
+            damage: None,
+            folder,
+            _kept: Box::new(()),
+        }
     }
 
     /// Opens the store once more, as another process would: a store that is `durable` or `shared` needs it. One that is not shared is
     /// closed (all of it dropped) before it is opened again; of one that is neither, this gives a new one.
     #[must_use]
     pub fn opened_by(self, open: impl AsyncFn() -> Arc<dyn Store> + Send + Sync + 'static) -> Self {
-        Self { open: Some(Box::new(open)), ..self }
+        Self { open: Some(Box::new(async move |()| open().await)), ..self }
     }
 
     /// Makes the backend go away and come back, such as by killing its server and starting it again; it is back when this is done.
     /// It should be the subject's own. Without it, the rules about that are held by a backend that never goes away.
     #[must_use]
     pub fn disturbed_by(self, disturb: impl AsyncFn() + Send + Sync + 'static) -> Self {
-        Self { disturb: Some(Box::new(disturb)), ..self }
+        Self { disturb: Some(Box::new(async move |()| disturb().await)), ..self }
+    }
+
+    /// Damages what is kept of the document with this path, so that the store finds it and can't read it: below the store, such as
+    /// with the database's own tools. A text that is no JSON is not enough: stores don't parse what they keep. Without it, the rule
+    /// about that holds nothing: leave it out where nobody but the store can write what it keeps.
+    #[must_use]
+    pub fn damaged_by(self, damage: impl AsyncFn(Path) + Send + Sync + 'static) -> Self {
+        Self { damage: Some(Box::new(damage)), ..self }
     }
 
     /// Keeps something until the rule is through, such as the folder or the server that the store needs.
@@ -79,8 +97,7 @@ impl Subject {
     /// While it is closed.
     #[must_use]
     pub fn store(&self) -> Arc<dyn Store> {
-        let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
-        store.clone().expect("the store is open")
+        lock(&self.store).clone().expect("the store is open")
     }
 
     /// Opens the store once more; none where nobody can and it is nothing that outlives or leaves its process.
@@ -88,19 +105,19 @@ impl Subject {
         let Capabilities { durable, shared, .. } = self.store().capabilities();
         let needed = durable || shared;
         assert!(self.open.is_some() || !needed, "the rule opens the store once more: say how by `opened_by`");
-        Some(self.open.as_ref()?.call().await)
+        Some(self.open.as_ref()?.call(()).await)
     }
 
     /// Closes the store and opens it again; false where nobody can.
     pub(super) async fn open_again(&self) -> bool {
         let Some(open) = &self.open else { return self.open().await.is_some() };
         self.keep_store(None);
-        self.keep_store(Some(open.call().await));
+        self.keep_store(Some(open.call(()).await));
         true
     }
 
     fn keep_store(&self, store: Option<Arc<dyn Store>>) {
-        *self.store.lock().unwrap_or_else(PoisonError::into_inner) = store;
+        *lock(&self.store) = store;
     }
 
     /// The store as another process has it at the same time; the same handle where there can't be one.
@@ -121,8 +138,15 @@ impl Subject {
     /// Makes the backend go away and come back, if it can.
     pub(super) async fn disturb(&self) {
         if let Some(disturb) = &self.disturb {
-            disturb.call().await;
+            disturb.call(()).await;
         }
+    }
+
+    /// Damages a document below the store; false where nobody can.
+    pub(super) async fn damage(&self, name: &str) -> bool {
+        let Some(damage) = &self.damage else { return false };
+        damage.call(self.path(name)).await;
+        true
     }
 
     /// A path below the fresh folder.

@@ -15,6 +15,7 @@ use dcm_core::port::store::{self, Entry, Error, Path, Version};
 use mongodb::bson::{Bson, Document, Timestamp, doc};
 
 use super::form;
+use crate::rules;
 
 pub(super) const ID: &str = "_id";
 pub(super) const KIND: &str = "kind";
@@ -37,15 +38,12 @@ pub(super) struct Head {
     pub(super) is_deleted: bool,
 }
 
-/// The version of a record that says none: no write finds it.
-const NO_VERSION: Version = Version(0);
-
 /// Reads the head of a record; none when its name is no path, and so none of ours.
 pub(super) fn head(record: &Document) -> Option<Head> {
     let path = Path::new(record.get_str(ID).ok()?).ok()?;
     let version = record.get_i64(VERSION).ok().and_then(|version| u64::try_from(version).ok());
     let is_deleted = record.contains_key(DELETED);
-    Some(Head { path, version: version.map_or(NO_VERSION, Version), is_deleted })
+    Some(Head { path, version: version.map_or(Version::UNREADABLE, Version), is_deleted })
 }
 
 /// A head, and when the server wrote the record.
@@ -74,8 +72,9 @@ pub(super) fn entry(record: &Document) -> Option<Entry> {
         _ => None,
     };
     let document = match text {
-        Some(text) if version != NO_VERSION => store::Document::from_stored(text),
-        _ => store::Document::unreadable(damaged(&path)),
+        _ if version == Version::UNREADABLE => store::Document::unreadable(rules::unreadable_version(&path)),
+        Some(text) => store::Document::from_stored(text),
+        None => store::Document::unreadable(damaged(&path)),
     };
     Some(Entry { path, version, document })
 }

@@ -98,15 +98,8 @@ impl Server {
     /// Makes those of the indexes that are missing: whoever prepares the collection need not let us make any.
     async fn make_indexes(&self) -> Result<(), Error> {
         let there = self.indexes().await?;
-        let kinds = doc! { KIND: 1, "project": 1, "logicalCloud": 1 };
-        let wanted = [
-            (CHANGED, doc! { CHANGED: 1 }, false),
-            (DELETED, doc! { DELETED: 1 }, true),
-            (KIND, kinds, true),
-        ];
-        for (name, key, sparse) in wanted {
+        for (name, index) in indexes() {
             if !there.iter().any(|there| there == name) {
-                let index = doc! { "key": key, "name": name, "sparse": sparse };
                 self.run(doc! { "createIndexes": &self.collection, "indexes": [index] }).await?;
             }
         }
@@ -237,6 +230,17 @@ impl Server {
     }
 }
 
+/// The indexes by their names: what watches look for, what is cleared, and what people ask by. Records without the field are in none
+/// of the latter two.
+fn indexes() -> [(&'static str, Document); 3] {
+    let index = |name, key, sparse| (name, doc! { "key": key, "name": name, "sparse": sparse });
+    [
+        index(CHANGED, doc! { CHANGED: 1 }, false),
+        index(DELETED, doc! { DELETED: 1 }, true),
+        index(KIND, doc! { KIND: 1, "project": 1, "logicalCloud": 1 }, true),
+    ]
+}
+
 fn millis(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
@@ -275,4 +279,15 @@ fn write_error(answer: &Document) -> Option<(usize, i32)> {
     let error = errors.first()?.as_document()?;
     let place = error.get_i32("index").ok().and_then(|place| usize::try_from(place).ok());
     Some((place.unwrap_or(0), error.get_i32("code").unwrap_or(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_few_records_have_is_indexed_for_those_only() {
+        let sparse = indexes().map(|(name, index)| (name, index.get_bool("sparse").unwrap()));
+        assert_eq!(sparse, [("changed", false), ("deleted", true), ("kind", true)]);
+    }
 }

@@ -31,7 +31,7 @@ pub(super) fn of_time(time: SystemTime) -> Version {
 
 /// As MongoDB keeps it; none for one that no document can have.
 pub(super) fn number(version: Version) -> Option<i64> {
-    i64::try_from(version.0).ok()
+    i64::try_from(version.0).ok().filter(|_| version != Version::UNREADABLE)
 }
 
 #[cfg(test)]
@@ -56,6 +56,6 @@ mod tests {
     #[test]
     fn the_highest_version_is_a_number_of_mongodb() {
         assert_eq!(number(next(Some(Version(u64::MAX)), UNIX_EPOCH, u64::MAX)), Some(i64::MAX));
-        assert_eq!(number(Version(u64::MAX)), None);
+        assert_eq!([Version(u64::MAX), Version::UNREADABLE].map(number), [None; 2]);
     }
 }

@@ -149,7 +149,9 @@ async fn run(watching: Weak<Watching>, news: Arc<Notify>) {
 
 impl Seen {
     fn is_new(&self, head: &Head) -> bool {
-        self.known.get(&head.path).is_none_or(|(version, _)| *version < head.version)
+        let Some((known, _)) = self.known.get(&head.path) else { return true };
+        // That it was damaged is news, too.
+        *known < head.version || (head.version == Version::UNREADABLE && *known != head.version)
     }
 
     fn note(&mut self, records: Vec<Dated>) {

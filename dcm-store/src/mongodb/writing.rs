@@ -9,12 +9,13 @@ use std::time::SystemTime;
 
 use dcm_core::port::room::Room;
 use dcm_core::port::store::{BatchError, Error, Path, Version, Write};
-use mongodb::bson::{Document, doc};
+use mongodb::bson::{Bson, Document, doc};
 
 use super::failure::unavailable;
 use super::record::{self, CHANGED, DELETED, DOCUMENT, Head, ID, TEXT, VERSION};
 use super::server::{Find, Freshness, Server, Stopped};
 use super::versions;
+use crate::rules;
 
 /// How often a batch is begun again because others were faster, yet left things as it expects them.
 const TRIES_MAX: usize = 16;
@@ -44,9 +45,9 @@ pub(super) async fn apply(
                 deleted = after;
                 continue;
             }
-            (Next::Conflict(conflict), None) => conflict,
+            (Next::Refused(refusal), None) => refusal,
             (Next::Unknown, _) => unavailable("nobody knows how much of the batch was written"),
-            (Next::Again(_) | Next::Conflict(_), Some(error)) => error,
+            (Next::Again(_) | Next::Refused(_), Some(error)) => error,
         };
         return Err(BatchError { applied: given.len(), source });
     }
@@ -88,9 +89,7 @@ impl Planned<'_> {
     /// The update that does it.
     fn update(&self, rooms: &[Room]) -> Document {
         let id = self.write.path().as_str();
-        // A version that no number can be is that of no record.
-        let number = |version| versions::number(version).unwrap_or(-1);
-        let mut set = doc! { VERSION: number(self.version) };
+        let mut set = doc! { VERSION: versions::number(self.version) };
         let mut now = doc! { CHANGED: { "$type": "timestamp" } };
         let (asked, unset) = match self.write {
             Write::Create { document, .. } => {
@@ -98,17 +97,17 @@ impl Planned<'_> {
                 set.extend(content);
                 set.extend(record::keys(rooms, self.write.path()));
                 unset.insert(DELETED, "");
-                let below = doc! { "$lt": number(self.version) };
+                let below = doc! { "$lt": versions::number(self.version) };
                 (doc! { ID: id, DELETED: { "$exists": true }, VERSION: below }, unset)
             }
             Write::Update { version, document, .. } => {
                 let (content, unset) = record::content(document);
                 set.extend(content);
-                (doc! { ID: id, VERSION: number(*version) }, unset)
+                (doc! { ID: id, VERSION: only(*version) }, unset)
             }
             Write::Delete { version, .. } => {
                 now.insert(DELETED, true);
-                (doc! { ID: id, VERSION: number(*version) }, doc! { DOCUMENT: "", TEXT: "" })
+                (doc! { ID: id, VERSION: only(*version) }, doc! { DOCUMENT: "", TEXT: "" })
             }
         };
         let mut update = doc! { "$set": set, "$unset": unset, "$currentDate": now };
@@ -120,18 +119,29 @@ impl Planned<'_> {
 
     /// What to do when the write did not find what it expects, and there is this.
     fn next(&self, found: Option<&Head>) -> Next {
+        let path = self.write.path();
         let (deleted, live) = match found {
             Some(head) if head.is_deleted => (Some(head.version), None),
             found => (None, found.map(|head| head.version)),
         };
+        let in_the_way = match self.write {
+            Write::Create { .. } => deleted.or(live),
+            Write::Update { .. } | Write::Delete { .. } => live,
+        };
         match self.write {
+            _ if in_the_way == Some(Version::UNREADABLE) => Next::Refused(rules::unreadable_version(path)),
             Write::Create { .. } if live.is_none() => Next::Again(deleted),
             Write::Update { version, .. } | Write::Delete { version, .. } if live == Some(*version) => {
                 Next::Again(None)
             }
-            write => Next::Conflict(Error::Conflict { path: write.path().clone(), found: live }),
+            _ => Next::Refused(Error::Conflict { path: path.clone(), found: live }),
         }
     }
+}
+
+/// What a record's version has to be; none is one that no document has.
+fn only(version: Version) -> Bson {
+    versions::number(version).map_or_else(|| doc! { "$in": [] }.into(), Into::into)
 }
 
 /// What becomes of the writes that were not applied.
@@ -139,7 +149,7 @@ impl Planned<'_> {
 enum Next {
     /// There is now what the first of them expects. A document that it makes was deleted in this version.
     Again(Option<Version>),
-    Conflict(Error),
+    Refused(Error),
     /// Some of them may have been applied.
     Unknown,
 }
@@ -207,7 +217,7 @@ mod tests {
 
     fn conflict_at(name: &str, next: &Next) -> Option<Version> {
         match next {
-            Next::Conflict(Error::Conflict { path, found }) if path.as_str() == name => *found,
+            Next::Refused(Error::Conflict { path, found }) if path.as_str() == name => *found,
             other => panic!("{other:?}"),
         }
     }
@@ -248,5 +258,18 @@ mod tests {
         let deleted = Head { path, version: Version(7), is_deleted: true };
         assert!(matches!(planned.next(Some(&deleted)), Next::Again(Some(Version(7)))));
         assert!(matches!(planned.next(None), Next::Again(None)));
+    }
+
+    #[test]
+    fn what_has_no_version_is_written_by_nobody_and_asking_again_is_no_use() {
+        let path = Path::new("a").unwrap();
+        let creation = Write::Create { path: path.clone(), document: store::Document::from_stored("{}") };
+        let deletion = Write::Delete { path: path.clone(), version: Version::UNREADABLE };
+        for (write, is_deleted) in [(&creation, false), (&creation, true), (&deletion, false)] {
+            let planned = Planned { write, version: Version(5) };
+            let head = Head { path: path.clone(), version: Version::UNREADABLE, is_deleted };
+            let next = planned.next(Some(&head));
+            assert!(matches!(next, Next::Refused(Error::Failed { .. })), "{write:?}: {next:?}");
+        }
     }
 }

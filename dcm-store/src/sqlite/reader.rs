@@ -6,8 +6,9 @@ use dcm_core::port::store::{Document, Entry, Error, Page, Path, Prefix, Version}
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::Read;
-use super::failure::{of_sqlite, refused};
+use super::failure::of_sqlite;
 use crate::lock::lock;
+use crate::rules;
 
 const GET: &str = "SELECT path, version, document FROM documents WHERE path = ?1";
 const LIST: &str = "SELECT path, version, document FROM documents WHERE path > ?1 ORDER BY path";
@@ -24,11 +25,11 @@ pub(super) fn run(connection: &Connection, waiting: &Mutex<mpsc::Receiver<Read>>
 }
 
 pub(super) fn get(connection: &Connection, path: &Path) -> Result<Option<Entry>, Error> {
-    let row = connection
+    let found = connection
         .prepare_cached(GET)
-        .and_then(|mut get| get.query_row((path.as_str(),), columns).optional())
+        .and_then(|mut get| get.query_row((path.as_str(),), entry).optional())
         .map_err(of_sqlite)?;
-    row.map(entry).transpose()
+    Ok(found.flatten())
 }
 
 /// One page. It is one statement, and so of one moment.
@@ -40,14 +41,15 @@ pub(super) fn list(
 ) -> Result<Page, Error> {
     let after = after.map_or("", Path::as_str).max(prefix.as_str());
     let mut list = connection.prepare_cached(LIST).map_err(of_sqlite)?;
-    let mut entries = Vec::new();
-    for row in list.query_map((after,), columns).map_err(of_sqlite)? {
-        let found = entry(row.map_err(of_sqlite)?)?;
-        if !prefix.contains(&found.path) {
+    let mut rows = list.query((after,)).map_err(of_sqlite)?;
+    let mut entries: Vec<Entry> = Vec::new();
+    while let Some(row) = rows.next().map_err(of_sqlite)? {
+        if !is_below(prefix, row).map_err(of_sqlite)? {
             break;
         }
+        let Some(found) = entry(row).map_err(of_sqlite)? else { continue };
         if entries.len() == limit {
-            let next = entries.last().map(|last: &Entry| last.path.clone());
+            let next = entries.last().map(|last| last.path.clone());
             return Ok(Page { entries, next });
         }
         entries.push(found);
@@ -55,33 +57,34 @@ pub(super) fn list(
     Ok(Page { entries, next: None })
 }
 
-/// Columns as they are stored.
-pub(super) type Columns = (String, i64, Document);
+/// Whether the text of a row's path begins as those below a prefix, be it a path or not.
+fn is_below(prefix: &Prefix, row: &Row<'_>) -> rusqlite::Result<bool> {
+    let text = row.get_ref(0)?.as_bytes();
+    Ok(text.is_ok_and(|text| text.starts_with(prefix.as_str().as_bytes())))
+}
 
-/// The path, the version and the document of a row, in this order.
-pub(super) fn columns(row: &Row<'_>) -> rusqlite::Result<Columns> {
-    let path: String = row.get(0)?;
+/// A row (its path, version and document, in this order) as an entry; none when it has no path, and so is none of ours.
+pub(super) fn entry(row: &Row<'_>) -> rusqlite::Result<Option<Entry>> {
+    let Some(path) = path(row)? else { return Ok(None) };
+    let version = version(row.get(1)?);
     let document = match row.get_ref(2)?.as_str() {
+        _ if version.is_none() => Document::unreadable(rules::unreadable_version(&path)),
         Ok(text) => Document::from_stored(text),
         Err(_) => Document::unreadable(Error::Failed {
             reason: format!("the content of {path} is no text"),
             source: None,
         }),
     };
-    Ok((path, row.get(1)?, document))
+    Ok(Some(Entry { path, version: version.unwrap_or(Version::UNREADABLE), document }))
 }
 
-/// A row as an entry.
-pub(super) fn entry((path, version, document): Columns) -> Result<Entry, Error> {
-    Ok(Entry { path: parse_path(&path)?, version: parse_version(version)?, document })
+/// The path of a row; none when its text is none.
+pub(super) fn path(row: &Row<'_>) -> rusqlite::Result<Option<Path>> {
+    let text = row.get_ref(0)?.as_str();
+    Ok(text.ok().and_then(|text| Path::new(text).ok()))
 }
 
-pub(super) fn parse_path(text: &str) -> Result<Path, Error> {
-    Path::new(text).or_else(|invalid| refused(format!("the store's file is damaged: {invalid}")))
-}
-
-pub(super) fn parse_version(number: i64) -> Result<Version, Error> {
-    u64::try_from(number)
-        .map(Version)
-        .or_else(|_| refused("the store's file is damaged: a version is negative"))
+/// A version as it is stored; none for a number that no document is given.
+pub(super) fn version(number: i64) -> Option<Version> {
+    u64::try_from(number).ok().map(Version).filter(|version| *version != Version::UNREADABLE)
 }

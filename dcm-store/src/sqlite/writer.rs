@@ -5,13 +5,15 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 
 use dcm_core::port::store::{Change, Document, Entry, Error, Path, Prefix, Version, Watch, Write};
 use futures::channel::oneshot;
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Params};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::POLL_INTERVAL;
-use super::failure::of_sqlite;
+use super::failure::{of_sqlite, refused};
 use super::reader;
 use crate::hub::{Hub, PENDING_MAX};
+use crate::rules;
 
 /// Most batches that are committed together: their callers all wait for the slowest.
 const GROUP_MAX: usize = 128;
@@ -186,20 +188,25 @@ impl Group<'_> {
 
     fn put(&mut self, statement: &str, path: &Path, document: &Document) -> Result<Version, Error> {
         execute(self.connection, statement, (path.as_str(), self.counter, document.as_str()))?;
-        let version = reader::parse_version(self.counter)?;
+        let Some(version) = reader::version(self.counter) else {
+            return refused("the store's file is damaged: the last version that was given is negative");
+        };
         self.changes.push(Change::Put(Entry { path: path.clone(), version, document: document.clone() }));
         Ok(version)
     }
 }
 
-/// Refuses a write whose expectation does not hold.
+/// Refuses a write whose expectation does not hold, by the inner error.
 fn check(connection: &Connection, write: &Write) -> Result<Result<(), Error>, Error> {
     let path = write.path();
     let found: Option<i64> = connection
         .prepare_cached(FOUND)
         .and_then(|mut found| found.query_row((path.as_str(),), |row| row.get(0)).optional())
         .map_err(of_sqlite)?;
-    let found = found.map(reader::parse_version).transpose()?;
+    let found = match found.map(reader::version) {
+        Some(None) => return Ok(Err(rules::unreadable_version(path))),
+        found => found.flatten(),
+    };
     let expected = match write {
         Write::Create { .. } => None,
         Write::Update { version, .. } | Write::Delete { version, .. } => Some(*version),
@@ -229,15 +236,12 @@ fn counter(connection: &Connection) -> Result<i64, Error> {
 /// What the paths that were written or deleted since then are now.
 fn changes_since(connection: &Connection, seen: i64) -> Result<Vec<Change>, Error> {
     let mut changes = connection.prepare_cached(CHANGES_SINCE).map_err(of_sqlite)?;
-    let rows = changes.query_map((seen,), |row| match row.get::<_, Option<i64>>(1)? {
-        Some(_) => Ok(Ok(reader::columns(row)?)),
-        None => Ok(Err(row.get::<_, String>(0)?)),
+    let rows = changes.query_map((seen,), |row| match row.get_ref(1)? {
+        ValueRef::Null => Ok(reader::path(row)?.map(Change::Deleted)),
+        _ => Ok(reader::entry(row)?.map(Change::Put)),
     });
-    let told = |row: Result<reader::Columns, String>| match row {
-        Ok(columns) => reader::entry(columns).map(Change::Put),
-        Err(gone) => reader::parse_path(&gone).map(Change::Deleted),
-    };
-    rows.map_err(of_sqlite)?.map(|row| told(row.map_err(of_sqlite)?)).collect()
+    let told = rows.and_then(|rows| rows.filter_map(Result::transpose).collect());
+    told.map_err(of_sqlite)
 }
 
 #[cfg(test)]
@@ -273,6 +277,25 @@ mod tests {
         assert_eq!(outcomes[0].as_ref().unwrap(), &[Version(1)]);
         assert!(matches!(outcomes[1], Err(Error::Conflict { found: Some(Version(1)), .. })));
         assert_eq!(outcomes[2].as_ref().unwrap(), &[Version(2)]);
+    }
+
+    #[test]
+    fn a_write_of_what_is_damaged_fails_its_own_batch_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = writer(&folder);
+        writer.commit(&[create("damaged", "{}")]).unwrap();
+        for damage in ["-1", "0"] {
+            let damage = format!("UPDATE documents SET version = {damage}");
+            writer.connection.execute_batch(&damage).unwrap();
+            for write in [create("damaged", "{}"), delete("damaged", Version::UNREADABLE)] {
+                let (before, after) = (create("b", "{}"), create("a", "{}"));
+                let outcomes = writer.commit(&[before, [write, after.clone()].concat(), after]).unwrap();
+                let versions = [0, 2].map(|beside| outcomes[beside].as_ref().unwrap()[0]);
+                let refused = outcomes[1].as_ref().unwrap_err();
+                assert!(matches!(refused, Error::Failed { reason, .. } if reason.contains("damaged")));
+                writer.commit(&[delete("b", versions[0]), delete("a", versions[1])]).unwrap();
+            }
+        }
     }
 
     #[test]
