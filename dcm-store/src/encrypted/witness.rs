@@ -9,12 +9,8 @@ use serde_json::json;
 use super::EncryptedStore;
 
 /// Where the word lies.
-pub const ROOM: Room = Room {
-    name: "sealed-with",
-    keys: &[],
-    holds: "a random word that only the right keys open",
-    made_by: "whoever first opens the store with keys",
-};
+pub const ROOM: Room =
+    Room { name: "sealed-with", keys: &[], holds: "a random word that only the right keys open" };
 
 /// The version of the record's form.
 const SCHEMA: u32 = 1;

@@ -11,7 +11,7 @@ use mongodb::{Client, Database};
 use super::clock::Clock;
 use super::failure::{not_an_answer, of_code, of_driver, timed_out, unavailable};
 use super::location::Location;
-use super::record::{CHANGED, DELETED, ID, KIND};
+use super::record::{CHANGED, ID, INDEXES, Index};
 
 /// The code of an update that would make a record under another name than it asks for.
 const IMMUTABLE_FIELD: i32 = 66;
@@ -98,15 +98,11 @@ impl Server {
     /// Makes those of the indexes that are missing: whoever prepares the collection need not let us make any.
     async fn make_indexes(&self) -> Result<(), Error> {
         let there = self.indexes().await?;
-        let kinds = doc! { KIND: 1, "project": 1, "logicalCloud": 1 };
-        let wanted = [
-            (CHANGED, doc! { CHANGED: 1 }, false),
-            (DELETED, doc! { DELETED: 1 }, true),
-            (KIND, kinds, true),
-        ];
-        for (name, key, sparse) in wanted {
+        for Index { name, fields, is_sparse } in INDEXES {
             if !there.iter().any(|there| there == name) {
-                let index = doc! { "key": key, "name": name, "sparse": sparse };
+                let key: Document =
+                    fields.iter().map(|field| ((*field).to_owned(), Bson::Int32(1))).collect();
+                let index = doc! { "key": key, "name": name, "sparse": is_sparse };
                 self.run(doc! { "createIndexes": &self.collection, "indexes": [index] }).await?;
             }
         }
