@@ -3,9 +3,9 @@
 #![cfg(feature = "etcd")]
 
 mod documents;
+mod etcd_users;
 
-use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -15,24 +15,22 @@ use dcm_store::etcd::{Location, Tls, User};
 use dcm_store::{EtcdStore, OpenError};
 use dcm_testenv::Standalone;
 use futures::StreamExt as _;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use self::documents::{SOON, answered, create, path, words};
+use self::etcd_users::{ask, demand_users};
 
 fn location(server: &Standalone) -> Location {
     Location::at(server.address().to_string())
 }
 
-/// Asks etcd over HTTP, as its own documentation shows it.
-fn ask(server: &Standalone, method: &str, body: &Value) -> String {
-    let mut stream = TcpStream::connect(server.address()).unwrap();
-    let body = body.to_string();
-    let head = format!("POST /v3/{method} HTTP/1.0\r\nContent-Length: {}\r\n\r\n", body.len());
-    stream.write_all((head + &body).as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    assert!(answer.contains(" 200 OK"), "{method}: {answer}");
-    answer
+/// The URL of a location with TLS or without.
+fn tls_url(location: &Location) -> String {
+    let tls = location.tls.clone().unwrap_or_default();
+    let (certificate, key) = tls.identity.unzip();
+    let files = [("ca", tls.authorities), ("cert", certificate), ("key", key)];
+    let options = files.into_iter().filter_map(|(name, file)| Some(format!("{name}={}", file?.display())));
+    format!("etcd://{}?{}", location.endpoints[0], options.collect::<Vec<_>>().join("&"))
 }
 
 #[tokio::test]
@@ -71,17 +69,7 @@ async fn a_watch_ends_as_lost_when_its_server_dies_or_falls_silent() {
 #[tokio::test]
 async fn users_say_who_they_are_and_once_more_when_etcd_has_forgotten_it() {
     let server = Standalone::etcd().await.unwrap();
-    let b64 = |text: &str| STANDARD.encode(text);
-    for (name, roles) in [("root", vec!["root"]), ("us", vec!["ours"])] {
-        ask(&server, "auth/user/add", &json!({"name": name, "password": "p@ss"}));
-        for role in roles {
-            ask(&server, "auth/role/add", &json!({"name": role}));
-            ask(&server, "auth/user/grant", &json!({"user": name, "role": role}));
-        }
-    }
-    let ours = json!({"permType": 2, "key": b64("dcm/"), "range_end": b64("dcm0")});
-    ask(&server, "auth/role/grant", &json!({"name": "ours", "perm": ours}));
-    ask(&server, "auth/enable", &json!({}));
+    demand_users(&server, "p@ss");
     let with = |user: Option<(&str, &str)>, prefix: &str| {
         let user = user.map(|(name, password)| User { name: name.into(), password: password.into() });
         Location { user, prefix: prefix.into(), ..location(&server) }
@@ -95,8 +83,15 @@ async fn users_say_who_they_are_and_once_more_when_etcd_has_forgotten_it() {
         let text = format!("{} {refused:?}", words(&refused));
         assert!(matches!(refused, Error::Failed { .. }), "{text}");
         assert!(text.contains(said) && !text.contains("p@ss"), "{text}");
+        let user = user.map(|(name, password)| format!("{name}:{}@", password.replace('@', "%40")));
+        let url = format!("etcd://{}{}/{prefix}", user.unwrap_or_default(), server.address());
+        let text = words(&dcm_store::open(&url).await.err().unwrap());
+        assert!(text.contains(said) && !text.contains("p@ss"), "{text}");
     }
+    let by_url = dcm_store::open(&format!("etcd://us:p%40ss@{}", server.address())).await.unwrap();
+    create(&*by_url, "by-url").await.unwrap();
     let store = EtcdStore::open(&with(Some(("us", "p@ss")), "dcm")).await.unwrap();
+    assert!(store.get(&path("by-url")).await.unwrap().is_some());
     create(&store, "a").await.unwrap();
     // It keeps what it gave us in memory only.
     server.kill();
@@ -119,11 +114,15 @@ async fn tls_needs_the_authority_and_a_certificate_of_ours() {
     };
     let store = EtcdStore::open(&with(&server, Some(&server))).await.unwrap();
     create(&store, "a").await.unwrap();
+    let by_url = dcm_store::open(&tls_url(&with(&server, Some(&server)))).await.unwrap();
+    assert!(by_url.get(&path("a")).await.unwrap().is_some());
     for refused in
         [with(&other, Some(&server)), with(&server, None), with(&server, Some(&other)), location(&server)]
     {
         let error = EtcdStore::open(&refused).await.err().unwrap();
         assert!(matches!(error, Error::Unavailable { .. }), "{refused:?}: {error:?}");
+        let error = dcm_store::open(&tls_url(&refused)).await.err().unwrap();
+        assert!(matches!(error, OpenError::Store(Error::Unavailable { .. })), "{refused:?}: {error:?}");
     }
     let unknown = words(&EtcdStore::open(&with(&other, Some(&server))).await.err().unwrap());
     assert!(unknown.contains("certificate"), "{unknown}");
