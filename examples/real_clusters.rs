@@ -1,5 +1,6 @@
 //! The main job on three real API servers, and the real `kubectl` with the credential that came out of it: a request
-//! that is allowed and one that is refused.
+//! that is allowed and one that is refused. Once with a store in a file, and once with one in memory, as long as one process has
+//! need of it.
 //!
 //! `cargo run -p dcm-examples --bin real_clusters` starts the servers and ends them. The first run on a machine builds
 //! them, which takes some minutes.
@@ -26,10 +27,20 @@ use serde_json::json;
 async fn main() -> anyhow::Result<()> {
     let environment = Environment::builder().clusters(3).start().await?;
     let folder = tempfile::tempdir()?;
-    let store = format!("sqlite:{}", folder.path().join("store.db").display());
-    let deployment = Deployment::open(&Configuration::new(store, folder.path().join("keys.json"))).await?;
+    let file = format!("sqlite:{}", folder.path().join("store.db").display());
+    for store in [&*file, "memory:"] {
+        let (scheme, _) = store.split_once(':').context("a store is a URL")?;
+        println!("store: {scheme}");
+        main_job(&environment, store, folder.path()).await?;
+    }
+    Ok(())
+}
+
+/// A logical cloud comes, is used, and goes; the store is empty at first.
+async fn main_job(environment: &Environment, store: &str, folder: &Path) -> anyhow::Result<()> {
+    let deployment = Deployment::open(&Configuration::new(store, folder.join("keys.json"))).await?;
     let caller = Caller::new("example");
-    register(&deployment, &caller, &environment).await?;
+    register(&deployment, &caller, environment).await?;
 
     let (project, cloud) = (ProjectName::new("default")?, LogicalCloudName::new("shop")?);
     let metadata = MetadataDraft { name: project.to_string(), ..MetadataDraft::default() };
@@ -45,11 +56,11 @@ async fn main() -> anyhow::Result<()> {
     println!("{cloud} is on {} clusters", status.lanes.len());
 
     let access = clouds.kubeconfigs(&project, &cloud, None, None).await?.access;
-    let file = folder.path().join("kubeconfig");
+    let file = folder.join("kubeconfig");
     std::fs::write(&file, access.for_all_clusters().to_yaml()?.expose())?;
     for reference in access.clusters.keys() {
         let kubectl =
-            |arguments: &[&str]| kubectl(&environment, &file, &format!("developer@{reference}"), arguments);
+            |arguments: &[&str]| kubectl(environment, &file, &format!("developer@{reference}"), arguments);
         show("allowed", kubectl(&["get", "resourcequotas", "--output", "name"]), true)?;
         show("refused", kubectl(&["get", "pods", "--namespace", "default"]), false)?;
     }

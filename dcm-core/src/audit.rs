@@ -38,7 +38,6 @@ pub const ROOM: Room = Room {
     name: "audit",
     keys: &["day", "entry", "half"],
     holds: "what somebody decided (`asked`), or what came of it (`ended`)",
-    made_by: "any call that changes something",
 };
 
 /// A half, as it is stored.

@@ -11,8 +11,6 @@
     feature = "conformance"
 ))]
 
-mod etcd_http;
-
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,7 +26,7 @@ use dcm_store::encrypted::KEY_BYTES;
 use dcm_store::faults::Faults;
 use dcm_store::memory::Fault;
 use dcm_store::{EncryptedStore, FaultyStore, Keyring, MemoryStore, SqliteStore, TracedStore};
-use dcm_testenv::Standalone;
+use dcm_testenv::{Standalone, etcd_http};
 use mongodb::bson::{self, doc};
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -152,7 +150,7 @@ mod etcd_server {
 
     async fn subject() -> Subject {
         let damage = async |server: &Standalone, path: Path| {
-            etcd_http::put(server, &format!("dcm/{path}"), &[0xff]);
+            etcd_http::put(server, &format!("dcm/{path}"), &[0xff]).unwrap();
         };
         on_server(Standalone::etcd().await.unwrap(), "etcd", damage).await
     }

@@ -3,25 +3,30 @@
 #![cfg(feature = "etcd")]
 
 mod documents;
-mod etcd_http;
 
 use std::net::TcpListener;
 use std::sync::Arc;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use dcm_core::port::store::{Change, Error, PageRequest, Prefix, Store, StoreExt as _, Write};
 use dcm_store::etcd::{Location, Tls, User};
 use dcm_store::{EtcdStore, OpenError};
 use dcm_testenv::Standalone;
+use dcm_testenv::etcd_http::{demand_users, put};
 use futures::StreamExt as _;
-use serde_json::json;
 
 use self::documents::{SOON, answered, create, path, words};
-use self::etcd_http::{ask, put};
 
 fn location(server: &Standalone) -> Location {
     Location::at(server.address().to_string())
+}
+
+/// The URL of a location with TLS or without.
+fn tls_url(location: &Location) -> String {
+    let tls = location.tls.clone().unwrap_or_default();
+    let (certificate, key) = tls.identity.unzip();
+    let files = [("ca", tls.authorities), ("cert", certificate), ("key", key)];
+    let options = files.into_iter().filter_map(|(name, file)| Some(format!("{name}={}", file?.display())));
+    format!("etcd://{}?{}", location.endpoints[0], options.collect::<Vec<_>>().join("&"))
 }
 
 #[tokio::test]
@@ -60,17 +65,7 @@ async fn a_watch_ends_as_lost_when_its_server_dies_or_falls_silent() {
 #[tokio::test]
 async fn users_say_who_they_are_and_once_more_when_etcd_has_forgotten_it() {
     let server = Standalone::etcd().await.unwrap();
-    let b64 = |text: &str| STANDARD.encode(text);
-    for (name, roles) in [("root", vec!["root"]), ("us", vec!["ours"])] {
-        ask(&server, "auth/user/add", &json!({"name": name, "password": "p@ss"}));
-        for role in roles {
-            ask(&server, "auth/role/add", &json!({"name": role}));
-            ask(&server, "auth/user/grant", &json!({"user": name, "role": role}));
-        }
-    }
-    let ours = json!({"permType": 2, "key": b64("dcm/"), "range_end": b64("dcm0")});
-    ask(&server, "auth/role/grant", &json!({"name": "ours", "perm": ours}));
-    ask(&server, "auth/enable", &json!({}));
+    demand_users(&server, "p@ss").unwrap();
     let with = |user: Option<(&str, &str)>, prefix: &str| {
         let user = user.map(|(name, password)| User { name: name.into(), password: password.into() });
         Location { user, prefix: prefix.into(), ..location(&server) }
@@ -84,8 +79,15 @@ async fn users_say_who_they_are_and_once_more_when_etcd_has_forgotten_it() {
         let text = format!("{} {refused:?}", words(&refused));
         assert!(matches!(refused, Error::Failed { .. }), "{text}");
         assert!(text.contains(said) && !text.contains("p@ss"), "{text}");
+        let user = user.map(|(name, password)| format!("{name}:{}@", password.replace('@', "%40")));
+        let url = format!("etcd://{}{}/{prefix}", user.unwrap_or_default(), server.address());
+        let text = words(&dcm_store::open(&url).await.err().unwrap());
+        assert!(text.contains(said) && !text.contains("p@ss"), "{text}");
     }
+    let by_url = dcm_store::open(&format!("etcd://us:p%40ss@{}", server.address())).await.unwrap();
+    create(&*by_url, "by-url").await.unwrap();
     let store = EtcdStore::open(&with(Some(("us", "p@ss")), "dcm")).await.unwrap();
+    assert!(store.get(&path("by-url")).await.unwrap().is_some());
     create(&store, "a").await.unwrap();
     // It keeps what it gave us in memory only.
     server.kill();
@@ -108,11 +110,15 @@ async fn tls_needs_the_authority_and_a_certificate_of_ours() {
     };
     let store = EtcdStore::open(&with(&server, Some(&server))).await.unwrap();
     create(&store, "a").await.unwrap();
+    let by_url = dcm_store::open(&tls_url(&with(&server, Some(&server)))).await.unwrap();
+    assert!(by_url.get(&path("a")).await.unwrap().is_some());
     for refused in
         [with(&other, Some(&server)), with(&server, None), with(&server, Some(&other)), location(&server)]
     {
         let error = EtcdStore::open(&refused).await.err().unwrap();
         assert!(matches!(error, Error::Unavailable { .. }), "{refused:?}: {error:?}");
+        let error = dcm_store::open(&tls_url(&refused)).await.err().unwrap();
+        assert!(matches!(error, OpenError::Store(Error::Unavailable { .. })), "{refused:?}: {error:?}");
     }
     let unknown = words(&EtcdStore::open(&with(&other, Some(&server))).await.err().unwrap());
     assert!(unknown.contains("certificate"), "{unknown}");
@@ -155,8 +161,8 @@ async fn what_is_damaged_is_named_what_is_foreign_is_passed_over_and_the_rest_go
     let store: Arc<dyn Store> = Arc::new(EtcdStore::open(&location(&server)).await.unwrap());
     create(&*store, "ours/a").await.unwrap();
     let mut watch = store.watch(&Prefix::everything()).await.unwrap();
-    put(&server, "dcm/theirs//b", b"{}");
-    put(&server, "dcm/theirs/c", &[0xff]);
+    put(&server, "dcm/theirs//b", b"{}").unwrap();
+    put(&server, "dcm/theirs/c", &[0xff]).unwrap();
     let told = tokio::time::timeout(SOON, watch.next()).await.unwrap();
     let damaged = store.get(&path("theirs/c")).await.unwrap().unwrap();
     assert_eq!(told, Some(Change::Put(damaged.clone())));

@@ -74,7 +74,7 @@ async fn a_collection_has_the_indexes_that_are_asked_by_and_no_others() {
 async fn a_record_has_the_keys_of_its_path_as_fields_where_its_room_is_known() {
     let server = Standalone::mongodb().await.unwrap();
     let keys = &["project", "logicalCloud", "name"];
-    let room = Room { name: "quotas", keys, holds: "a quota", made_by: "a test" };
+    let room = Room { name: "quotas", keys, holds: "a quota" };
     let store = dcm_store::open_with_rooms(&url(&server), &[room]).await.unwrap();
     let version = create(&*store, "quotas/p/c/q").await.unwrap();
     create(&*store, "other/p/c/q").await.unwrap();

@@ -3,12 +3,13 @@
 #![cfg(all(feature = "memory", feature = "faults", feature = "trace"))]
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use dcm_core::port::store::{
     Change, Document, Error, PageRequest, Path, Prefix, Store as _, StoreExt as _, Version, Write,
 };
 use dcm_store::faults::Faults;
-use dcm_store::trace::Counts;
+use dcm_store::trace::{Counts, Ended, Kind};
 use dcm_store::{FaultyStore, MemoryStore, TracedStore};
 use futures::StreamExt as _;
 
@@ -90,4 +91,11 @@ async fn everything_that_is_asked_is_counted() {
         failures: 1,
     };
     assert_eq!(store.counts(), expected);
+    let ended = Kind::ALL.map(|kind| {
+        let Ended { done, conflicts, failures, .. } = store.ended(kind);
+        (kind.as_str(), [done, conflicts, failures])
+    });
+    let expected = [("get", [2, 0, 0]), ("list", [1, 0, 1]), ("write", [1, 1, 0]), ("watch", [1, 0, 0])];
+    assert_eq!(ended, expected);
+    assert!(store.ended(Kind::List).took > Duration::ZERO);
 }

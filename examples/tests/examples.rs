@@ -43,12 +43,16 @@ fn render_only_prints_the_same_manifests_each_time() {
 }
 
 #[test]
-fn real_clusters_shows_an_allowed_and_a_refused_request_on_each() {
+fn real_clusters_shows_an_allowed_and_a_refused_request_on_each_with_both_stores() {
     let out = run(env!("CARGO_BIN_EXE_real_clusters"));
-    assert!(out.starts_with("shop is on 3 clusters\n"), "{out}");
-    assert_eq!(out.matches("allowed: resourcequota/compute\n").count(), 3, "{out}");
-    assert_eq!(out.matches("refused: Error from server (Forbidden): pods is forbidden").count(), 3, "{out}");
-    assert!(out.ends_with("shop: terminated\n"), "{out}");
+    let (in_file, in_memory) = out.split_once("store: memory\n").unwrap();
+    for out in [in_file.strip_prefix("store: sqlite\n").unwrap(), in_memory] {
+        assert!(out.starts_with("shop is on 3 clusters\n"), "{out}");
+        assert_eq!(out.matches("allowed: resourcequota/compute\n").count(), 3, "{out}");
+        let refused = out.matches("refused: Error from server (Forbidden): pods is forbidden").count();
+        assert_eq!(refused, 3, "{out}");
+        assert!(out.ends_with("shop: terminated\n"), "{out}");
+    }
 }
 
 #[test]

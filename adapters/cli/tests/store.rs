@@ -3,11 +3,14 @@
 
 mod common;
 
+use std::net::TcpListener;
+
 use common::installation::until;
 use common::{Ran, UNREACHABLE, User, code_of, interrupt};
 use dcm_store::Keyring;
 use dcm_store::transfer::LINE_BYTES_MAX;
 use dcm_testenv::Standalone;
+use dcm_testenv::etcd_http::demand_users;
 use mongodb::bson::{Document, doc};
 use serde_json::Value;
 
@@ -248,4 +251,51 @@ fn one_corrupt_record_is_named_and_the_rest_is_shown() {
     }
     let cluster = break_in_sqlite(&user, "clusters/", "{");
     assert!(user.run(["cluster", "list"]).ended_with(1).contains(&cluster));
+}
+
+/// A loopback address at which nobody listens.
+fn nobody() -> String {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_can_not_be_opened_is_named_with_what_was_tried_and_without_its_password() {
+    let (guarded, etcd) = (Standalone::etcd().await.unwrap(), Standalone::etcd_with_tls().await.unwrap());
+    let (mongodb, other) =
+        (Standalone::mongodb_with_tls().await.unwrap(), Standalone::etcd_with_tls().await.unwrap());
+    demand_users(&guarded, "right").unwrap();
+    let ([gone, also_gone], authority) = ([nobody(), nobody()], other.authority());
+    let [guarded, etcd, mongodb] = [&guarded, &etcd, &mongodb].map(|server| server.address().to_string());
+    let authority = authority.display();
+    let table = [
+        (
+            "mysql://us:hunt%40er2@127.0.0.1/dcm".to_owned(),
+            "\"mysql\" is no kind of store; these are: ",
+            "etcd",
+        ),
+        (format!("etcd://us:hunt%40er2@{gone}"), &*gone, "does not answer"),
+        (format!("mongodb://us:hunt%40er2@{also_gone}/?timeout=2"), &*also_gone, "refused"),
+        (format!("etcd://us:hunt%40er2@{guarded}"), "etcd does not accept", "user and password"),
+        (format!("etcd://us:hunt%40er2@{etcd}?ca={authority}"), &*etcd, "certificate"),
+        (
+            format!("mongodb://us:hunt%40er2@{mongodb}/?timeout=2&tls=true&tlsCAFile={authority}"),
+            &*mongodb,
+            "certificate",
+        ),
+    ];
+    for (url, tried, why) in table {
+        let commands: [&[&str]; 4] = [
+            &["get", "--store", &url],
+            &["serve", "--store", &url],
+            &["get", "--contexts-store", &url],
+            &["store", "export", "--store", &url],
+        ];
+        for command in commands {
+            let ran = User::new().run(command.iter().copied());
+            let (code, text) = (ran.code, format!("{ran:?}"));
+            let is_named = ran.err.contains(tried) && ran.err.contains(why);
+            let says_password = ["hunt@er2", "hunt%40er2", "er2"].iter().any(|word| text.contains(word));
+            assert!(code == 1 && ran.out.is_empty() && is_named && !says_password, "{url}: {ran:#?}");
+        }
+    }
 }

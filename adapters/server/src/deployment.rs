@@ -25,6 +25,7 @@ use dcm_sync::runtime::{OsRandom, TokioClock};
 use crate::audit::{AUDIT_DAYS, Logged};
 use crate::configuration::{Configuration, Keys};
 use crate::kubeconfigs::{Registered, check_for};
+use crate::metrics::CountedStores;
 
 /// Why a deployment can't be opened.
 #[derive(Debug, thiserror::Error)]
@@ -122,6 +123,7 @@ pub struct Deployment {
     contexts: Contexts,
     audit: StoredAudit,
     audit_days: u16,
+    stores: CountedStores,
 }
 
 impl Deployment {
@@ -137,6 +139,9 @@ impl Deployment {
     /// Wires everything over given parts.
     #[must_use]
     pub fn over(parts: Parts) -> Self {
+        let stores = CountedStores::over(parts.store, parts.contexts_store);
+        let (store, contexts_store) = (stores.documents.clone(), stores.contexts.clone());
+        let parts = Parts { store, contexts_store, ..parts };
         let Parts { store, contexts_store, clock, random, check, .. } = &parts;
         let contexts = Contexts::new(contexts_store.clone(), clock.clone());
         let synchronizer = Arc::new(contexts.clone());
@@ -153,6 +158,7 @@ impl Deployment {
             contexts,
             audit,
             audit_days: AUDIT_DAYS,
+            stores,
             parts: Arc::new(parts),
         }
     }
@@ -184,6 +190,11 @@ impl Deployment {
     /// How many days entries of the audit log are kept.
     pub(crate) fn audit_days(&self) -> u16 {
         self.audit_days
+    }
+
+    /// What its stores are asked is counted here.
+    pub(crate) fn stores(&self) -> &CountedStores {
+        &self.stores
     }
 
     /// The audit log.

@@ -52,7 +52,7 @@ pub async fn serve_with_metrics(
     let engine = deployment.engine(Acquire::All);
     let mut decisions = tokio::spawn(deployment.keep_decisions(&engine));
     let ends = Ends::default();
-    let source = Source { engine: engine.clone(), ends: ends.clone() };
+    let source = Source { engine: engine.clone(), ends: ends.clone(), stores: deployment.stores().clone() };
     // Both end with the set that they are in.
     let mut telling = JoinSet::new();
     telling.spawn(log_events(&engine));

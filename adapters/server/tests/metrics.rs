@@ -77,6 +77,16 @@ async fn a_worker_tells_of_lanes_requests_and_credentials_and_names_no_tenant() 
     assert_eq!(value(&text, "dcm_lanes{state=\"abandoned\"}"), Some(0.0));
     assert_eq!(value(&text, "dcm_clusters{state=\"connected\"}"), Some(1.0));
     assert!(value(&text, WATCHED).is_some_and(|watched| watched > 0.0), "{text}");
+    for (store, kind) in
+        [("documents", "get"), ("documents", "write"), ("contexts", "write"), ("contexts", "watch")]
+    {
+        let of = |outcome| {
+            let labels = format!("store=\"{store}\",kind=\"{kind}\",outcome=\"{outcome}\"");
+            value(&text, &format!("dcm_store_requests_total{{{labels}}}"))
+        };
+        assert!(of("done").is_some_and(|done| done > 0.0), "{store} {kind}: {text}");
+        assert_eq!(of("failed"), Some(0.0), "{store} {kind}: {text}");
+    }
     let credentials = text.lines().filter(|line| line.starts_with("dcm_credentials{"));
     assert_eq!(credentials.filter(|line| !line.ends_with(" 0")).count(), 1, "{text}");
     // The project, the cloud's namespace and its users are in no label.

@@ -55,6 +55,7 @@ pub mod certificates;
 mod cluster;
 mod environment;
 mod error;
+pub mod etcd_http;
 pub mod guard;
 mod kubeconfig;
 mod ports;

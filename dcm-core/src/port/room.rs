@@ -14,8 +14,6 @@ pub struct Room {
     pub keys: &'static [&'static str],
     /// What one of its documents is.
     pub holds: &'static str,
-    /// What makes one.
-    pub made_by: &'static str,
 }
 
 impl Room {
@@ -72,7 +70,6 @@ mod tests {
         name: "logical-clouds",
         keys: &["project", "logicalCloud"],
         holds: "the root of a logical cloud",
-        made_by: "put",
     };
 
     #[test]

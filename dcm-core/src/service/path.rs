@@ -13,21 +13,18 @@ use crate::render::naming::Identity;
 
 use super::documents::{DocumentId, PartKind};
 
-const PROJECTS: Room =
-    Room { name: "projects", keys: &["project"], holds: "a project", made_by: "`Projects::create`" };
+const PROJECTS: Room = Room { name: "projects", keys: &["project"], holds: "a project" };
 
 const CLUSTERS: Room = Room {
     name: "clusters",
     keys: &["provider", "cluster"],
     holds: "a registered cluster, with the kubeconfig that was given",
-    made_by: "`RegisteredClusters::add`",
 };
 
 const LOGICAL_CLOUDS: Room = Room {
     name: "logical-clouds",
     keys: &["project", "logicalCloud"],
     holds: "the root of a logical cloud: the commit point of every change of it",
-    made_by: "`LogicalClouds::put`",
 };
 
 const PARTS: Room = Room {
@@ -35,42 +32,36 @@ const PARTS: Room = Room {
     keys: &["project", "logicalCloud", "uid", "part", "name", "edit"],
     holds: "one part of a logical cloud (namespace, user, permission, quota, …), or the list of its parts (`contents`), as \
             one edit left it",
-    made_by: "`LogicalClouds::put`",
 };
 
 const SNAPSHOTS: Room = Room {
     name: "snapshots",
     keys: &["project", "logicalCloud", "uid", "snapshot"],
     holds: "what an apply froze",
-    made_by: "`LogicalClouds::apply`",
 };
 
 const CREDENTIALS: Room = Room {
     name: "credentials",
     keys: &["project", "logicalCloud", "uid", "user"],
     holds: "a user's credential",
-    made_by: "`LogicalClouds::apply`",
 };
 
 const HANDED_OUT: Room = Room {
     name: "handed-out",
     keys: &["project", "logicalCloud", "uid", "user"],
     holds: "what the kubeconfigs said of clusters that a user was given",
-    made_by: "`LogicalClouds::handed_out`",
 };
 
 const CONTEXT_OWNERS: Room = Room {
     name: "context-owners",
     keys: &["context"],
     holds: "the logical cloud that an app context belongs to",
-    made_by: "`LogicalClouds::apply`",
 };
 
 const DELETED: Room = Room {
     name: "deleted",
     keys: &["project", "logicalCloud", "uid"],
     holds: "a logical cloud that was deleted, for as long as something of it may still come",
-    made_by: "`LogicalClouds::delete`",
 };
 
 /// Where the documents of projects, clusters and logical clouds lie.

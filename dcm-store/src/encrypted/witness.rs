@@ -19,7 +19,6 @@ pub const ROOM: Room = Room {
     name: crate::transfer::SEALED_WITH,
     keys: &[],
     holds: "a random word that only the right keys open",
-    made_by: "whoever first opens the store with keys",
 };
 
 /// The version of the record's form.

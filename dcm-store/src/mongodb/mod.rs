@@ -30,6 +30,7 @@ use tokio::time::Instant;
 
 pub use self::location::Location;
 use self::record::{DELETED, ID, VERSION};
+pub use self::record::{INDEXES, Index};
 use self::server::{Find, Freshness, Server};
 pub use self::watching::POLL_INTERVAL;
 use self::watching::Watching;

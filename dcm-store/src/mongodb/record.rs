@@ -25,6 +25,24 @@ pub(super) const DELETED: &str = "deleted";
 pub(super) const DOCUMENT: &str = "document";
 pub(super) const TEXT: &str = "text";
 
+/// An index of the collection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Index {
+    /// Its name.
+    pub name: &'static str,
+    /// The fields that it is over, in order.
+    pub fields: &'static [&'static str],
+    /// True when records without any of these fields are not in it.
+    pub is_sparse: bool,
+}
+
+/// The indexes that a collection is given, beside that of `_id`, which every one has.
+pub const INDEXES: [Index; 3] = [
+    Index { name: CHANGED, fields: &[CHANGED], is_sparse: false },
+    Index { name: DELETED, fields: &[DELETED], is_sparse: true },
+    Index { name: KIND, fields: &[KIND, "project", "logicalCloud"], is_sparse: true },
+];
+
 /// The parts of a record that say which state of which document it is.
 pub(super) fn head_fields() -> Document {
     doc! { VERSION: 1, CHANGED: 1, DELETED: 1 }

@@ -11,7 +11,7 @@ use mongodb::{Client, Database};
 use super::clock::Clock;
 use super::failure::{not_an_answer, of_code, of_driver, timed_out, unavailable};
 use super::location::Location;
-use super::record::{CHANGED, DELETED, ID, KIND};
+use super::record::{CHANGED, ID, INDEXES, Index};
 
 /// The code of an update that would make a record under another name than it asks for.
 const IMMUTABLE_FIELD: i32 = 66;
@@ -98,8 +98,11 @@ impl Server {
     /// Makes those of the indexes that are missing: whoever prepares the collection need not let us make any.
     async fn make_indexes(&self) -> Result<(), Error> {
         let there = self.indexes().await?;
-        for (name, index) in indexes() {
+        for Index { name, fields, is_sparse } in INDEXES {
             if !there.iter().any(|there| there == name) {
+                let key: Document =
+                    fields.iter().map(|field| ((*field).to_owned(), Bson::Int32(1))).collect();
+                let index = doc! { "key": key, "name": name, "sparse": is_sparse };
                 self.run(doc! { "createIndexes": &self.collection, "indexes": [index] }).await?;
             }
         }
@@ -230,17 +233,6 @@ impl Server {
     }
 }
 
-/// The indexes by their names: what watches look for, what is cleared, and what people ask by. Records without the field are in none
-/// of the latter two.
-fn indexes() -> [(&'static str, Document); 3] {
-    let index = |name, key, sparse| (name, doc! { "key": key, "name": name, "sparse": sparse });
-    [
-        index(CHANGED, doc! { CHANGED: 1 }, false),
-        index(DELETED, doc! { DELETED: 1 }, true),
-        index(KIND, doc! { KIND: 1, "project": 1, "logicalCloud": 1 }, true),
-    ]
-}
-
 fn millis(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
@@ -279,15 +271,4 @@ fn write_error(answer: &Document) -> Option<(usize, i32)> {
     let error = errors.first()?.as_document()?;
     let place = error.get_i32("index").ok().and_then(|place| usize::try_from(place).ok());
     Some((place.unwrap_or(0), error.get_i32("code").unwrap_or(0)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_few_records_have_is_indexed_for_those_only() {
-        let sparse = indexes().map(|(name, index)| (name, index.get_bool("sparse").unwrap()));
-        assert_eq!(sparse, [("changed", false), ("deleted", true), ("kind", true)]);
-    }
 }

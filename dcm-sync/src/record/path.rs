@@ -13,64 +13,41 @@ const CONTEXTS: Room = Room {
     name: "contexts",
     keys: &["context", "record"],
     holds: "the root of an app context: the commit point of a desired state",
-    made_by: "`Contexts::apply`",
 };
 
-const MANIFESTS: Room = Room {
-    name: "manifests",
-    keys: &["context", "hash"],
-    holds: "one distinct manifest",
-    made_by: "`Contexts::apply`",
-};
+const MANIFESTS: Room =
+    Room { name: "manifests", keys: &["context", "hash"], holds: "one distinct manifest" };
 
 const LANES: Room = Room {
     name: "lanes",
     keys: &["context", "provider", "cluster"],
     holds: "how far an app context is on a cluster",
-    made_by: "`Contexts::apply`; then its worker",
 };
 
 const RESULTS: Room = Room {
     name: "results",
     keys: &["context", "provider", "cluster", "request"],
     holds: "what a cluster issued for a request",
-    made_by: "the cluster's worker",
 };
 
 const CLAIMS: Room = Room {
     name: "claims",
     keys: &["provider", "cluster", "namespace"],
     holds: "the app context that a namespace of a cluster belongs to",
-    made_by: "`Contexts::apply`",
 };
 
-const CLAIMING: Room = Room {
-    name: "claiming",
-    keys: &["context"],
-    holds: "claims that are being made",
-    made_by: "`Contexts::apply`",
-};
+const CLAIMING: Room = Room { name: "claiming", keys: &["context"], holds: "claims that are being made" };
 
 const SHARDS: Room = Room {
     name: "shards",
     keys: &["provider", "cluster"],
     holds: "the worker that a cluster belongs to, with its fence",
-    made_by: "a worker that takes the cluster",
 };
 
-const WORKERS: Room = Room {
-    name: "workers",
-    keys: &["worker"],
-    holds: "the session of a worker",
-    made_by: "a worker that begins",
-};
+const WORKERS: Room = Room { name: "workers", keys: &["worker"], holds: "the session of a worker" };
 
-const FORGOTTEN: Room = Room {
-    name: "forgotten",
-    keys: &[],
-    holds: "how far numbers went, of app contexts that are forgotten",
-    made_by: "`Contexts::forget`",
-};
+const FORGOTTEN: Room =
+    Room { name: "forgotten", keys: &[], holds: "how far numbers went, of app contexts that are forgotten" };
 
 /// Where app contexts and the state of the work on them lie.
 pub const ROOMS: [Room; 9] =

@@ -8,6 +8,7 @@ mod full_disk;
 mod late;
 mod proof;
 mod rekeying;
+mod store_outage;
 
 use std::thread;
 use std::time::Duration;

@@ -1,10 +1,11 @@
-//! Keys are changed while workers go on, on each kind of store.
+//! Keys are changed while workers go on, on each kind of store, and on two at once.
 
 use std::thread;
 
 use dcm_testenv::{Environment, Standalone};
 use serde_json::Value;
 
+use crate::common::User;
 use crate::common::installation::{CLUSTERS, Installation, Worker, until};
 use crate::proof::{assert_all_have_the_same, is_nothing_left};
 use crate::{SHORT, all_done, cloud, document, kept_at};
@@ -13,7 +14,8 @@ use crate::{SHORT, all_done, cloud, document, kept_at};
 const CLOUDS: usize = 4;
 
 /// Makes a new key again and again while clouds are made, and forgets the earlier ones each time: all is made, and can be read.
-async fn loses_nothing(installation: &Installation<'_>, prefix: &str) {
+/// Documents are sealed with no earlier key in any of the stores.
+async fn loses_nothing(installation: &Installation<'_>, prefix: &str, stores: &[&str]) {
     let workers = [installation.serve_with_lease(SHORT), installation.serve_with_lease(SHORT)];
     let mut keys = 1;
     let mut rekey = || {
@@ -42,9 +44,12 @@ async fn loses_nothing(installation: &Installation<'_>, prefix: &str) {
         let given = installation.person.run(["kubeconfig", &cloud(number, prefix), "--user", "ann"]).done();
         assert!(given.contains("client-certificate-data"), "{given}");
     }
-    let sealed = installation.person.run(["store", "export"]).done();
-    let of_others = (1..keys).find(|key| sealed.contains(&format!("\"key\":\"k{key}\"")));
-    assert!(of_others.is_none() && sealed.contains(&format!("\"key\":\"k{keys}\"")), "{of_others:?}");
+    for store in stores {
+        let sealed = installation.person.run(["store", "export", "--store", store]).done();
+        let of_others = (1..keys).find(|key| sealed.contains(&format!("\"key\":\"k{key}\"")));
+        let is_of_latest = sealed.contains(&format!("\"key\":\"k{keys}\""));
+        assert!(of_others.is_none() && is_of_latest, "{store}: {of_others:?}");
+    }
     for number in 1..=CLOUDS {
         installation.person.run(["terminate", &cloud(number, prefix), "--no-wait"]).done();
     }
@@ -56,10 +61,25 @@ async fn loses_nothing(installation: &Installation<'_>, prefix: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_are_changed_beside_workers_on_each_kind_of_store() {
     let environment = Environment::shared(CLUSTERS).await.unwrap();
-    let (etcd, mongodb) = (Standalone::etcd().await.unwrap(), Standalone::mongodb().await.unwrap());
-    loses_nothing(&Installation::new(&environment, "keys-sqlite"), "keys-sqlite").await;
-    let in_etcd = kept_at(&environment, "keys-etcd", format!("etcd://{}", etcd.address()));
-    loses_nothing(&in_etcd, "keys-etcd").await;
-    let in_mongodb = kept_at(&environment, "keys-mongodb", format!("mongodb://{}", mongodb.address()));
-    loses_nothing(&in_mongodb, "keys-mongodb").await;
+    let servers = (Standalone::etcd().await.unwrap(), Standalone::mongodb().await.unwrap());
+    let (etcd, mongodb) =
+        (format!("etcd://{}", servers.0.address()), format!("mongodb://{}", servers.1.address()));
+    let in_file = Installation::new(&environment, "keys-sqlite");
+    let file = format!("sqlite:{}", in_file.person.home().join(".local/share/dcm/store.db").display());
+    loses_nothing(&in_file, "keys-sqlite", &[&file]).await;
+    for (name, store) in [("keys-etcd", &etcd), ("keys-mongodb", &mongodb)] {
+        loses_nothing(&kept_at(&environment, name, store.clone()), name, &[store]).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_are_changed_beside_workers_in_the_store_of_documents_and_in_that_of_app_contexts() {
+    const NAME: &str = "keys-both";
+    let environment = Environment::shared(CLUSTERS).await.unwrap();
+    let servers = (Standalone::etcd().await.unwrap(), Standalone::mongodb().await.unwrap());
+    let (etcd, mongodb) =
+        (format!("etcd://{}", servers.0.address()), format!("mongodb://{}", servers.1.address()));
+    let both = [("DCM_STORE", mongodb.clone()), ("DCM_CONTEXTS_STORE", etcd.clone())];
+    let installation = Installation::of(&environment, NAME, User::with(both));
+    loses_nothing(&installation, NAME, &[&mongodb, &etcd]).await;
 }

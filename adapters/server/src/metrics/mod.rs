@@ -6,6 +6,7 @@
 mod host;
 #[cfg(test)]
 mod page_tests;
+mod stores;
 mod text;
 
 use std::convert::Infallible;
@@ -26,6 +27,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
 use crate::deployment::Deployment;
+pub(crate) use stores::CountedStores;
 pub(crate) use text::DaysLeft;
 
 /// Connections at once; a further one waits.
@@ -112,6 +114,7 @@ impl Ends {
 pub(crate) struct Source {
     pub(crate) engine: Engine,
     pub(crate) ends: Ends,
+    pub(crate) stores: CountedStores,
 }
 
 /// Answers at an address, until it is dropped.
@@ -170,7 +173,7 @@ async fn respond(request: &Request<Incoming>, source: &Source) -> Response<Full<
         return response;
     }
     let Some(metrics) = source.engine.metrics().await else { return short(StatusCode::SERVICE_UNAVAILABLE) };
-    match text::render(metrics, source.ends.get()) {
+    match text::render(metrics, source.ends.get(), source.stores.asked()) {
         Ok(text) => {
             let mut response = Response::new(Full::from(text));
             response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(text::CONTENT_TYPE));

@@ -6,11 +6,14 @@ use std::time::Duration;
 
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::port::cluster::Error;
+use dcm_core::port::store::Store;
 use dcm_core::status::{Cause, LaneState, Reason};
+use dcm_store::MemoryStore;
 use dcm_sync::engine::What;
 use dcm_sync::engine::metrics::{Code, Durations, Metrics, Verb};
 use dcm_sync::sim::cluster_id;
 
+use super::stores::CountedStores;
 use super::text::{DaysLeft, render};
 
 /// What is said of one metric.
@@ -105,7 +108,9 @@ fn told() -> String {
         events: events().iter().map(|what| (what.name(), 1)).collect(),
         ..Metrics::default()
     };
-    render(metrics, DaysLeft::default()).unwrap()
+    let memory: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let stores = CountedStores::over(memory.clone(), memory);
+    render(metrics, DaysLeft::default(), stores.asked()).unwrap()
 }
 
 /// The pairs of label and value of a series.

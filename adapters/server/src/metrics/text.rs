@@ -7,12 +7,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dcm_core::status::LaneState;
+use dcm_store::trace::{Ended, Kind};
 use dcm_sync::engine::metrics::{DURATION_BOUNDS, Durations, Metrics};
 use jiff::{SignedDuration, Timestamp};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet, text};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
+
+use super::stores::Asked;
 
 /// What the text is.
 pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -47,9 +50,13 @@ impl DaysLeft {
 }
 
 /// Writes everything.
-pub(super) fn render(metrics: Metrics, credentials: DaysLeft) -> Result<String, fmt::Error> {
+pub(super) fn render(
+    metrics: Metrics,
+    credentials: DaysLeft,
+    stores: Vec<Asked>,
+) -> Result<String, fmt::Error> {
     let mut registry = Registry::with_prefix("dcm");
-    registry.register_collector(Box::new(Arc::new(Told { metrics, credentials })));
+    registry.register_collector(Box::new(Arc::new(Told { metrics, credentials, stores })));
     let mut text = String::new();
     text::encode(&mut text, &registry)?;
     Ok(text)
@@ -59,6 +66,7 @@ pub(super) fn render(metrics: Metrics, credentials: DaysLeft) -> Result<String, 
 struct Told {
     metrics: Metrics,
     credentials: DaysLeft,
+    stores: Vec<Asked>,
 }
 
 impl Collector for Told {
@@ -66,6 +74,7 @@ impl Collector for Told {
         self.lanes(&mut encoder)?;
         self.clusters(&mut encoder)?;
         self.requests(&mut encoder)?;
+        self.stores(&mut encoder)?;
         let events = self.metrics.events.iter().map(|(what, count)| ([("what", *what)], *count));
         let help = "What the engine did and saw, by what happened";
         counters(encoder.encode_descriptor("events", help, None, MetricType::Counter)?, events)?;
@@ -133,6 +142,35 @@ impl Told {
         }
         Ok(())
     }
+
+    fn stores(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let requests = self.stores.iter().flat_map(|asked| {
+            let labels =
+                |outcome| [("store", asked.store), ("kind", asked.kind.as_str()), ("outcome", outcome)];
+            let outcomes = outcomes(asked.kind, &asked.ended).into_iter();
+            outcomes.map(move |(outcome, count)| (labels(outcome), count))
+        });
+        let help = "Requests to the stores";
+        counters(encoder.encode_descriptor("store_requests", help, None, MetricType::Counter)?, requests)?;
+        let (name, help) =
+            ("store_request_duration_seconds", "How long requests to the stores took, together");
+        let mut durations = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+        for Asked { store, kind, ended } in &self.stores {
+            let labels = [("store", *store), ("kind", kind.as_str())];
+            let took = ended.took.as_secs_f64();
+            durations.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&took, None)?;
+        }
+        Ok(())
+    }
+}
+
+/// The outcomes that requests of a kind may have, with how many had each of them.
+fn outcomes(kind: Kind, ended: &Ended) -> Vec<(&'static str, u64)> {
+    let mut outcomes = vec![("done", ended.done), ("failed", ended.failures)];
+    if kind == Kind::Write {
+        outcomes.push(("conflict", ended.conflicts));
+    }
+    outcomes
 }
 
 /// The ranges with their upper bounds in seconds.
@@ -151,9 +189,9 @@ fn gauges<'a>(
     Ok(())
 }
 
-fn counters<'a>(
+fn counters<'a, const LABELS: usize>(
     mut encoder: MetricEncoder<'_>,
-    values: impl Iterator<Item = ([(&'a str, &'a str); 1], u64)>,
+    values: impl Iterator<Item = ([(&'a str, &'a str); LABELS], u64)>,
 ) -> fmt::Result {
     for (labels, value) in values {
         encoder.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&value, None)?;
@@ -180,7 +218,7 @@ mod tests {
         took.counts[0] = 2;
         took.counts[DURATION_BOUNDS.len()] = 1;
         metrics.durations.insert(dcm_sync::engine::metrics::Verb::Get, took);
-        let text = render(metrics, DaysLeft::default()).unwrap();
+        let text = render(metrics, DaysLeft::default(), Vec::new()).unwrap();
         for line in [
             "dcm_api_request_duration_seconds_sum{verb=\"get\"} 1.5",
             "dcm_api_request_duration_seconds_count{verb=\"get\"} 3",

@@ -9,11 +9,34 @@ use dcm_core::port::store::{
     Write,
 };
 use dcm_store::MemoryStore;
+use futures::FutureExt as _;
+use futures::future::LocalBoxFuture;
+
+tokio::task_local! {
+    /// The call that is under way in this task.
+    static CALL: &'static str;
+}
+
+/// Who writes what belongs to no call.
+pub(crate) const WORKER: &str = "a worker";
+
+/// Does what belongs to a call of this name.
+pub(crate) fn during<'a, T>(call: &'static str, work: impl Future<Output = T> + 'a) -> LocalBoxFuture<'a, T> {
+    CALL.scope(call, work).boxed_local()
+}
+
+/// A document as it was written, and during which call.
+#[derive(Debug, Clone)]
+pub(crate) struct Written {
+    pub(crate) path: Path,
+    pub(crate) document: Document,
+    pub(crate) by: &'static str,
+}
 
 /// A memory store that keeps no secret in clear, as those on a disk do, and promises no more than the weakest of them.
 pub(crate) struct Kept {
     inner: MemoryStore,
-    written: Mutex<Vec<(Path, Document)>>,
+    written: Mutex<Vec<Written>>,
 }
 
 impl Kept {
@@ -23,7 +46,7 @@ impl Kept {
     }
 
     /// Everything that was written, in that order.
-    pub(crate) fn written(&self) -> Vec<(Path, Document)> {
+    pub(crate) fn written(&self) -> Vec<Written> {
         self.written.lock().unwrap().clone()
     }
 
@@ -53,9 +76,11 @@ impl Store for Kept {
     async fn write(&self, batch: &[Write]) -> Result<Vec<Version>, BatchError> {
         let result = self.inner.write(batch).await;
         let applied = result.as_ref().map_or_else(|error| error.applied, |_| batch.len());
-        let documents = batch[..applied].iter();
-        let documents = documents.filter_map(|write| Some((write.path().clone(), write.document()?.clone())));
-        self.written.lock().unwrap().extend(documents);
+        let by = CALL.try_with(|call| *call).unwrap_or(WORKER);
+        let written = batch[..applied].iter().filter_map(|write| {
+            Some(Written { path: write.path().clone(), document: write.document()?.clone(), by })
+        });
+        self.written.lock().unwrap().extend(written);
         result
     }
 

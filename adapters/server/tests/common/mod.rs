@@ -25,6 +25,8 @@ use dcm_sync::sim::{Fleet, cluster_id};
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 
+use self::kept::during;
+
 /// Longer than anything takes in virtual time.
 pub(crate) const SOON: Duration = Duration::from_secs(300);
 
@@ -80,7 +82,7 @@ impl World {
         let caller = Caller::new("test");
         let project = ProjectName::new("p").unwrap();
         let metadata = MetadataDraft { name: project.to_string(), ..MetadataDraft::default() };
-        deployment.projects().create(&caller, metadata).await.unwrap();
+        during("Projects::create", deployment.projects().create(&caller, metadata)).await.unwrap();
         for id in fleet.ids() {
             let registration = Registration {
                 id: id.clone(),
@@ -88,23 +90,28 @@ impl World {
                 labels: BTreeMap::new(),
                 namespace: None,
             };
-            deployment.registered().add(&caller, registration).await.unwrap();
+            during("RegisteredClusters::add", deployment.registered().add(&caller, registration))
+                .await
+                .unwrap();
         }
         Self { store, deployment, fleet, caller, project, cloud: LogicalCloudName::new("c").unwrap() }
     }
 
     pub(crate) async fn put(&self, spec: Value) {
         let draft: Draft = serde_json::from_value(json!({"metadata": {"name": "c"}, "spec": spec})).unwrap();
-        self.deployment.clouds().put(&self.caller, &self.project, draft).await.unwrap();
+        let put = self.deployment.clouds().put(&self.caller, &self.project, draft);
+        during("LogicalClouds::put", put).await.unwrap();
     }
 
     pub(crate) async fn apply(&self) {
-        self.deployment.clouds().apply(&self.caller, &self.project, &self.cloud).await.unwrap();
+        let apply = self.deployment.clouds().apply(&self.caller, &self.project, &self.cloud);
+        during("LogicalClouds::apply", apply).await.unwrap();
     }
 
     pub(crate) async fn terminate(&self) {
         let clouds = self.deployment.clouds();
-        clouds.terminate(&self.caller, &self.project, &self.cloud, Default::default()).await.unwrap();
+        let terminate = clouds.terminate(&self.caller, &self.project, &self.cloud, Default::default());
+        during("LogicalClouds::terminate", terminate).await.unwrap();
     }
 
     /// Waits until the cloud's clusters are as wanted.

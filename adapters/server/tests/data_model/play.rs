@@ -3,25 +3,32 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dcm_core::logical_cloud::Draft;
-use dcm_core::name::{LogicalCloudName, UserName};
+use dcm_core::logical_cloud::{Draft, MetadataDraft};
+use dcm_core::name::{LogicalCloudName, ProjectName, UserName};
 use dcm_core::port::clock::{Clock, Seeded};
-use dcm_core::service::Caller;
+use dcm_core::port::synchronizer::STOP_LIMIT;
+use dcm_core::secret::Secret;
+use dcm_core::service::{Caller, PartDraft, PartName, Remains};
+use dcm_server::serve;
 use dcm_store::EncryptedStore;
 use dcm_store::encrypted::{KEY_BYTES, Keyring};
-use dcm_sync::engine::Acquire;
 use dcm_sync::sim::cluster_id;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use jiff::Timestamp;
+use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use crate::common::kept::Kept;
-use crate::common::{Ground, World};
+use crate::common::kept::{Kept, during};
+use crate::common::{Ground, World, kubeconfig};
 
 /// Long enough for a worker to renew its session and to forget what was deleted.
 const A_WHILE: Duration = Duration::from_secs(20);
+
+/// Who writes in the play's own task while no call is under way.
+pub(crate) const NOBODY: &str = "nobody";
 
 /// Virtual time that begins at the same moment in each run.
 struct Paused(Instant);
@@ -42,7 +49,7 @@ pub(crate) async fn play() -> Arc<Kept> {
     let kept = Kept::new();
     let keyring = Keyring::new("k1".parse().unwrap(), &[1; KEY_BYTES]);
     let store = EncryptedStore::new(kept.clone(), keyring);
-    store.note_keys().await.unwrap();
+    during("EncryptedStore::note_keys", store.note_keys()).await.unwrap();
     let ground = Ground {
         store: Arc::new(store),
         clock: Arc::new(Paused(Instant::now())),
@@ -50,21 +57,34 @@ pub(crate) async fn play() -> Arc<Kept> {
     };
     let mut world = World::on(ground, 2, |fleet| fleet).await;
     world.caller = Caller::new("ann@example.com").because("a new team").with_request_id("ticket-17");
-    let engine = world.deployment.engine(Acquire::All);
-    cluster_with_labels(&world).await;
+    let deployment = world.deployment.clone();
+    let (stop, stopped) = oneshot::channel();
+    let worker = tokio::spawn(async move { serve(&deployment, async { drop(stopped.await) }).await });
+    changed_cluster(&world).await;
     cloud_that_comes_and_goes(&mut world).await;
     cloud_that_stays(&world).await;
     tokio::time::sleep(A_WHILE).await;
-    engine.shutdown().await;
+    cloud_with_incidents(&mut world).await;
+    Box::pin(what_goes(&world)).await;
+    tokio::time::sleep(A_WHILE).await;
+    stop.send(()).unwrap();
+    worker.await.unwrap().unwrap();
     kept
 }
 
-async fn cluster_with_labels(world: &World) {
+/// One of the first cluster's things after another is changed.
+async fn changed_cluster(world: &World) {
     let labels = [("region".to_owned(), "north".to_owned())].into();
-    let registered = world.deployment.registered();
-    registered.replace_labels(&world.caller, &cluster_id(1), labels).await.unwrap();
-    let namespace = "operations".parse().unwrap();
-    registered.replace_namespace(&world.caller, &cluster_id(1), Some(namespace)).await.unwrap();
+    let (registered, caller, id) = (world.deployment.registered(), &world.caller, cluster_id(1));
+    let replace = registered.replace_labels(caller, &id, labels);
+    during("RegisteredClusters::replace_labels", replace).await.unwrap();
+    let replace = registered.replace_namespace(caller, &id, Some("operations".parse().unwrap()));
+    during("RegisteredClusters::replace_namespace", replace).await.unwrap();
+    let other = Secret::new(kubeconfig(&json!({"token": "other"})));
+    let replace = registered.replace_kubeconfig(caller, &id, other);
+    during("RegisteredClusters::replace_kubeconfig", replace).await.unwrap();
+    during("RegisteredClusters::stop", registered.stop(caller, &id, STOP_LIMIT)).await.unwrap();
+    during("RegisteredClusters::resume", registered.resume(caller, &id)).await.unwrap();
 }
 
 async fn cloud_that_comes_and_goes(world: &mut World) {
@@ -72,31 +92,96 @@ async fn cloud_that_comes_and_goes(world: &mut World) {
     put(world, json!({"clusters": [{"provider": "sim", "cluster": "cluster-2"}]})).await;
     world.apply().await;
     world.done().await;
-    world.terminate().await;
-    world.done().await;
-    world.deployment.clouds().delete(&world.caller, &world.project, &world.cloud).await.unwrap();
+    go(world).await;
     world.cloud = stays;
 }
 
-/// With one of each kind of part, and users of both types who were given their kubeconfigs; renewed once.
+async fn go(world: &World) {
+    world.terminate().await;
+    world.done().await;
+    let delete = world.deployment.clouds().delete(&world.caller, &world.project, &world.cloud);
+    during("LogicalClouds::delete", delete).await.unwrap();
+}
+
+/// With one of each kind of part, and users of all types who were given their kubeconfigs; renewed once.
 async fn cloud_that_stays(world: &World) {
     put(world, everything()).await;
+    put_user(world, json!({"name": "eve", "csr": request(world, "eve").await})).await;
     world.apply().await;
     world.done().await;
-    let clouds = world.deployment.clouds();
+    let (clouds, caller) = (world.deployment.clouds(), &world.caller);
     let ann = UserName::new("ann").unwrap();
     for user in [&ann, &UserName::new("ci").unwrap()] {
         let given = clouds.kubeconfigs(&world.project, &world.cloud, Some(user), None).await.unwrap();
-        clouds.handed_out(&world.caller, &given.access).await.unwrap();
+        during("LogicalClouds::handed_out", clouds.handed_out(caller, &given.access)).await.unwrap();
     }
-    clouds.renew(&world.caller, &world.project, &world.cloud, Some(&ann)).await.unwrap();
+    let renew = clouds.renew(caller, &world.project, &world.cloud, Some(&ann));
+    during("LogicalClouds::renew", renew).await.unwrap();
     world.done().await;
+}
+
+/// A cloud to which all happens that may happen to one, until it goes.
+async fn cloud_with_incidents(world: &mut World) {
+    let stays = std::mem::replace(&mut world.cloud, LogicalCloudName::new("work").unwrap());
+    put(world, json!({"clusters": [{"provider": "sim", "cluster": "cluster-2"}]})).await;
+    for user in ["ann", "bob"] {
+        put_user(world, json!({"name": user})).await;
+    }
+    world.apply().await;
+    let (clouds, caller) = (world.deployment.clouds(), &world.caller);
+    let (project, cloud) = (&world.project, &world.cloud);
+    during("LogicalClouds::stop", clouds.stop(caller, project, cloud, STOP_LIMIT)).await.unwrap();
+    during("LogicalClouds::resume", clouds.resume(caller, project, cloud)).await.unwrap();
+    world.done().await;
+    during("LogicalClouds::reconcile", clouds.reconcile(caller, project, cloud)).await.unwrap();
+    world.done().await;
+    let [ann, bob] = ["ann", "bob"].map(|user| UserName::new(user).unwrap());
+    during("LogicalClouds::revoke", clouds.revoke(caller, project, cloud, &ann)).await.unwrap();
+    let bob = PartName::User(bob);
+    let delete = clouds.delete_part(caller, project, cloud, &bob);
+    during("LogicalClouds::delete_part", delete).await.unwrap();
+    world.apply().await;
+    world.done().await;
+    go(world).await;
+    world.cloud = stays;
+}
+
+/// A cluster and a project that nobody needs any more.
+async fn what_goes(world: &World) {
+    let (registered, projects, caller) =
+        (world.deployment.registered(), world.deployment.projects(), &world.caller);
+    let unused = cluster_id(2);
+    let remove = registered.remove(caller, &unused, Remains::Refuse);
+    during("RegisteredClusters::remove", remove).await.unwrap();
+    let other = ProjectName::new("trials").unwrap();
+    let metadata = MetadataDraft { name: other.to_string(), ..MetadataDraft::default() };
+    during("Projects::put", projects.put(caller, metadata)).await.unwrap();
+    during("Projects::delete", projects.delete(caller, &other)).await.unwrap();
 }
 
 async fn put(world: &World, spec: Value) {
     let metadata = json!({"name": world.cloud, "description": "where the payments team works"});
     let draft: Draft = serde_json::from_value(json!({"metadata": metadata, "spec": spec})).unwrap();
-    world.deployment.clouds().put(&world.caller, &world.project, draft).await.unwrap();
+    let put = world.deployment.clouds().put(&world.caller, &world.project, draft);
+    during("LogicalClouds::put", put).await.unwrap();
+}
+
+async fn put_user(world: &World, user: Value) {
+    let user = PartDraft::User(serde_json::from_value(user).unwrap());
+    let put = world.deployment.clouds().put_part(&world.caller, &world.project, &world.cloud, user);
+    during("LogicalClouds::put_part", put).await.unwrap();
+}
+
+/// A request for a certificate that a user makes who keeps the key.
+async fn request(world: &World, user: &str) -> String {
+    let user = UserName::new(user).unwrap();
+    let subject = world.deployment.clouds().subject(&world.project, &world.cloud, &user).await.unwrap();
+    let mut parameters = CertificateParams::default();
+    parameters.distinguished_name = DistinguishedName::new();
+    let name = &mut parameters.distinguished_name;
+    name.push(DnType::OrganizationName, subject.organization().unwrap());
+    name.push(DnType::CommonName, subject.common_name());
+    parameters.serialize_request(&KeyPair::generate().unwrap()).unwrap().pem().unwrap()
 }
 
 fn everything() -> Value {

@@ -6,8 +6,12 @@ use dcm_core::port::room::Room;
 use dcm_core::port::store::{Document, Path};
 use serde_json::Value;
 
-use crate::common::kept::Kept;
+use crate::common::kept::{Kept, Written};
+use crate::play::NOBODY;
 use crate::steady::{steady, steady_text};
+
+/// The form of a credential whose user has the key, and brought a request.
+pub(crate) const KEY_OF_THE_USER: &str = "certificate; the user keeps the key";
 
 /// One document, with what is random taken out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +27,8 @@ pub(crate) struct Seen {
     pub(crate) samples: BTreeMap<String, Sample>,
     /// The fields that stand encrypted in the store beneath.
     pub(crate) encrypted: BTreeSet<String>,
+    /// The calls during which they were written.
+    pub(crate) by: BTreeSet<&'static str>,
 }
 
 /// What was ever written, by the name of its room.
@@ -31,11 +37,14 @@ pub(crate) async fn seen(kept: &Kept, rooms: &[Room]) -> BTreeMap<&'static str, 
     let mut seen: BTreeMap<&str, Seen> = BTreeMap::new();
     // For each path and form the document that was written last, and for each form that of the richest path.
     let mut last: BTreeMap<(&str, String, Path), Document> = BTreeMap::new();
-    for (path, document) in kept.written() {
+    for Written { path, document, by } in kept.written() {
+        assert_ne!(by, NOBODY, "{path} was written by a call that the play does not name");
         let room = room_of(rooms, &path);
         let value: Value = document.read().unwrap();
         assert!(value["schema"].is_u64(), "{path} has no schema");
-        encrypted(&value, "", &mut seen.entry(room.name).or_default().encrypted);
+        let of_room = seen.entry(room.name).or_default();
+        of_room.by.insert(by);
+        encrypted(&value, "", &mut of_room.encrypted);
         last.insert((room.name, form(room, &path, &value), path), document);
     }
     for ((room, form, path), document) in last {
@@ -60,7 +69,11 @@ fn room_of<'r>(rooms: &'r [Room], path: &Path) -> &'r Room {
 /// What tells documents of one room apart that have other members.
 fn form(room: &Room, path: &Path, value: &Value) -> String {
     let key = ["part", "half"].iter().find_map(|name| room.key(path, name));
-    let members = [&value["stage"], &value["material"]["type"], &value["issued"]["type"]];
+    let material = &value["material"];
+    if material["type"] == "certificate" && material["key"].is_null() {
+        return KEY_OF_THE_USER.to_owned();
+    }
+    let members = [&value["stage"], &material["type"], &value["issued"]["type"]];
     let member = members.into_iter().find_map(Value::as_str);
     key.or(member).unwrap_or_default().to_owned()
 }
