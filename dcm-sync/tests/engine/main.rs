@@ -21,4 +21,5 @@ mod restored;
 mod results;
 mod slow;
 mod tidying;
+mod unstorable;
 mod workers;
