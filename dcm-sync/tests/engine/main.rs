@@ -17,6 +17,7 @@ mod mortal;
 mod observing;
 mod ownership;
 mod pausing;
+mod requests;
 mod restored;
 mod results;
 mod slow;
