@@ -142,7 +142,7 @@ pub enum Reason {
     Unauthorized,
     /// The cluster does not allow it.
     Denied,
-    /// The cluster refuses the object.
+    /// The cluster refuses the object. Of no object: what is known of the whole can't be stored.
     Invalid,
     /// The cluster does not know the kind.
     UnknownKind,

@@ -14,6 +14,7 @@ use dcm_core::port::synchronizer::Error;
 
 use super::Contexts;
 use super::claims::{self, Named};
+use super::writing::manifests_of;
 use crate::record::{Claiming, SCHEMA, path};
 
 impl Contexts {
@@ -80,7 +81,8 @@ impl Contexts {
     async fn give_back(&self, id: &ContextId, claims: Vec<Write>, last: Option<Write>) -> Result<(), Error> {
         let mut held = Named::new();
         if let Some((root, _)) = self.root(id).await? {
-            held = claims::named(&root, &self.store.list_all(&path::manifests(id)).await?)?;
+            let stored = self.store.list_all(&path::manifests(id)).await?;
+            held = claims::named(&root, &manifests_of(&root, &stored)?);
             claims::join(&mut held, self.leaving(id, &root).await?);
         }
         let held: BTreeSet<Path> = claims::paths(&held).collect();

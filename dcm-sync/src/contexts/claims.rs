@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use dcm_core::app_context::{AppContext, Generation};
 use dcm_core::hash::ContentHash;
+use dcm_core::manifest::Manifest;
 use dcm_core::name::{ClusterId, ContextId};
-use dcm_core::port::store::{Document, Entry, Path, StoreExt as _, Version, Write};
+use dcm_core::port::store::{Document, Path, StoreExt as _, Version, Write};
 use dcm_core::port::synchronizer::Error;
 
+use super::writing::manifests_of;
 use super::{Contexts, deletion};
 use crate::record::{self, Claim, Lane, Root, SCHEMA, path};
 
@@ -28,18 +30,11 @@ pub(super) fn writes(id: &ContextId, generation: Generation, claims: &Named) -> 
 }
 
 /// The namespaces that a root names, which it holds the claims of while it wants them: they were written before it.
-/// `manifests` are the stored ones.
-pub(super) fn named(root: &Root, manifests: &[Entry]) -> Result<Named, Error> {
-    let hashes: BTreeSet<ContentHash> = root.manifests().collect();
-    let mut namespaces = BTreeMap::new();
-    for entry in manifests {
-        if let Some(hash) = path::hash_of_manifest(&entry.path).filter(|hash| hashes.contains(hash)) {
-            let manifest = record::read_manifest(entry)?;
-            if manifest.kind().is_namespace() {
-                namespaces.insert(hash, manifest.key().name.clone());
-            }
-        }
-    }
+/// `manifests` are those that it names.
+pub(super) fn named(root: &Root, manifests: &BTreeMap<ContentHash, Manifest>) -> Named {
+    let namespaces = manifests.iter().filter(|(_, manifest)| manifest.kind().is_namespace());
+    let namespaces: BTreeMap<_, _> =
+        namespaces.map(|(hash, manifest)| (*hash, manifest.key().name.clone())).collect();
     let mut named = Named::new();
     for (bundle, clusters) in &root.placements {
         let names: BTreeSet<_> = root.manifests_of(bundle).filter_map(|hash| namespaces.get(&hash)).collect();
@@ -47,7 +42,7 @@ pub(super) fn named(root: &Root, manifests: &[Entry]) -> Result<Named, Error> {
             named.entry(cluster.clone()).or_default().extend(names.iter().copied().cloned());
         }
     }
-    Ok(named)
+    named
 }
 
 /// What the record of a lane holds the claims of.
@@ -129,7 +124,8 @@ impl Contexts {
         root: &Root,
         but: &BTreeSet<ClusterId>,
     ) -> Result<Vec<Write>, Error> {
-        let mut claims = named(root, &self.store.list_all(&path::manifests(id)).await?)?;
+        let stored = self.store.list_all(&path::manifests(id)).await?;
+        let mut claims = named(root, &manifests_of(root, &stored)?);
         join(&mut claims, root.leaving.clone());
         if let Some((left, _)) = self.claiming(id).await? {
             join(&mut claims, left.namespaces);

@@ -6,6 +6,7 @@
 mod changing;
 mod claiming;
 mod claims;
+mod fitting;
 mod forgetting;
 mod identity;
 mod prospect;
@@ -236,6 +237,7 @@ impl Synchronizer for Contexts {
             let reason = format!("an app context has at most {CLUSTERS_MAX} clusters");
             return Err(Error::Invalid { reason });
         }
+        fitting::check(context)?;
         contending(|| self.try_apply(context, condition), &context.id).await
     }
 

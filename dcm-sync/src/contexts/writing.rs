@@ -12,8 +12,8 @@ use dcm_core::port::store::{self, Document, Entry, Path, Store, StoreExt, Versio
 use dcm_core::port::synchronizer::Error;
 use dcm_core::status::Intent;
 
-use super::Contexts;
 use super::claims::{self, Named};
+use super::{Contexts, fitting};
 use crate::record::{self, Root, path};
 
 /// The root that follows the current one when a context is applied.
@@ -45,7 +45,9 @@ impl Contexts {
     ) -> Result<Generation, Error> {
         let id = &context.id;
         let stored = self.store.list_all(&path::manifests(id)).await?;
-        let named = claims::named(current, &stored)?;
+        let manifests = manifests_of(current, &stored)?;
+        fitting::check_change(context, current, &manifests)?;
+        let named = claims::named(current, &manifests);
         let held = if current.intent == Intent::Present { named.clone() } else { Named::new() };
         let mut claimed = named;
         claims::join(&mut claimed, self.leaving(id, current).await?);
@@ -202,6 +204,17 @@ fn distinct_manifests(placements: &BTreeMap<ClusterId, Arc<Bundle>>) -> BTreeMap
     let bundles = placements.values().filter(|bundle| seen.insert(bundle.hash()));
     let manifests = bundles.flat_map(|bundle| bundle.manifests());
     manifests.map(|manifest| (manifest.hash(), manifest.clone())).collect()
+}
+
+/// The manifests that a root names, of those that are stored.
+pub(super) fn manifests_of(
+    root: &Root,
+    stored: &[Entry],
+) -> Result<BTreeMap<ContentHash, Manifest>, store::Error> {
+    let named: BTreeSet<ContentHash> = root.manifests().collect();
+    let hashes = stored.iter().filter_map(|entry| Some((path::hash_of_manifest(&entry.path)?, entry)));
+    let named = hashes.filter(|(hash, _)| named.contains(hash));
+    named.map(|(hash, entry)| Ok((hash, record::read_manifest(entry)?))).collect()
 }
 
 /// Reads a context's manifests.

@@ -78,7 +78,7 @@ fn replacement(save: &SaveLane, conflict: &Conflict) -> Option<Write> {
 
 fn lane_write(save: &SaveLane) -> Result<Write, store::Error> {
     let path = path::lane(&save.id.context, &save.id.cluster);
-    let document = Document::from_value(&save.lane)?;
+    let document = Document::from_value(&save.lane.to_store())?;
     Ok(match save.version {
         Some(version) => Write::Update { path, version, document },
         None => Write::Create { path, document },

@@ -169,7 +169,7 @@ impl Lane {
 /// A recorded object as it is stored: a list reads better than a map with composite keys.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ObjectRecord {
+pub(super) struct ObjectRecord {
     version: Arc<str>,
     #[serde(flatten)]
     key: ObjectKey,
@@ -180,6 +180,19 @@ struct ObjectRecord {
     #[serde(default, skip_serializing_if = "is_created")]
     origin: Origin,
     stage: Stage,
+}
+
+impl ObjectRecord {
+    pub(super) fn of(key: &ObjectKey, record: &Recorded) -> Self {
+        Self {
+            version: record.kind.version.clone(),
+            key: key.clone(),
+            uid: record.uid.clone(),
+            manifest: record.manifest,
+            origin: record.origin,
+            stage: record.stage,
+        }
+    }
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
@@ -197,14 +210,7 @@ mod objects {
     use serde::{Deserializer, Serializer};
 
     pub(super) fn serialize<S: Serializer>(records: &Records, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(records.iter().map(|(key, record)| ObjectRecord {
-            version: record.kind.version.clone(),
-            key: key.clone(),
-            uid: record.uid.clone(),
-            manifest: record.manifest,
-            origin: record.origin,
-            stage: record.stage,
-        }))
+        serializer.collect_seq(records.iter().map(|(key, record)| ObjectRecord::of(key, record)))
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Records, D::Error> {

@@ -4,6 +4,7 @@
 //! by one compare-and-swap, by the worker that owns the lane's shard.
 
 mod claim;
+mod extent;
 mod lane;
 mod manifest;
 pub(crate) mod path;
@@ -13,6 +14,7 @@ mod schema;
 mod shard;
 
 pub(crate) use claim::{Claim, Claiming, Forgotten};
+pub(crate) use extent::Extent;
 pub(crate) use lane::{Lane, Outcome};
 #[cfg(feature = "sim")]
 pub(crate) use manifest::StoredManifest;

@@ -94,9 +94,7 @@ impl Root {
         let mut placements: BTreeMap<ContentHash, Vec<ClusterId>> = BTreeMap::new();
         for (cluster, bundle) in &context.placements {
             placements.entry(bundle.hash()).or_default().push(cluster.clone());
-            bundles
-                .entry(bundle.hash())
-                .or_insert_with(|| bundle.steps().iter().map(StepRecord::of).collect());
+            bundles.entry(bundle.hash()).or_insert_with(|| StepRecord::all(bundle));
         }
         Self {
             schema: SCHEMA,
@@ -216,6 +214,11 @@ impl Root {
 }
 
 impl StepRecord {
+    /// The steps of a bundle.
+    pub(crate) fn all(bundle: &Bundle) -> Vec<Self> {
+        bundle.steps().iter().map(Self::of).collect()
+    }
+
     fn of(step: &Step) -> Self {
         let action = match &step.action {
             Action::Apply { manifest, existing, drift } => {

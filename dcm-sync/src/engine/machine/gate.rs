@@ -59,11 +59,12 @@ impl Machine {
         lane.reading == Reading::Known && is_stored
     }
 
-    /// True when nothing may begin: the context is paused, the worker gives the cluster back, or the context is not known to be what it was.
+    /// True when nothing may begin: the context is paused, the worker gives the cluster back, the context is not known to be what it
+    /// was, or what is known of the lane can't be stored.
     fn stands_still(&self, id: &LaneId, lane: &Lane, context: &Context) -> bool {
         let leaves = self.leaves_by(&id.cluster).is_some() && !self.tidies(&id.cluster, context, lane);
         let is_paused = context.root.paused && self.options.keeps(Safeguard::PauseKept);
-        leaves || is_paused || context.session != self.session.number
+        leaves || is_paused || lane.refused || context.session != self.session.number
     }
 }
 

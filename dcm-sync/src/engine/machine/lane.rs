@@ -29,6 +29,8 @@ pub(super) struct Lane {
     /// The shard's fence when the record was read, if nobody owned it then: nobody has written it since while the fence is so.
     pub read_under: Option<Fence>,
     pub writing: Writing,
+    /// The store does not take the record as it would be: the lane rests until somebody asks again.
+    pub refused: bool,
     /// The record has something that must be stored before the next step.
     pub unsaved: bool,
     /// It speaks of another generation or attempt than the stored one.
@@ -95,6 +97,7 @@ impl Lane {
             reading: Reading::Known,
             read_under: None,
             writing: Writing::Idle,
+            refused: false,
             unsaved,
             renewed: false,
             claims_done: false,
@@ -199,6 +202,7 @@ impl Lane {
     /// Tries again at once, whatever failed before or stood in the way.
     pub(super) fn encourage(&mut self) {
         self.forget_failures();
+        self.refused = false;
         self.looked.clear();
         self.contests = None;
     }

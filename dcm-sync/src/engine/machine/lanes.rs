@@ -303,9 +303,10 @@ impl Machine {
         }
     }
 
-    /// Replaces what is in the lane's way. A change is stored and told.
+    /// Replaces what is in the lane's way. A change is stored and told; where the record can't be stored, that is what is in
+    /// the way.
     pub(super) fn set_causes(&mut self, id: &LaneId, causes: Vec<Cause>) {
-        let Some(lane) = self.lane_mut(id) else { return };
+        let Some(lane) = self.lane_mut(id).filter(|lane| !lane.refused) else { return };
         let is_abandoned = lane.record.state == LaneState::Abandoned;
         let causes = if is_abandoned { lane.record.lasting(causes) } else { causes };
         if lane.record.causes == causes {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use dcm_core::port::store::{self, Version};
-use dcm_core::status::LaneState;
+use dcm_core::status::{Cause, LaneState, Reason};
 
 use super::Machine;
 use super::lane::Lane;
@@ -202,19 +202,65 @@ impl Machine {
                 lane.reading.outdate();
                 self.reload_lane(id);
             }
-            Err(error) => self.save_later(id, saving.given_up, &error),
+            Err(error) if may_pass(&error) || lane.refused => self.save_later(id, saving.given_up, &error),
+            Err(error) => self.refused(id, saving.given_up, &error),
         }
     }
 
-    /// A lane could not be stored, or what goes after it: nothing is done before it is.
+    /// The store does not take what is known of a lane, and would not the next time: so much of it is stored that the status
+    /// can tell why, and the lane rests until somebody changes something, or asks again.
+    fn refused(&mut self, id: &LaneId, given_up: BTreeSet<Arc<str>>, error: &store::Error) {
+        tracing::error!(context = %id.context, cluster = %id.cluster,
+            error = error as &dyn std::error::Error, "a lane is not taken by the store");
+        let Some(context) = self.contexts.get(&id.context) else { return };
+        let wanted = context.wanted(&id.cluster);
+        self.begin_work(id, wanted);
+        let Some(lane) = self.lane_mut(id) else { return };
+        lane.take_back(given_up);
+        if matches!(error, store::Error::Invalid { .. }) {
+            lane.record.shorten();
+        }
+        let message = format!("what is known of it can't be stored: {error}");
+        self.set_causes(
+            id,
+            vec![Cause { reason: Reason::Invalid, message: message.into(), object: None, next_try: None }],
+        );
+        self.lane_mut(id).into_iter().for_each(|lane| lane.refused = true);
+        self.save(id);
+    }
+
+    /// A lane could not be stored, or what goes after it: nothing is done before it is. What only a person can mend is tried
+    /// again all the same, and seldom.
     fn save_later(&mut self, id: &LaneId, given_up: BTreeSet<Arc<str>>, error: &store::Error) {
         tracing::warn!(context = %id.context, cluster = %id.cluster,
             error = error as &dyn std::error::Error, "can't store a lane");
-        let retry = self.now + self.options.retry_min;
+        let wait = if error.is_retryable() { self.options.retry_min } else { self.options.retry_max };
+        let retry = self.now + wait;
         let Some(lane) = self.lane_mut(id) else { return };
         lane.unsaved = true;
         lane.writing = Writing::Failed;
         lane.given_up = given_up;
+        if lane.refused {
+            // Answers that came meanwhile made it longer again.
+            lane.record.shorten();
+        }
         self.timers.set(retry, Alarm::SaveLane(id.clone()));
     }
+}
+
+impl Lane {
+    /// Nothing of what was about to be stored is: results are asked for again, and claims stay until they are given up again.
+    fn take_back(&mut self, given_up: BTreeSet<Arc<str>>) {
+        for outcome in std::mem::take(&mut self.outcomes) {
+            self.record.issued.retain(|name| *name != outcome.name);
+            self.record.dropping.push(outcome.name);
+        }
+        self.record.namespaces.extend(given_up);
+    }
+}
+
+/// True for an error that is over some day, be it that a person sees to the store. The others are about what is stored, or was to
+/// be.
+fn may_pass(error: &store::Error) -> bool {
+    !matches!(error, store::Error::Invalid { .. } | store::Error::Corrupt { .. })
 }
