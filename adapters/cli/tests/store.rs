@@ -275,7 +275,7 @@ async fn a_store_that_can_not_be_opened_is_named_with_what_was_tried_and_without
         ),
         (format!("etcd://us:hunt%40er2@{gone}"), &*gone, "does not answer"),
         (format!("mongodb://us:hunt%40er2@{also_gone}/?timeout=2"), &*also_gone, "refused"),
-        (format!("etcd://us:hunt%40er2@{guarded}"), "etcd does not accept", "user and password"),
+        (format!("etcd://us:hunt%40er2@{guarded}"), &*guarded, "does not accept this user and password"),
         (format!("etcd://us:hunt%40er2@{etcd}?ca={authority}"), &*etcd, "certificate"),
         (
             format!("mongodb://us:hunt%40er2@{mongodb}/?timeout=2&tls=true&tlsCAFile={authority}"),

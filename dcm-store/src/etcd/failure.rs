@@ -94,13 +94,13 @@ pub(super) fn of_status(mut earlier: Silent, endpoint: &Arc<str>, status: Status
         _ if TOO_LARGE.iter().any(|what| says(&status, what)) => {
             return Error::Invalid { reason: format!("etcd refuses it: {}", status.message()) };
         }
-        Code::ResourceExhausted if says(&status, NO_SPACE) => "etcd has no room left",
+        Code::ResourceExhausted if says(&status, NO_SPACE) => "has no room left",
         Code::ResourceExhausted => return silent(status),
-        _ if says(&status, WRONG_PASSWORD) => "etcd does not accept this user and password",
-        _ if says(&status, NO_NAME) => "etcd asks who we are: a user and a password are missing",
-        Code::Unauthenticated => "etcd does not know who we are",
-        Code::PermissionDenied => "etcd does not allow this user these keys",
-        _ => "etcd refuses it",
+        _ if says(&status, WRONG_PASSWORD) => "does not accept this user and password",
+        _ if says(&status, NO_NAME) => "asks who we are: a user and a password are missing",
+        Code::Unauthenticated => "does not know who we are",
+        Code::PermissionDenied => "does not allow this user these keys",
+        _ => "refuses it",
     };
-    Error::Failed { reason: format!("{reason} ({})", status.message()), source: None }
+    Error::Failed { reason: format!("etcd at {endpoint} {reason} ({})", status.message()), source: None }
 }

@@ -1,7 +1,8 @@
 //! How large the record of a lane may become, said before it is written.
 //!
-//! A store takes documents up to [`DOCUMENT_BYTES_MAX`](dcm_core::port::store::DOCUMENT_BYTES_MAX). What an app context wants of a cluster is known when it is handed over,
-//! so a lane that could not be stored later is refused then. What clusters and workers fill in is counted at its longest.
+//! A store takes documents up to [`DOCUMENT_BYTES_MAX`](dcm_core::port::store::DOCUMENT_BYTES_MAX). What an app context wants
+//! of a cluster is known when it is handed over, so a lane that could not be stored later is refused then. What clusters and workers
+//! fill in is counted at its longest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
