@@ -19,8 +19,26 @@ use serde_json::json;
 use crate::counted::{Asked, Counted};
 use crate::places::{Backend, Places};
 
+/// What it costs, each call alone.
+pub(crate) struct Costs {
+    /// `LogicalClouds::put`.
+    pub(crate) put: Asked,
+    /// `LogicalClouds::apply`.
+    pub(crate) apply: Asked,
+}
+
+impl Costs {
+    pub(crate) fn requests(&self) -> u64 {
+        self.put.requests() + self.apply.requests()
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.put.bytes() + self.apply.bytes()
+    }
+}
+
 /// Puts and applies one cloud on clusters that are registered. Entries of the audit log are among what is counted.
-pub(crate) async fn instantiate(places: &Places, backend: Backend, clusters: u32) -> Result<Asked> {
+pub(crate) async fn instantiate(places: &Places, backend: Backend, clusters: u32) -> Result<Costs> {
     let counted = Counted::over(places.open(backend, &format!("clouds-{clusters}")).await?, &places.keys);
     let clock: Arc<dyn Clock> = Arc::new(TokioClock::new());
     let fleet = Arc::new(Fleet::builder(clock.clone()).clusters(clusters as usize).build());
@@ -43,8 +61,9 @@ pub(crate) async fn instantiate(places: &Places, backend: Backend, clusters: u32
     draft.spec.cluster_selector = Some(Default::default());
     counted.take();
     deployment.clouds().put(&caller, &project, draft).await?;
+    let put = counted.take();
     deployment.clouds().apply(&caller, &project, &LogicalCloudName::new("bench-store")?).await?;
-    Ok(counted.take())
+    Ok(Costs { put, apply: counted.take() })
 }
 
 /// A cluster to which nobody connects by its kubeconfig.

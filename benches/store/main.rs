@@ -1,8 +1,10 @@
 //! What is asked of a store, how engines share the work on one, and what long lists cost.
 //!
 //! ```text
-//! cargo bench -p dcm-benches --bench store [-- requests|engines|lists]
+//! cargo bench -p dcm-benches --bench store [-- requests|engines|lists] [memory|sqlite|etcd|mongodb]
 //! ```
+//!
+//! Engines share etcd, whatever backend is named.
 #![allow(clippy::print_stdout, reason = "a bench prints what it measured")]
 #![allow(clippy::cast_precision_loss, reason = "figures for people")]
 
@@ -31,20 +33,30 @@ fn main() -> Result<()> {
 
 async fn run(parts: &[String]) -> Result<()> {
     let mut report = Report::default();
+    let (backends, parts) = backends(parts);
     let places = Places::start().await?;
-    if wanted(parts, "requests") {
-        for backend in Backend::ALL {
+    if wanted(&parts, "requests") {
+        for &backend in &backends {
             figures::add_requests(&mut report, backend, &requests::run(&places, backend).await?);
         }
     }
-    if wanted(parts, "engines") {
+    if wanted(&parts, "engines") {
         figures::add_engines(&mut report, &engines::run(&places).await?);
     }
-    if wanted(parts, "lists") {
-        for backend in Backend::ALL {
+    if wanted(&parts, "lists") {
+        for &backend in &backends {
             figures::add_lists(&mut report, &lists::run(&places, backend).await?);
         }
     }
     println!("{}\n{}", report.table(), report.json());
     Ok(())
+}
+
+/// The backends that are named, or all, and the parts beside them.
+fn backends(asked: &[String]) -> (Vec<Backend>, Vec<String>) {
+    let is_named = |backend: &Backend| asked.iter().any(|asked| asked == backend.key());
+    let named: Vec<Backend> = Backend::ALL.into_iter().filter(is_named).collect();
+    let is_part = |asked: &&String| Backend::ALL.iter().all(|backend| backend.key() != *asked);
+    let parts = asked.iter().filter(is_part).cloned().collect();
+    (if named.is_empty() { Backend::ALL.to_vec() } else { named }, parts)
 }

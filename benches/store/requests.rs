@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use dcm_benches::cloud::Cloud;
-use dcm_core::app_context::Generation;
+use dcm_core::app_context::{AppContext, Generation};
 use dcm_core::name::{ClusterId, ContextId, OwnerId};
 use dcm_core::port::clock::Clock;
 use dcm_core::port::cluster::{Call, Clusters as _, Fence, Object, Precondition};
@@ -51,7 +51,7 @@ const CHANGED: usize = 1;
 pub(crate) struct Costs {
     pub(crate) clusters: u32,
     /// From a document to an app context: `put` and `apply` of logical clouds.
-    pub(crate) cloud: Asked,
+    pub(crate) cloud: clouds::Costs,
     /// Handing an app context over: claims, manifests, and the root.
     pub(crate) instantiate: Asked,
     /// The same as the server counted it, where it does.
@@ -64,6 +64,8 @@ pub(crate) struct Costs {
     pub(crate) change: Asked,
     /// What of that is about other lanes.
     pub(crate) other_lanes: usize,
+    /// What the worker asks for when a permission of the cloud is edited, and that is applied on all clusters.
+    pub(crate) edit: Asked,
     /// The status of the whole.
     pub(crate) status: Asked,
     /// What the worker asks for when the cloud is taken off all clusters, where those are few.
@@ -98,6 +100,7 @@ async fn measure(places: &Places, backend: Backend, clusters: u32) -> Result<Cos
     let cluster = cluster_id(CHANGED);
     scene.disturb(&cluster).await?;
     let change = scene.worker.take();
+    let edit = scene.edit().await?;
     let status = scene.status().await?;
     let removal = match clusters {
         ..=REMOVED_MAX => Some(scene.remove().await?),
@@ -113,6 +116,7 @@ async fn measure(places: &Places, backend: Backend, clusters: u32) -> Result<Cos
         work,
         other_lanes: change.other_lanes(&cluster),
         change,
+        edit,
         status,
         removal,
     })
@@ -131,7 +135,8 @@ struct Scene {
     fleet: Arc<Fleet>,
     caller: Counted,
     worker: Counted,
-    context: dcm_core::app_context::AppContext,
+    cloud: Cloud,
+    context: AppContext,
 }
 
 impl Scene {
@@ -140,12 +145,14 @@ impl Scene {
         let store = places.open(backend, &format!("requests-{clusters}")).await?;
         let settings = Settings { namespace_deletion: NAMESPACE_DELETION, ..Settings::default() };
         let fleet = Fleet::builder(clock.clone()).clusters(clusters as usize).settings(settings).build();
-        let context = Cloud::new("bench-store")?.app_context(fleet.ids().cloned())?;
+        let cloud = Cloud::new("bench-store")?;
+        let context = cloud.app_context(fleet.ids().cloned())?;
         Ok(Self {
             clock,
             fleet: Arc::new(fleet),
             caller: Counted::over(store.clone(), &places.keys),
             worker: Counted::over(store, &places.keys),
+            cloud,
             context,
         })
     }
@@ -214,6 +221,14 @@ impl Scene {
             sleep(POLL).await;
         }
         self.settle().await
+    }
+
+    /// Applies the cloud with another permission, and waits until all clusters have that.
+    async fn edit(&self) -> Result<Asked> {
+        let edited = self.cloud.with_one_permission_changed()?.app_context(self.fleet.ids().cloned())?;
+        self.contexts().apply(&edited).await?;
+        self.settle().await?;
+        Ok(self.worker.take())
     }
 
     async fn status(&self) -> Result<Asked> {
