@@ -178,7 +178,7 @@ pub(crate) fn add_lists(report: &mut Report, costs: &lists::Costs) {
         (
             format!("{key}_list_prefix_ms"),
             format!("{key}_list_prefix"),
-            "a tenth of them by prefix",
+            "a half of them by prefix",
             costs.folder,
         ),
     ];

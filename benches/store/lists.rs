@@ -24,13 +24,10 @@ const COLLECTION: &str = "DCM";
 const ROOT: &str = "documents";
 
 /// How many folders below it they are in, alike.
-const FOLDERS: u32 = 10;
+const FOLDERS: u32 = 2;
 
 /// The folder that is listed by its prefix.
-const LISTED: u32 = 7;
-
-/// How much is in each document, in bytes.
-const CONTENT_BYTES: usize = 1000;
+const LISTED: u32 = 1;
 
 /// How many documents there are. The server that speaks as MongoDB takes its time to list them.
 pub(crate) fn documents(backend: Backend) -> u32 {
@@ -40,12 +37,20 @@ pub(crate) fn documents(backend: Backend) -> u32 {
     }
 }
 
+/// How much is in each document, in bytes: so much that the documents of a folder are more than a list may take of memory.
+fn content_bytes(backend: Backend) -> usize {
+    match backend {
+        Backend::Memory | Backend::Sqlite | Backend::Etcd => 1000,
+        Backend::MongoDb => 3000,
+    }
+}
+
 /// What the lists of one backend cost.
 pub(crate) struct Costs {
     pub(crate) backend: Backend,
     /// Everything.
     pub(crate) whole: Cost,
-    /// A tenth of it, by prefix.
+    /// A half of it, by prefix.
     pub(crate) folder: Cost,
 }
 
@@ -77,8 +82,10 @@ pub(crate) async fn run(places: &Places, backend: Backend) -> Result<Costs> {
     match backend {
         // Its child does.
         Backend::Memory => {}
-        Backend::Sqlite | Backend::Etcd => fill(&*places.open(backend, PLACE).await?, documents).await?,
-        Backend::MongoDb => fill_with_copies(places, documents).await?,
+        Backend::Sqlite | Backend::Etcd => {
+            fill(&*places.open(backend, PLACE).await?, documents, content_bytes(backend)).await?;
+        }
+        Backend::MongoDb => fill_with_copies(places, documents, content_bytes(backend)).await?,
     }
     let whole = Order { url: url.clone(), load, folder: None, documents };
     let folder = Order { url, load, folder: Some(LISTED), documents: documents / FOLDERS };
@@ -95,7 +102,7 @@ pub(crate) fn child(order: &str) -> Result<Infallible> {
 async fn list(order: &Order) -> Result<Cost> {
     let store = dcm_server::open_sealed(&order.url).await?;
     if let Some(documents) = order.load {
-        fill(&*store, documents).await?;
+        fill(&*store, documents, content_bytes(Backend::Memory)).await?;
     }
     let prefix = match order.folder {
         Some(folder) => Prefix::below(&folder_of(folder)?),
@@ -122,10 +129,10 @@ async fn list(order: &Order) -> Result<Cost> {
 }
 
 /// Makes the documents, in batches as large as may be.
-async fn fill(store: &dyn Store, documents: u32) -> Result<()> {
+async fn fill(store: &dyn Store, documents: u32, bytes: usize) -> Result<()> {
     let numbers: Vec<u32> = (0..documents).collect();
     for numbers in numbers.chunks(BATCH_WRITES_MAX) {
-        let batch: Result<Vec<Write>> = numbers.iter().copied().map(creation).collect();
+        let batch: Result<Vec<Write>> = numbers.iter().map(|number| creation(*number, bytes)).collect();
         store.write(&batch?).await?;
     }
     Ok(())
@@ -133,8 +140,8 @@ async fn fill(store: &dyn Store, documents: u32) -> Result<()> {
 
 /// Makes one document through the store, and the others as copies of its record, by the driver: for each update the server that
 /// speaks as MongoDB looks through all records, and would take minutes.
-async fn fill_with_copies(places: &Places, documents: u32) -> Result<()> {
-    places.open(Backend::MongoDb, PLACE).await?.write(&[creation(0)?]).await?;
+async fn fill_with_copies(places: &Places, documents: u32, bytes: usize) -> Result<()> {
+    places.open(Backend::MongoDb, PLACE).await?.write(&[creation(0, bytes)?]).await?;
     let client = mongodb::Client::with_uri_str(places.mongodb()).await?;
     let records = client.database(PLACE).collection::<bson::Document>(COLLECTION);
     let record = records.find_one(doc! {}).await?.context("the record of the first document")?;
@@ -150,8 +157,9 @@ async fn fill_with_copies(places: &Places, documents: u32) -> Result<()> {
     Ok(())
 }
 
-fn creation(number: u32) -> Result<Write> {
-    let content = "x".repeat(CONTENT_BYTES);
+/// A document with so many bytes.
+fn creation(number: u32, bytes: usize) -> Result<Write> {
+    let content = "x".repeat(bytes);
     let document = Document::from_value(&json!({"number": number, "content": content}))?;
     Ok(Write::Create { path: path_of(number)?, document })
 }
