@@ -18,7 +18,7 @@ use super::{EncryptedStore, seal};
 pub const ROOM: Room = Room {
     name: crate::transfer::SEALED_WITH,
     keys: &[],
-    holds: "a random word that only the right keys open",
+    holds: "a random word that only the right keys open: in each store that holds secrets",
 };
 
 /// The version of the record's form.
