@@ -6,9 +6,11 @@
 
 mod keep;
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures::TryStreamExt as _;
 use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -81,13 +83,13 @@ impl StoredAudit {
         since: Option<Timestamp>,
         wanted: impl Fn(&Decision) -> bool + Send + Sync,
     ) -> Result<Vec<Recorded>, ReadError> {
-        let mut request = PageRequest { after: since.map(|since| path(&name(since))), limit: None };
+        let first = PageRequest { after: since.map(|since| path(&name(since))), limit: None };
+        let mut pages = pin!(self.store.pages(all(), first));
         let mut found: Vec<Recorded> = Vec::new();
         // The entry whose other half comes next, when it is wanted.
         let mut open: Option<String> = None;
-        loop {
-            let page = self.store.list(&all(), &request).await?;
-            for entry in &page.entries {
+        while let Some(entries) = pages.try_next().await? {
+            for entry in &entries {
                 let Some((id, half)) = entry.path.as_str().rsplit_once('/') else { continue };
                 match (half, found.last_mut()) {
                     (ASKED, _) => {
@@ -99,11 +101,8 @@ impl StoredAudit {
                     _ => {}
                 }
             }
-            match page.next {
-                Some(next) => request.after = Some(next),
-                None => return Ok(found),
-            }
         }
+        Ok(found)
     }
 
     /// Deletes what was asked for before a time, by whole days: what is left is never half a day. Gives how many documents

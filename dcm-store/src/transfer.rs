@@ -10,12 +10,15 @@
 //! ```
 //!
 //! Secrets stay as they are kept: sealed, for whoever has the keys. A document with a secret in clear is not exported. Versions
-//! are not part of it, nor is the word by which a store tells its keys ([`SEALED_WITH`]): where secrets come from elsewhere it says
-//! nothing any more, so that an import removes it, and who opens the store next tries the keys on the secrets. What is written meanwhile may be there or not: stop who works on the store first.
+//! are not part of it, nor is the word by which a store tells its keys ([`SEALED_WITH`]): where secrets come from elsewhere it
+//! says nothing any more, so that an import removes it, and who opens the store next tries the keys on the secrets.
+//!
+//! What is written during an export may be in it or not: stop who works on the store first.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read as _};
 use std::iter;
+use std::pin::pin;
 
 use dcm_core::port::in_order::InOrder;
 use dcm_core::port::store::{
@@ -289,16 +292,18 @@ async fn there(
     after: Option<Path>,
     last: &Path,
 ) -> Result<BTreeMap<Path, Document>, Error> {
-    let (mut there, mut request) = (BTreeMap::new(), PageRequest { after, limit: Some(WRITES) });
-    loop {
-        let Page { entries, next } = store.list(&Prefix::everything(), &request).await?;
+    let first = PageRequest { after, limit: Some(WRITES) };
+    let mut pages = pin!(store.pages(Prefix::everything(), first));
+    let mut there = BTreeMap::new();
+    while let Some(entries) = pages.try_next().await? {
+        let goes_on = entries.last().is_none_or(|entry| entry.path < *last);
         let wanted = entries.into_iter().filter(|entry| entry.path <= *last);
         there.extend(wanted.map(|entry| (entry.path, entry.document)));
-        match next {
-            Some(next) if next < *last => request.after = Some(next),
-            _ => return Ok(there),
+        if !goes_on {
+            break;
         }
     }
+    Ok(there)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry::Vacant;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,12 +13,13 @@ use dcm_core::audit::AuditSurvey;
 use dcm_core::check::{Finding, Rule, Survey, Suspicion};
 use dcm_core::port::clock::Clock;
 use dcm_core::port::room::Room;
-use dcm_core::port::store::{Entry, Error, PageRequest, Path, Prefix, Store, Version};
+use dcm_core::port::store::{Entry, Error, PageRequest, Path, Prefix, Store, StoreExt as _, Version};
 use dcm_core::service::DocumentSurvey;
 use dcm_store::EncryptedStore;
 use dcm_store::encrypted::{self, KeyringSource};
 use dcm_sync::runtime::TokioClock;
 use dcm_sync::{ContextSeen, RecordSurvey};
+use futures::TryStreamExt as _;
 use serde::Serialize;
 
 use crate::configuration::Configuration;
@@ -171,10 +173,9 @@ struct Look {
 impl Look {
     /// Reads one store. `is_divided`: the other half lies in another one.
     async fn pass(&mut self, half: &Half, side: Side, is_divided: bool) -> Result<(), Error> {
-        let mut request = PageRequest::default();
-        loop {
-            let page = half.store.list(&Prefix::everything(), &request).await?;
-            for entry in page.entries {
+        let mut pages = pin!(half.store.pages(Prefix::everything(), PageRequest::default()));
+        while let Some(entries) = pages.try_next().await? {
+            for entry in entries {
                 match room_of(&entry.path) {
                     None => self.lost(side, &entry, "it lies in no room"),
                     Some(room) if is_divided && side_of_room(&room).is_some_and(|its| its != side) => {
@@ -186,11 +187,8 @@ impl Look {
                     }
                 }
             }
-            match page.next {
-                Some(next) => request.after = Some(next),
-                None => return Ok(()),
-            }
         }
+        Ok(())
     }
 
     fn lost(&mut self, side: Side, entry: &Entry, what: &str) {

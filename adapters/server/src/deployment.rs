@@ -351,10 +351,17 @@ impl Stores {
         on_file(file, KeyFile::open_or_create).await
     }
 
+    /// The same, with their secrets in clear.
+    fn opened_by(
+        &self,
+        keys: &Arc<dyn KeyringSource>,
+    ) -> impl Iterator<Item = (Side, EncryptedStore<dyn Store>)> {
+        self.sealed().map(|(side, store)| (side, EncryptedStore::with_keys(store.clone(), keys.clone())))
+    }
+
     /// Sees that these are the keys of all that is sealed.
     pub(crate) async fn check_keys(&self, keys: &Arc<dyn KeyringSource>) -> Result<(), OpenError> {
-        for (side, store) in self.sealed() {
-            let store = EncryptedStore::with_keys(store.clone(), keys.clone());
+        for (side, store) in self.opened_by(keys) {
             store.check_keys().await.map_err(|error| side.of_keys(error))?;
         }
         Ok(())
@@ -362,8 +369,7 @@ impl Stores {
 
     /// The same, and notes which keys they are where nobody has.
     pub(crate) async fn note_keys(&self, keys: &Arc<dyn KeyringSource>) -> Result<(), OpenError> {
-        for (side, store) in self.sealed() {
-            let store = EncryptedStore::with_keys(store.clone(), keys.clone());
+        for (side, store) in self.opened_by(keys) {
             store.note_keys().await.map_err(|error| side.of_keys(error))?;
         }
         Ok(())

@@ -39,7 +39,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use futures::stream::BoxStream;
+use futures::stream::{self, BoxStream, Stream, TryStreamExt as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
 
 use crate::secret;
@@ -501,21 +501,26 @@ pub trait StoreExt: Store {
         })
     }
 
+    /// The documents below a prefix, page by page, from the one that is asked for to the last; an error ends it.
+    fn pages(
+        &self,
+        prefix: Prefix,
+        first: PageRequest,
+    ) -> impl Stream<Item = Result<Vec<Entry>, Error>> + Send + '_ {
+        stream::try_unfold((prefix, Some(first)), async |(prefix, request)| {
+            let Some(request) = request else { return Ok(None) };
+            let Page { entries, next } = self.list(&prefix, &request).await?;
+            let following = next.map(|next| PageRequest { after: Some(next), ..request });
+            Ok(Some((entries, (prefix, following))))
+        })
+    }
+
     /// Reads all documents below a prefix, page by page.
     ///
     /// # Errors
     /// [`Error`].
     async fn list_all(&self, prefix: &Prefix) -> Result<Vec<Entry>, Error> {
-        let mut entries = Vec::new();
-        let mut request = PageRequest::default();
-        loop {
-            let page = self.list(prefix, &request).await?;
-            entries.extend(page.entries);
-            match page.next {
-                Some(next) => request.after = Some(next),
-                None => return Ok(entries),
-            }
-        }
+        self.pages(prefix.clone(), PageRequest::default()).try_concat().await
     }
 }
 

@@ -1,6 +1,9 @@
 //! Sealing anew what an earlier key has sealed.
 
+use std::pin::pin;
+
 use dcm_core::port::store::{Entry, Error, PageRequest, Prefix, Store, StoreExt, Write};
+use futures::TryStreamExt as _;
 use serde::Serialize;
 
 use super::{EncryptedStore, seal};
@@ -58,10 +61,10 @@ impl<S: Store + ?Sized> EncryptedStore<S> {
         unread: &mut Option<Error>,
         progress: &mut (impl FnMut(&Rekeyed) + Send),
     ) -> Result<Found, Error> {
-        let (mut found, mut request) = (Found::CurrentAlone, PageRequest::default());
-        loop {
-            let page = self.inner.list(&Prefix::everything(), &request).await?;
-            for entry in page.entries {
+        let mut found = Found::CurrentAlone;
+        let mut pages = pin!(self.inner.pages(Prefix::everything(), PageRequest::default()));
+        while let Some(entries) = pages.try_next().await? {
+            for entry in entries {
                 rekeyed.documents += 1;
                 if let Err(error) = entry.document.text() {
                     unread.get_or_insert(error);
@@ -73,11 +76,8 @@ impl<S: Store + ?Sized> EncryptedStore<S> {
                 }
             }
             progress(rekeyed);
-            match page.next {
-                Some(next) => request.after = Some(next),
-                None => return Ok(found),
-            }
         }
+        Ok(found)
     }
 
     async fn reseal(&self, kept: Entry) -> Result<Found, Error> {

@@ -4,11 +4,14 @@
 //! has to be read for that, and so that there is something sealed from the start. Where it is not, or is damaged, the documents
 //! with secrets have to say it, and it is written anew.
 
+use std::pin::pin;
+
 use dcm_core::port::room::Room;
 use dcm_core::port::store::{
     Document, Entry, Error, PageRequest, Path, Prefix, Store, StoreExt as _, Version, Write,
 };
 use dcm_core::secret::Secret;
+use futures::{Stream, StreamExt as _, TryStreamExt as _, future, stream};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use serde::{Deserialize, Serialize};
 
@@ -53,8 +56,7 @@ pub enum KeysError {
 /// # Errors
 /// Those of [`Store::list`].
 pub async fn is_sealed(store: &(impl Store + ?Sized)) -> Result<bool, Error> {
-    let mut sealed = Sealed::of(store);
-    Ok(store.get(&path()).await?.is_some() || sealed.next().await?.is_some())
+    Ok(store.get(&path()).await?.is_some() || pin!(sealed(store)).try_next().await?.is_some())
 }
 
 impl<S: Store + ?Sized> EncryptedStore<S> {
@@ -71,21 +73,17 @@ impl<S: Store + ?Sized> EncryptedStore<S> {
     /// # Errors
     /// [`KeysError`].
     pub async fn note_keys(&self) -> Result<(), KeysError> {
-        match self.tried().await? {
-            Word::Opens => Ok(()),
-            Word::Missing => match self.write_one(Write::Create { path: path(), document: word()? }).await {
-                // Somebody else was faster.
-                Err(Error::Conflict { .. }) => self.check_keys().await,
-                noted => Ok(noted.map(drop)?),
-            },
-            Word::Damaged(version) => {
-                match self.write_one(Write::Update { path: path(), version, document: word()? }).await {
-                    Err(Error::Conflict { .. }) => self.check_keys().await,
-                    Err(error) if error.is_retryable() => Err(error.into()),
-                    // Where it can't be written over, the documents go on saying it.
-                    _ => Ok(()),
-                }
-            }
+        let write = match self.tried().await? {
+            Word::Opens => return Ok(()),
+            Word::Missing => Write::Create { path: path(), document: word()? },
+            Word::Damaged(version) => Write::Update { path: path(), version, document: word()? },
+        };
+        match self.write_one(write.clone()).await {
+            // Somebody else was faster.
+            Err(Error::Conflict { .. }) => self.check_keys().await,
+            // Where it can't be written over, the documents go on saying it.
+            Err(error) if matches!(write, Write::Update { .. }) && !error.is_retryable() => Ok(()),
+            noted => Ok(noted.map(drop)?),
         }
     }
 
@@ -108,9 +106,8 @@ impl<S: Store + ?Sized> EncryptedStore<S> {
 
     /// Opens one of the documents with secrets, if there are any; `shut` is what an earlier attempt said.
     async fn open_any(&self, mut shut: Option<Error>) -> Result<(), KeysError> {
-        let mut sealed = Sealed::of(&*self.inner);
-        for _ in 0..SHUT_MAX {
-            let Some(entry) = sealed.next().await? else { break };
+        let mut sealed = pin!(sealed(&*self.inner).take(SHUT_MAX));
+        while let Some(entry) = sealed.try_next().await? {
             match self.opened(entry).await {
                 Ok(_) => return Ok(()),
                 Err(error) if error.is_retryable() => return Err(error.into()),
@@ -140,29 +137,10 @@ fn word() -> Result<Document, Error> {
     Document::from_value(&Record { schema: SCHEMA, word })
 }
 
-/// The documents with something sealed, but for the word, one after the other.
-struct Sealed<'a, S: ?Sized> {
-    store: &'a S,
-    /// None: that was the last page.
-    request: Option<PageRequest>,
-    page: std::vec::IntoIter<Entry>,
-}
-
-impl<'a, S: Store + ?Sized> Sealed<'a, S> {
-    fn of(store: &'a S) -> Self {
-        Self { store, request: Some(PageRequest::default()), page: Vec::new().into_iter() }
-    }
-
-    async fn next(&mut self) -> Result<Option<Entry>, Error> {
-        loop {
-            let word = path();
-            if let Some(found) = self.page.find(|entry| entry.path != word && seal::is_sealed(entry)) {
-                return Ok(Some(found));
-            }
-            let Some(request) = self.request.take() else { return Ok(None) };
-            let page = self.store.list(&Prefix::everything(), &request).await?;
-            self.request = page.next.map(|next| PageRequest { after: Some(next), limit: None });
-            self.page = page.entries.into_iter();
-        }
-    }
+/// The documents with something sealed, but for the word.
+fn sealed(store: &(impl Store + ?Sized)) -> impl Stream<Item = Result<Entry, Error>> + Send + '_ {
+    let pages = store.pages(Prefix::everything(), PageRequest::default());
+    let entries = pages.map_ok(|entries| stream::iter(entries.into_iter().map(Ok))).try_flatten();
+    let word = path();
+    entries.try_filter(move |entry| future::ready(entry.path != word && seal::is_sealed(entry)))
 }

@@ -27,7 +27,7 @@ pub(crate) enum Command {
     /// Makes all documents of an export in the store. Nothing is written over.
     ///
     /// What is there already with the same content is left, so an import that was cut off goes on when it is begun again.
-    /// With other content it ends there.
+    /// With other content it ends there. Which keys the store is used with is found out anew, by what is encrypted in it.
     Import(import::Arguments),
     /// Makes a new key, and encrypts all secrets in the store with it. Workers with the same key file go on meanwhile.
     ///
