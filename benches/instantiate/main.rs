@@ -7,7 +7,6 @@
 //!
 //! Every figure that depends on the machine is a ratio taken within one run, or a cost of CPU or memory. The logical
 //! cloud is always the same: [`dcm_benches::cloud`].
-#![allow(clippy::print_stdout, reason = "a bench prints what it measured")]
 #![allow(clippy::cast_precision_loss, reason = "figures for people")]
 
 mod document;
@@ -49,6 +48,5 @@ async fn run(parts: &[String]) -> Result<()> {
         figures::add_recovery(&mut report, &recover::run(&servers, &contest).await?);
         contest.stop().await;
     }
-    println!("{}\n{}", report.table(), report.json());
-    Ok(())
+    report.print()
 }

@@ -1,5 +1,6 @@
 //! What is printed: a table for people, and one line of JSON for programs.
 
+use anyhow::{Result, ensure};
 use comfy_table::{Table, presets};
 use serde_json::{Map, Value};
 
@@ -38,6 +39,14 @@ impl Bound {
 
     fn at_least(self) -> Option<f64> {
         if let Self::AtLeast(bound) = self { Some(bound) } else { None }
+    }
+
+    /// No number at all is within nothing.
+    fn holds(self, value: f64) -> bool {
+        match self {
+            Self::AtMost(bound) => value <= bound,
+            Self::AtLeast(bound) => value >= bound,
+        }
     }
 }
 
@@ -93,6 +102,28 @@ impl Report {
             row.figures.iter().map(|figure| (row.key_of(figure), Value::from(rounded(figure.value))))
         });
         Value::Object(Map::from_iter(members)).to_string()
+    }
+
+    /// Prints the table, and as the last line the JSON.
+    ///
+    /// # Errors
+    /// When a figure is not what it is to be: all of these, by their keys.
+    #[allow(clippy::print_stdout, reason = "a bench prints what it measured")]
+    pub fn print(&self) -> Result<()> {
+        println!("{}\n{}", self.table(), self.json());
+        let broken = self.broken();
+        ensure!(broken.is_empty(), "not what they are to be: {}", broken.join(", "));
+        Ok(())
+    }
+
+    /// The keys of the figures that are not what they are to be.
+    fn broken(&self) -> Vec<String> {
+        let is_broken = |figure: &&Figure| figure.bound.is_some_and(|bound| !bound.holds(figure.value));
+        let keys = self
+            .0
+            .iter()
+            .flat_map(|row| row.figures.iter().filter(is_broken).map(|figure| row.key_of(figure)));
+        keys.collect()
     }
 
     fn figures(&self) -> impl Iterator<Item = &Figure> {
@@ -158,6 +189,21 @@ mod tests {
         let table = report.table();
         let line = "| writes   | 2 / 2.5 | 3       | writes_{1,10} |";
         assert!(table.contains(line) && !table.contains("at least"), "{table}");
+    }
+
+    #[test]
+    fn figures_that_are_not_what_they_are_to_be_are_named() {
+        let mut report = Report::default();
+        report.add_sizes(
+            "writes",
+            "writes",
+            [(1, 3.0, Some(Bound::AtMost(3.0))), (10, 4.0, Some(Bound::AtMost(3.0)))],
+        );
+        report.add("ratio", "two over one", 1.6, Bound::AtLeast(1.7));
+        report.add("share", "nothing of nothing", f64::NAN, Bound::AtLeast(0.9));
+        report.add("cost", "cost", 120.04, None);
+        assert_eq!(report.broken(), ["writes_10", "ratio", "share"]);
+        assert!(report.print().unwrap_err().to_string().ends_with(": writes_10, ratio, share"));
     }
 
     #[test]

@@ -5,7 +5,6 @@
 //! ```
 //!
 //! Engines share etcd, whatever backend is named.
-#![allow(clippy::print_stdout, reason = "a bench prints what it measured")]
 #![allow(clippy::cast_precision_loss, reason = "figures for people")]
 
 mod clouds;
@@ -48,8 +47,7 @@ async fn run(parts: &[String]) -> Result<()> {
             figures::add_lists(&mut report, &lists::run(&places, backend).await?);
         }
     }
-    println!("{}\n{}", report.table(), report.json());
-    Ok(())
+    report.print()
 }
 
 /// The backends that are named, or all, and the parts beside them.

@@ -175,13 +175,12 @@ fn next_line(reader: &mut impl BufRead) -> io::Result<Option<String>> {
 /// left: an import that was cut off goes on when it is begun again.
 ///
 /// # Errors
-/// [`ImportError`]: what was made before stays.
+/// [`ImportError`]: what was made before stays, and was told.
 pub async fn import<E>(
     store: &dyn Store,
     lines: impl Stream<Item = Result<String, E>> + Send,
     mut progress: impl FnMut(u64) + Send,
 ) -> Result<u64, ImportError<E>> {
-    forget_word(store).await?;
     let mut reading = Reading::default();
     let read = lines.map(|text| reading.next(text)).try_filter_map(|write| async { Ok(write) });
     let mut chunks = Box::pin(read.try_chunks(WRITES));
@@ -280,6 +279,10 @@ async fn make<E>(
         }
     }
     writes.retain(|write| !there.contains_key(write.path()));
+    if writes.is_empty() {
+        return Ok(());
+    }
+    forget_word(store).await?;
     match InOrder::new(writes).go_on(store).await? {
         Some(conflict) => Err(ImportError::Exists { path: conflict.write.path().clone() }),
         None => Ok(()),

@@ -35,6 +35,14 @@ impl<'u> Parts<'u> {
     }
 }
 
+/// What follows a scheme in each example of `docs/stores.md`.
+#[cfg(test)]
+pub(crate) fn documented(scheme: &str) -> Vec<String> {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/stores.md");
+    let text = std::fs::read_to_string(file).unwrap();
+    text.lines().filter_map(|line| line.strip_prefix(scheme)?.strip_prefix(':').map(str::to_owned)).collect()
+}
+
 /// Text without its percent-encoding.
 ///
 /// # Errors

@@ -7,14 +7,22 @@ mod documents;
 use std::net::TcpListener;
 use std::sync::Arc;
 
-use dcm_core::port::store::{Change, Error, PageRequest, Prefix, Store, StoreExt as _, Write};
+use dcm_core::port::store::{Change, Document, Error, PageRequest, Prefix, Store, StoreExt as _, Write};
 use dcm_store::etcd::{Location, Tls, User};
 use dcm_store::{EtcdStore, OpenError};
 use dcm_testenv::Standalone;
-use dcm_testenv::etcd_http::{demand_users, put};
-use futures::StreamExt as _;
+use dcm_testenv::etcd_http::{ask, demand_users, put};
+use futures::{StreamExt as _, future};
+use serde_json::json;
 
 use self::documents::{SOON, answered, create, path, words};
+
+/// How many don't read. What a connection keeps for so many is more than it keeps for all by default.
+const READERS: usize = 5;
+
+/// More than a server and a connection keep for one of them.
+const LARGE_DOCUMENTS: usize = 500;
+const LARGE_BYTES: usize = 64 * 1024;
 
 fn location(server: &Standalone) -> Location {
     Location::at(server.address().to_string())
@@ -60,6 +68,30 @@ async fn a_watch_ends_as_lost_when_its_server_dies_or_falls_silent() {
     let answered = tokio::time::timeout(SOON, store.get(&path("a"))).await.unwrap();
     assert!(matches!(answered, Err(Error::Unavailable { .. })), "{answered:?}");
     server.thaw();
+}
+
+#[tokio::test]
+async fn readers_who_do_not_read_hinder_nobody_and_are_told_that_they_lost_what_etcd_has_compacted() {
+    let server = Standalone::etcd().await.unwrap();
+    let store = EtcdStore::open(&location(&server)).await.unwrap();
+    let mut watches = Vec::new();
+    for _ in 0..READERS {
+        watches.push(store.watch(&Prefix::everything()).await.unwrap());
+    }
+    let large = Document::from_value(&json!("x".repeat(LARGE_BYTES))).unwrap();
+    let mut last = None;
+    for number in 0..LARGE_DOCUMENTS {
+        let path = path(&format!("large/{number}"));
+        last = Some(store.write_one(Write::Create { path, document: large.clone() }).await.unwrap());
+    }
+    ask(&server, "kv/compaction", &json!({"revision": last.unwrap().0.to_string()})).unwrap();
+    for watch in &mut watches {
+        let told = watch.by_ref().take_while(|change| future::ready(*change != Change::Lost)).count();
+        let told = tokio::time::timeout(SOON, told).await.unwrap();
+        assert!(told < LARGE_DOCUMENTS, "it was not behind");
+        assert_eq!(watch.next().await, None);
+    }
+    assert_eq!(store.list_all(&Prefix::everything()).await.unwrap().len(), LARGE_DOCUMENTS);
 }
 
 #[tokio::test]

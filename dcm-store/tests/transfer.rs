@@ -119,8 +119,15 @@ async fn an_import_that_was_cut_off_goes_on_and_writes_nothing_over() {
 }
 
 #[tokio::test]
-async fn what_is_no_export_is_refused_with_its_line() {
-    let store = MemoryStore::new();
+async fn what_is_no_export_is_refused_with_its_line_and_changes_nothing_but_by_the_lines_before() {
+    let store = Arc::new(MemoryStore::new());
+    EncryptedStore::new(store.clone(), keyring()).note_keys().await.unwrap();
+    let there = contents(&*store).await;
+    let refused = async |text: &str, line: u64| {
+        let error = imported(&*store, text).await.unwrap_err();
+        assert!(matches!(error, ImportError::Malformed { line: at, .. } if at == line), "{text}: {error:?}");
+        assert!(!format!("{error} {error:?}").contains("hunter2"));
+    };
     for (text, line) in [
         ("{}", 1),
         ("{\"path\":\"a\",\"document\":1}", 1),
@@ -130,15 +137,17 @@ async fn what_is_no_export_is_refused_with_its_line() {
         ("{\"dcmStoreExport\":1}\n{\"path\":\"a\",\"document\":1,\"more\":1}", 2),
         ("{\"dcmStoreExport\":1}\n{\"dcmStoreExport\":1}", 2),
         ("{\"dcmStoreExport\":1}\n{\"end\":0}\n{\"end\":0}", 3),
-        ("{\"dcmStoreExport\":1}\n{\"path\":\"b\",\"document\":1}\n{\"path\":\"a\",\"document\":1}", 3),
     ] {
-        let error = imported(&store, text).await.unwrap_err();
-        assert!(matches!(error, ImportError::Malformed { line: at, .. } if at == line), "{text}: {error:?}");
-        assert!(!format!("{error} {error:?}").contains("hunter2"));
+        refused(text, line).await;
     }
     let counted_wrong = "{\"dcmStoreExport\":1}\n{\"end\":3}";
-    assert!(matches!(imported(&store, counted_wrong).await, Err(ImportError::CutOff { documents: 0 })));
-    assert!(contents(&store).await.iter().all(|(path, _)| path.as_str() == "b"));
+    assert!(matches!(imported(&*store, counted_wrong).await, Err(ImportError::CutOff { documents: 0 })));
+    assert_eq!(contents(&*store).await, there);
+    let not_in_order =
+        "{\"dcmStoreExport\":1}\n{\"path\":\"b\",\"document\":1}\n{\"path\":\"a\",\"document\":1}";
+    refused(not_in_order, 3).await;
+    let paths: Vec<String> = contents(&*store).await.iter().map(|(path, _)| path.to_string()).collect();
+    assert_eq!(paths, ["b"]);
 }
 
 #[tokio::test]

@@ -32,7 +32,9 @@ pub(crate) struct Global {
     #[arg(short, long, global = true, value_enum, default_value_t, value_name = "FORM")]
     pub(crate) output: Format,
     /// Where everything is kept: sqlite:PATH, etcd://HOST:PORT, mongodb://HOST:PORT, or memory: for nothing that stays.
-    /// Default: a file in the user's data folder. A URL with a password belongs in the environment.
+    /// Default: a file in the user's data folder. A URL with a password belongs in the environment. With user, TLS and names:
+    /// etcd://USER:PASSWORD@HOST,HOST/PREFIX?ca=FILE&cert=FILE&key=FILE and
+    /// mongodb://USER:PASSWORD@HOST,HOST/DATABASE?collection=NAME&tls=true&tlsCAFile=FILE.
     #[arg(long, global = true, env = "DCM_STORE", hide_env_values = true, value_name = "URL")]
     pub(crate) store: Option<String>,
     /// Where app contexts and the state of work on clusters are kept, if not in the store as well: a URL of the same kinds.
@@ -114,7 +116,7 @@ pub(crate) enum Command {
     /// Objects that clusters hold of ours, and the store does not know of.
     #[command(subcommand)]
     Orphans(orphans::Command),
-    /// The store itself: export, import, another key for its secrets.
+    /// The store itself: a check, export, import, another key for its secrets.
     #[command(subcommand)]
     Store(store::Command),
     /// Shows who decided what, when and why: the audit log.

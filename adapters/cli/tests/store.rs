@@ -12,6 +12,7 @@ use dcm_store::transfer::LINE_BYTES_MAX;
 use dcm_testenv::Standalone;
 use dcm_testenv::etcd_http::demand_users;
 use mongodb::bson::{Document, doc};
+use rusqlite::Connection;
 use serde_json::Value;
 
 const DOCUMENT: &str = "{apiVersion: dcm.internal/v1, kind: LogicalCloud, metadata: {name: c, description: first}, spec: {users: [{name: ann}], clusters: [{provider: p, cluster: c}]}}";
@@ -40,7 +41,7 @@ async fn an_export_goes_on_in_another_store_with_the_same_keys() {
     let in_mongodb = format!("mongodb://{}", mongodb.address());
     for url in [format!("etcd://{}", etcd.address()), in_mongodb.clone()] {
         let said = user.run(["store", "import", "all.jsonl", "--store", &url]);
-        assert!(said.code == 0 && said.err.contains("documents imported"), "{said:#?}");
+        assert!(said.code == 0 && said.out.contains("documents imported"), "{said:#?}");
         assert_eq!(user.run(["store", "export", "--store", &url]).done(), text);
         assert_eq!(document(&user, &["--store", &url]), document(&user, &[]));
         let clusters = user.run(["cluster", "list", "--store", &url]).done();
@@ -115,8 +116,42 @@ fn an_import_writes_nothing_over_and_says_where_it_ended() {
     let said = user.run(["store", "import", "all.jsonl"]).ended_with(5);
     assert!(said.contains("is there already, with other content"), "{said}");
     assert!(document(&user, &[]).contains("second"));
-    user.write("none.jsonl", "{}\n");
-    assert!(user.run(["store", "import", "none.jsonl"]).ended_with(3).contains("none.jsonl: line 1"));
+}
+
+#[test]
+fn an_import_of_what_is_no_export_says_so_and_what_it_did_before() {
+    let user = person();
+    let there = documents(&sqlite(&user));
+    for wrong in ["{}\n", "{\"dcmStoreExport\":1}\n{}\n"] {
+        user.write("none.jsonl", wrong);
+        let said = user.run(["store", "import", "none.jsonl"]).ended_with(3);
+        assert!(said.contains("none.jsonl: line ") && said.contains("is none of an export"), "{said}");
+        assert_eq!(documents(&sqlite(&user)), there);
+    }
+    let export = user.run(["store", "export"]).done();
+    let cut_off: String = export.lines().take(4).map(|line| line.to_owned() + "\n").collect();
+    let import =
+        |text: &str| user.run_with_input(&["store", "import", "-", "--store", "sqlite:new.db"], text);
+    let said = import(&(cut_off.clone() + "{}\n")).ended_with(1);
+    assert!(said.contains("the first 3 documents of - are imported") && said.contains("line 5"), "{said}");
+    let said = import(&cut_off).ended_with(1);
+    assert!(said.contains("ends after 3 documents"), "{said}");
+    assert!(import(&export).done().contains("documents imported"));
+    assert_eq!(user.run(["store", "export", "--store", "sqlite:new.db"]).done(), export);
+}
+
+#[test]
+fn programs_read_how_many_documents_were_exported_and_imported() {
+    let user = person();
+    let count = |words: &[&str]| {
+        let report: Value =
+            serde_json::from_str(&user.run(words.iter().chain(&["-o", "json"])).done()).unwrap();
+        report["documents"].as_u64().unwrap()
+    };
+    let exported = count(&["store", "export", "--file", "all.jsonl"]);
+    let lines = std::fs::read_to_string(user.home().join("all.jsonl")).unwrap().lines().count();
+    assert_eq!(exported, lines as u64 - 2);
+    assert_eq!(count(&["store", "import", "all.jsonl", "--store", "sqlite:new.db"]), exported);
 }
 
 #[test]
@@ -153,7 +188,7 @@ fn keys_come_from_the_environment_too_and_wrong_ones_change_nothing() {
         Ran::of(command.env("DCM_KEYS", keys).args(words).output().unwrap())
     };
     assert!(with_keys(&keys, &["cluster", "list"]).done().contains("p/c"));
-    let raw = user.run(["store", "export"]).done();
+    let raw = documents(&sqlite(&user));
     let renamed = keys.replace("k1", "other");
     let another = Keyring::open_or_create(user.home().join("another.json")).map(drop);
     another.unwrap();
@@ -180,14 +215,37 @@ fn keys_come_from_the_environment_too_and_wrong_ones_change_nothing() {
     assert!(said.contains("these are not the keys of the store"), "{said}");
     assert_eq!(std::fs::read_to_string(user.home().join("another.json")).unwrap(), another);
     assert!(!user.home().join(".config/dcm/keys.json").exists());
-    assert_eq!(user.run(["store", "export"]).done(), raw);
+    assert_eq!(documents(&sqlite(&user)), raw);
     let said = with_keys(&keys, &["store", "rekey"]).ended_with(1);
     assert!(said.contains("are made and removed where they come from"), "{said}");
 }
 
+#[test]
+fn the_keys_of_one_store_that_are_wrong_for_the_other_change_neither() {
+    let user = person();
+    let keys = user.home().join(".config/dcm/keys.json");
+    let contexts = user.home().join(".local/share/dcm/store.db");
+    let contexts_url = format!("sqlite:{}", contexts.display());
+    Keyring::open_or_create(user.home().join("wrong.json")).unwrap();
+    let there = documents(&sqlite(&user));
+    let halves = ["cluster", "list", "--store", "sqlite:new.db", "--contexts-store", &contexts_url];
+    let said = user.run(halves.iter().chain(&["--key-file", "wrong.json"])).ended_with(1);
+    assert!(said.contains("these are not the keys of the store"), "{said}");
+    assert_eq!(documents(&Connection::open(user.home().join("new.db")).unwrap()), []);
+    assert_eq!(documents(&sqlite(&user)), there);
+    user.run(halves.iter().chain(&["--key-file", keys.to_str().unwrap()])).done();
+}
+
+/// All that is in a file, as it is kept.
+fn documents(file: &Connection) -> Vec<(String, u64, String)> {
+    let mut all = file.prepare("SELECT path, version, document FROM documents ORDER BY path").unwrap();
+    let rows = all.query_map((), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+    rows.map(Result::unwrap).collect()
+}
+
 /// The store that a person has where nothing is said.
-fn sqlite(user: &User) -> rusqlite::Connection {
-    rusqlite::Connection::open(user.home().join(".local/share/dcm/store.db")).unwrap()
+fn sqlite(user: &User) -> Connection {
+    Connection::open(user.home().join(".local/share/dcm/store.db")).unwrap()
 }
 
 /// Puts another text in the place of the document whose path begins so, and gives its path.

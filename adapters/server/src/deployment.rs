@@ -367,8 +367,9 @@ impl Stores {
         Ok(())
     }
 
-    /// The same, and notes which keys they are where nobody has.
+    /// The same, and notes which keys they are where nobody has: once they are known to be right for all of them.
     pub(crate) async fn note_keys(&self, keys: &Arc<dyn KeyringSource>) -> Result<(), OpenError> {
+        self.check_keys(keys).await?;
         for (side, store) in self.opened_by(keys) {
             store.note_keys().await.map_err(|error| side.of_keys(error))?;
         }

@@ -30,9 +30,9 @@
 //!   gives an error which names it ([`Document::unreadable`]); no write takes such a content. A write of it that names the version
 //!   which is shown replaces or deletes it. Where the version can't be read either, [`Version::UNREADABLE`] is shown, and each write of
 //!   it is refused with an [`Error::Failed`] that names it: whoever runs the backend removes it with the backend's own tools. Writes
-//!   of other documents succeed all the while. What lies under no path is no document, and passed over.
-//! - **Limits**: [`PATH_BYTES_MAX`], [`DOCUMENT_BYTES_MAX`], [`BATCH_WRITES_MAX`], [`BATCH_BYTES_MAX`], [`PAGE_MAX`]. What breaks one is
-//!   refused whole, as [`Error::Invalid`].
+//!   of other documents succeed all the while.
+//! - **Limits**: [`PATH_BYTES_MAX`], [`DOCUMENT_BYTES_MAX`], [`BATCH_WRITES_MAX`], [`BATCH_BYTES_MAX`]. What breaks one is refused whole,
+//!   as [`Error::Invalid`]. A page has at most [`PAGE_MAX`] documents, also where more are asked for.
 
 use std::borrow::Borrow;
 use std::fmt;

@@ -30,6 +30,13 @@ const ANSWER_BYTES_MAX: usize = PAGE_MAX * (DOCUMENT_BYTES_MAX + 2 * PATH_BYTES_
 /// 5 seconds.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
+/// How much a watch that nobody reads may keep of what is told, in bytes; it is etcd that waits then.
+const WATCH_WINDOW: u32 = 2 * 1024 * 1024;
+
+/// The same for all that goes on at once with a member, the most that HTTP/2 knows: what watches keep must not keep others from
+/// their answers.
+const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
+
 /// Where etcd looks for who we are.
 const TOKEN_KEY: &str = "token";
 
@@ -71,6 +78,9 @@ impl Connection {
             };
             let member =
                 member.connect_timeout(location.timeout).tcp_nodelay(true).keep_alive_while_idle(true);
+            let member = member
+                .initial_stream_window_size(WATCH_WINDOW)
+                .initial_connection_window_size(CONNECTION_WINDOW);
             let member = member.http2_keep_alive_interval(KEEP_ALIVE).keep_alive_timeout(location.timeout);
             Ok((endpoint.as_str().into(), member.connect_lazy()))
         };

@@ -175,6 +175,21 @@ mod tests {
     }
 
     #[test]
+    fn the_documented_urls_are_understood() {
+        let locations: Vec<Location> =
+            url::documented("etcd").iter().map(|rest| Location::parse(rest).unwrap()).collect();
+        assert_eq!(locations[0], Location::at("localhost:2379"));
+        assert_eq!((locations[1].endpoints.len(), &*locations[1].prefix), (3, "tenants"));
+        assert_eq!(locations[2].user.as_ref().unwrap().password, "p@ss");
+        let certificate = &locations[3].tls.as_ref().unwrap().identity.as_ref().unwrap().0;
+        assert_eq!(
+            (certificate, locations[3].timeout),
+            (&"/etc/dcm/client.pem".into(), Duration::from_secs(10))
+        );
+        assert_eq!(locations.len(), 4);
+    }
+
+    #[test]
     fn what_is_left_out_is_default() {
         assert_eq!(Location::parse("//one"), Ok(Location::at("one:2379")));
         assert_eq!(Location::parse("//one/?tls=true").unwrap().tls, Some(Tls::default()));

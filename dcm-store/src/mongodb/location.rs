@@ -99,6 +99,8 @@ impl Location {
 
 #[cfg(test)]
 mod tests {
+    use mongodb::options::{ClientOptions, Tls};
+
     use super::*;
 
     #[test]
@@ -131,6 +133,33 @@ mod tests {
         ] {
             let error = Location::parse(text).unwrap_err();
             assert!(error.contains(named), "{text}: {error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_documented_urls_are_understood_also_by_the_driver() {
+        let (mut locations, mut parsed) = (Vec::new(), Vec::new());
+        for rest in url::documented("mongodb") {
+            let location = Location::parse(&rest).unwrap();
+            parsed.push(ClientOptions::parse(&location.connection).await.unwrap());
+            locations.push(location);
+        }
+        assert_eq!((&*locations[0].database, &*locations[0].collection), ("dcm", "DCM"));
+        assert_eq!((&*locations[1].database, &*locations[1].collection), ("tenants", "LogicalClouds"));
+        let credential = parsed[1].credential.as_ref().unwrap();
+        assert_eq!(credential.source.as_deref(), Some("admin"));
+        assert_eq!(credential.password.as_deref(), Some("p@ss"));
+        assert_eq!((parsed[2].hosts.len(), parsed[2].repl_set_name.as_deref()), (2, Some("rs0")));
+        assert!(matches!(parsed[2].tls, Some(Tls::Enabled(_))));
+        assert_eq!(locations.len(), 3);
+    }
+
+    /// As `docs/stores.md` says it.
+    #[tokio::test]
+    async fn a_user_is_looked_for_in_the_database_of_the_url_or_in_admin() {
+        for (rest, source) in [("//me:p@host/tenants", "tenants"), ("//me:p@host", "admin")] {
+            let parsed = ClientOptions::parse(&Location::parse(rest).unwrap().connection).await.unwrap();
+            assert_eq!(parsed.credential.unwrap().source.unwrap_or("admin".into()), source, "{rest}");
         }
     }
 }

@@ -25,7 +25,12 @@ async fn no_secret_is_seen_anywhere_but_in_the_kubeconfig_of_its_user() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_secret_is_seen_with_documents_in_mongodb_and_contexts_in_etcd_either() {
-    no_secret_is_seen_where_it_must_not_be(Some(Servers::start().await)).await;
+    no_secret_is_seen_where_it_must_not_be(Some(Servers::mongodb_and_etcd().await)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_secret_is_seen_with_documents_in_etcd_and_contexts_in_mongodb_either() {
+    no_secret_is_seen_where_it_must_not_be(Some(Servers::etcd_and_mongodb().await)).await;
 }
 
 async fn no_secret_is_seen_where_it_must_not_be(servers: Option<Servers>) {

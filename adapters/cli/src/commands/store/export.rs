@@ -8,6 +8,7 @@ use dcm_core::port::store::Store;
 use dcm_server::open_sealed;
 use dcm_store::transfer::export;
 use futures::TryStreamExt as _;
+use serde_json::json;
 
 use crate::arguments::Global;
 use crate::exit::Exit;
@@ -25,12 +26,17 @@ pub(crate) struct Arguments {
 
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let store = open_sealed(&store_of(global)?).await?;
-    let exported = match &arguments.file {
-        Some(file) => write_file(&*store, file).await?,
-        None => Some(write(&*store, &mut io::stdout(), "standard output").await?),
-    };
-    let Some(documents) = exported else { return Ok(Exit::Interrupted) };
-    output::note(format_args!("{documents} documents exported"));
+    let said = |documents| format!("{documents} documents exported");
+    match &arguments.file {
+        Some(file) => match write_file(&*store, file).await? {
+            Some(documents) => {
+                let people = || said(documents) + "\n";
+                output::print_either(global.output, &json!({"documents": documents}), people)?;
+            }
+            None => return Ok(Exit::Interrupted),
+        },
+        None => output::note(said(write(&*store, &mut io::stdout(), "standard output").await?)),
+    }
     if global.contexts_store.is_some() {
         output::note("app contexts have a store of their own, which is exported by naming it as --store");
     }

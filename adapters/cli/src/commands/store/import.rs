@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use dcm_server::open_sealed;
 use dcm_store::transfer::{ImportError, import, lines};
 use futures::stream;
+use serde_json::json;
 
 use crate::arguments::Global;
 use crate::exit::{Ended, Exit};
@@ -31,15 +32,24 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
             Box::new(BufReader::new(opened))
         }
     };
-    match import(&*store, stream::iter(lines(reader)), |_| ()).await {
+    let mut before = 0;
+    match import(&*store, stream::iter(lines(reader)), |documents| before = documents).await {
         Ok(documents) => {
-            output::note(format_args!("{documents} documents imported"));
+            let said = || format!("{documents} documents imported\n");
+            output::print_either(global.output, &json!({"documents": documents}), said)?;
             Ok(Exit::Done)
         }
-        Err(error @ ImportError::Exists { .. }) => Err(Ended::new(Exit::Stuck, error).into()),
-        Err(error @ ImportError::Malformed { .. }) => {
-            Err(Ended::new(Exit::Refused, format_args!("{name}: {error}")).into())
+        Err(error) => {
+            let exit = match error {
+                ImportError::Exists { .. } => Exit::Stuck,
+                ImportError::Malformed { .. } if before == 0 => Exit::Refused,
+                _ => Exit::Failed,
+            };
+            let message = match before {
+                0 => name.to_string(),
+                _ => format!("the first {before} documents of {name} are imported, and no more"),
+            };
+            Err(anyhow::Error::from(error).context(Ended::new(exit, message)))
         }
-        Err(error) => Err(anyhow::Error::from(error).context(name.to_string())),
     }
 }
