@@ -4,6 +4,7 @@
 mod common;
 
 use std::net::TcpListener;
+use std::process::Command;
 
 use common::installation::until;
 use common::{Ran, UNREACHABLE, User, code_of, interrupt};
@@ -236,8 +237,43 @@ fn the_keys_of_one_store_that_are_wrong_for_the_other_change_neither() {
     user.run(halves.iter().chain(&["--key-file", keys.to_str().unwrap()])).done();
 }
 
+/// Mounts the folder `$1` read-only for the command behind it, and for nobody else.
+const ON_A_READ_ONLY_DISK: &str = r#"
+    mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && cd "$1" && shift && exec "$@"
+"#;
+
+#[test]
+fn a_disk_that_can_only_be_read_is_an_error_that_says_so() {
+    let user = person();
+    let on_it = |words: &[&str]| {
+        let dcm = user.command();
+        let mut command = Command::new("unshare");
+        command.args(["--map-root-user", "--mount", "sh", "-c", ON_A_READ_ONLY_DISK, "sh"]);
+        command.arg(user.home()).arg(dcm.get_program()).args(words);
+        command.env_clear().envs(dcm.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let ran = command.env("PATH", std::env::var_os("PATH").unwrap()).output();
+        Ran::of(ran.expect("unshare: apt-get install util-linux, and allow user namespaces"))
+    };
+    let file = user.home().join(".local/share/dcm/store.db");
+    for words in [&["get"][..], &["terminate", "c", "--no-wait"], &["store", "check"], &["serve"]] {
+        let said = on_it(words).ended_with(1);
+        assert!(said.contains(&file.display().to_string()) && said.contains("can't be written"), "{said}");
+    }
+    // A process that was killed leaves files beside it.
+    let (store, there) = (sqlite(&user), documents(&sqlite(&user)));
+    store.execute("UPDATE counter SET version = version", ()).unwrap();
+    assert!(file.with_extension("db-wal").exists());
+    let said = on_it(&["get"]).ended_with(1);
+    assert!(said.contains("store.db: the store's file can't be written"), "{said}");
+    let said = on_it(&["get", "--store", "sqlite:new.db"]).ended_with(1);
+    assert!(said.contains("new.db") && said.contains("Read-only file system"), "{said}");
+    assert_eq!(documents(&store), there);
+    drop(store);
+    assert!(user.run(["get"]).done().contains("c  "));
+}
+
 /// All that is in a file, as it is kept.
-fn documents(file: &Connection) -> Vec<(String, u64, String)> {
+fn documents(file: &Connection) -> Vec<(String, i64, String)> {
     let mut all = file.prepare("SELECT path, version, document FROM documents ORDER BY path").unwrap();
     let rows = all.query_map((), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
     rows.map(Result::unwrap).collect()

@@ -27,7 +27,8 @@ pub(super) fn of_sqlite(error: rusqlite::Error) -> Error {
         }
         Some(ErrorCode::DiskFull) => "the disk is full",
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => "the store's file can't be written",
-        Some(ErrorCode::CannotOpen) => "the store's file can't be opened",
+        // Also where it is there: on a disk that can only be read nothing can be made beside it.
+        Some(ErrorCode::CannotOpen) => "the store's file can't be opened, or its folder can't be written",
         Some(ErrorCode::NotADatabase) => "the file is not a store",
         Some(ErrorCode::DatabaseCorrupt) => "the store's file is damaged",
         Some(ErrorCode::SystemIoFailure) => "reading or writing the store's file failed",

@@ -39,17 +39,20 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
             output::print_either(global.output, &json!({"documents": documents}), said)?;
             Ok(Exit::Done)
         }
-        Err(error) => {
-            let exit = match error {
-                ImportError::Exists { .. } => Exit::Stuck,
-                ImportError::Malformed { .. } if before == 0 => Exit::Refused,
-                _ => Exit::Failed,
-            };
-            let message = match before {
-                0 => name.to_string(),
-                _ => format!("the first {before} documents of {name} are imported, and no more"),
-            };
-            Err(anyhow::Error::from(error).context(Ended::new(exit, message)))
-        }
+        Err(error) => Err(ended(&name.to_string(), before, error)),
+    }
+}
+
+/// How an import ends that failed when so many documents were imported.
+fn ended(name: &str, before: u64, error: ImportError<io::Error>) -> anyhow::Error {
+    let place = match before {
+        0 => name.to_owned(),
+        _ => format!("the first {before} documents of {name} are imported, and no more"),
+    };
+    let with = |exit| Ended::new(exit, format_args!("{place}: {error}")).into();
+    match error {
+        ImportError::Exists { .. } => with(Exit::Stuck),
+        ImportError::Malformed { .. } if before == 0 => with(Exit::Refused),
+        error => anyhow::Error::from(error).context(place),
     }
 }
