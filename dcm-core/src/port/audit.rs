@@ -83,6 +83,34 @@ pub enum Action {
     Halt,
 }
 
+impl Action {
+    /// All there are.
+    pub const ALL: [Self; 22] = [
+        Self::Put,
+        Self::Apply,
+        Self::Terminate,
+        Self::Stop,
+        Self::Resume,
+        Self::Renew,
+        Self::Revoke,
+        Self::Reconcile,
+        Self::Delete,
+        Self::PutProject,
+        Self::DeleteProject,
+        Self::RegisterCluster,
+        Self::UpdateCluster,
+        Self::RemoveCluster,
+        Self::AcceptCluster,
+        Self::StopCluster,
+        Self::ResumeCluster,
+        Self::ClearOrphans,
+        Self::Abandon,
+        Self::GiveUpContest,
+        Self::TakeOver,
+        Self::Halt,
+    ];
+}
+
 /// The half that asks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -14,12 +14,14 @@ mod play;
 mod samples;
 mod steady;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use dcm_core::port::audit::Action;
 use dcm_server::rooms;
+use serde_json::Value;
 
-use crate::common::kept::during;
+use crate::common::kept::{Kept, Written, during};
 use crate::play::NOBODY;
 use crate::samples::Seen;
 
@@ -48,6 +50,19 @@ const FORMS: [(&str, &[&str]); 5] = [
     ("results", &["certificate", "token"]),
 ];
 
+/// What is decided by nobody but an engine, on occasions that the play has not.
+const NOT_PLAYED: [&str; 3] = ["abandon", "give-up-contest", "take-over"];
+
+/// Each kind of decision that was written down.
+fn actions(kept: &Kept) -> BTreeSet<String> {
+    let of_audit = |written: &Written| written.path.as_str().starts_with("audit/");
+    let written = kept.written().into_iter().filter(of_audit);
+    let actions = written.filter_map(|written| {
+        written.document.read::<Value>().unwrap()["action"].as_str().map(str::to_owned)
+    });
+    actions.collect()
+}
+
 fn forms(room: &str) -> &'static [&'static str] {
     FORMS.iter().find(|(name, _)| *name == room).map_or(&[""], |(_, forms)| forms)
 }
@@ -61,6 +76,10 @@ async fn the_page_of_the_data_model_shows_a_sample_of_every_stored_document() {
         let found = seen.get(room.name).unwrap_or_else(|| panic!("nothing was written to {}", room.name));
         assert!(found.samples.keys().eq(forms(room.name)), "{}: {:?}", room.name, found.samples.keys());
     }
+    let played = actions(&kept);
+    let all = Action::ALL.map(|action| serde_json::to_value(action).unwrap().as_str().unwrap().to_owned());
+    let not_played: Vec<String> = all.into_iter().filter(|action| !played.contains(action)).collect();
+    assert_eq!(not_played, NOT_PLAYED);
     let text = page::page(&rooms, &seen);
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/data-model.md");
     if std::env::var_os(REGENERATE).is_some() {

@@ -3,10 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use dcm_core::app_context::AppContext;
 use dcm_core::logical_cloud::{Draft, MetadataDraft};
-use dcm_core::name::{LogicalCloudName, ProjectName, UserName};
+use dcm_core::name::{ClusterId, ContextId, LogicalCloudName, ProjectName, UserName};
 use dcm_core::port::clock::{Clock, Seeded};
-use dcm_core::port::synchronizer::STOP_LIMIT;
+use dcm_core::port::cluster::ClusterUid;
+use dcm_core::port::synchronizer::{Disposal, STOP_LIMIT};
+use dcm_core::render;
+use dcm_core::render::naming::Identity;
 use dcm_core::secret::Secret;
 use dcm_core::service::{Caller, PartDraft, PartName, Remains};
 use dcm_server::serve;
@@ -90,10 +94,28 @@ async fn changed_cluster(world: &World) {
 async fn cloud_that_comes_and_goes(world: &mut World) {
     let stays = std::mem::replace(&mut world.cloud, LogicalCloudName::new("trial").unwrap());
     put(world, json!({"clusters": [{"provider": "sim", "cluster": "cluster-2"}]})).await;
-    world.apply().await;
+    apply_as_planned(world).await;
     world.done().await;
     go(world).await;
     world.cloud = stays;
+}
+
+/// Applies a cloud without users, as it was looked at before.
+async fn apply_as_planned(world: &World) {
+    let (clouds, project, cloud) = (world.deployment.clouds(), &world.project, &world.cloud);
+    let described = clouds.get(project, cloud).await.unwrap();
+    let identity = Identity::of(&described.cloud);
+    let bundle = Arc::new(render::bundle(&described.cloud, &render::Credentials::new()).unwrap());
+    let clusters = described.cloud.references().iter().map(|reference| reference.cluster.clone());
+    let context = AppContext {
+        id: identity.context_id(),
+        labels: identity.labels(),
+        removal: described.cloud.removal(),
+        placements: clusters.map(|cluster| (cluster, bundle.clone())).collect(),
+    };
+    let planned = world.deployment.planner().plan(vec![context]).await.unwrap().remove(0).state();
+    let apply = clouds.apply_as_planned(&world.caller, project, cloud, &planned);
+    during("LogicalClouds::apply_as_planned", apply).await.unwrap();
 }
 
 async fn go(world: &World) {
@@ -127,7 +149,13 @@ async fn cloud_with_incidents(world: &mut World) {
     for user in ["ann", "bob"] {
         put_user(world, json!({"name": user})).await;
     }
+    let id = cluster_id(2);
+    let uid = world.fleet.cluster(&id).unwrap().server(|server| server.uid());
+    accept(world, &id, ClusterUid("another".into())).await;
     world.apply().await;
+    // Long enough for a worker to halt there.
+    tokio::time::sleep(A_WHILE).await;
+    accept(world, &id, uid).await;
     let (clouds, caller) = (world.deployment.clouds(), &world.caller);
     let (project, cloud) = (&world.project, &world.cloud);
     during("LogicalClouds::stop", clouds.stop(caller, project, cloud, STOP_LIMIT)).await.unwrap();
@@ -146,11 +174,19 @@ async fn cloud_with_incidents(world: &mut World) {
     world.cloud = stays;
 }
 
+async fn accept(world: &World, cluster: &ClusterId, uid: ClusterUid) {
+    let accept = world.deployment.accept_cluster(&world.caller, cluster, &uid);
+    during("Deployment::accept_cluster", accept).await.unwrap();
+}
+
 /// A cluster and a project that nobody needs any more.
 async fn what_goes(world: &World) {
     let (registered, projects, caller) =
         (world.deployment.registered(), world.deployment.projects(), &world.caller);
     let unused = cluster_id(2);
+    let lost = ContextId::new("dcm-p-lost-497305c5d1aab99f").unwrap();
+    let release = world.deployment.clear_orphans(caller, &unused, &lost, Disposal::Keep);
+    during("Deployment::clear_orphans", release).await.unwrap();
     let remove = registered.remove(caller, &unused, Remains::Refuse);
     during("RegisteredClusters::remove", remove).await.unwrap();
     let other = ProjectName::new("trials").unwrap();
