@@ -30,7 +30,7 @@ impl Machine {
         else {
             return Gate::Shut;
         };
-        if !self.is_settled(lane) || self.stands_still(id, lane, context) {
+        if shard.giving_back || !self.is_settled(lane) || self.stands_still(id, lane, context) {
             return Gate::Shut;
         }
         let wanted = context.wanted(&id.cluster);

@@ -200,11 +200,13 @@ impl Machine {
 
     /// A shard that is not wanted any more, or goes to another worker, is given back when nothing is under way there.
     pub(super) fn release_if_idle(&mut self, cluster: &ClusterId) {
+        let shard = self.shards.get(cluster);
+        // What has been begun may have been done: it is finished.
+        let is_begun = shard.is_some_and(|shard| shard.giving_back);
         // Asked first, as it is soon answered.
-        if self.wants(cluster) && !self.leaving.contains_key(cluster) {
+        if !is_begun && self.wants(cluster) && !self.leaving.contains_key(cluster) {
             return;
         }
-        let shard = self.shards.get(cluster);
         if shard.is_some_and(|shard| shard.requests == 0 && !shard.is_saving_lanes()) {
             self.give_back(cluster);
         }

@@ -170,6 +170,11 @@ impl Machine {
                     self.wake_all();
                 }
             }
+            // Others only delete it: an earlier renewal had no answer, and took place.
+            &Err(store::Error::Conflict { found: Some(version), .. }) if self.session.version.is_some() => {
+                self.session.version = Some(version);
+                self.renew_session();
+            }
             Err(store::Error::Conflict { .. }) => {
                 // Somebody saw no sign of life and ended this session.
                 self.lose_all();

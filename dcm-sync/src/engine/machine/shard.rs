@@ -28,6 +28,8 @@ pub(super) struct Shard {
     pub news: u64,
     /// What our write under way makes of the record.
     pub saving: Option<record::Shard>,
+    /// We have begun to give it back, and don't know yet what became of that: it may be another's already.
+    pub giving_back: bool,
     /// Our last write of the record failed: before there is news of it, or a while is over, another one is in vain.
     pub write_failed: bool,
     /// Since when it is nobody's, as far as is known.
@@ -142,6 +144,7 @@ impl Shard {
             record: None,
             news: 0,
             saving: None,
+            giving_back: false,
             write_failed: false,
             free_since: None,
             kept_until: Timestamp::MIN,

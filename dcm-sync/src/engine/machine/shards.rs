@@ -28,7 +28,8 @@ impl Machine {
         })
     }
 
-    /// True when the shard's record, as it was read last, says that it is ours. Nobody can have taken it while our session is valid.
+    /// True when the shard's record, as it was read last, says that it is ours. Nobody can have taken it while our session is valid,
+    /// unless we have begun to give it back ([`Shard::giving_back`]).
     pub(super) fn owns(&self, shard: &Shard) -> bool {
         let recorded = shard.record.as_ref().and_then(|(record, _)| record.owner.as_ref());
         recorded == Some(&self.session.worker)
@@ -119,6 +120,7 @@ impl Machine {
         let Some(record) = shard.saving.take() else { return };
         match saved {
             &Ok(version) => {
+                shard.giving_back = false;
                 let newer = shard.record.as_ref().is_none_or(|(_, known)| *known < version);
                 if newer {
                     shard.record = Some((record, version));
@@ -150,10 +152,14 @@ impl Machine {
             let is_another = shard.stands_for_another(record.as_ref().map(|(record, _)| record));
             shard.record = record;
             shard.write_failed = false;
+            let stays = std::mem::take(&mut shard.giving_back);
             self.note_news(cluster);
             self.ownership_changed(cluster, owned_before);
             if is_another {
                 self.begin_anew(cluster);
+            }
+            if stays {
+                self.wake_lanes(cluster);
             }
             if self.shard_mut(cluster).is_paused() != was_paused {
                 self.pause_changed(cluster);
@@ -284,6 +290,7 @@ impl Machine {
         let Some((record, _)) = &shard.record else { return };
         let unanswered = shard.lanes.values().any(|lane| lane.is_unanswered(self.now));
         let record = record::Shard { owner: None, unanswered, ..record.clone() };
+        self.shard_mut(cluster).giving_back = true;
         self.save_shard(cluster, record);
     }
 

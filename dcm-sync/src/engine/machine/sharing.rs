@@ -13,6 +13,7 @@ use std::time::Duration;
 use dcm_core::name::ClusterId;
 
 use super::Machine;
+use super::shard::Shard;
 use super::tidying::LEAVE_LIMIT;
 use super::timers::Alarm;
 use crate::engine::Safeguard;
@@ -149,9 +150,10 @@ impl Machine {
         }
     }
 
-    /// True for a cluster that is ours, and that our write under way does not give back.
+    /// True for a cluster that is ours, and that we have not begun to give back.
     fn keeps(&self, cluster: &ClusterId) -> bool {
-        self.shards.get(cluster).is_some_and(|shard| self.owns(shard) && shard.saving.is_none())
+        let is_kept = |shard: &Shard| shard.saving.is_none() && !shard.giving_back;
+        self.shards.get(cluster).is_some_and(|shard| self.owns(shard) && is_kept(shard))
     }
 
     /// Begins to give so many clusters back: first those where nothing is under way.

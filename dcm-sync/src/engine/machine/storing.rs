@@ -136,14 +136,15 @@ impl Machine {
     pub(super) fn save(&mut self, id: &LaneId) {
         let bundle = self.contexts.get(&id.context).and_then(|context| context.bundle(&id.cluster));
         let fence = self.shards.get(&id.cluster).map(|shard| Self::fence(shard)).unwrap_or_default();
-        let owned = self.shards.get(&id.cluster).is_some_and(|shard| self.owns(shard));
+        let shard = self.shards.get(&id.cluster).filter(|shard| self.owns(shard));
+        let (owned, giving_back) = (shard.is_some(), shard.is_some_and(|shard| shard.giving_back));
         let may_save =
             |lane: &&mut Lane| owned && lane.reading == Reading::Known && !lane.writing.is_under_way();
         if self.lane_mut(id).filter(may_save).is_none() {
             return;
         }
-        if !self.session_is_valid() {
-            // Somebody else may have taken the cluster: nothing is written before the session is known to go on.
+        if giving_back || !self.session_is_valid() {
+            // Somebody else may have taken the cluster: nothing is written before it is known to be ours.
             self.lane_mut(id).into_iter().for_each(|lane| lane.writing = Writing::Failed);
             return self.timers.set(self.now + self.options.retry_min, Alarm::SaveLane(id.clone()));
         }

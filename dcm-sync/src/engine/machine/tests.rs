@@ -3,12 +3,15 @@
 use dcm_core::app_context::{Action, AppContext, Existing, Generation, Stage, Step};
 use dcm_core::manifest::{GroupVersionKind, Manifest};
 use dcm_core::name::AppName;
-use dcm_core::port::cluster::{ClusterUid, Object};
+use dcm_core::port::cluster::{ClusterUid, Fence, Object, WatchEvent};
+use dcm_core::port::store::{self, Path};
 use dcm_core::port::synchronizer::Removal;
 use serde_json::json;
 
 use super::*;
 use crate::contexts::Loaded;
+use crate::engine::options::Acquire;
+use crate::record::{self, SCHEMA, WorkerId};
 
 #[test]
 fn a_context_that_changes_while_it_is_read_is_read_once_more_afterwards() {
@@ -50,7 +53,11 @@ fn loaded() -> Loaded {
 
 /// A machine that has reached the context's cluster, and the watches that it opened.
 fn connected(now: Timestamp) -> (Machine, Vec<(ClusterId, Epoch, GroupVersionKind)>) {
-    let mut machine = Machine::new(Options::default(), 1, now);
+    connected_with(Options::default(), now)
+}
+
+fn connected_with(options: Options, now: Timestamp) -> (Machine, Vec<(ClusterId, Epoch, GroupVersionKind)>) {
+    let mut machine = Machine::new(options, 1, now);
     let cluster: ClusterId = "p/c".parse().unwrap();
     machine.handle(Input::Listed, now);
     machine.handle(Input::SessionSaved(Ok(Version(1))), now);
@@ -112,4 +119,86 @@ fn an_answer_that_comes_after_its_object_went_does_not_bring_it_back() {
     assert!(shard.is_gone_again(&in_version("8")));
     assert!(!shard.is_gone_again(&in_version("10")), "it was given back, and then taken over again");
     assert!(!shard.is_gone_again(&in_version("8")), "it is there");
+}
+
+/// The records of clusters that are to be stored, with their owners.
+fn saved_shards(effects: &[Effect]) -> Vec<Option<WorkerId>> {
+    let owner = |effect: &Effect| match effect {
+        Effect::SaveShard { record, .. } => Some(record.owner.clone()),
+        _ => None,
+    };
+    effects.iter().filter_map(owner).collect()
+}
+
+fn begins_work(effects: &[Effect]) -> bool {
+    effects.iter().any(|effect| matches!(effect, Effect::SaveLane(_) | Effect::Call(_)))
+}
+
+fn unanswered() -> store::Error {
+    store::Error::Unavailable { source: Arc::new(std::io::Error::other("no answer")) }
+}
+
+#[test]
+fn a_cluster_that_may_have_been_given_back_is_left_alone_until_it_is_known_whose_it_is() {
+    let now = Timestamp::UNIX_EPOCH;
+    let acquire = Acquire::PendingOf([context_id()].into());
+    let (mut machine, opened) = connected_with(Options { acquire, ..Options::default() }, now);
+    let [(cluster, epoch, kind)] = &opened[..] else { panic!("{opened:?}") };
+    machine.handle(Input::ShardSaved(cluster.clone(), Ok(Version(2))), now);
+    let loads = |machine: &mut Machine, paused: bool, version: u64| {
+        machine.handle(Input::ContextChanged(context_id()), now);
+        let Loaded { root, .. } = loaded();
+        let changed = Loaded { root: Root { paused, ..root }, version: Version(version), ..loaded() };
+        machine.handle(Input::ContextLoaded(context_id(), Ok(Some(changed))), now)
+    };
+    assert_eq!(saved_shards(&loads(&mut machine, true, 2)), [None], "nobody needs it");
+    machine.handle(Input::ShardSaved(cluster.clone(), Err(unanswered())), now);
+    assert!(!begins_work(&loads(&mut machine, false, 3)));
+    let listed = Input::Watched(cluster.clone(), *epoch, kind.clone(), Ok(Some(WatchEvent::Listed(vec![]))));
+    assert!(!begins_work(&machine.handle(listed, now)));
+
+    // What was begun is finished.
+    let later = now + Options::default().retry_min;
+    assert_eq!(saved_shards(&machine.handle(Input::Wake, later)), [None]);
+    let conflict = store::Error::Conflict { path: Path::new("shards/p/c").unwrap(), found: None };
+    assert!(!begins_work(&machine.handle(Input::ShardSaved(cluster.clone(), Err(conflict)), later)));
+    // Somebody had changed another thing of it, and it is ours.
+    let owner = Some(machine.session.worker.clone());
+    let record = record::Shard { schema: SCHEMA, owner, fence: Fence(1), ..Default::default() };
+    let changed = Input::ShardChanged(cluster.clone(), Some((record, Version(3))));
+    assert!(begins_work(&machine.handle(changed, later)));
+}
+
+/// The sessions that are to be stored, over which versions.
+fn saved_sessions(effects: &[Effect]) -> Vec<(WorkerId, Option<Version>)> {
+    let session = |effect: &Effect| match effect {
+        Effect::SaveSession { worker, version, .. } => Some((worker.clone(), *version)),
+        _ => None,
+    };
+    effects.iter().filter_map(session).collect()
+}
+
+#[test]
+fn a_renewal_whose_answer_was_lost_is_known_by_its_version_and_costs_no_cluster() {
+    let mut now = Timestamp::UNIX_EPOCH;
+    let (mut machine, _) = connected(now);
+    let worker = machine.session.worker.clone();
+    let renewal = Options::default().lease / 3;
+    now += renewal;
+    assert_eq!(saved_sessions(&machine.handle(Input::Wake, now)), [(worker.clone(), Some(Version(1)))]);
+    machine.handle(Input::SessionSaved(Err(unanswered())), now);
+    now += renewal;
+    assert_eq!(saved_sessions(&machine.handle(Input::Wake, now)), [(worker.clone(), Some(Version(1)))]);
+    let conflict = |found| {
+        let path = Path::new("workers/w").unwrap();
+        Input::SessionSaved(Err(store::Error::Conflict { path, found }))
+    };
+    let effects = machine.handle(conflict(Some(Version(2))), now);
+    assert_eq!(saved_sessions(&effects), [(worker.clone(), Some(Version(2)))]);
+    assert!(!effects.iter().any(|effect| matches!(effect, Effect::Disconnect(_))));
+    // Somebody else has ended it.
+    let effects = machine.handle(conflict(None), now);
+    assert!(effects.iter().any(|effect| matches!(effect, Effect::Disconnect(_))));
+    let [(other, None)] = &saved_sessions(&effects)[..] else { panic!("a new session") };
+    assert_ne!(*other, worker);
 }
