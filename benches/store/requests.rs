@@ -84,14 +84,11 @@ pub(crate) async fn run(places: &Places, backend: Backend) -> Result<Vec<Costs>>
 
 async fn measure(places: &Places, backend: Backend, clusters: u32) -> Result<Costs> {
     let scene = Scene::open(places, backend, clusters).await?;
-    let etcd = (backend == Backend::Etcd).then(|| places.etcd.address());
-    let before = match etcd {
-        Some(etcd) => Some(wire::requests(etcd).await?),
-        None => None,
-    };
+    let etcd = (backend == Backend::Etcd).then_some(&places.etcd);
+    let before = etcd.map(wire::requests).transpose()?;
     let instantiate = scene.instantiate().await?;
     let wire = match etcd.zip(before) {
-        Some((etcd, before)) => Some(wire::requests(etcd).await? - before),
+        Some((etcd, before)) => Some(wire::requests(etcd)? - before),
         None => None,
     };
     let engine = scene.engine();

@@ -1,22 +1,16 @@
 //! How many requests etcd itself says that it was sent.
 
-use std::net::SocketAddr;
-
 use anyhow::{Context as _, Result};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use dcm_testenv::Standalone;
+use dcm_testenv::etcd_http::metrics;
 
 /// What counts: requests about keys that were begun. Watches are another service.
 const COUNTER: &str = "grpc_server_started_total{";
 const SERVICE: &str = "grpc_service=\"etcdserverpb.KV\"";
 
 /// Requests about keys since the server was started.
-pub(crate) async fn requests(etcd: SocketAddr) -> Result<u64> {
-    let mut connection = TcpStream::connect(etcd).await?;
-    connection.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").await?;
-    let mut answer = String::new();
-    connection.read_to_string(&mut answer).await?;
-    sum(&answer)
+pub(crate) fn requests(etcd: &Standalone) -> Result<u64> {
+    sum(&metrics(etcd)?)
 }
 
 fn sum(metrics: &str) -> Result<u64> {

@@ -4,14 +4,15 @@
 
 mod documents;
 
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use dcm_core::port::store::{Change, Document, Error, PageRequest, Prefix, Store, StoreExt as _, Write};
 use dcm_store::etcd::{Location, Tls, User};
 use dcm_store::{EtcdStore, OpenError};
 use dcm_testenv::Standalone;
-use dcm_testenv::etcd_http::{ask, demand_users, put};
+use dcm_testenv::etcd_http::{ask, demand_users, forget_users, metrics, put};
 use futures::{StreamExt as _, future};
 use serde_json::json;
 
@@ -23,6 +24,9 @@ const READERS: usize = 5;
 /// More than a server and a connection keep for one of them.
 const LARGE_DOCUMENTS: usize = 500;
 const LARGE_BYTES: usize = 64 * 1024;
+
+/// How many calls are made at once.
+const CALLS: usize = 200;
 
 fn location(server: &Standalone) -> Location {
     Location::at(server.address().to_string())
@@ -121,12 +125,72 @@ async fn users_say_who_they_are_and_once_more_when_etcd_has_forgotten_it() {
     let store = EtcdStore::open(&with(Some(("us", "p@ss")), "dcm")).await.unwrap();
     assert!(store.get(&path("by-url")).await.unwrap().is_some());
     create(&store, "a").await.unwrap();
-    // It keeps what it gave us in memory only.
-    server.kill();
-    server.start().await.unwrap();
-    assert!(answered(async || store.get(&path("a")).await).await.is_some());
+    forget_users(&server, "p@ss").unwrap();
+    assert!(store.get(&path("a")).await.unwrap().is_some());
+    forget_users(&server, "p@ss").unwrap();
     create(&store, "b").await.unwrap();
     drop(store.watch(&Prefix::everything()).await.unwrap());
+}
+
+#[tokio::test]
+async fn many_calls_at_once_say_only_once_who_we_are() {
+    let server = Standalone::etcd().await.unwrap();
+    demand_users(&server, "p@ss").unwrap();
+    let user = Some(User { name: "us".into(), password: "p@ss".into() });
+    let store = EtcdStore::open(&Location { user, ..location(&server) }).await.unwrap();
+    forget_users(&server, "p@ss").unwrap();
+    let before = authentications(&server);
+    let asked = (0..CALLS).map(|_| answered(async || store.get(&path("a")).await));
+    assert!(future::join_all(asked).await.iter().all(Option::is_none));
+    assert_eq!(authentications(&server) - before, 1);
+}
+
+/// How often anybody said who they are.
+fn authentications(server: &Standalone) -> u32 {
+    let metrics = metrics(server).unwrap();
+    let counters = metrics.lines().filter(|line| line.starts_with("grpc_server_started_total{"));
+    let mut counter = counters.filter(|line| line.contains("grpc_method=\"Authenticate\""));
+    counter.next().unwrap().rsplit(' ').next().unwrap().parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_handshake_that_is_never_answered_is_given_up() {
+    let server = Standalone::etcd_with_tls().await.unwrap();
+    let swallows = Arc::new(AtomicBool::new(false));
+    let address = forwarded(server.address(), swallows.clone()).await;
+    let tls = Some(Tls { authorities: Some(server.authority()), identity: Some(server.identity()) });
+    let store = EtcdStore::open(&Location { tls, ..Location::at(address.to_string()) }).await.unwrap();
+    create(&store, "a").await.unwrap();
+    swallows.store(true, Ordering::Relaxed);
+    server.kill();
+    server.start().await.unwrap();
+    // The first one may find the connection that has just broken.
+    for _ in 0..2 {
+        let unanswered = tokio::time::timeout(SOON, store.get(&path("a"))).await.unwrap();
+        assert!(matches!(unanswered, Err(Error::Unavailable { .. })), "{unanswered:?}");
+    }
+    swallows.store(false, Ordering::Relaxed);
+    assert!(answered(async || store.get(&path("a")).await).await.is_some());
+}
+
+/// Forwards connections to a server, but for those that are made while it swallows: they are kept, and never answered.
+async fn forwarded(server: SocketAddr, swallows: Arc<AtomicBool>) -> SocketAddr {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let mut kept = Vec::new();
+        while let Ok((mut connection, _)) = listener.accept().await {
+            if swallows.load(Ordering::Relaxed) {
+                kept.push(connection);
+            } else {
+                tokio::spawn(async move {
+                    let mut server = tokio::net::TcpStream::connect(server).await?;
+                    tokio::io::copy_bidirectional(&mut connection, &mut server).await
+                });
+            }
+        }
+    });
+    address
 }
 
 #[tokio::test]

@@ -26,9 +26,13 @@ use crate::lock::lock;
 /// The largest answer: a page of the largest documents.
 const ANSWER_BYTES_MAX: usize = PAGE_MAX * (DOCUMENT_BYTES_MAX + 2 * PATH_BYTES_MAX);
 
-/// How often a member that says nothing is asked whether it is there. etcd takes it ill when it is asked more often than every
-/// 5 seconds.
+/// How often a member that says nothing while it owes an answer, or is watched, is asked whether it is there. etcd closes the
+/// connection of who asks more often than every 5 seconds, or while nothing is owed: then TCP asks in its stead.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
+
+/// Reaching a member takes at most one part in so many of the time of an answer, and so does agreeing with it on TLS: who was not
+/// reached was sent nothing, and another member can be asked.
+const REACH_SHARE: u32 = 3;
 
 /// How much a watch that nobody reads may keep of what is told, in bytes; it is etcd that waits then.
 const WATCH_WINDOW: u32 = 2 * 1024 * 1024;
@@ -60,13 +64,16 @@ pub(super) struct Connection {
     user: Option<User>,
     /// What etcd gave us to say who we are. It is taken anew when etcd does not know it any more.
     token: Mutex<Option<AsciiMetadataValue>>,
+    /// Held by the one who says who we are. It costs etcd much: all others wait for what comes of it.
+    authenticating: tokio::sync::Mutex<()>,
     timeout: Duration,
 }
 
 impl Connection {
     /// Connects when it is first used.
     pub(super) fn new(location: &Location) -> Result<Self, Error> {
-        let tls = location.tls.as_ref().map(tls_config).transpose()?;
+        let reach_limit = location.timeout / REACH_SHARE;
+        let tls = location.tls.as_ref().map(tls_config).transpose()?.map(|tls| tls.timeout(reach_limit));
         let scheme = if tls.is_some() { "https" } else { "http" };
         let member = |endpoint: &String| {
             let invalid =
@@ -77,7 +84,7 @@ impl Connection {
                 None => member,
             };
             let member =
-                member.connect_timeout(location.timeout).tcp_nodelay(true).keep_alive_while_idle(true);
+                member.connect_timeout(reach_limit).tcp_nodelay(true).tcp_keepalive(Some(KEEP_ALIVE));
             let member = member
                 .initial_stream_window_size(WATCH_WINDOW)
                 .initial_connection_window_size(CONNECTION_WINDOW);
@@ -89,6 +96,7 @@ impl Connection {
             current: AtomicUsize::new(0),
             user: location.user.clone(),
             token: Mutex::new(None),
+            authenticating: tokio::sync::Mutex::default(),
             timeout: location.timeout,
         })
     }
@@ -115,11 +123,11 @@ impl Connection {
             let mut request = with_token(Request::new(messages), token);
             request.metadata_mut().insert(LEADER_KEY, AsciiMetadataValue::from_static("true"));
             async move {
-                ready(&mut client).await?;
-                let path = PathAndQuery::from_static(method);
-                let opening = client.streaming(request, path, ProstCodec::default());
-                let opened = tokio::time::timeout(self.timeout, opening).await;
-                Ok(opened.map_err(|_| Status::deadline_exceeded("no answer in time"))??.into_inner())
+                let opening = async {
+                    ready(&mut client).await?;
+                    client.streaming(request, PathAndQuery::from_static(method), ProstCodec::default()).await
+                };
+                Ok(self.in_time(opening).await??.into_inner())
             }
         };
         self.ask(Again::May, call).await
@@ -183,8 +191,14 @@ impl Connection {
     /// What says who we are; none where nobody asks.
     async fn token(&self, client: &Grpc<Channel>) -> Result<Option<AsciiMetadataValue>, Status> {
         let Some(User { name, password }) = &self.user else { return Ok(None) };
-        if let Some(token) = &*lock(&self.token) {
-            return Ok(Some(token.clone()));
+        let known = || lock(&self.token).clone();
+        if let Some(token) = known() {
+            return Ok(Some(token));
+        }
+        let _turn = self.in_time(self.authenticating.lock()).await?;
+        // Somebody else was faster.
+        if let Some(token) = known() {
+            return Ok(Some(token));
         }
         let message = AuthenticateRequest { name: name.clone(), password: password.clone() };
         let answer = self.unary(client.clone(), method::AUTHENTICATE, message, None).await;
@@ -223,8 +237,12 @@ impl Connection {
             ready(&mut client).await?;
             client.unary(request, PathAndQuery::from_static(method), ProstCodec::default()).await
         };
-        let answered = tokio::time::timeout(self.timeout, call).await;
-        Ok(answered.map_err(|_| Status::deadline_exceeded("no answer in time"))??.into_inner())
+        Ok(self.in_time(call).await??.into_inner())
+    }
+
+    async fn in_time<T>(&self, what: impl Future<Output = T>) -> Result<T, Status> {
+        let done = tokio::time::timeout(self.timeout, what).await;
+        done.map_err(|_| Status::deadline_exceeded("no answer in time"))
     }
 }
 
