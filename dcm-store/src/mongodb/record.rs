@@ -56,6 +56,13 @@ pub(super) struct Head {
     pub(super) is_deleted: bool,
 }
 
+impl Head {
+    /// False for an earlier state of the document. Of what can't be read nobody knows.
+    pub(super) fn is_as_new_as(&self, seen: &Self) -> bool {
+        self.version >= seen.version || self.version == Version::UNREADABLE
+    }
+}
+
 /// Reads the head of a record; none when its name is no path, and so none of ours.
 pub(super) fn head(record: &Document) -> Option<Head> {
     let path = Path::new(record.get_str(ID).ok()?).ok()?;

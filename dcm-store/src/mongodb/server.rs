@@ -3,13 +3,14 @@
 use std::time::{Duration, SystemTime};
 
 use dcm_core::port::store::Error;
+use futures::TryStreamExt as _;
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::error::{Error as DriverError, ErrorKind};
 use mongodb::options::ClientOptions;
 use mongodb::{Client, Database};
 
 use super::clock::Clock;
-use super::failure::{not_an_answer, of_code, of_driver, timed_out, unavailable};
+use super::failure::{not_an_answer, of_code, of_driver, of_update, timed_out, unavailable};
 use super::location::Location;
 use super::record::{CHANGED, ID, INDEXES, Index};
 
@@ -25,8 +26,9 @@ const DUPLICATE_KEY: i32 = 11000;
 /// What the server's log calls us.
 const APPLICATION: &str = "dcm";
 
-/// Asks for more of a list.
-const GET_MORE: &str = "getMore";
+/// How many connections there are at most, where the URL says nothing (`maxPoolSize`). The driver's own 10 are few for an engine with
+/// thousands of clusters: what waits for one is not sent, and the time of its answer goes by.
+const CONNECTIONS_MAX: u32 = 100;
 
 /// How fresh what is read has to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +79,7 @@ impl Server {
         // Before we give up: the driver says which members it did not reach.
         options.server_selection_timeout.get_or_insert(location.timeout * 9 / 10);
         options.connect_timeout.get_or_insert(location.timeout);
+        options.max_pool_size.get_or_insert(CONNECTIONS_MAX);
         let client = Client::with_options(options).map_err(|error| of_driver(&error))?;
         let mut server = Self {
             database: client.database(&location.database),
@@ -111,13 +114,12 @@ impl Server {
 
     /// The names of the indexes that are there.
     async fn indexes(&self) -> Result<Vec<String>, Error> {
-        let listed = self.ask(doc! { "listIndexes": &self.collection }).await?;
-        let answer = match listed {
+        let indexes = match self.records(doc! { "listIndexes": &self.collection }, usize::MAX).await? {
             Err(refusal) if is_about(&refusal, NAMESPACE_NOT_FOUND) => return Ok(Vec::new()),
             listed => listed.map_err(|error| of_driver(&error))?,
         };
-        let (_, indexes) = batch(answer)?;
-        Ok(indexes.filter_map(|index| index.get_str("name").ok().map(ToOwned::to_owned)).collect())
+        let names = indexes.iter().filter_map(|index| index.get_str("name").ok());
+        Ok(names.map(ToOwned::to_owned).collect())
     }
 
     /// Tries, without writing anything, whether an update that does not find its record stops those after it, as our batches
@@ -142,13 +144,40 @@ impl Server {
         self.ask(command).await?.map_err(|error| of_driver(&error))
     }
 
-    async fn ask(&self, mut command: Document) -> Result<Result<Document, DriverError>, Error> {
-        if !command.contains_key(GET_MORE) {
-            // What nobody waits for any more should not happen late. The rest of a list has the time of its beginning.
-            command.insert("maxTimeMS", millis(self.timeout));
+    async fn ask(&self, command: Document) -> Result<Result<Document, DriverError>, Error> {
+        self.in_time(self.database.run_command(self.bounded(command))).await
+    }
+
+    /// Runs a command that gives records, and takes up to so many of them. A server ends its answer early where that would get too
+    /// large: the rest is asked of the same one.
+    async fn records(
+        &self,
+        command: Document,
+        most: usize,
+    ) -> Result<Result<Vec<Document>, DriverError>, Error> {
+        let mut cursor = match self.in_time(self.database.run_cursor_command(self.bounded(command))).await? {
+            Ok(cursor) => cursor,
+            Err(error) => return Ok(Err(error)),
+        };
+        let mut records = Vec::new();
+        while records.len() < most {
+            match self.in_time(cursor.try_next()).await? {
+                Ok(Some(record)) => records.push(record),
+                Ok(None) => break,
+                Err(error) => return Ok(Err(error)),
+            }
         }
-        let answer = tokio::time::timeout(self.timeout, self.database.run_command(command)).await;
-        answer.map_err(|_| timed_out())
+        Ok(Ok(records))
+    }
+
+    /// What nobody waits for any more should not happen late.
+    fn bounded(&self, mut command: Document) -> Document {
+        command.insert("maxTimeMS", millis(self.timeout));
+        command
+    }
+
+    async fn in_time<T>(&self, what: impl IntoFuture<Output = T>) -> Result<T, Error> {
+        tokio::time::timeout(self.timeout, what.into_future()).await.map_err(|_| timed_out())
     }
 
     /// The time of the server.
@@ -164,20 +193,29 @@ impl Server {
     /// The records that there are first, and whether there are more.
     pub(super) async fn find(&self, find: Find) -> Result<(Vec<Document>, bool), Error> {
         let limit = find.limit;
-        let mut answer = self.run(self.find_command(find)).await?;
-        let mut found = Vec::new();
-        loop {
-            let (cursor, records) = batch(answer)?;
-            found.extend(records);
-            if cursor == 0 || found.len() > limit {
-                break;
-            }
-            // A server ends a batch early when it gets too large.
-            answer = self.run(doc! { GET_MORE: cursor, "collection": &self.collection }).await?;
-        }
+        let found = self.records(self.find_command(find), limit.saturating_add(1)).await?;
+        let mut found = found.map_err(|error| of_driver(&error))?;
         let is_more = found.len() > limit;
         found.truncate(limit);
         Ok((found, is_more))
+    }
+
+    /// Up to when everything that was written is seen by whoever looks from now on for what stays ([`Freshness::Lasting`]): what was
+    /// written later may not have reached enough members. None where one server is all there is.
+    pub(super) async fn lasting(&self) -> Result<Option<SystemTime>, Error> {
+        if !self.is_one_of_many {
+            return Ok(None);
+        }
+        let nothing = Find {
+            filter: doc! { ID: "" },
+            fields: doc! { ID: 1 },
+            sort: doc! {},
+            limit: 1,
+            freshness: Freshness::Lasting,
+        };
+        let answer = self.run(self.find_command(nothing)).await?;
+        let time = answer.get_timestamp("operationTime").ok();
+        Ok(time.map(|time| SystemTime::UNIX_EPOCH + Duration::from_secs(time.time.into())))
     }
 
     fn find_command(&self, find: Find) -> Document {
@@ -205,7 +243,7 @@ impl Server {
 
     /// Makes updates in order, until one does not find what it asks for.
     pub(super) async fn update(&self, updates: Vec<Document>) -> Result<Result<(), Stopped>, Error> {
-        let answer = self.run(self.updates(updates)).await?;
+        let answer = self.ask(self.updates(updates)).await?.map_err(|error| of_update(&error))?;
         if let Some((place, code)) = write_error(&answer) {
             let is_conflict = [IMMUTABLE_FIELD, DUPLICATE_KEY].contains(&code);
             let error = if is_conflict { None } else { Some(of_code(code, "")) };
@@ -248,27 +286,33 @@ fn is_about(error: &DriverError, code: i32) -> bool {
     matches!(&*error.kind, ErrorKind::Command(refusal) if refusal.code == code)
 }
 
-/// A cursor, 0 for one that is at its end, and the records that came with it.
-fn batch(mut answer: Document) -> Result<(i64, impl Iterator<Item = Document>), Error> {
-    let Some(Bson::Document(mut cursor)) = answer.remove("cursor") else {
-        return Err(not_an_answer("a cursor"));
-    };
-    let records = ["firstBatch", "nextBatch"].into_iter().find_map(|name| match cursor.remove(name) {
-        Some(Bson::Array(records)) => Some(records),
-        _ => None,
-    });
-    let records = records.ok_or_else(|| not_an_answer("records"))?;
-    let document = |record| match record {
-        Bson::Document(document) => Some(document),
-        _ => None,
-    };
-    Ok((cursor.get_i64("id").unwrap_or(0), records.into_iter().filter_map(document)))
-}
-
 /// The place and the code of the first update that failed.
 fn write_error(answer: &Document) -> Option<(usize, i32)> {
     let errors = answer.get_array("writeErrors").ok()?;
     let error = errors.first()?.as_document()?;
     let place = error.get_i32("index").ok().and_then(|place| usize::try_from(place).ok());
     Some((place.unwrap_or(0), error.get_i32("code").unwrap_or(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use dcm_testenv::Standalone;
+    use futures::future;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_answer_in_many_parts_is_taken_whole_while_others_ask() {
+        let ferretdb = Standalone::mongodb().await.unwrap();
+        let server =
+            Server::connect(&Location::at(format!("mongodb://{}", ferretdb.address()))).await.unwrap();
+        let made =
+            (0..20).map(|id| doc! { "q": { ID: id }, "u": { "$set": { CHANGED: 0 } }, "upsert": true });
+        server.update(made.collect()).await.unwrap().unwrap();
+        let find = doc! { "find": &server.collection, "sort": { ID: 1 }, "batchSize": 2 };
+        let all = async || server.records(find.clone(), usize::MAX).await.unwrap().unwrap();
+        let found = future::join_all((0..8).map(|_| all())).await;
+        assert!(found.iter().all(|one| one.len() == 20 && *one == found[0]));
+        assert_eq!(server.records(find.clone(), 5).await.unwrap().unwrap(), found[0][..5]);
+    }
 }

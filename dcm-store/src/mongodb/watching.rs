@@ -2,18 +2,20 @@
 //!
 //! The server puts its own time on each record that it writes. New is what has a time from a little before the last look on
 //! ([`WINDOW`]: writes that are made at once need not be seen in the order of their times), and was not seen before. However long
-//! nobody looked, as when the process stood still, nothing lies before that.
+//! nobody looked, as when the process stood still, nothing lies before that. Of several members each write is seen when enough of
+//! them have it, however long that takes: the next look goes on from where that was so at the last one.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
 use dcm_core::port::store::{Change, Error, Path, Prefix, Version, Watch};
-use mongodb::bson::{Timestamp, doc};
+use mongodb::bson::{Document, Timestamp, doc};
 use tokio::sync::{Mutex, Notify};
 use tokio::time::Instant;
 
 use super::clock::{Clock, before};
+use super::failure::unavailable;
 use super::record::{self, CHANGED, Dated, Head, ID};
 use super::server::{Find, Freshness, Server};
 use crate::hub::{Hub, PENDING_MAX};
@@ -43,7 +45,7 @@ pub(super) struct Watching {
 /// What was seen of the server.
 struct Seen {
     clock: Clock,
-    /// The server's time when the last look began.
+    /// The server's time up to which the last look saw everything.
     looked: SystemTime,
     /// The records with times in the window.
     known: BTreeMap<Path, (Version, Timestamp)>,
@@ -78,6 +80,7 @@ impl Watching {
     /// Sees what was written since the last time.
     async fn poll(&self, seen: &mut Seen, tell: Tell) -> Result<(), Error> {
         let begun = seen.clock.checked(&self.server).await?;
+        let lasting = self.server.lasting().await?;
         let mut from = before(seen.looked.min(begun), WINDOW);
         loop {
             let (records, is_more) = self.server.find(written(from)).await?;
@@ -93,9 +96,7 @@ impl Watching {
                 _ => break,
             }
         }
-        seen.looked = begun;
-        let window = before(begun, WINDOW);
-        seen.known.retain(|_, (_, changed)| *changed >= window);
+        seen.looked_at(begun, lasting);
         Ok(())
     }
 
@@ -103,18 +104,34 @@ impl Watching {
     async fn changes(&self, heads: &[&Head]) -> Result<Vec<Change>, Error> {
         let live = heads.iter().filter(|head| !head.is_deleted);
         let ids: Vec<&str> = live.map(|head| head.path.as_str()).collect();
-        let mut there = BTreeMap::new();
-        if !ids.is_empty() {
-            let (records, _) = self.server.find(these(&ids)).await?;
-            let entries = records.iter().filter_map(record::entry);
-            there.extend(entries.map(|entry| (entry.path.clone(), entry)));
-        }
-        let change = |head: &&Head| match there.remove(&head.path) {
-            Some(entry) => Change::Put(entry),
-            None => Change::Deleted(head.path.clone()),
+        let records = match ids.as_slice() {
+            [] => Vec::new(),
+            ids => self.server.find(these(ids)).await?.0,
         };
-        Ok(heads.iter().map(change).collect())
+        told(heads, &records)
     }
+}
+
+/// What has become of documents, by what was read of those that were there.
+///
+/// # Errors
+/// When that is older than what was seen, as after another member has become the primary: nobody would tell of it again.
+fn told(heads: &[&Head], records: &[Document]) -> Result<Vec<Change>, Error> {
+    let now = records.iter().filter_map(|record| Some((record::head(record)?, record)));
+    let now: BTreeMap<Path, (Head, &Document)> = now.map(|now| (now.0.path.clone(), now)).collect();
+    let change = |head: &&Head| {
+        if head.is_deleted {
+            return Ok(Change::Deleted(head.path.clone()));
+        }
+        let as_new = now.get(&head.path).filter(|(now, _)| now.is_as_new_as(head));
+        let (now, record) =
+            as_new.ok_or_else(|| unavailable("what it shows is older than what it has shown"))?;
+        match record::entry(record) {
+            Some(entry) if !now.is_deleted => Ok(Change::Put(entry)),
+            _ => Ok(Change::Deleted(head.path.clone())),
+        }
+    };
+    heads.iter().map(change).collect()
 }
 
 /// Who is told what is seen.
@@ -154,6 +171,13 @@ impl Seen {
         *known < head.version || (head.version == Version::UNREADABLE && *known != head.version)
     }
 
+    /// A look that began then saw everything up to what was lasting before it.
+    fn looked_at(&mut self, begun: SystemTime, lasting: Option<SystemTime>) {
+        self.looked = lasting.map_or(begun, |lasting| lasting.min(begun));
+        let window = before(self.looked, WINDOW);
+        self.known.retain(|_, (_, changed)| *changed >= window);
+    }
+
     fn note(&mut self, records: Vec<Dated>) {
         for Dated { head, changed } in records {
             self.known.insert(head.path, (head.version, changed));
@@ -172,7 +196,63 @@ fn written(from: Timestamp) -> Find {
     }
 }
 
-/// Looks for documents that are there, by their paths.
+/// Looks for documents by their paths, also for those that were deleted since.
 fn these(ids: &[&str]) -> Find {
-    Find { freshness: Freshness::Lasting, ..super::live(doc! { ID: { "$in": ids } }, ids.len()) }
+    Find {
+        filter: doc! { ID: { "$in": ids } },
+        fields: doc! {},
+        sort: doc! { ID: 1 },
+        limit: ids.len(),
+        freshness: Freshness::Lasting,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::UNIX_EPOCH;
+
+    use super::record::{DELETED, DOCUMENT, VERSION};
+    use super::*;
+
+    fn at(seconds: u64) -> SystemTime {
+        UNIX_EPOCH + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn a_look_goes_on_from_what_was_lasting_however_long_that_stands_still() {
+        let path = Path::new("a").unwrap();
+        let changed = Timestamp { time: 99, increment: 1 };
+        let known = [(path.clone(), (Version(1), changed))].into();
+        let mut seen = Seen { clock: Clock::at(at(100)), looked: at(100), known };
+        for begun in [101, 104, 130] {
+            seen.looked_at(at(begun), Some(at(99)));
+            assert_eq!(seen.looked, at(99));
+        }
+        assert!(seen.known.contains_key(&path), "it would be told once more");
+        seen.looked_at(at(131), Some(at(200)));
+        assert_eq!((seen.looked, seen.known.len()), (at(131), 0));
+        seen.looked_at(at(132), None);
+        assert_eq!(seen.looked, at(132));
+    }
+
+    #[test]
+    fn what_is_read_must_be_as_new_as_what_was_seen() {
+        let record = |version: i64| doc! { ID: "a", VERSION: version, DOCUMENT: {} };
+        let seen = Head { path: Path::new("a").unwrap(), version: Version(3), is_deleted: false };
+        let told = |records: &[Document]| told(&[&seen], records);
+        assert!(told(&[record(2)]).unwrap_err().is_retryable());
+        assert!(told(&[]).unwrap_err().is_retryable());
+        for version in [3_u32, 4] {
+            let Change::Put(entry) = &told(&[record(version.into())]).unwrap()[0] else {
+                panic!("it is there")
+            };
+            assert_eq!(entry.version, Version(version.into()));
+        }
+        let deleted = doc! { ID: "a", VERSION: 4_i64, DELETED: mongodb::bson::DateTime::now() };
+        assert_eq!(told(&[deleted]).unwrap(), [Change::Deleted(seen.path.clone())]);
+        let damaged = doc! { ID: "a", VERSION: "none", DOCUMENT: {} };
+        assert!(
+            matches!(&told(&[damaged]).unwrap()[0], Change::Put(entry) if entry.version == Version::UNREADABLE)
+        );
+    }
 }
