@@ -15,7 +15,7 @@ use crate::lock::lock;
 pub(crate) const PENDING_MAX: usize = 100_000;
 
 /// Most bytes of documents that a slow reader has not taken yet.
-const PENDING_BYTES_MAX: usize = 64 * 1024 * 1024;
+pub(crate) const PENDING_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// Where changes go in, and watches come out.
 pub(crate) struct Hub {
@@ -163,7 +163,7 @@ impl Queue {
     }
 }
 
-fn bytes_of(change: &Change) -> usize {
+pub(crate) fn bytes_of(change: &Change) -> usize {
     match change {
         Change::Put(entry) => entry.document.as_str().len(),
         Change::Deleted(_) | Change::Lost => 0,

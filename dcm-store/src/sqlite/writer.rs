@@ -12,7 +12,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::POLL_INTERVAL;
 use super::failure::{of_sqlite, refused};
 use super::reader;
-use crate::hub::{Hub, PENDING_MAX};
+use crate::hub::{Hub, PENDING_BYTES_MAX, PENDING_MAX, bytes_of};
 use crate::rules;
 
 /// Most batches that are committed together: their callers all wait for the slowest.
@@ -111,16 +111,21 @@ impl Writer {
 
     /// Tells watches what others have written since the last look.
     fn catch_up(&mut self) -> Result<(), Error> {
+        // Of one moment: others may remove old changes between one look and the next.
+        let is_outside = self.connection.is_autocommit();
+        let _moment =
+            is_outside.then(|| self.connection.unchecked_transaction()).transpose().map_err(of_sqlite)?;
         let counter = counter(&self.connection)?;
         if counter == self.seen || self.hub.is_empty() {
             self.seen = counter;
             return Ok(());
         }
-        // A lower counter is another file under the same name, such as a backup that was put back.
-        if counter < self.seen || counter - self.seen > CHANGES_KEPT {
-            self.hub.lose_all();
-        } else {
-            self.hub.publish(&changes_since(&self.connection, self.seen)?);
+        // A lower counter is another file under the same name, such as a backup that was put back. After many changes the first
+        // ones are not remembered any more.
+        let is_told = (0..=CHANGES_KEPT).contains(&(counter - self.seen));
+        match if is_told { changes_since(&self.connection, self.seen)? } else { None } {
+            Some(changes) => self.hub.publish(&changes),
+            None => self.hub.lose_all(),
         }
         self.seen = counter;
         Ok(())
@@ -233,15 +238,23 @@ fn counter(connection: &Connection) -> Result<i64, Error> {
     counter.map_err(of_sqlite)
 }
 
-/// What the paths that were written or deleted since then are now.
-fn changes_since(connection: &Connection, seen: i64) -> Result<Vec<Change>, Error> {
-    let mut changes = connection.prepare_cached(CHANGES_SINCE).map_err(of_sqlite)?;
-    let rows = changes.query_map((seen,), |row| match row.get_ref(1)? {
+/// What the paths that were written or deleted since then are now; none when that is more than any watch keeps.
+fn changes_since(connection: &Connection, seen: i64) -> Result<Option<Vec<Change>>, Error> {
+    let mut statement = connection.prepare_cached(CHANGES_SINCE).map_err(of_sqlite)?;
+    let rows = statement.query_map((seen,), |row| match row.get_ref(1)? {
         ValueRef::Null => Ok(reader::path(row)?.map(Change::Deleted)),
         _ => Ok(reader::entry(row)?.map(Change::Put)),
     });
-    let told = rows.and_then(|rows| rows.filter_map(Result::transpose).collect());
-    told.map_err(of_sqlite)
+    let (mut changes, mut bytes) = (Vec::new(), 0);
+    for change in rows.map_err(of_sqlite)?.filter_map(Result::transpose) {
+        let change = change.map_err(of_sqlite)?;
+        bytes += bytes_of(&change);
+        if bytes > PENDING_BYTES_MAX {
+            return Ok(None);
+        }
+        changes.push(change);
+    }
+    Ok(Some(changes))
 }
 
 #[cfg(test)]
@@ -353,6 +366,22 @@ mod tests {
         let (mut writer, other) = (writer(&folder), writer(&folder));
         let mut watch = writer.watch(&Prefix::everything()).unwrap();
         other.connection.execute_batch("UPDATE counter SET version = 70000").unwrap();
+        writer.catch_up().unwrap();
+        assert_eq!(told(&mut watch), [Change::Lost]);
+    }
+
+    #[test]
+    fn a_watch_that_fell_behind_more_than_it_keeps_is_lost_before_all_of_it_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut writer, mut other) = (writer(&folder), writer(&folder));
+        let mut watch = writer.watch(&Prefix::everything()).unwrap();
+        let text = format!("\"{}\"", "x".repeat(PENDING_BYTES_MAX / 4));
+        for name in ["a", "b", "c"] {
+            other.commit(&[create(name, &text)]).unwrap();
+        }
+        assert_eq!(changes_since(&writer.connection, 0).unwrap().map(|changes| changes.len()), Some(3));
+        other.commit(&[create("d", &text)]).unwrap();
+        assert_eq!(changes_since(&writer.connection, 0).unwrap(), None);
         writer.catch_up().unwrap();
         assert_eq!(told(&mut watch), [Change::Lost]);
     }
