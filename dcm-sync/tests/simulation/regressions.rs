@@ -4,7 +4,7 @@
 use dcm_sync::simulation::{Scenario, engine, run};
 
 /// What a scenario is called, and what it is.
-const SCENARIOS: [(&str, &str); 22] = [
+const SCENARIOS: [(&str, &str); 23] = [
     (
         "a lane was removed while it asked for a certificate",
         include_str!("scenarios/removed-while-asking.json"),
@@ -40,6 +40,10 @@ const SCENARIOS: [(&str, &str); 22] = [
     (
         "a dead worker's record came late over a lane that rested",
         include_str!("scenarios/stored-after-a-take-over.json"),
+    ),
+    (
+        "a dead worker's result came late, after it had been dropped",
+        include_str!("scenarios/dropped-and-stored-late.json"),
     ),
     ("a late apply took the claim of a later one back", include_str!("scenarios/applied-late.json")),
     (

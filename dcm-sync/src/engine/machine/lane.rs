@@ -191,7 +191,13 @@ impl Lane {
 
     /// True when a request without an answer may still take effect.
     pub(super) fn is_unanswered(&self, now: Timestamp) -> bool {
-        self.lost.as_ref().is_some_and(|lost| lost.until > now)
+        self.unanswered_until(now).is_some()
+    }
+
+    /// Until when a request without an answer may still take effect, or what an earlier owner sent to the store; none when all
+    /// that was sent has come.
+    pub(super) fn unanswered_until(&self, now: Timestamp) -> Option<Timestamp> {
+        self.lost.as_ref().map(|lost| lost.until).filter(|until| *until > now)
     }
 
     /// True when a request of an earlier generation may still take effect.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use dcm_core::app_context::Bundle;
 use dcm_core::status::LaneState;
+use jiff::Timestamp;
 
 use super::lane::Lane;
 use super::naming::requests;
@@ -34,14 +35,20 @@ impl Lane {
     }
 
     /// What the stored record says to be dropped is gone: the next record says it no more. A lane that rests has one written
-    /// for that, or every worker that reads it would do it again. While something is under way there may be results yet.
-    pub(super) fn results_dropped(&mut self) {
-        if !self.record.drops_results() || !self.calls.is_empty() {
-            return;
+    /// for that, or every worker that reads it would do it again. While something is under way there may be results yet; and what
+    /// had no answer may come late, where batches are not atomic without the record that it came with: then it gives the time at
+    /// which all is dropped once more.
+    pub(super) fn results_dropped(&mut self, now: Timestamp) -> Option<Timestamp> {
+        if !self.record.drops_results() || !self.calls.is_empty() || self.record.dropping.is_empty() {
+            return None;
+        }
+        if let Some(until) = self.unanswered_until(now) {
+            return Some(until);
         }
         let rests = matches!(self.record.state, LaneState::Done | LaneState::Removed) && !self.record.untidy;
-        self.unsaved |= rests && !self.record.dropping.is_empty();
+        self.unsaved |= rests;
         // An emptied list keeps its memory, and most lanes rest.
         self.record.dropping = Vec::new();
+        None
     }
 }

@@ -182,6 +182,7 @@ impl Machine {
     }
 
     pub(super) fn lane_saved(&mut self, id: &LaneId, ticket: Ticket, saved: Result<SavedLane, store::Error>) {
+        let (now, latest) = (self.now, self.now + self.options.late_request_limit);
         let Some(lane) = self.lane_mut(id) else { return };
         let Some(saving) = lane.writing.end(ticket) else { return };
         match saved {
@@ -192,8 +193,10 @@ impl Machine {
                 if let Err(error) = dropped {
                     return self.save_later(id, BTreeSet::new(), &error);
                 }
-                lane.results_dropped();
                 let is_removed = lane.record.state == LaneState::Removed;
+                if let Some(until) = lane.results_dropped(now) {
+                    self.timers.set(until, Alarm::SaveLane(id.clone()));
+                }
                 self.ready.insert(id.clone());
                 if is_removed {
                     self.bury_soon(&id.context);
@@ -203,7 +206,12 @@ impl Machine {
                 lane.reading.outdate();
                 self.reload_lane(id);
             }
-            Err(error) if may_pass(&error) || lane.refused => self.save_later(id, saving.given_up, &error),
+            Err(error) if may_pass(&error) || lane.refused => {
+                if saving.outcomes > 0 && error.is_retryable() {
+                    lane.lose(lane.record.generation, now, latest);
+                }
+                self.save_later(id, saving.given_up, &error);
+            }
             Err(error) => self.refused(id, saving.given_up, &error),
         }
     }
