@@ -200,14 +200,11 @@ impl Machine {
 
     /// A shard that is not wanted any more, or goes to another worker, is given back when nothing is under way there.
     pub(super) fn release_if_idle(&mut self, cluster: &ClusterId) {
-        let shard = self.shards.get(cluster);
+        let Some(shard) = self.shards.get(cluster) else { return };
         // What has been begun may have been done: it is finished.
-        let is_begun = shard.is_some_and(|shard| shard.giving_back);
-        // Asked first, as it is soon answered.
-        if !is_begun && self.wants(cluster) && !self.leaving.contains_key(cluster) {
-            return;
-        }
-        if shard.is_some_and(|shard| shard.requests == 0 && !shard.is_saving_lanes()) {
+        let is_kept = !shard.giving_back && self.wants(cluster) && !self.leaving.contains_key(cluster);
+        // Whether lanes are being saved is asked last, as it takes longest to answer.
+        if !is_kept && shard.requests == 0 && !shard.is_saving_lanes() {
             self.give_back(cluster);
         }
     }

@@ -284,7 +284,9 @@ impl Machine {
     pub(super) fn give_back(&mut self, cluster: &ClusterId) {
         let Some(shard) = self.shards.get(cluster) else { return };
         let is_writable = shard.saving.is_none() && !shard.write_failed;
-        if !self.owns(shard) || !is_writable || self.is_tidying_up(cluster, shard) {
+        // What has been begun is finished, whatever is still to be tidied up: nothing is until it is known whose the cluster is.
+        let waits = !shard.giving_back && self.is_tidying_up(cluster, shard);
+        if !self.owns(shard) || !is_writable || waits {
             return;
         }
         let Some((record, _)) = &shard.record else { return };

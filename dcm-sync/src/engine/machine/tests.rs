@@ -6,6 +6,7 @@ use dcm_core::name::AppName;
 use dcm_core::port::cluster::{ClusterUid, Fence, Object, WatchEvent};
 use dcm_core::port::store::{self, Path};
 use dcm_core::port::synchronizer::Removal;
+use dcm_core::status::LaneState;
 use serde_json::json;
 
 use super::*;
@@ -157,11 +158,16 @@ fn a_cluster_that_may_have_been_given_back_is_left_alone_until_it_is_known_whose
     let listed = Input::Watched(cluster.clone(), *epoch, kind.clone(), Ok(Some(WatchEvent::Listed(vec![]))));
     assert!(!begins_work(&machine.handle(listed, now)));
 
-    // What was begun is finished.
+    // What was begun is finished, also where there is something to tidy up.
+    let id = LaneId { cluster: cluster.clone(), context: context_id() };
+    let wanted = machine.contexts[&context_id()].wanted(cluster);
+    let lane = machine.lane_mut(&id).unwrap();
+    (lane.record.state, lane.record.bundle, lane.record.untidy) = (LaneState::Done, wanted, true);
     let later = now + Options::default().retry_min;
     assert_eq!(saved_shards(&machine.handle(Input::Wake, later)), [None]);
     let conflict = store::Error::Conflict { path: Path::new("shards/p/c").unwrap(), found: None };
     assert!(!begins_work(&machine.handle(Input::ShardSaved(cluster.clone(), Err(conflict)), later)));
+    machine.lane_mut(&id).unwrap().record.bundle = None;
     // Somebody had changed another thing of it, and it is ours.
     let owner = Some(machine.session.worker.clone());
     let record = record::Shard { schema: SCHEMA, owner, fence: Fence(1), ..Default::default() };
