@@ -11,12 +11,11 @@ use dcm_core::name::LogicalCloudName;
 use dcm_core::port::audit::{Action, Decision, Outcome};
 use dcm_core::port::cluster::ClusterUid;
 use dcm_core::port::synchronizer::Removal;
-use dcm_core::status::{ContextStatus, LaneState, Reason};
+use dcm_core::status::{LaneState, Reason};
 use dcm_server::{ServeError, serve};
 use dcm_sync::engine::{Acquire, Engine, Lost, Options};
 use dcm_sync::runtime::OsRandom;
 use dcm_sync::sim::{Link, SimCluster, cluster_id};
-use futures::StreamExt as _;
 use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -46,19 +45,6 @@ impl Served {
         cluster(&self.world)
     }
 
-    /// Waits until the status is so.
-    async fn until(&self, is_so: impl Fn(&ContextStatus) -> bool) {
-        until(&self.world, is_so).await;
-    }
-
-    async fn until_hindered(&self, reason: Reason) {
-        self.until(|status| {
-            let lane = &status.lanes[&cluster_id(1)];
-            lane.cause.as_ref().is_some_and(|cause| cause.reason == reason)
-        })
-        .await;
-    }
-
     async fn stop(self) -> World {
         self.stop.send(()).unwrap();
         self.worker.await.unwrap().unwrap();
@@ -81,20 +67,13 @@ fn cluster(world: &World) -> &SimCluster {
     world.fleet.cluster(&cluster_id(1)).unwrap()
 }
 
-/// Waits until the cloud's status is so.
-async fn until(world: &World, is_so: impl Fn(&ContextStatus) -> bool) {
-    let mut events = world.deployment.clouds().watch(&world.project, &world.cloud).await.unwrap();
-    let wait = async { while !is_so(&events.next().await.unwrap().unwrap().context) {} };
-    tokio::time::timeout(SOON, wait).await.unwrap();
-}
-
 /// Lets the cloud be taken off a cluster that can't be reached, until that is given up.
 async fn give_up(world: &World) {
     cluster(world).set_link(Link::Cut);
     let World { deployment, caller, project, cloud, .. } = world;
     let removal = Removal { deadline_seconds: Some(20), ..Removal::default() };
     deployment.clouds().terminate(caller, project, cloud, removal).await.unwrap();
-    until(world, |status| status.lanes[&cluster_id(1)].state == LaneState::Abandoned).await;
+    world.until(|status| status.lanes[&cluster_id(1)].state == LaneState::Abandoned).await;
 }
 
 /// The one decision that there is; it tells the cloud that it is about.
@@ -127,7 +106,7 @@ async fn a_halt_as_the_store_is_behind_is_kept_once() {
     let key = ObjectKey::of_kind(&kind, None, "c");
     let newer = json!({"metadata": {"annotations": {"dcm.internal/generation": "9"}}});
     served.cluster().server(|server| server.edit_as("person", &kind, &key, &newer).unwrap());
-    served.until_hindered(Reason::StoreBehind).await;
+    served.world.until_hindered(&cluster_id(1), Reason::StoreBehind).await;
     tokio::time::sleep(SOON).await;
     let halted = only(served.decided().await);
     assert_eq!(halted.action, Action::Halt);
@@ -142,7 +121,7 @@ async fn a_halt_before_another_cluster_is_kept_once_though_it_is_looked_at_each_
     let other = ClusterUid("another".into());
     world.deployment.contexts().accept_cluster(&cluster_id(1), &other).await.unwrap();
     let served = Served::over(world);
-    served.until_hindered(Reason::ClusterChanged).await;
+    served.world.until_hindered(&cluster_id(1), Reason::ClusterChanged).await;
     tokio::time::sleep(10 * SOON).await;
     let decided = served.decided().await;
     let actions: Vec<Action> = decided.iter().map(|one| one.action).collect();

@@ -10,13 +10,13 @@ use std::time::Duration;
 use dcm_core::app_context::Generation;
 use dcm_core::logical_cloud::{Draft, MetadataDraft};
 use dcm_core::manifest::Manifest;
-use dcm_core::name::{ContextId, LogicalCloudName, OwnerId, ProjectName};
+use dcm_core::name::{ClusterId, ContextId, LogicalCloudName, OwnerId, ProjectName};
 use dcm_core::port::clock::{Clock, Random};
 use dcm_core::port::cluster::{Call, Cluster as _, Clusters, Fence, Marks, Origin, Stamped};
 use dcm_core::port::store::Store;
 use dcm_core::secret::Secret;
 use dcm_core::service::{Caller, Registration};
-use dcm_core::status::{ContextStatus, Progress};
+use dcm_core::status::{ContextStatus, Progress, Reason};
 use dcm_server::{Deployment, Parts};
 use dcm_store::MemoryStore;
 use dcm_sync::engine::Options;
@@ -116,18 +116,31 @@ impl World {
 
     /// Waits until the cloud's clusters are as wanted.
     pub(crate) async fn done(&self) -> ContextStatus {
+        let status = self.until(|status| status.progress != Progress::Working).await;
+        assert_eq!(status.progress, Progress::Done, "{status:#?}");
+        status
+    }
+
+    /// Waits until something keeps the cloud from getting on there.
+    pub(crate) async fn until_hindered(&self, cluster: &ClusterId, reason: Reason) {
+        let is_so = |status: &ContextStatus| {
+            status.lanes[cluster].cause.as_ref().is_some_and(|cause| cause.reason == reason)
+        };
+        self.until(is_so).await;
+    }
+
+    /// Waits until the cloud's status is so.
+    pub(crate) async fn until(&self, is_so: impl Fn(&ContextStatus) -> bool) -> ContextStatus {
         let wait = async {
             let mut events = self.deployment.clouds().watch(&self.project, &self.cloud).await.unwrap();
             loop {
-                let event = events.next().await.unwrap().unwrap();
-                if event.context.progress != Progress::Working {
-                    return event.context;
+                let status = events.next().await.unwrap().unwrap().context;
+                if is_so(&status) {
+                    return status;
                 }
             }
         };
-        let status = tokio::time::timeout(SOON, wait).await.unwrap();
-        assert_eq!(status.progress, Progress::Done, "{status:#?}");
-        status
+        tokio::time::timeout(SOON, wait).await.unwrap()
     }
 
     /// How many objects of ours are on the first cluster.

@@ -13,6 +13,7 @@ use dcm_core::render;
 use dcm_core::render::naming::Identity;
 use dcm_core::secret::Secret;
 use dcm_core::service::{Caller, PartDraft, PartName, Remains};
+use dcm_core::status::Reason;
 use dcm_server::serve;
 use dcm_store::EncryptedStore;
 use dcm_store::encrypted::{KEY_BYTES, Keyring};
@@ -153,8 +154,7 @@ async fn cloud_with_incidents(world: &mut World) {
     let uid = world.fleet.cluster(&id).unwrap().server(|server| server.uid());
     accept(world, &id, ClusterUid("another".into())).await;
     world.apply().await;
-    // Long enough for a worker to halt there.
-    tokio::time::sleep(A_WHILE).await;
+    world.until_hindered(&id, Reason::ClusterChanged).await;
     accept(world, &id, uid).await;
     let (clouds, caller) = (world.deployment.clouds(), &world.caller);
     let (project, cloud) = (&world.project, &world.cloud);
