@@ -3,10 +3,14 @@
 
 mod common;
 
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::Stdio;
 use std::time::Duration;
 
 use common::installation::{CLUSTERS, Installation, registered, until};
 use common::requests::Moment;
+use common::{code_of, interrupt};
 use dcm_testenv::{Cluster, Environment, Fault, Route};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -97,16 +101,22 @@ impl<'a> Tested<'a> {
         assert_eq!(ran.done().matches("client-key-data: ").count(), CLUSTERS - 1);
     }
 
+    /// Waits until so many clusters of all are done.
+    async fn until_done(&self, clusters: usize) {
+        let done = format!("{clusters}/{CLUSTERS}");
+        until("clusters that are done", async || {
+            let shown = self.installation.person.run(["get", self.cloud]).done();
+            shown.contains(&done).then_some(())
+        })
+        .await;
+    }
+
     /// A worker finishes by itself when the cluster is back, and asks nothing more of the others.
     async fn is_finished_by_a_worker(&self) {
         let since = self.installation.moment();
         let worker = self.installation.serve();
         self.broken.proxy().pass().await.unwrap();
-        until("three clusters that are done", async || {
-            let shown = self.installation.person.run(["get", self.cloud]).done();
-            shown.contains("3/3").then_some(())
-        })
-        .await;
+        self.until_done(CLUSTERS).await;
         assert_eq!(self.written(&since), vec![Vec::<String>::new(); CLUSTERS - 1]);
         self.installation.terminate(self.cloud).done();
         worker.stop();
@@ -133,4 +143,41 @@ async fn a_cluster_that_answers_nothing_delays_no_other_and_is_finished_when_it_
     tested.status_tells("there was no connection within 10s");
     tested.gives_out_what_there_is();
     tested.is_finished_by_a_worker().await;
+}
+
+/// How many requests to clusters of a worker are not answered yet.
+fn under_way(metrics: &str) -> u64 {
+    let mut stream = TcpStream::connect(metrics).unwrap();
+    write!(stream, "GET /metrics HTTP/1.0\r\nHost: {metrics}\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let told = answer.lines().find_map(|line| line.strip_prefix("dcm_api_requests_under_way "));
+    told.unwrap_or_else(|| panic!("{answer}")).parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_second_interrupt_ends_a_worker_that_waits_for_a_cluster() {
+    let environment = Environment::shared(CLUSTERS).await.unwrap();
+    let tested = Tested::new(&environment, "waits", 2);
+    let Tested { installation, broken, .. } = &tested;
+    let document = |pods: u32| {
+        installation.document("waits", json!({"quotas": [{"name": "compute", "hard": {"pods": pods}}]}))
+    };
+    let mut command = installation.person.command();
+    command.args(["serve", "--metrics-listen", "127.0.0.1:0"]).stdin(Stdio::null()).stderr(Stdio::piped());
+    let mut worker = command.spawn().unwrap();
+    let mut said = BufReader::new(worker.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let told = said.find_map(|line| Some(line.strip_prefix("metrics at http://")?.to_owned())).unwrap();
+    let metrics = told.strip_suffix("/metrics").unwrap();
+    installation.hand_over(&document(10));
+    tested.until_done(CLUSTERS).await;
+
+    broken.proxy().hang().await.unwrap();
+    installation.hand_over(&document(20));
+    tested.until_done(CLUSTERS - 1).await;
+    until("a request that is not answered", async || (under_way(metrics) > 0).then_some(())).await;
+    interrupt(&worker);
+    assert!(said.any(|line| line == "stopping; interrupt again to end at once"));
+    interrupt(&worker);
+    assert_eq!(code_of(worker), Some(130));
 }

@@ -6,9 +6,7 @@ mod common;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, ChildStdout, Stdio};
 
-use common::installation::SOON;
 use common::{Ran, UNREACHABLE, User, code_of, interrupt};
-use tokio::net::TcpListener;
 
 const DOCUMENT: &str = "{apiVersion: dcm.internal/v1, kind: LogicalCloud, metadata: {name: c, description: first}, spec: {clusters: [{provider: p, cluster: c}]}}";
 
@@ -150,29 +148,6 @@ fn what_was_accepted_before_another_cloud_failed_is_told() {
         said.contains(accepted) && said.contains("dcm: logical cloud d: namespace c of cluster p/c"),
         "{said}"
     );
-}
-
-#[tokio::test]
-async fn a_second_interrupt_ends_a_worker_that_waits_for_a_cluster() {
-    let user = User::new();
-    // It takes connections and never says a word.
-    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let server = silent.local_addr().unwrap().to_string();
-    let file = user.write("config", &UNREACHABLE.replace("127.0.0.1:1", &server));
-    user.run(["cluster", "add", "p/c", "--unchecked", "--kubeconfig", file.to_str().unwrap()]).done();
-    user.run_with_input(&["apply", "--no-wait", "-f", "-"], DOCUMENT).done();
-    let mut command = user.command();
-    command.arg("serve").stdin(Stdio::null()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let _connection = tokio::time::timeout(SOON, silent.accept()).await.unwrap().unwrap();
-    let mut said = BufReader::new(child.stderr.take().unwrap());
-    interrupt(&child);
-    let mut text = String::new();
-    while !text.contains("stopping; interrupt again to end at once") {
-        assert_ne!(said.read_line(&mut text).unwrap(), 0, "{text}");
-    }
-    interrupt(&child);
-    assert_eq!(code_of(child), Some(130));
 }
 
 #[test]
