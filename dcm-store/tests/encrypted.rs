@@ -48,6 +48,10 @@ async fn a_document_that_is_too_large_when_it_is_sealed_is_refused_with_its_size
     assert!(matches!(&error, Error::Invalid { reason } if reason.starts_with("a has 1398")), "{error:?}");
 }
 
+fn created(name: &str, content: &Value) -> Write {
+    Write::Create { path: Path::new(name).unwrap(), document: Document::from_value(content).unwrap() }
+}
+
 /// A store without secrets in clear, as one on a disk is, and its keys.
 struct World {
     kept: Arc<MemoryStore>,
@@ -67,8 +71,7 @@ impl World {
     }
 
     async fn create(&self, name: &str, content: Value) -> Version {
-        let document = Document::from_value(&content).unwrap();
-        self.store().write_one(Write::Create { path: Path::new(name).unwrap(), document }).await.unwrap()
+        self.store().write_one(created(name, &content)).await.unwrap()
     }
 
     async fn forget_earlier_keys(&self) {
@@ -156,8 +159,9 @@ async fn rekeying_with_a_missing_key_changes_nothing_and_names_it() {
     let store = EncryptedStore::new(world.kept.clone(), other);
     let kept = world.kept.list_all(&Prefix::everything()).await.unwrap();
     let error = store.rekey(|_| ()).await.unwrap_err();
-    assert!(matches!(error, RekeyError::Store(Error::Failed { .. })) && error.to_string().contains("\"k1\""));
-    assert!(error.to_string().contains("secrets/a"), "{error}");
+    let RekeyError::Left { documents: 1, first } = error else { panic!("{error:?}") };
+    assert!(matches!(first, Error::Failed { .. }), "{first:?}");
+    assert!(["\"k1\"", "secrets/a"].iter().all(|named| first.to_string().contains(named)), "{first}");
     assert_eq!(world.kept.list_all(&Prefix::everything()).await.unwrap(), kept);
 }
 
@@ -206,17 +210,21 @@ impl Store for Damaged {
 #[tokio::test]
 async fn rekeying_seals_anew_what_can_be_read_and_names_what_can_not() {
     let world = World::new();
-    world.create("secrets/a", json!({ "$secret": "hunter2" })).await;
-    world.create("secrets/c", json!({ "$secret": "hunter2" })).await;
+    for name in ["secrets/a", "secrets/c", "secrets/e"] {
+        world.create(name, json!({ "$secret": "hunter2" })).await;
+    }
+    // Sealed with a key that nobody has, or not sealed at all.
+    let lost =
+        EncryptedStore::new(world.kept.clone(), Keyring::new("lost".parse().unwrap(), &[7; KEY_BYTES]));
+    lost.write_one(created("secrets/b", &json!({ "$secret": "hunter2" }))).await.unwrap();
+    world.kept.write_one(created("secrets/d", &json!({ "$sealed": 7 }))).await.unwrap();
     world.keys.renew().unwrap();
     let damaged = Damaged { inner: world.kept.clone(), path: Path::new("secrets/a").unwrap() };
     let error =
         EncryptedStore::with_keys(Arc::new(damaged), world.keys.clone()).rekey(|_| ()).await.unwrap_err();
-    assert!(
-        matches!(&error, RekeyError::Store(Error::Failed { reason, .. }) if reason == DAMAGE),
-        "{error:?}"
-    );
-    assert_eq!((world.kept_with(r#""key":"k1""#).await, world.kept_with(r#""key":"k2""#).await), (1, 1));
+    let RekeyError::Left { documents: 3, first } = &error else { panic!("{error:?}") };
+    assert!(matches!(first, Error::Failed { reason, .. } if reason == DAMAGE), "{error:?}");
+    assert_eq!((world.kept_with(r#""key":"k1""#).await, world.kept_with(r#""key":"k2""#).await), (1, 2));
 }
 
 /// Other keys by the same name.

@@ -77,7 +77,7 @@ pub async fn rekey(
     if (new_key || forget_earlier) && !matches!(configuration.keys, Keys::File(_)) {
         return Err(RekeyError::NoFile);
     }
-    let stores = Stores::open(configuration).await?;
+    let stores = Stores::open_existing(configuration).await?;
     if stores.all().any(|(_, store)| store.capabilities().holds_secrets) {
         return Err(RekeyError::NotEncrypted);
     }
@@ -100,7 +100,8 @@ pub async fn rekey(
     Ok(RekeyReport { current: current.to_string(), rekeyed, forgotten })
 }
 
-/// Seals all secrets of all stores with the current key; so many were before.
+/// Seals all secrets of all stores with the current key; so many were before. What can't be read in one store keeps nothing in
+/// the other from it.
 async fn reseal(
     stores: &Stores,
     keys: &Arc<dyn KeyringSource>,
@@ -108,13 +109,17 @@ async fn reseal(
     progress: &mut (impl FnMut(&Rekeyed) + Send),
 ) -> Result<Rekeyed, RekeyError> {
     let mut rekeyed = Rekeyed { documents: 0, resealed };
+    let mut left = None;
     for (_, store) in stores.all() {
         let before = rekeyed;
         let store = EncryptedStore::with_keys(store.clone(), keys.clone());
-        let done = store.rekey(|now| progress(&sum(&before, now))).await?;
-        rekeyed = sum(&before, &done);
+        match store.rekey(|now| progress(&sum(&before, now))).await {
+            Ok(done) => rekeyed = sum(&before, &done),
+            Err(error @ StoreError::Left { .. }) => drop(left.get_or_insert(error)),
+            Err(error) => return Err(error.into()),
+        }
     }
-    Ok(rekeyed)
+    left.map_or(Ok(rekeyed), |error| Err(error.into()))
 }
 
 fn sum(one: &Rekeyed, other: &Rekeyed) -> Rekeyed {

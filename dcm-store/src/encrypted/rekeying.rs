@@ -6,7 +6,7 @@ use dcm_core::port::store::{Entry, Error, PageRequest, Prefix, Store, StoreExt, 
 use futures::TryStreamExt as _;
 use serde::Serialize;
 
-use super::{EncryptedStore, seal};
+use super::{EncryptedStore, Keyring, seal};
 
 /// How often all documents are looked through: others may go on sealing with the earlier key for a moment.
 const PASSES_MAX: usize = 10;
@@ -29,36 +29,51 @@ pub enum RekeyError {
         /// The key that seals here.
         current: String,
     },
+    /// Some documents can't be read, opened or written. All others are sealed anew.
+    #[error("some documents stay as they are ({documents}); all others are sealed with the current key")]
+    Left {
+        /// How many.
+        documents: usize,
+        /// What the first one says.
+        #[source]
+        first: Error,
+    },
     /// The store, or the keys.
     #[error(transparent)]
     Store(#[from] Error),
 }
+
+/// What stays as it is: how many documents, and what the first one says.
+type Left = Option<(usize, Error)>;
 
 impl<S: Store + ?Sized> EncryptedStore<S> {
     /// Seals all secrets with the current key that are sealed with another one, and says so as it goes. Documents stay as they
     /// are, and get new versions; nobody has to stop for it. It may be cut off and begun again.
     ///
     /// # Errors
-    /// [`RekeyError`]: what was done stays. Where a document can't be read, all others are sealed anew: once somebody mends it, it may
-    /// need an earlier key.
+    /// [`RekeyError`]: what was done stays. A document that can't be read keeps no other from being sealed anew; once somebody
+    /// mends it, it may need an earlier key.
     pub async fn rekey(&self, mut progress: impl FnMut(&Rekeyed) + Send) -> Result<Rekeyed, RekeyError> {
         let mut rekeyed = Rekeyed { documents: 0, resealed: 0 };
         for _ in 0..PASSES_MAX {
             rekeyed.documents = 0;
-            let mut unread = None;
-            if self.pass(&mut rekeyed, &mut unread, &mut progress).await? == Found::CurrentAlone {
-                return unread.map_or(Ok(rekeyed), |error| Err(RekeyError::Store(error)));
+            let mut left = None;
+            if self.pass(&mut rekeyed, &mut left, &mut progress).await? == Found::CurrentAlone {
+                return match left {
+                    Some((documents, first)) => Err(RekeyError::Left { documents, first }),
+                    None => Ok(rekeyed),
+                };
             }
         }
         let current = self.keys.keyring(None).await?.current().to_string();
         Err(RekeyError::OthersGoOn { current })
     }
 
-    /// Looks through all documents once. `unread` becomes what the first one says that can't be read.
+    /// Looks through all documents once.
     async fn pass(
         &self,
         rekeyed: &mut Rekeyed,
-        unread: &mut Option<Error>,
+        left: &mut Left,
         progress: &mut (impl FnMut(&Rekeyed) + Send),
     ) -> Result<Found, Error> {
         let mut found = Found::CurrentAlone;
@@ -66,13 +81,15 @@ impl<S: Store + ?Sized> EncryptedStore<S> {
         while let Some(entries) = pages.try_next().await? {
             for entry in entries {
                 rekeyed.documents += 1;
-                if let Err(error) = entry.document.text() {
-                    unread.get_or_insert(error);
-                    continue;
-                }
-                if let Found::Earlier { resealed } = self.reseal(entry).await? {
-                    rekeyed.resealed += usize::from(resealed);
-                    found = Found::Earlier { resealed };
+                let current = self.keys.keyring(None).await?;
+                match self.reseal(&current, entry).await {
+                    Ok(Resealed::NotNeeded) => {}
+                    Ok(done) => {
+                        rekeyed.resealed += usize::from(done == Resealed::Done);
+                        found = Found::Earlier;
+                    }
+                    Err(error) if error.is_retryable() => return Err(error),
+                    Err(error) => left.get_or_insert((0, error)).0 += 1,
                 }
             }
             progress(rekeyed);
@@ -80,26 +97,35 @@ impl<S: Store + ?Sized> EncryptedStore<S> {
         Ok(found)
     }
 
-    async fn reseal(&self, kept: Entry) -> Result<Found, Error> {
+    async fn reseal(&self, keyring: &Keyring, kept: Entry) -> Result<Resealed, Error> {
+        kept.document.text()?;
         let used = seal::keys_of(&kept.path, &kept.document)?;
-        let keyring = self.keys.keyring(None).await?;
         if used.iter().all(|id| id == keyring.current()) {
-            return Ok(Found::CurrentAlone);
+            return Ok(Resealed::NotNeeded);
         }
-        let (path, version) = (kept.path.clone(), kept.version);
-        let Entry { document, .. } = super::open(&*self.keys, kept).await?;
+        let Entry { path, version, document } = super::open(&*self.keys, kept).await?;
         match self.write_one(Write::Update { path, version, document }).await {
-            Ok(_) => Ok(Found::Earlier { resealed: true }),
-            // Somebody else wrote it: the next pass sees with which key.
-            Err(Error::Conflict { .. }) => Ok(Found::Earlier { resealed: false }),
+            Ok(_) => Ok(Resealed::Done),
+            Err(Error::Conflict { .. }) => Ok(Resealed::ByOthers),
             Err(error) => Err(error),
         }
     }
+}
+
+/// What became of one document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Resealed {
+    /// All its secrets, if any, are sealed with the current key.
+    NotNeeded,
+    /// It was written anew.
+    Done,
+    /// Somebody else wrote it: the next pass sees with which key.
+    ByOthers,
 }
 
 /// What secrets are sealed with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Found {
     CurrentAlone,
-    Earlier { resealed: bool },
+    Earlier,
 }
