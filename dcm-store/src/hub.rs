@@ -42,6 +42,13 @@ impl Hub {
         lock(&self.subscriptions).by_prefix.is_empty()
     }
 
+    /// True when somebody is told what becomes of it.
+    #[cfg(feature = "mongodb")]
+    pub(crate) fn is_followed(&self, path: &Path) -> bool {
+        let subscriptions = lock(&self.subscriptions);
+        folders(path).any(|folder| subscriptions.by_prefix.contains_key(folder))
+    }
+
     /// Follows what is published from now on.
     pub(crate) fn subscribe(&self, prefix: &Prefix) -> Watch {
         let prefix: Box<str> = prefix.as_str().into();
@@ -266,6 +273,11 @@ mod tests {
         let mut watch = hub.subscribe(&below("x/y"));
         hub.publish(&[put("x/y", 1), put("x/y/z", 2), put("x/y2", 3), put("x/y/z/z", 4)]);
         assert_eq!(told(&mut watch), [put("x/y/z", 2), put("x/y/z/z", 4)]);
+        #[cfg(feature = "mongodb")]
+        assert_eq!(
+            ["x/y", "x/y/z", "x/y2", "x/y/z/z"].map(|path| hub.is_followed(&Path::new(path).unwrap())),
+            [false, true, false, true]
+        );
     }
 
     #[test]

@@ -30,8 +30,11 @@ const POLL_SHARE: u32 = 4;
 /// How far the order in which writes are seen may differ from that of their times, the clock's error included.
 const WINDOW: Duration = Duration::from_secs(5);
 
-/// How many records are asked for at a time.
+/// How many heads of records are asked for at a time.
 const RECORDS_MAX: usize = 500;
+
+/// How many whole documents are: some 100 MiB, if all of them were as large as they may be.
+const DOCUMENTS_MAX: usize = 100;
 
 /// All watches of a store.
 pub(super) struct Watching {
@@ -86,11 +89,18 @@ impl Watching {
             let (records, is_more) = self.server.find(written(from)).await?;
             let last = records.last().and_then(record::changed);
             let records: Vec<Dated> = records.iter().filter_map(record::dated).collect();
+            let mut shown = Vec::new();
             if tell == Tell::All {
                 let news = records.iter().map(|dated| &dated.head).filter(|head| seen.is_new(head));
-                self.hub.publish(&self.changes(&news.collect::<Vec<_>>()).await?);
+                // Most of what is written nobody follows.
+                let news: Vec<&Head> = news.filter(|head| self.hub.is_followed(&head.path)).collect();
+                for heads in news.chunks(DOCUMENTS_MAX) {
+                    let documents = self.documents(heads).await?;
+                    self.hub.publish(&told(heads, &documents)?);
+                    shown.extend(documents.iter().filter_map(record::dated));
+                }
             }
-            seen.note(records);
+            seen.note(records.into_iter().chain(shown));
             match last {
                 Some(last) if is_more => from = last,
                 _ => break,
@@ -100,15 +110,14 @@ impl Watching {
         Ok(())
     }
 
-    /// What has become of documents that were written.
-    async fn changes(&self, heads: &[&Head]) -> Result<Vec<Change>, Error> {
+    /// The records of documents that were there, as they are by now.
+    async fn documents(&self, heads: &[&Head]) -> Result<Vec<Document>, Error> {
         let live = heads.iter().filter(|head| !head.is_deleted);
         let ids: Vec<&str> = live.map(|head| head.path.as_str()).collect();
-        let records = match ids.as_slice() {
+        Ok(match ids.as_slice() {
             [] => Vec::new(),
             ids => self.server.find(these(ids)).await?.0,
-        };
-        told(heads, &records)
+        })
     }
 }
 
@@ -178,9 +187,12 @@ impl Seen {
         self.known.retain(|_, (_, changed)| *changed >= window);
     }
 
-    fn note(&mut self, records: Vec<Dated>) {
+    /// What was seen stays seen, whatever is shown later, as by another member that has become the primary.
+    fn note(&mut self, records: impl IntoIterator<Item = Dated>) {
         for Dated { head, changed } in records {
-            self.known.insert(head.path, (head.version, changed));
+            if self.is_new(&head) {
+                self.known.insert(head.path, (head.version, changed));
+            }
         }
     }
 }
@@ -233,6 +245,24 @@ mod tests {
         assert_eq!((seen.looked, seen.known.len()), (at(131), 0));
         seen.looked_at(at(132), None);
         assert_eq!(seen.looked, at(132));
+    }
+
+    #[test]
+    fn what_was_told_is_not_told_again_in_an_earlier_state() {
+        let dated = |version| {
+            let head = Head { path: Path::new("a").unwrap(), version, is_deleted: false };
+            Dated { head, changed: Timestamp { time: 99, increment: 1 } }
+        };
+        let mut seen = Seen { clock: Clock::at(at(100)), looked: at(100), known: BTreeMap::new() };
+        // Its head was seen in one version, and its content in the next but one.
+        seen.note([dated(Version(7)), dated(Version(9))]);
+        // Another member shows less, for a moment.
+        assert!(!seen.is_new(&dated(Version(8)).head));
+        seen.note([dated(Version(8))]);
+        assert!(!seen.is_new(&dated(Version(9)).head));
+        assert!(seen.is_new(&dated(Version(10)).head));
+        seen.note([dated(Version::UNREADABLE)]);
+        assert!(seen.is_new(&dated(Version(9)).head), "it is mended");
     }
 
     #[test]
