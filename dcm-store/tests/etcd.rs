@@ -145,6 +145,19 @@ async fn many_calls_at_once_say_only_once_who_we_are() {
     assert_eq!(authentications(&server) - before, 1);
 }
 
+#[tokio::test]
+async fn who_we_are_is_said_once_where_nobody_asks_and_again_when_somebody_does() {
+    let server = Standalone::etcd().await.unwrap();
+    let user = Some(User { name: "us".into(), password: "p@ss".into() });
+    let store = EtcdStore::open(&Location { user, ..location(&server) }).await.unwrap();
+    let asked = (0..CALLS).map(|_| answered(async || store.get(&path("a")).await));
+    assert!(future::join_all(asked).await.iter().all(Option::is_none));
+    assert_eq!(authentications(&server), 1);
+    demand_users(&server, "p@ss").unwrap();
+    create(&store, "a").await.unwrap();
+    drop(store.watch(&Prefix::everything()).await.unwrap());
+}
+
 /// How often anybody said who they are.
 fn authentications(server: &Standalone) -> u32 {
     let metrics = metrics(server).unwrap();

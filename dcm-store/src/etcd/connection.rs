@@ -19,7 +19,9 @@ use tonic::{Request, Status, Streaming};
 use tonic_prost::ProstCodec;
 
 use super::api::{AuthenticateRequest, AuthenticateResponse, method};
-use super::failure::{Silent, is_about_token, is_of_member, knows_no_users, of_status, was_not_sent};
+use super::failure::{
+    Silent, asks_for_user, is_about_token, is_of_member, knows_no_users, of_status, was_not_sent,
+};
 use super::location::{Location, Tls, User};
 use crate::lock::lock;
 
@@ -56,14 +58,40 @@ pub(super) enum Again {
     MayNot,
 }
 
+/// How a call says who we are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Introduction {
+    /// Not at all: etcd knows no users.
+    Unasked,
+    /// By what etcd gave us for it.
+    Token(AsciiMetadataValue),
+}
+
+impl Introduction {
+    fn token(&self) -> Option<AsciiMetadataValue> {
+        match self {
+            Self::Unasked => None,
+            Self::Token(token) => Some(token.clone()),
+        }
+    }
+
+    /// True when etcd does not take it any more.
+    fn is_outdated(&self, status: &Status) -> bool {
+        match self {
+            Self::Unasked => asks_for_user(status),
+            Self::Token(_) => is_about_token(status),
+        }
+    }
+}
+
 /// The members of one etcd.
 pub(super) struct Connection {
     members: Vec<(Arc<str>, Channel)>,
     /// Which of them is asked; counted on when one does not answer.
     current: AtomicUsize,
     user: Option<User>,
-    /// What etcd gave us to say who we are. It is taken anew when etcd does not know it any more.
-    token: Mutex<Option<AsciiMetadataValue>>,
+    /// How we say who we are. It is found out anew when etcd does not take it any more.
+    introduction: Mutex<Option<Introduction>>,
     /// Held by the one who says who we are. It costs etcd much: all others wait for what comes of it.
     authenticating: tokio::sync::Mutex<()>,
     timeout: Duration,
@@ -95,7 +123,7 @@ impl Connection {
             members: location.endpoints.iter().map(member).collect::<Result<_, Error>>()?,
             current: AtomicUsize::new(0),
             user: location.user.clone(),
-            token: Mutex::new(None),
+            introduction: Mutex::new(None),
             authenticating: tokio::sync::Mutex::default(),
             timeout: location.timeout,
         })
@@ -173,12 +201,13 @@ impl Connection {
         F: Future<Output = Result<A, Status>>,
     {
         let client = self.client(member);
-        let token = self.token(&client).await?;
-        match call(client.clone(), token.clone()).await {
-            Err(status) if token.is_some() && is_about_token(&status) => {
-                self.forget(token.as_ref());
-                let token = self.token(&client).await?;
-                call(client, token).await
+        let Some(user) = &self.user else { return call(client, None).await };
+        let introduction = self.introduction(user, &client).await?;
+        match call(client.clone(), introduction.token()).await {
+            Err(status) if introduction.is_outdated(&status) => {
+                self.forget(&introduction);
+                let introduction = self.introduction(user, &client).await?;
+                call(client, introduction.token()).await
             }
             answered => answered,
         }
@@ -188,35 +217,36 @@ impl Connection {
         Grpc::new(self.members[member].1.clone()).max_decoding_message_size(ANSWER_BYTES_MAX)
     }
 
-    /// What says who we are; none where nobody asks.
-    async fn token(&self, client: &Grpc<Channel>) -> Result<Option<AsciiMetadataValue>, Status> {
-        let Some(User { name, password }) = &self.user else { return Ok(None) };
-        let known = || lock(&self.token).clone();
-        if let Some(token) = known() {
-            return Ok(Some(token));
+    async fn introduction(&self, user: &User, client: &Grpc<Channel>) -> Result<Introduction, Status> {
+        let known = || lock(&self.introduction).clone();
+        if let Some(introduction) = known() {
+            return Ok(introduction);
         }
         let _turn = self.in_time(self.authenticating.lock()).await?;
         // Somebody else was faster.
-        if let Some(token) = known() {
-            return Ok(Some(token));
+        if let Some(introduction) = known() {
+            return Ok(introduction);
         }
-        let message = AuthenticateRequest { name: name.clone(), password: password.clone() };
+        let message = AuthenticateRequest { name: user.name.clone(), password: user.password.clone() };
         let answer = self.unary(client.clone(), method::AUTHENTICATE, message, None).await;
-        let AuthenticateResponse { token } = match answer {
-            Err(status) if knows_no_users(&status) => return Ok(None),
-            answer => answer?,
+        let introduction = match answer {
+            Err(status) if knows_no_users(&status) => Introduction::Unasked,
+            answer => {
+                let AuthenticateResponse { token } = answer?;
+                let token = AsciiMetadataValue::try_from(token);
+                let mut token = token.map_err(|_| Status::data_loss("a token that is no text"))?;
+                token.set_sensitive(true);
+                Introduction::Token(token)
+            }
         };
-        let mut token =
-            AsciiMetadataValue::try_from(token).map_err(|_| Status::data_loss("a token that is no text"))?;
-        token.set_sensitive(true);
-        *lock(&self.token) = Some(token.clone());
-        Ok(Some(token))
+        *lock(&self.introduction) = Some(introduction.clone());
+        Ok(introduction)
     }
 
-    /// Forgets a token, unless another one has taken its place.
-    fn forget(&self, token: Option<&AsciiMetadataValue>) {
-        let mut known = lock(&self.token);
-        if known.as_ref() == token {
+    /// Forgets how we say who we are, unless something else has taken its place.
+    fn forget(&self, introduction: &Introduction) {
+        let mut known = lock(&self.introduction);
+        if known.as_ref() == Some(introduction) {
             *known = None;
         }
     }

@@ -38,6 +38,11 @@ pub(super) fn knows_no_users(status: &Status) -> bool {
     says(status, NO_USERS)
 }
 
+/// True when etcd asks who we are, and nobody has said it.
+pub(super) fn asks_for_user(status: &Status) -> bool {
+    says(status, NO_NAME)
+}
+
 /// True when another member may be able to answer.
 pub(super) fn is_of_member(status: &Status) -> bool {
     matches!(
@@ -97,7 +102,7 @@ pub(super) fn of_status(mut earlier: Silent, endpoint: &Arc<str>, status: Status
         Code::ResourceExhausted if says(&status, NO_SPACE) => "has no room left",
         Code::ResourceExhausted => return silent(status),
         _ if says(&status, WRONG_PASSWORD) => "does not accept this user and password",
-        _ if says(&status, NO_NAME) => "asks who we are: a user and a password are missing",
+        _ if asks_for_user(&status) => "asks who we are: a user and a password are missing",
         Code::Unauthenticated => "does not know who we are",
         Code::PermissionDenied => "does not allow this user these keys",
         _ => "refuses it",
