@@ -33,6 +33,9 @@
 //!   of other documents succeed all the while.
 //! - **Limits**: [`PATH_BYTES_MAX`], [`DOCUMENT_BYTES_MAX`], [`BATCH_WRITES_MAX`], [`BATCH_BYTES_MAX`]. What breaks one is refused whole,
 //!   as [`Error::Invalid`]. A page has at most [`PAGE_MAX`] documents, also where more are asked for.
+//! - **Capabilities** hold as they are declared: what is durable is there when the store is opened again; what is shared is read,
+//!   watched and written through several handles alike, so that of many who take a lease one has it; where secrets in clear have no
+//!   place, they are refused.
 
 use std::borrow::Borrow;
 use std::fmt;

@@ -1,4 +1,5 @@
-//! The suite that every backend passes, ours or yours: one function for each rule of the store's contract.
+//! The suite that every backend passes, ours or yours: functions for each rule of the store's
+//! [contract](dcm_core::port::store), named after it, in the contract's order.
 //!
 //! [`conformance!`](crate::conformance!) makes a test of each. It asks for a function that gives a [`Subject`], and for
 //! `tokio` with `macros` and `rt-multi-thread` among the development dependencies:
@@ -65,30 +66,32 @@ pub use writes::*;
 macro_rules! conformance {
     ($subject:path) => {
         $crate::conformance!(@rules $subject:
-            // Single documents.
+            // Paths.
             a_missing_document_is_none,
             a_document_is_read_as_it_was_written,
             paths_of_any_text_are_different_documents,
+            // Versions.
+            versions_grow_and_are_never_used_again,
+            // No blind writes.
             create_needs_that_there_is_none,
             update_needs_the_version_that_it_names,
             delete_needs_the_version_that_it_names,
-            versions_grow_and_are_never_used_again,
-            the_largest_document_is_held_and_a_larger_one_refused,
-            a_content_that_can_not_be_read_is_refused,
-            clear_secrets_are_held_or_refused_by_capability,
+            one_creator_wins,
+            compare_and_swap_has_one_winner_per_round,
+            no_update_is_lost,
             // Batches.
             a_batch_gives_the_version_of_each_write,
             a_failed_batch_says_what_stays,
             a_refused_batch_changes_nothing,
             an_empty_batch_does_nothing,
-            the_largest_batch_is_applied_and_a_larger_one_refused,
-            the_heaviest_batch_is_applied_and_a_heavier_one_refused,
             two_writes_of_one_path_are_refused,
+            batches_of_an_atomic_store_are_never_seen_in_part,
+            // Reads.
+            reads_see_what_was_written_before,
             // Lists.
             lists_come_in_bytewise_order,
             lists_come_in_pages_without_gaps_or_repeats,
             a_page_goes_on_after_a_path_that_is_gone,
-            a_page_has_at_most_the_maximum,
             a_page_of_nothing_is_refused,
             a_prefix_holds_what_is_below_its_folder_only,
             a_list_neither_misses_nor_repeats_what_stays_while_others_write,
@@ -100,23 +103,26 @@ macro_rules! conformance {
             a_watch_never_goes_back_and_ends_at_the_truth,
             a_list_after_a_watch_loses_nothing,
             a_reader_who_falls_behind_is_told_all_or_that_it_lost,
+            // Unknown outcome.
+            a_write_without_an_answer_happened_or_not_and_can_be_told_by_reading,
+            // Reconnecting.
+            a_store_whose_backend_was_away_is_the_same_when_it_is_back,
+            a_watch_whose_backend_was_away_tells_all_or_that_it_lost,
+            // Crashes.
+            a_cut_list_of_batches_is_finished_by_the_next,
             // Damage.
             a_damaged_document_hides_no_other_and_says_so,
-            // Races.
-            reads_see_what_was_written_before,
-            one_creator_wins,
-            compare_and_swap_has_one_winner_per_round,
-            no_update_is_lost,
-            batches_of_an_atomic_store_are_never_seen_in_part,
-            // Processes.
+            a_content_that_can_not_be_read_is_refused,
+            // Limits.
+            the_largest_document_is_held_and_a_larger_one_refused,
+            the_largest_batch_is_applied_and_a_larger_one_refused,
+            the_heaviest_batch_is_applied_and_a_heavier_one_refused,
+            a_page_has_at_most_the_maximum,
+            // Capabilities.
             what_was_acknowledged_is_there_when_it_is_opened_again,
             another_handle_reads_and_watches_what_one_writes,
             of_many_who_take_a_lease_one_has_it,
-            a_cut_list_of_batches_is_finished_by_the_next,
-            // Outages.
-            a_store_whose_backend_was_away_is_the_same_when_it_is_back,
-            a_write_without_an_answer_happened_or_not_and_can_be_told_by_reading,
-            a_watch_whose_backend_was_away_tells_all_or_that_it_lost,
+            clear_secrets_are_held_or_refused_by_capability,
         );
     };
     (@rules $subject:path: $($rule:ident),* $(,)?) => {
