@@ -12,7 +12,7 @@ use crate::{lists, requests};
 /// Most requests of a lane that changes.
 const LANE_CHANGE_MAX: f64 = 2.0;
 
-/// How many writes the services' `apply` may add to the hand-over, whatever the number of clusters: two for the audit log, one of
+/// How many writes the services' `apply` may add to what the hand-over may cost, whatever the number of clusters: two for the audit log, one of
 /// credentials and snapshot before the hand-over, and one that says behind it that it is done.
 const SERVICE_WRITES: u64 = 4;
 
@@ -84,7 +84,7 @@ const FIGURES: [Figure; 17] = [
         "cloud_apply_writes",
         "document to app context, writes of `apply`",
         |costs| Some(costs.cloud.apply.writes as f64),
-        |costs| Some(AtMost((costs.instantiate.writes + SERVICE_WRITES) as f64)),
+        |costs| Some(AtMost((costs.writes_max + SERVICE_WRITES) as f64)),
     ),
     figure("cloud_bytes", "document to app context, bytes", |costs| Some(costs.cloud.bytes() as f64), free),
     figure(

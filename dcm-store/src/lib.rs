@@ -84,7 +84,7 @@ pub use faults::FaultyStore;
 pub use memory::MemoryStore;
 #[cfg(feature = "mongodb")]
 pub use mongodb::MongoDbStore;
-pub use open::{OpenError, open, open_with_rooms};
+pub use open::{OpenError, StoreUrl, open, open_existing, open_with_rooms};
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 #[cfg(feature = "trace")]

@@ -19,7 +19,8 @@ use crate::rules;
 
 /// A store that ends with its process. It holds clear secrets: nothing of it reaches a disk by our doing.
 ///
-/// Its watches keep the latest change of each path for a slow reader, and end with [`Change::Lost`] beyond 100,000.
+/// Its watches keep the latest change of each path for a slow reader, and end with [`Change::Lost`] beyond 100,000 of them, or 64 MiB
+/// of documents.
 pub struct MemoryStore {
     state: Mutex<State>,
     hub: Hub,
@@ -62,7 +63,7 @@ impl Builder {
     }
 
     /// Paths whose change a slow reader of a watch has not taken yet, at most, before it gets [`Change::Lost`]; the
-    /// default is 100,000.
+    /// default is 100,000. Beyond 64 MiB of documents it does so, too.
     #[must_use]
     pub fn watch_pending_max(self, watch_pending_max: usize) -> Self {
         Self { watch_pending_max, ..self }

@@ -1,5 +1,6 @@
 //! Opens a store by its URL.
 
+use std::fmt;
 use std::sync::Arc;
 
 use dcm_core::port::room::Room;
@@ -12,6 +13,42 @@ const SCHEMES: [(&str, &str, bool); 4] = [
     ("etcd", "etcd", cfg!(feature = "etcd")),
     ("mongodb", "mongodb", cfg!(feature = "mongodb")),
 ];
+
+/// The URL of a store, as [`open`] takes it. It may hold a password: `Debug` shows its scheme alone.
+#[derive(Clone, PartialEq, Eq)]
+pub struct StoreUrl(String);
+
+impl StoreUrl {
+    /// The whole, with a password where there is one.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// What stands before the first colon; nothing where there is none.
+    #[must_use]
+    pub fn scheme(&self) -> &str {
+        self.0.split_once(':').map_or("", |(scheme, _)| scheme)
+    }
+}
+
+impl From<String> for StoreUrl {
+    fn from(url: String) -> Self {
+        Self(url)
+    }
+}
+
+impl From<&str> for StoreUrl {
+    fn from(url: &str) -> Self {
+        Self(url.to_owned())
+    }
+}
+
+impl fmt::Debug for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StoreUrl({}:…)", self.scheme())
+    }
+}
 
 /// Why a store could not be opened. The URL is not in it but for its scheme: it may hold a password.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -65,9 +102,28 @@ pub async fn open(url: &str) -> Result<Arc<dyn Store>, OpenError> {
 ///
 /// # Errors
 /// [`OpenError`].
-#[cfg_attr(not(any(feature = "sqlite", feature = "etcd", feature = "mongodb")), allow(clippy::unused_async))]
-#[cfg_attr(not(feature = "mongodb"), allow(unused_variables))]
 pub async fn open_with_rooms(url: &str, rooms: &[Room]) -> Result<Arc<dyn Store>, OpenError> {
+    open_as(url, rooms, Absent::Made).await
+}
+
+/// The same for a store that somebody has used before: where there is no file, none is made. Of a server nobody knows.
+///
+/// # Errors
+/// [`OpenError`].
+pub async fn open_existing(url: &str, rooms: &[Room]) -> Result<Arc<dyn Store>, OpenError> {
+    open_as(url, rooms, Absent::Refused).await
+}
+
+/// What is done where there is no store yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Absent {
+    Made,
+    Refused,
+}
+
+#[cfg_attr(not(any(feature = "sqlite", feature = "etcd", feature = "mongodb")), allow(clippy::unused_async))]
+#[cfg_attr(not(all(feature = "sqlite", feature = "mongodb")), allow(unused_variables))]
+async fn open_as(url: &str, rooms: &[Room], absent: Absent) -> Result<Arc<dyn Store>, OpenError> {
     let (scheme, rest) = url.split_once(':').unwrap_or((url, ""));
     match (scheme, rest) {
         #[cfg(feature = "memory")]
@@ -77,7 +133,10 @@ pub async fn open_with_rooms(url: &str, rooms: &[Room]) -> Result<Arc<dyn Store>
         #[cfg(feature = "sqlite")]
         ("sqlite", "") => Err(malformed("a file's path follows `sqlite:`")),
         #[cfg(feature = "sqlite")]
-        ("sqlite", file) => Ok(Arc::new(crate::SqliteStore::open(file).await?)),
+        ("sqlite", file) => Ok(Arc::new(match absent {
+            Absent::Made => crate::SqliteStore::open(file).await?,
+            Absent::Refused => crate::SqliteStore::open_existing(file).await?,
+        })),
         #[cfg(feature = "etcd")]
         ("etcd", place) => {
             let location = crate::etcd::Location::parse(place).map_err(malformed)?;
@@ -119,6 +178,13 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_url_shows_its_scheme_alone() {
+        let url = StoreUrl::from("etcd://me:hunter2@one/ours");
+        assert_eq!((format!("{url:?}").as_str(), url.as_str().len()), ("StoreUrl(etcd:…)", 26));
+        assert_eq!(StoreUrl::from("me@hunter2").scheme(), "");
+    }
+
     #[tokio::test]
     async fn a_scheme_whose_feature_is_off_says_so() {
         for (scheme, feature, on) in SCHEMES {
@@ -143,5 +209,13 @@ mod tests {
         let store = open(&format!("sqlite:{}", file.display())).await.unwrap();
         assert!(store.capabilities().durable && file.exists());
         assert!(matches!(open("sqlite:").await, Err(OpenError::Malformed { .. })));
+        assert!(open_existing(&format!("sqlite:{}", file.display()), &[]).await.is_ok());
+        let other = folder.path().join("other.db");
+        let refused = open_existing(&format!("sqlite:{}", other.display()), &[]).await.err().unwrap();
+        assert_eq!(
+            refused.to_string(),
+            format!("the store failed: {}: there is no such file", other.display())
+        );
+        assert!(!other.exists());
     }
 }

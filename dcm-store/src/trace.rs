@@ -103,7 +103,7 @@ impl Kind {
 pub struct Ended {
     /// Well.
     pub done: u64,
-    /// Without effect, as a document was not as expected: of writes alone.
+    /// As a document was not as expected, which had no effect, though writes before it in a batch may have had: of writes alone.
     pub conflicts: u64,
     /// With another error.
     pub failures: u64,

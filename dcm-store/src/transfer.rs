@@ -271,7 +271,7 @@ async fn make<E>(
     mut writes: Vec<Write>,
 ) -> Result<(), ImportError<E>> {
     let Some(last) = writes.last().map(|write| write.path().clone()) else { return Ok(()) };
-    let there = there(store, after, &last).await?;
+    let there = there(store, after, &last, &writes).await?;
     for write in &writes {
         let found = there.get(write.path());
         if found.is_some_and(|found| Some(found) != write.document()) {
@@ -289,18 +289,20 @@ async fn make<E>(
     }
 }
 
-/// The documents between two paths, the last one included.
+/// What lies where these writes go, which are in order, the last one at `last`.
 async fn there(
     store: &dyn Store,
     after: Option<Path>,
     last: &Path,
+    writes: &[Write],
 ) -> Result<BTreeMap<Path, Document>, Error> {
     let first = PageRequest { after, limit: Some(WRITES) };
     let mut pages = pin!(store.pages(Prefix::everything(), first));
     let mut there = BTreeMap::new();
     while let Some(entries) = pages.try_next().await? {
         let goes_on = entries.last().is_none_or(|entry| entry.path < *last);
-        let wanted = entries.into_iter().filter(|entry| entry.path <= *last);
+        let is_wanted = |entry: &Entry| writes.binary_search_by_key(&&entry.path, Write::path).is_ok();
+        let wanted = entries.into_iter().filter(is_wanted);
         there.extend(wanted.map(|entry| (entry.path, entry.document)));
         if !goes_on {
             break;

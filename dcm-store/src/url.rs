@@ -8,6 +8,9 @@ use percent_encoding::percent_decode_str;
 const MISPLACED_AT: &str = "`@` stands behind a `/`, `?` or `#`: in a user and a password these are written `%2F`, `%3F` and `%23`, \
                             and behind the host `@` is written `%40`";
 
+/// Longest time that an answer may take.
+const TIMEOUT_MAX: Duration = Duration::from_secs(60 * 60);
+
 /// The parts of what follows a scheme: `//AUTHORITY[/PATH][?OPTION&…]`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Parts<'u> {
@@ -62,10 +65,13 @@ pub(crate) fn timeout(seconds: &str) -> Result<Duration, String> {
 }
 
 /// # Errors
-/// When it is no time at all.
+/// When it is no time at all, or more than [`TIMEOUT_MAX`].
 pub(crate) fn check_timeout(timeout: Duration) -> Result<(), String> {
     if timeout.is_zero() {
         return Err("`timeout` is at least a second".into());
+    }
+    if timeout > TIMEOUT_MAX {
+        return Err(format!("`timeout` is at most {} seconds", TIMEOUT_MAX.as_secs()));
     }
     Ok(())
 }
@@ -73,6 +79,15 @@ pub(crate) fn check_timeout(timeout: Duration) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_timeout_is_between_a_second_and_an_hour() {
+        for (seconds, accepted) in
+            [("0", false), ("1", true), ("3600", true), ("3601", false), ("18446744073709551615", false)]
+        {
+            assert_eq!(timeout(seconds).and_then(check_timeout).is_ok(), accepted, "{seconds}");
+        }
+    }
 
     #[test]
     fn a_password_that_would_be_cut_off_is_refused_and_not_shown() {

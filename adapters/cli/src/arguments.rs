@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use dcm_core::name::ProjectName;
+use dcm_store::StoreUrl;
 
 use crate::commands::{
     apply, audit, cluster, completions, credential, demo, get, kubeconfig, orphans, plan, renew, schema,
@@ -36,10 +37,10 @@ pub(crate) struct Global {
     /// etcd://USER:PASSWORD@HOST,HOST/PREFIX?ca=FILE&cert=FILE&key=FILE and
     /// mongodb://USER:PASSWORD@HOST,HOST/DATABASE?collection=NAME&tls=true&tlsCAFile=FILE.
     #[arg(long, global = true, env = "DCM_STORE", hide_env_values = true, value_name = "URL")]
-    pub(crate) store: Option<String>,
+    pub(crate) store: Option<StoreUrl>,
     /// Where app contexts and the state of work on clusters are kept, if not in the store as well: a URL of the same kinds.
     #[arg(long, global = true, env = "DCM_CONTEXTS_STORE", hide_env_values = true, value_name = "URL")]
-    pub(crate) contexts_store: Option<String>,
+    pub(crate) contexts_store: Option<StoreUrl>,
     /// The file with the keys that secrets in the store are encrypted with; made when there is none and nothing is encrypted
     /// yet. Default: the text of such a file in the environment variable DCM_KEYS, or a file in the user's configuration folder.
     #[arg(long, global = true, env = "DCM_KEY_FILE", value_name = "FILE")]

@@ -9,6 +9,7 @@ use dcm_core::kubeconfig::{Access, Plugin};
 use dcm_core::service::Error;
 
 use dcm_server::Keys;
+use dcm_store::StoreUrl;
 
 use crate::arguments::Global;
 use crate::exit::{Ended, Exit};
@@ -28,8 +29,8 @@ pub(crate) fn by_plugins(global: &Global, access: Access) -> anyhow::Result<Acce
     }
     let command = std::env::current_exe().context("this program's own file can't be found")?;
     let command = text(command)?;
-    let store = lasting(store_of(global)?)?;
-    let contexts_store = global.contexts_store.clone().map(lasting).transpose()?.flatten();
+    let store = lasting(&store_of(global)?)?;
+    let contexts_store = global.contexts_store.as_ref().map(lasting).transpose()?.flatten();
     let key_file = match keys_of(global)? {
         Keys::File(file) => Some(text(absolute(file)?)?),
         Keys::Variable(_) | Keys::Source(_) => None,
@@ -51,7 +52,8 @@ pub(crate) fn by_plugins(global: &Global, access: Access) -> anyhow::Result<Acce
 }
 
 /// The URL of a store that another process finds, too; none for one that holds a password.
-fn lasting(url: String) -> anyhow::Result<Option<String>> {
+fn lasting(url: &StoreUrl) -> anyhow::Result<Option<String>> {
+    let url = url.as_str();
     if let Some(file) = url.strip_prefix(IN_FILE) {
         return Ok(Some(format!("{IN_FILE}{}", text(absolute(file)?)?)));
     }
@@ -60,7 +62,7 @@ fn lasting(url: String) -> anyhow::Result<Option<String>> {
         return Err(Ended::new(Exit::Refused, message).into());
     }
     // What stands before the host says who we are, and may hold a password.
-    Ok(if url.contains('@') { None } else { Some(url) })
+    Ok(if url.contains('@') { None } else { Some(url.to_owned()) })
 }
 
 fn text(path: std::path::PathBuf) -> anyhow::Result<String> {
@@ -78,8 +80,8 @@ mod tests {
             ("sqlite:/data/store.db", Some("sqlite:/data/store.db")),
             ("mongodb://me:secret@one/tenants", None),
         ] {
-            assert_eq!(lasting(url.to_owned()).unwrap().as_deref(), named);
+            assert_eq!(lasting(&url.into()).unwrap().as_deref(), named);
         }
-        assert!(lasting("memory:".to_owned()).is_err());
+        assert!(lasting(&"memory:".into()).is_err());
     }
 }

@@ -8,6 +8,7 @@ use dcm_core::render::naming::Identity;
 use dcm_core::service::{Broken, Caller, Error, Kind, RegisteredCluster};
 use dcm_kube::kubeconfig::Allowed;
 use dcm_server::{Configuration, Deployment, Keys};
+use dcm_store::StoreUrl;
 use dcm_sync::runtime::OsRandom;
 use jiff::Timestamp;
 
@@ -149,10 +150,10 @@ fn is_about_one(error: &Error) -> bool {
 }
 
 /// The URL of the store that the command line means.
-pub(crate) fn store_of(global: &Global) -> anyhow::Result<String> {
+pub(crate) fn store_of(global: &Global) -> anyhow::Result<StoreUrl> {
     match &global.store {
         Some(url) => Ok(url.clone()),
-        None => folders::store_url(),
+        None => Ok(folders::store_url()?.into()),
     }
 }
 

@@ -4,6 +4,7 @@
 mod common;
 
 use std::net::TcpListener;
+use std::path::Path;
 use std::process::Command;
 
 use common::installation::until;
@@ -242,18 +243,44 @@ const ON_A_READ_ONLY_DISK: &str = r#"
     mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && cd "$1" && shift && exec "$@"
 "#;
 
+/// Mounts a small disk on the folder `$1` for the command behind it, and for nobody else, with a copy of the store of the person at
+/// home there, and room for what SQLite needs to read it and no more.
+const ON_A_FULL_DISK: &str = r#"
+    mount -t tmpfs -o size=1m none "$1" && cp .local/share/dcm/store.db "$1" && cd "$1" || exit 99
+    shift
+    dd if=/dev/zero of=filler bs=1k 2>/dev/null
+    truncate -s -60K filler
+    exec "$@"
+"#;
+
+/// Runs `dcm` on a disk that a script makes, which is given the folder for it.
+fn on_disk(user: &User, script: &str, folder: &Path, words: &[&str]) -> Ran {
+    let dcm = user.command();
+    let mut command = Command::new("unshare");
+    command.args(["--map-root-user", "--mount", "sh", "-c", script, "sh"]).current_dir(user.home());
+    command.arg(folder).arg(dcm.get_program()).args(words);
+    command.env_clear().envs(dcm.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let ran = command.env("PATH", std::env::var_os("PATH").unwrap()).output();
+    Ran::of(ran.expect("unshare: apt-get install util-linux, and allow user namespaces"))
+}
+
+#[test]
+fn a_disk_that_is_full_is_an_error_that_says_so() {
+    let user = person();
+    let folder = user.home().join("small");
+    std::fs::create_dir(&folder).unwrap();
+    let on_it = |words: &[&str]| {
+        on_disk(&user, ON_A_FULL_DISK, &folder, &[words, &["--store", "sqlite:store.db"]].concat())
+    };
+    let said = on_it(&["terminate", "c", "--no-wait"]).ended_with(1);
+    assert!(said.contains("store.db: the disk is full"), "{said}");
+    assert!(on_it(&["get"]).done().contains("c  "));
+}
+
 #[test]
 fn a_disk_that_can_only_be_read_is_an_error_that_says_so() {
     let user = person();
-    let on_it = |words: &[&str]| {
-        let dcm = user.command();
-        let mut command = Command::new("unshare");
-        command.args(["--map-root-user", "--mount", "sh", "-c", ON_A_READ_ONLY_DISK, "sh"]);
-        command.arg(user.home()).arg(dcm.get_program()).args(words);
-        command.env_clear().envs(dcm.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        let ran = command.env("PATH", std::env::var_os("PATH").unwrap()).output();
-        Ran::of(ran.expect("unshare: apt-get install util-linux, and allow user namespaces"))
-    };
+    let on_it = |words: &[&str]| on_disk(&user, ON_A_READ_ONLY_DISK, user.home(), words);
     let file = user.home().join(".local/share/dcm/store.db");
     for words in [&["get"][..], &["terminate", "c", "--no-wait"], &["store", "check"], &["serve"]] {
         let said = on_it(words).ended_with(1);
@@ -324,11 +351,36 @@ fn a_check_finds_nothing_in_a_sound_store_and_names_what_is_broken_in_another() 
 fn a_check_reads_both_stores_and_tells_what_lies_in_the_wrong_one() {
     let user = person();
     let contexts = format!("sqlite:{}", user.home().join("contexts.db").display());
+    user.run(["get", "--store", &contexts]).done();
     let ran = user.run(["store", "check", "--contexts-store", &contexts]);
     assert_eq!(ran.code, 5, "{ran:#?}");
     assert!(ran.out.contains("it belongs into the other store"), "{}", ran.out);
     let of_cloud = ran.out.lines().find(|line| line.starts_with("logical-clouds/default/c ")).unwrap();
     assert!(of_cloud.contains(" missing ") && of_cloud.contains("/root is not there"), "{of_cloud}");
+}
+
+#[test]
+fn a_check_of_one_store_that_is_named_twice_finds_it_sound() {
+    let user = person();
+    let store = format!("sqlite:{}", user.home().join(".local/share/dcm/store.db").display());
+    let said = user.run(["store", "check", "--store", &store, "--contexts-store", &store]).done();
+    assert!(said.ends_with(": nothing is wrong\n"), "{said}");
+}
+
+#[test]
+fn a_store_that_is_not_there_is_neither_found_sound_nor_made() {
+    let user = person();
+    let file = user.home().join("typo.db");
+    for words in [&["check"][..], &["export"], &["rekey"]] {
+        let said =
+            user.run(["store"].iter().chain(words).chain(&["--store", "sqlite:typo.db"])).ended_with(1);
+        assert!(said.contains("typo.db: there is no such file") && !file.exists(), "{said}");
+    }
+    // One in which nothing is encrypted yet has no need of keys, and gets none.
+    let new = ["--store", "sqlite:new.db", "--key-file", "new.json"];
+    user.run(["store", "import", "/dev/null"].iter().chain(&new)).ended_with(1);
+    user.run(["store", "check"].iter().chain(&new)).done();
+    assert!(!user.home().join("new.json").exists());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Whether all that an installation has stored fits together.
 //!
 //! Each crate knows its own documents ([`Survey`]); here they are read, once and in pages, and what one half of them says of the
-//! other is compared. Nothing is written.
+//! other is compared. No document is written.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry::Vacant;
@@ -61,13 +61,14 @@ struct Half {
 }
 
 impl StoreCheck {
-    /// Opens the stores of a configuration. Must be called on a tokio runtime.
+    /// Opens the stores of a configuration, which somebody has used before: no file is made, nor any key. Must be called on a tokio
+    /// runtime.
     ///
     /// # Errors
     /// [`OpenError`].
     pub async fn open(configuration: &Configuration) -> Result<Self, OpenError> {
-        let stores = Stores::open(configuration).await?;
-        let keys = stores.keys(&configuration.keys).await?;
+        let stores = Stores::open_existing(configuration).await?;
+        let keys = stores.existing_keys(&configuration.keys).await?;
         if let Some(keys) = &keys {
             stores.check_keys(keys).await?;
         }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use dcm_core::name::OwnerId;
 use dcm_kube::kubeconfig::Allowed;
+use dcm_store::StoreUrl;
 use dcm_store::encrypted::KeyringSource;
 use dcm_sync::engine::Options;
 
@@ -53,10 +54,10 @@ impl fmt::Debug for Keys {
 #[derive(Debug, Clone)]
 pub struct Configuration {
     /// URL of the store ([`dcm_store::open`]), such as `sqlite:/var/lib/dcm/store.db`, `etcd://10.0.0.1:2379` or `memory:`.
-    pub store: String,
+    pub store: StoreUrl,
     /// URL of the store of app contexts and of the engine's records; none: the same store. All workers of an installation
     /// should agree on both.
-    pub contexts_store: Option<String>,
+    pub contexts_store: Option<StoreUrl>,
     /// The keys that secrets are encrypted with. Not read for a store that keeps nothing on a disk.
     pub keys: Keys,
     /// Marks what this installation owns on clusters. Default `dcm`.
@@ -72,7 +73,7 @@ pub struct Configuration {
 impl Configuration {
     /// A store and its keys, such as a file of them, and else what is default.
     #[must_use]
-    pub fn new(store: impl Into<String>, keys: impl Into<Keys>) -> Self {
+    pub fn new(store: impl Into<StoreUrl>, keys: impl Into<Keys>) -> Self {
         Self {
             store: store.into(),
             contexts_store: None,

@@ -16,7 +16,7 @@ use dcm_core::port::store::{Error, Store};
 use dcm_core::service::{KubeconfigCheck, LogicalClouds, Projects, RegisteredClusters};
 use dcm_kube::{KubeClusters, Options as KubeOptions};
 use dcm_store::encrypted::{self, KeyFile, KeyringError, KeyringSource, KeysError};
-use dcm_store::{EncryptedStore, Keyring, OpenError as StoreError};
+use dcm_store::{EncryptedStore, Keyring, OpenError as StoreError, StoreUrl};
 use dcm_sync::Contexts;
 use dcm_sync::engine::{Acquire, Engine, Options};
 use dcm_sync::planning::Planner;
@@ -268,6 +268,14 @@ pub async fn open_sealed(url: &str) -> Result<Arc<dyn Store>, dcm_store::OpenErr
     dcm_store::open_with_rooms(url, &rooms()).await
 }
 
+/// The same for a store that somebody has used before ([`dcm_store::open_existing`]).
+///
+/// # Errors
+/// When it can't be opened.
+pub async fn open_sealed_existing(url: &str) -> Result<Arc<dyn Store>, dcm_store::OpenError> {
+    dcm_store::open_existing(url, &rooms()).await
+}
+
 /// Which store something lies in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Side {
@@ -304,9 +312,23 @@ pub(crate) struct Stores {
 
 impl Stores {
     pub(crate) async fn open(configuration: &Configuration) -> Result<Self, OpenError> {
-        let open = async |url: &str, side: Side| open_sealed(url).await.map_err(|error| side.unopened(error));
-        let documents = open(&configuration.store, Side::Documents).await?;
-        let contexts = match &configuration.contexts_store {
+        Self::open_with(configuration, open_sealed).await
+    }
+
+    /// The same for stores that somebody has used before.
+    pub(crate) async fn open_existing(configuration: &Configuration) -> Result<Self, OpenError> {
+        Self::open_with(configuration, open_sealed_existing).await
+    }
+
+    async fn open_with(
+        configuration: &Configuration,
+        open: impl AsyncFn(&str) -> Result<Arc<dyn Store>, StoreError>,
+    ) -> Result<Self, OpenError> {
+        let Configuration { store, contexts_store, .. } = configuration;
+        let open =
+            async |url: &StoreUrl, side: Side| open(url.as_str()).await.map_err(|error| side.unopened(error));
+        let documents = open(store, Side::Documents).await?;
+        let contexts = match contexts_store.as_ref().filter(|other| *other != store) {
             Some(url) => Some(open(url, Side::Contexts).await?),
             None => None,
         };
@@ -326,21 +348,36 @@ impl Stores {
     /// The keys of a configuration; none where no store needs any. A file of keys is made where there is none and nothing is sealed
     /// yet.
     pub(crate) async fn keys(&self, keys: &Keys) -> Result<Option<Arc<dyn KeyringSource>>, OpenError> {
+        match (self.existing_keys(keys).await?, keys) {
+            (None, Keys::File(file)) if self.sealed().next().is_some() => {
+                Ok(Some(Arc::new(on_file(file, KeyFile::open_or_create).await?)))
+            }
+            (existing, _) => Ok(existing),
+        }
+    }
+
+    /// The same; none also where there is no file of keys, and nothing is sealed yet.
+    pub(crate) async fn existing_keys(
+        &self,
+        keys: &Keys,
+    ) -> Result<Option<Arc<dyn KeyringSource>>, OpenError> {
         if self.sealed().next().is_none() {
             return Ok(None);
         }
-        Ok(Some(match keys {
-            Keys::File(file) => Arc::new(self.key_file(file).await?),
-            Keys::Variable(name) => Arc::new(Arc::new(keys_in(name)?)),
-            Keys::Source(source) => source.clone(),
-        }))
+        Ok(match keys {
+            Keys::File(file) => {
+                self.key_file(file).await?.map(|file| Arc::new(file) as Arc<dyn KeyringSource>)
+            }
+            Keys::Variable(name) => Some(Arc::new(Arc::new(keys_in(name)?))),
+            Keys::Source(source) => Some(source.clone()),
+        })
     }
 
-    async fn key_file(&self, file: &Path) -> Result<KeyFile, OpenError> {
+    async fn key_file(&self, file: &Path) -> Result<Option<KeyFile>, OpenError> {
         match on_file(file, KeyFile::open).await {
             Err(OpenError::Keys(KeyringError::Read { source, .. }))
                 if source.kind() == ErrorKind::NotFound => {}
-            opened => return opened,
+            opened => return opened.map(Some),
         }
         for (side, store) in self.sealed() {
             let is_sealed = encrypted::is_sealed(&**store).await;
@@ -348,7 +385,7 @@ impl Stores {
                 return Err(OpenError::KeysMissing { file: file.to_path_buf() });
             }
         }
-        on_file(file, KeyFile::open_or_create).await
+        Ok(None)
     }
 
     /// The same, with their secrets in clear.

@@ -34,7 +34,7 @@ mod sweeping;
 pub use audit::AUDIT_DAYS;
 pub use check::{CheckReport, StoreCheck};
 pub use configuration::{Configuration, Keys, SESSION_LEASE};
-pub use deployment::{Deployment, OpenError, Parts, open_sealed, rooms};
+pub use deployment::{Deployment, OpenError, Parts, open_sealed, open_sealed_existing, rooms};
 pub use metrics::{MetricsError, MetricsListener};
 pub use orphans::{Cleared, Orphan, OrphanError, Orphans};
 pub use rekey::{RekeyError, RekeyReport, Rekeying, rekey};

@@ -36,14 +36,27 @@ const SCHEMA: &str = "
 /// Makes the file when there is none: whole, and open to its owner only, before anybody else can see it. Takes from
 /// others what rights they have to a file that is there.
 pub(super) fn make_file(file: &FilePath) -> Result<(), Error> {
-    if !file.exists() {
-        let made = private_file::create(file, |new| prepare(&connect(new)?));
-        return match made {
-            Ok(_) => Ok(()),
-            Err(private_file::Failed::Filling(error)) => Err(error),
-            Err(private_file::Failed::File(error)) => Err(failed("the store's file can't be made", error)),
-        };
+    if file.exists() {
+        return restrict(file);
     }
+    match private_file::create(file, |new| prepare(&connect(new)?)) {
+        Ok(_) => Ok(()),
+        Err(private_file::Failed::Filling(error)) => Err(error),
+        Err(private_file::Failed::File(error)) => Err(failed("the store's file can't be made", error)),
+    }
+}
+
+/// The same for a file that is to be there.
+pub(super) fn find_file(file: &FilePath) -> Result<(), Error> {
+    match file.try_exists() {
+        Ok(true) => restrict(file),
+        Ok(false) => Err(Error::Failed { reason: "there is no such file".into(), source: None }),
+        Err(error) => Err(failed("the store's file can't be looked for", error)),
+    }
+}
+
+/// Takes from others what rights they have to the file.
+fn restrict(file: &FilePath) -> Result<(), Error> {
     for companion in ["", "-wal", "-shm"] {
         let mut name = file.as_os_str().to_owned();
         name.push(companion);
@@ -56,7 +69,9 @@ pub(super) fn make_file(file: &FilePath) -> Result<(), Error> {
 /// Opens the file. Every connection of a store is made alike.
 pub(super) fn connect(file: &FilePath) -> Result<Connection, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let opened = Connection::open_with_flags(file, flags).and_then(|connection| {
+    // SQLite itself takes names for something else that begin with `file:` or a colon.
+    let file = FilePath::new(".").join(file);
+    let opened = Connection::open_with_flags(&file, flags).and_then(|connection| {
         connection.busy_timeout(BUSY_TIMEOUT)?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.pragma_update(None, "secure_delete", "ON")?;

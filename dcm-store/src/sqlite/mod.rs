@@ -58,17 +58,29 @@ impl SqliteStore {
     /// [`Error::Failed`] when the file can't be read and written, is damaged, is something else than a store, or was
     /// written by a newer version of this crate; [`Error::Unavailable`] when other processes keep it locked.
     pub async fn open(file: impl AsRef<FilePath>) -> Result<Self, Error> {
-        let file = file.as_ref().to_path_buf();
+        Self::open_with(file.as_ref(), connection::make_file).await
+    }
+
+    /// Opens a file that is there: none is made.
+    ///
+    /// # Errors
+    /// Those of [`SqliteStore::open`]; [`Error::Failed`] where there is none.
+    pub async fn open_existing(file: impl AsRef<FilePath>) -> Result<Self, Error> {
+        Self::open_with(file.as_ref(), connection::find_file).await
+    }
+
+    async fn open_with(file: &FilePath, provide: fn(&FilePath) -> Result<(), Error>) -> Result<Self, Error> {
+        let file = file.to_path_buf();
         let (opened, answer) = oneshot::channel();
         let opener = move || {
-            let _ = opened.send(Self::open_blocking(&file).map_err(|error| of_file(&file, error)));
+            let provided = provide(&file).and_then(|()| Self::open_blocking(&file));
+            let _ = opened.send(provided.map_err(|error| of_file(&file, error)));
         };
         thread::Builder::new().name("dcm-store-open".into()).spawn(opener).map_err(no_thread)?;
         answer.await.unwrap_or_else(|_| Err(ended()))
     }
 
     fn open_blocking(file: &FilePath) -> Result<Self, Error> {
-        connection::make_file(file)?;
         let writer = connection::connect(file)?;
         connection::prepare(&writer)?;
         let (mut writes, commands) = Queue::new();

@@ -93,7 +93,7 @@ impl Task {
     async fn deployment(&self) -> Deployment {
         let configuration = Configuration {
             lease: self.lease,
-            contexts_store: self.kept.contexts_store.clone(),
+            contexts_store: self.kept.contexts_store.clone().map(Into::into),
             kubeconfigs: Allowed::everything(),
             ..Configuration::new(self.kept.store.clone(), self.key_file.as_str())
         };

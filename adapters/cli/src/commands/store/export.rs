@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use dcm_core::port::store::Store;
-use dcm_server::open_sealed;
+use dcm_server::open_sealed_existing;
 use dcm_store::transfer::export;
 use futures::TryStreamExt as _;
 use serde_json::json;
@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
-    let store = open_sealed(&store_of(global)?).await?;
+    let store = open_sealed_existing(store_of(global)?.as_str()).await?;
     let said = |documents| format!("{documents} documents exported");
     match &arguments.file {
         Some(file) => match write_file(&*store, file).await? {

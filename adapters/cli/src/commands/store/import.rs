@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
-    let store = open_sealed(&store_of(global)?).await?;
+    let store = open_sealed(store_of(global)?.as_str()).await?;
     let name = arguments.file.display();
     let reader: Box<dyn BufRead + Send> = match arguments.file.to_str() {
         Some("-") => Box::new(BufReader::new(io::stdin())),

@@ -10,7 +10,7 @@ use crate::exit::Exit;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Looks whether all documents can be read, and fit together. Nothing is changed.
+    /// Looks whether all documents can be read, and fit together. No document is changed.
     ///
     /// It finds documents and secrets that can't be read, what is named and not there, and what nothing names any more, with what
     /// clears that. Workers may go on meanwhile: what seems wrong is looked at once more after some seconds, and is told only when
@@ -22,7 +22,7 @@ pub(crate) enum Command {
     ///
     /// Secrets in it are encrypted as they are in the store: whoever uses what was imported needs the same keys. It holds what the
     /// store has while it is read: end the workers first. Where app contexts have a store of their own (--contexts-store),
-    /// that one is exported by naming it as --store.
+    /// that one is exported by naming it as --store. It ends at a document that can't be read: `dcm store check` names all of them.
     Export(export::Arguments),
     /// Makes all documents of an export in the store. Nothing is written over.
     ///
@@ -32,7 +32,8 @@ pub(crate) enum Command {
     /// Makes a new key, and encrypts all secrets in the store with it. Workers with the same key file go on meanwhile.
     ///
     /// Those with a copy of it, or with DCM_KEYS, encrypt with the earlier key until they have the new one, too, and can't open
-    /// what is encrypted with it. It may be cut off and begun again; earlier keys stay in the key file until they are forgotten.
+    /// what is encrypted with it. What can't be read keeps nothing else from being encrypted anew. It may be cut off and begun again;
+    /// earlier keys stay in the key file until they are forgotten.
     Rekey(rekey::Arguments),
 }
 
