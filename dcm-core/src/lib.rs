@@ -12,7 +12,7 @@
 //! | What is left to do to one cluster, and how far it is | [`plan`], [`status`] |
 //! | Storage, clusters, time, keys, the synchronizer, the audit log: traits with written contracts | [`port`] |
 //! | The audit log as documents of a store; what a store is looked through for | [`audit`], [`check`] |
-//! | Logical clouds, their documents, and how they are rendered (feature `logical-cloud`) | `logical_cloud`, `document`, `render` |
+//! | Logical clouds, their documents, and how they are rendered (feature `logical-cloud`) | `logical_cloud`, `document`, `shape`, `render` |
 //! | Keys, requests and checks of certificates (feature `pki`) | `pki` |
 //! | Kubeconfigs, rights that a cluster must grant, the use cases (feature `logical-cloud`) | `kubeconfig`, `preflight`, `service` |
 //!
@@ -46,5 +46,7 @@ pub mod render;
 pub mod secret;
 #[cfg(all(feature = "logical-cloud", feature = "pki"))]
 pub mod service;
+#[cfg(feature = "logical-cloud")]
+pub mod shape;
 pub mod status;
 pub mod subject;

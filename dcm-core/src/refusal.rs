@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 /// Most characters of a refused value that are shown: enough to recognise it, too few to fill a log.
 pub const VALUE_SHOWN_MAX: usize = 64;
 
+/// Most refusals that one answer names: nobody reads more.
+pub const REFUSALS_MAX: usize = 100;
+
 /// One field that breaks a rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, thiserror::Error)]
 #[error("{path}: {rule}{}", shown(.value))]

@@ -57,6 +57,7 @@ use crate::refusal::{Checks, Path, Refusals, Warning};
 use refused::Wrong;
 use written::Written;
 
+pub use crate::refusal::REFUSALS_MAX;
 pub use refused::{Place, Refused, RefusedText};
 pub use schema::json_schema;
 pub use write::{WriteError, to_json, to_yaml};
@@ -82,9 +83,6 @@ pub const ALIASED_NODES_MAX: usize = 10_000;
 
 /// Most lists, mappings and scalars in one document. A cloud with 10,000 cluster references has about 100,000.
 pub const NODES_MAX: usize = 250_000;
-
-/// Most refusals that one answer names: nobody reads more.
-pub const REFUSALS_MAX: usize = 100;
 
 /// How much [`parse`] takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

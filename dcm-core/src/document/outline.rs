@@ -6,8 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_saphyr::granit_parser::{self, Event, Marker, Parser, ScalarStyle};
 
+use crate::shape::Cursor;
+
 use super::refused::Place;
-use super::shape::Cursor;
+use super::schema::json_schema;
 use super::{NODES_MAX, Position, REFUSALS_MAX};
 
 /// Most events that are looked at. A document's lists and mappings have two events each, its scalars one.
@@ -169,12 +171,12 @@ impl Walk {
             None => {
                 self.streams += 1;
                 self.position = (self.streams - 1, 0);
-                (Cursor::root(), false)
+                (Cursor::of(json_schema()), false)
             }
             Some(Open::Documents(begun)) => {
                 self.position = (self.streams - 1, *begun);
                 *begun += 1;
-                (Cursor::root(), false)
+                (Cursor::of(json_schema()), false)
             }
             Some(Open::List(cursor, begun)) => {
                 *begun += 1;

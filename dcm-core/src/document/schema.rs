@@ -2,13 +2,13 @@
 
 use std::sync::LazyLock;
 
-use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
 use crate::app_context::Existing;
 use crate::logical_cloud::limits;
 use crate::name::{API_NAME_MAX, DNS_LABEL_MAX, DNS_SUBDOMAIN_MAX};
 use crate::port::key_source::KeyType;
+use crate::shape::schema_of;
 
 use super::written::Written;
 use super::{API_VERSION, KIND};
@@ -39,9 +39,7 @@ pub fn json_schema() -> &'static Value {
 }
 
 fn generate() -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    let mut schema = settings.into_generator().into_root_schema_for::<Written>().to_value();
-    strip(&mut schema);
+    let mut schema = schema_of::<Written>();
     for (pointer, keywords) in rules() {
         let target = schema.pointer_mut(&pointer).and_then(Value::as_object_mut);
         debug_assert!(target.is_some(), "the schema has no {pointer}");
@@ -50,27 +48,6 @@ fn generate() -> Value {
         }
     }
     schema
-}
-
-/// Takes out what the generator says about Rust: defaults of absent fields, integer formats, and `null`, which
-/// documents don't have.
-fn strip(schema: &mut Value) {
-    match schema {
-        Value::Object(keywords) => {
-            keywords.remove("default");
-            keywords.remove("format");
-            if let Some(Value::Array(types)) = keywords.get_mut("type") {
-                types.retain(|name| name != "null");
-                if let [one] = types.as_slice() {
-                    let one = one.clone();
-                    keywords.insert("type".to_owned(), one);
-                }
-            }
-            keywords.values_mut().for_each(strip);
-        }
-        Value::Array(schemas) => schemas.iter_mut().for_each(strip),
-        _ => {}
-    }
 }
 
 /// Keywords to add, each with the JSON pointer of the schema that gets them.

@@ -16,6 +16,7 @@ use super::error::{Error, Kind};
 use super::load::{self, CONTENTION_TRIES, Found};
 use super::logical_clouds::LogicalClouds;
 use super::path::Place;
+use super::precondition::{EditId, Precondition};
 use super::sweep::{self, SweepAgenda};
 use super::{clean, life};
 
@@ -31,7 +32,21 @@ impl LogicalClouds {
         project: &ProjectName,
         cloud: &LogicalCloudName,
     ) -> Result<(), Error> {
-        let deleting = self.delete_tries(caller, project, cloud);
+        self.delete_if(caller, project, cloud, &Precondition::default()).await
+    }
+
+    /// The same under a condition.
+    ///
+    /// # Errors
+    /// The same, and [`Error::PreconditionFailed`].
+    pub async fn delete_if(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        condition: &Precondition<EditId>,
+    ) -> Result<(), Error> {
+        let deleting = self.delete_tries(caller, project, cloud, condition);
         self.audited(caller, Action::Delete, about(project, cloud), deleting).await?;
         // It is deleted by now. What is not swept here is swept by a worker, or by whoever deletes the next one.
         drop(self.sweep(&mut SweepAgenda::default()).await);
@@ -43,10 +58,13 @@ impl LogicalClouds {
         caller: &Caller,
         project: &ProjectName,
         cloud: &LogicalCloudName,
+        condition: &Precondition<EditId>,
     ) -> Result<(), Error> {
         for _ in 0..CONTENTION_TRIES {
             let now = self.clock.now();
-            let (place, version) = match load::find(&*self.documents, project, cloud).await? {
+            let found = load::find(&*self.documents, project, cloud).await?;
+            condition.check(Kind::LogicalCloud, cloud, found.edit_id().as_ref())?;
+            let (place, version) = match found {
                 Found::Nothing => return Err(Error::no_cloud(project, cloud)),
                 Found::Deleting(place, version) => {
                     return clear(&*self.documents, &place, version, now).await;

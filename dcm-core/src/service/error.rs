@@ -34,6 +34,14 @@ pub enum Error {
         /// Its name.
         name: String,
     },
+    /// It is not what the caller takes it for: somebody else has changed it since it was read, or it is gone.
+    #[error("{kind} {name} is not as it was when it was read; read it again")]
+    PreconditionFailed {
+        /// What it is.
+        kind: Kind,
+        /// Its name.
+        name: String,
+    },
     /// The input breaks rules.
     #[error(transparent)]
     Refused(#[from] Refusals),
@@ -224,6 +232,7 @@ impl Error {
             Self::Certificate { source, .. } => source.is_retryable(),
             Self::NotFound { .. }
             | Self::AlreadyThere { .. }
+            | Self::PreconditionFailed { .. }
             | Self::Refused(_)
             | Self::WrongState(_)
             | Self::NotHandedOver { .. }

@@ -16,6 +16,7 @@ use super::documents::{
 };
 use super::error::{Error, Kind};
 use super::path::{self, Place};
+use super::precondition::EditId;
 
 /// How often something is tried again when somebody else changed it in the same moment.
 pub(super) const CONTENTION_TRIES: usize = 8;
@@ -41,6 +42,16 @@ pub(super) enum Found {
     Reserved(Place, Version),
     Standing(Place, Box<Root>, Version),
     Deleting(Place, Version),
+}
+
+impl Found {
+    /// Names the last edit of a standing cloud.
+    pub(super) fn edit_id(&self) -> Option<EditId> {
+        match self {
+            Self::Standing(_, root, _) => Some(root.edit_id()),
+            Self::Nothing | Self::Reserved(..) | Self::Deleting(..) => None,
+        }
+    }
 }
 
 /// Reads what a name stands for.

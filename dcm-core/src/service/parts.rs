@@ -15,6 +15,7 @@ use super::audited::about;
 use super::caller::Caller;
 use super::error::{Error, Kind};
 use super::logical_clouds::LogicalClouds;
+use super::precondition::{EditId, Precondition};
 use super::put::{EditOutcome, Edited};
 
 /// One part of a logical cloud, as it is written down.
@@ -101,14 +102,18 @@ impl PartDraft {
     }
 
     /// What it is and its name, as it was written: it may be none.
-    fn title(&self) -> String {
-        let (kind, name) = match self {
+    fn named(&self) -> (Kind, &str) {
+        match self {
             Self::User(part) => (Kind::User, &part.name),
             Self::Permission(part) => (Kind::Permission, &part.name),
             Self::Quota(part) => (Kind::Quota, &part.name),
             Self::Reference(part) => (Kind::Reference, &part.name),
             Self::KeyValues(part) => (Kind::KeyValues, &part.name),
-        };
+        }
+    }
+
+    fn title(&self) -> String {
+        let (kind, name) = self.named();
         format!("{kind} {name}").chars().take(TEXT_MAX).collect()
     }
 
@@ -131,25 +136,31 @@ fn put_first<T>(list: &mut Vec<T>, item: T, name: impl Fn(&T) -> &String) -> boo
 }
 
 impl LogicalClouds {
-    /// Makes one part of a logical cloud, or replaces the one of its name. [`Edited::outcome`] speaks of the part.
+    /// Makes one part of a logical cloud, or replaces the one of its name. [`Edited::outcome`] speaks of the part, and so
+    /// does the presence of the condition; what it knows is the cloud's edit.
     ///
     /// # Errors
-    /// Those of [`LogicalClouds::put`]; the paths of refusals about the part begin in the part.
+    /// Those of [`LogicalClouds::edit`]; the paths of refusals about the part begin in the part.
     pub async fn put_part(
         &self,
         caller: &Caller,
         project: &ProjectName,
         cloud: &LogicalCloudName,
         part: PartDraft,
+        condition: &Precondition<EditId>,
     ) -> Result<Edited, Error> {
+        let (kind, name) = part.named();
         let was_there = AtomicBool::new(false);
         let next = |current: Option<&LogicalCloud>| {
             let mut draft = current.ok_or_else(|| Error::no_cloud(project, cloud))?.to_draft();
-            was_there.store(part.clone().put_into(&mut draft), Ordering::Relaxed);
+            let is_there = part.clone().put_into(&mut draft);
+            condition.presence.check(kind, name, is_there)?;
+            was_there.store(is_there, Ordering::Relaxed);
             Ok(draft)
         };
         let about = About { detail: part.title(), ..about(project, cloud) };
-        let putting = self.edit(caller, project, cloud, &next);
+        let of_cloud = Precondition { known: condition.known.clone(), ..Precondition::default() };
+        let putting = self.edit_tries(caller, project, cloud, &of_cloud, &next);
         let mut edited =
             self.audited(caller, Action::Put, about, putting).await.map_err(|error| match error {
                 Error::Refused(refusals) => relative(refusals, part.path()).into(),
@@ -161,10 +172,10 @@ impl LogicalClouds {
         Ok(edited)
     }
 
-    /// Removes one part of a logical cloud.
+    /// Removes one part of a logical cloud that has one of these edits; none: whichever it has.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for the cloud or the part, and those of [`LogicalClouds::put`]; a user whom a permission
+    /// [`Error::NotFound`] for the cloud or the part, and those of [`LogicalClouds::edit`]; a user whom a permission
     /// names is refused.
     pub async fn delete_part(
         &self,
@@ -172,6 +183,7 @@ impl LogicalClouds {
         project: &ProjectName,
         cloud: &LogicalCloudName,
         part: &PartName,
+        known: Option<Vec<EditId>>,
     ) -> Result<Edited, Error> {
         let next = |current: Option<&LogicalCloud>| {
             let mut draft = current.ok_or_else(|| Error::no_cloud(project, cloud))?.to_draft();
@@ -183,7 +195,9 @@ impl LogicalClouds {
         };
         let detail = format!("without {} {}", part.kind(), part.as_str());
         let about = About { detail, ..about(project, cloud) };
-        self.audited(caller, Action::Put, about, self.edit(caller, project, cloud, &next)).await
+        let of_cloud = Precondition { known, ..Precondition::default() };
+        let deleting = self.edit_tries(caller, project, cloud, &of_cloud, &next);
+        self.audited(caller, Action::Put, about, deleting).await
     }
 }
 

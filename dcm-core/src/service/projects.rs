@@ -15,6 +15,7 @@ use super::caller::{Caller, Change};
 use super::documents::{ProjectDocument, SCHEMA, read};
 use super::error::{Error, Kind};
 use super::load::{self, CONTENTION_TRIES, Found};
+use super::precondition::Precondition;
 use super::put::EditOutcome;
 use super::{delete, path};
 
@@ -35,6 +36,8 @@ pub struct Project {
     pub created: Change,
     /// Who changed it last.
     pub changed: Change,
+    /// The version of its document, which no two states of a project of this name share.
+    pub version: Version,
 }
 
 /// Some projects.
@@ -89,7 +92,7 @@ impl Projects {
         let metadata = metadata.into();
         let document = ProjectDocument { schema: SCHEMA, metadata, created, changed, deleting: false };
         match self.write(&name, None, &document).await {
-            Ok(_) => project(document),
+            Ok(version) => project(document, version),
             Err(error) if error.is_lost_race() => {
                 Err(Error::AlreadyThere { kind: Kind::Project, name: name.to_string() })
             }
@@ -102,23 +105,39 @@ impl Projects {
     /// # Errors
     /// [`Error::Refused`]; [`Error::Contended`]; [`Error::Store`].
     pub async fn put(&self, caller: &Caller, draft: MetadataDraft) -> Result<(Project, EditOutcome), Error> {
+        self.put_if(caller, draft, &Precondition::default()).await
+    }
+
+    /// The same under a condition.
+    ///
+    /// # Errors
+    /// The same, and [`Error::AlreadyThere`], [`Error::NotFound`] and [`Error::PreconditionFailed`] where the condition does
+    /// not hold.
+    pub async fn put_if(
+        &self,
+        caller: &Caller,
+        draft: MetadataDraft,
+        condition: &Precondition<Version>,
+    ) -> Result<(Project, EditOutcome), Error> {
         let metadata: Metadata<ProjectName> = draft.try_into()?;
         let name = metadata.name.clone();
-        self.audited(caller, Action::PutProject, &name, self.put_tries(caller, metadata)).await
+        self.audited(caller, Action::PutProject, &name, self.put_tries(caller, metadata, condition)).await
     }
 
     async fn put_tries(
         &self,
         caller: &Caller,
         metadata: Metadata<ProjectName>,
+        condition: &Precondition<Version>,
     ) -> Result<(Project, EditOutcome), Error> {
         let name = metadata.name.clone();
         for _ in 0..CONTENTION_TRIES {
             let stored = self.stored(&name).await?;
+            condition.check(Kind::Project, &name, stored.as_ref().map(|(_, version)| version))?;
             let changed = caller.change(self.clock.now());
             let (created, outcome) = match &stored {
-                Some((old, _)) if old.metadata == metadata.clone().into() && !old.deleting => {
-                    return Ok((project(old.clone())?, EditOutcome::Unchanged));
+                Some((old, version)) if old.metadata == metadata.clone().into() && !old.deleting => {
+                    return Ok((project(old.clone(), *version)?, EditOutcome::Unchanged));
                 }
                 Some((old, _)) => (old.created.clone(), EditOutcome::Changed),
                 None => (changed.clone(), EditOutcome::Created),
@@ -126,7 +145,7 @@ impl Projects {
             let metadata = metadata.clone().into();
             let document = ProjectDocument { schema: SCHEMA, metadata, created, changed, deleting: false };
             match self.write(&name, stored.map(|(_, version)| version), &document).await {
-                Ok(_) => return Ok((project(document)?, outcome)),
+                Ok(version) => return Ok((project(document, version)?, outcome)),
                 Err(error) if error.is_lost_race() => {}
                 Err(error) => return Err(error),
             }
@@ -139,8 +158,9 @@ impl Projects {
     /// # Errors
     /// [`Error::NotFound`]; [`Error::Store`].
     pub async fn get(&self, name: &ProjectName) -> Result<Project, Error> {
-        let (document, _) = self.stored(name).await?.ok_or_else(|| Error::not_found(Kind::Project, name))?;
-        project(document)
+        let missing = || Error::not_found(Kind::Project, name);
+        let (document, version) = self.stored(name).await?.ok_or_else(missing)?;
+        project(document, version)
     }
 
     /// Some projects, in the order of their names: at most `limit` after `after`, and whether there are more.
@@ -156,7 +176,7 @@ impl Projects {
         let page = self.documents.list(&path::projects(), &request).await?;
         let (mut projects, mut broken) = (Vec::with_capacity(page.entries.len()), Vec::new());
         for entry in &page.entries {
-            match read(entry).and_then(project) {
+            match read(entry).and_then(|document| project(document, entry.version)) {
                 Ok(project) => projects.push(project),
                 Err(error) => broken.push(Broken::new(&entry.path, &error)),
             }
@@ -169,15 +189,34 @@ impl Projects {
     /// # Errors
     /// [`Error::NotFound`]; [`Error::NotEmpty`]; [`Error::Contended`]; [`Error::Store`].
     pub async fn delete(&self, caller: &Caller, name: &ProjectName) -> Result<(), Error> {
-        let deleting = load::contending(Kind::Project, name, || self.delete_once(caller, name));
+        self.delete_if(caller, name, &Precondition::default()).await
+    }
+
+    /// The same under a condition.
+    ///
+    /// # Errors
+    /// The same, and [`Error::PreconditionFailed`].
+    pub async fn delete_if(
+        &self,
+        caller: &Caller,
+        name: &ProjectName,
+        condition: &Precondition<Version>,
+    ) -> Result<(), Error> {
+        let deleting = load::contending(Kind::Project, name, || self.delete_once(caller, name, condition));
         self.audited(caller, Action::DeleteProject, name, deleting).await
     }
 
     /// Marks the project first: who makes a logical cloud looks at the mark after it is made, so that one of the two
     /// sees the other.
-    async fn delete_once(&self, caller: &Caller, name: &ProjectName) -> Result<(), Error> {
-        let (document, version) =
-            self.stored(name).await?.ok_or_else(|| Error::not_found(Kind::Project, name))?;
+    async fn delete_once(
+        &self,
+        caller: &Caller,
+        name: &ProjectName,
+        condition: &Precondition<Version>,
+    ) -> Result<(), Error> {
+        let stored = self.stored(name).await?;
+        condition.check(Kind::Project, name, stored.as_ref().map(|(_, version)| version))?;
+        let (document, version) = stored.ok_or_else(|| Error::not_found(Kind::Project, name))?;
         let marked = ProjectDocument { deleting: true, ..document.clone() };
         let version = self.write(name, Some(version), &marked).await?;
         if let Err(error) = self.clear_unfinished(name, &caller.change(self.clock.now())).await {
@@ -240,7 +279,7 @@ pub(super) async fn must_exist(store: &dyn Store, project: &ProjectName) -> Resu
     if document.deleting { Err(missing()) } else { Ok(()) }
 }
 
-fn project(document: ProjectDocument) -> Result<Project, Error> {
+fn project(document: ProjectDocument, version: Version) -> Result<Project, Error> {
     let ProjectDocument { metadata, created, changed, .. } = document;
-    Ok(Project { metadata: metadata.try_into()?, created, changed })
+    Ok(Project { metadata: metadata.try_into()?, created, changed, version })
 }

@@ -5,7 +5,7 @@ use crate::logical_cloud::{Draft, LogicalCloud, LogicalCloudUid};
 use crate::name::{InvalidName, LogicalCloudName, ProjectName};
 use crate::port::audit::Action;
 use crate::port::store::{Document, StoreExt, Version, Write};
-use crate::refusal::{Checks, Warning};
+use crate::refusal::{Checks, Path, Warning};
 
 use super::audited::about;
 use super::caller::Caller;
@@ -16,6 +16,7 @@ use super::hand_over::app_context;
 use super::load::{self, CONTENTION_TRIES, Found, Parts};
 use super::logical_clouds::LogicalClouds;
 use super::path::Place;
+use super::precondition::{EditId, Precondition};
 use super::{clean, credentials, delete, projects, requests, resolve};
 
 /// An edit that was accepted.
@@ -29,6 +30,14 @@ pub struct Edited {
     pub outcome: EditOutcome,
     /// What is accepted and perhaps not meant.
     pub warnings: Vec<Warning>,
+}
+
+impl Edited {
+    /// Names the edit.
+    #[must_use]
+    pub fn id(&self) -> EditId {
+        EditId { uid: self.cloud.uid(), edit: self.edit }
+    }
 }
 
 /// What a call did to documents.
@@ -61,9 +70,35 @@ impl LogicalClouds {
             Ok(name) => name,
             Err(error) => return Err(refused_name(project, draft, error)),
         };
-        let next = |_: Option<&LogicalCloud>| Ok(draft.clone());
-        let putting = self.edit(caller, project, &name, &next);
-        self.audited(caller, Action::Put, about(project, &name), putting).await
+        self.edit(caller, project, &name, &Precondition::default(), |_| Ok(draft.clone())).await
+    }
+
+    /// Brings a logical cloud, or none, to what the draft says that is made of it, under a condition. The draft is made
+    /// anew, of what is there then, when somebody else was quicker. All else is as with [`LogicalClouds::put`]; a draft
+    /// of another name is refused.
+    ///
+    /// # Errors
+    /// Those of [`LogicalClouds::put`] and of `next`; [`Error::AlreadyThere`], [`Error::NotFound`] and
+    /// [`Error::PreconditionFailed`] where the condition does not hold.
+    pub async fn edit(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        name: &LogicalCloudName,
+        condition: &Precondition<EditId>,
+        next: impl Fn(Option<&LogicalCloud>) -> Result<Draft, Error> + Send + Sync,
+    ) -> Result<Edited, Error> {
+        let named = |current: Option<&LogicalCloud>| {
+            let draft = next(current)?;
+            let mut checks = Checks::default();
+            if draft.metadata.name != name.as_str() {
+                let at = Path::root().field("metadata").field("name");
+                checks.refuse(&at, &draft.metadata.name, format!("must be {name}"));
+            }
+            Ok(checks.finish(Some(draft))?)
+        };
+        let editing = self.edit_tries(caller, project, name, condition, &named);
+        self.audited(caller, Action::Put, about(project, name), editing).await
     }
 
     /// Checks a draft as [`LogicalClouds::put`] and then [`LogicalClouds::apply`] would, and writes nothing. Unless
@@ -103,16 +138,17 @@ impl LogicalClouds {
     }
 
     /// Changes the draft of a logical cloud, again when somebody else was quicker.
-    pub(super) async fn edit(
+    pub(super) async fn edit_tries(
         &self,
         caller: &Caller,
         project: &ProjectName,
         name: &LogicalCloudName,
+        condition: &Precondition<EditId>,
         next: &impl NextDraft,
     ) -> Result<Edited, Error> {
         let mut failed = Error::contended(Kind::LogicalCloud, name);
         for _ in 0..CONTENTION_TRIES {
-            match self.edit_once(caller, project, name, next).await {
+            match self.edit_once(caller, project, name, condition, next).await {
                 Ok(Some(edited)) => return Ok(edited),
                 Ok(None) => {}
                 Err(error) if error.is_lost_race() => {}
@@ -130,17 +166,19 @@ impl LogicalClouds {
         caller: &Caller,
         project: &ProjectName,
         name: &LogicalCloudName,
+        condition: &Precondition<EditId>,
         next: &impl NextDraft,
     ) -> Result<Option<Edited>, Error> {
         let found = load::find(&*self.documents, project, name).await?;
         if let Found::Standing(..) = found {
             return match load::load(&*self.documents, project, name).await {
-                Ok(loaded) => self.change_once(caller, loaded, next).await.map(Some),
+                Ok(loaded) => self.change_once(caller, loaded, condition, next).await.map(Some),
                 // Deleted since it was found.
                 Err(Error::NotFound { .. }) => Ok(None),
                 Err(error) => Err(error),
             };
         }
+        condition.check(Kind::LogicalCloud, name, None)?;
         let draft = next(None)?;
         if let Err(error) = projects::must_exist(&*self.documents, project).await {
             // Only what is known to have no project: it may be another caller's.
@@ -228,9 +266,11 @@ impl LogicalClouds {
         &self,
         caller: &Caller,
         loaded: load::Loaded,
+        condition: &Precondition<EditId>,
         next: &impl NextDraft,
     ) -> Result<Edited, Error> {
-        let draft = match next(Some(&loaded.cloud)) {
+        let is_met = condition.check(Kind::LogicalCloud, &loaded.place.cloud, Some(&loaded.root.edit_id()));
+        let draft = match is_met.and_then(|()| next(Some(&loaded.cloud))) {
             Ok(draft) => draft,
             Err(error) => {
                 // It may be done: what the try that did it has not cleaned up is cleaned up now.

@@ -11,6 +11,7 @@ use super::documents::Root;
 use super::error::Error;
 use super::load::{self, Found};
 use super::logical_clouds::LogicalClouds;
+use super::precondition::EditId;
 use super::{path, projects};
 
 /// A logical cloud, as its documents are.
@@ -26,6 +27,14 @@ pub struct Described {
     pub changed: Change,
     /// What is accepted and perhaps not meant.
     pub warnings: Vec<Warning>,
+}
+
+impl Described {
+    /// Names what was read.
+    #[must_use]
+    pub fn id(&self) -> EditId {
+        EditId { uid: self.cloud.uid(), edit: self.edit }
+    }
 }
 
 /// What a list shows of a logical cloud.

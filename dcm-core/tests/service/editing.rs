@@ -2,7 +2,7 @@
 
 use dcm_core::logical_cloud::{QuotaDraft, UserDraft};
 use dcm_core::refusal::Refusals;
-use dcm_core::service::{Caller, EditOutcome, Edited, Error, Kind, PartDraft, PartName};
+use dcm_core::service::{Caller, EditOutcome, Edited, Error, Kind, PartDraft, PartName, Precondition};
 use serde_json::{Value, json};
 
 use crate::support::{World, draft, name, permission, user};
@@ -19,11 +19,11 @@ fn paths(error: Error) -> Vec<String> {
 }
 
 async fn put_part(world: &World, part: PartDraft) -> Result<Edited, Error> {
-    world.clouds.put_part(&world.caller, &world.project, &name("shop"), part).await
+    world.clouds.put_part(&world.caller, &world.project, &name("shop"), part, &Precondition::default()).await
 }
 
 async fn delete_part(world: &World, part: PartName) -> Result<Edited, Error> {
-    world.clouds.delete_part(&world.caller, &world.project, &name("shop"), &part).await
+    world.clouds.delete_part(&world.caller, &world.project, &name("shop"), &part, None).await
 }
 
 fn users(edited: &Edited) -> Vec<&str> {

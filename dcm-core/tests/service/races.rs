@@ -3,7 +3,7 @@
 use dcm_core::logical_cloud::{QuotaDraft, UserDraft};
 use dcm_core::name::LogicalCloudName;
 use dcm_core::port::synchronizer::Removal;
-use dcm_core::service::{EditOutcome, Error, PartDraft};
+use dcm_core::service::{EditOutcome, Error, PartDraft, Precondition};
 use dcm_core::status::Intent;
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -27,9 +27,10 @@ async fn edits_of_different_parts_at_the_same_moment_are_all_kept() {
         world.put(draft()).await.unwrap();
         let names = ["a", "b", "c", "d"];
         let shop: &LogicalCloudName = &name("shop");
+        let any = Precondition::default();
         let edits = names.map(|name| {
             let part = PartDraft::User(UserDraft { name: name.into(), ..UserDraft::default() });
-            world.clouds.put_part(&world.caller, &world.project, shop, part)
+            world.clouds.put_part(&world.caller, &world.project, shop, part, &any)
         });
         for edited in join_all(edits).await {
             assert_eq!(edited.unwrap().outcome, EditOutcome::Created);
@@ -289,9 +290,11 @@ async fn a_quota_and_a_user_that_are_put_at_once_come_from_two_callers() {
     let shop: &LogicalCloudName = &name("shop");
     let quota =
         QuotaDraft { name: "more".into(), hard: [("pods".into(), 5.into())].into(), ..QuotaDraft::default() };
-    let one = world.clouds.put_part(&world.caller, &world.project, shop, PartDraft::Quota(quota));
+    let (any, part) = (Precondition::default(), PartDraft::Quota(quota));
+    let one = world.clouds.put_part(&world.caller, &world.project, shop, part, &any);
     let user = UserDraft { name: "eve".into(), ..UserDraft::default() };
-    let other = world.clouds.put_part(&world.caller, &world.project, shop, PartDraft::User(user));
+    let part = PartDraft::User(user);
+    let other = world.clouds.put_part(&world.caller, &world.project, shop, part, &any);
     let (one, other) = tokio::join!(one, other);
     assert_ne!(one.unwrap().edit, other.unwrap().edit);
 }

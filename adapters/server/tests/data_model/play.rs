@@ -12,7 +12,7 @@ use dcm_core::port::synchronizer::{Disposal, STOP_LIMIT};
 use dcm_core::render;
 use dcm_core::render::naming::Identity;
 use dcm_core::secret::Secret;
-use dcm_core::service::{Caller, PartDraft, PartName, Remains};
+use dcm_core::service::{Caller, PartDraft, PartName, Precondition, Remains};
 use dcm_core::status::Reason;
 use dcm_server::serve;
 use dcm_store::EncryptedStore;
@@ -166,7 +166,7 @@ async fn cloud_with_incidents(world: &mut World) {
     let [ann, bob] = ["ann", "bob"].map(|user| UserName::new(user).unwrap());
     during("LogicalClouds::revoke", clouds.revoke(caller, project, cloud, &ann)).await.unwrap();
     let bob = PartName::User(bob);
-    let delete = clouds.delete_part(caller, project, cloud, &bob);
+    let delete = clouds.delete_part(caller, project, cloud, &bob, None);
     during("LogicalClouds::delete_part", delete).await.unwrap();
     world.apply().await;
     world.done().await;
@@ -204,7 +204,13 @@ async fn put(world: &World, spec: Value) {
 
 async fn put_user(world: &World, user: Value) {
     let user = PartDraft::User(serde_json::from_value(user).unwrap());
-    let put = world.deployment.clouds().put_part(&world.caller, &world.project, &world.cloud, user);
+    let put = world.deployment.clouds().put_part(
+        &world.caller,
+        &world.project,
+        &world.cloud,
+        user,
+        &Precondition::default(),
+    );
     during("LogicalClouds::put_part", put).await.unwrap();
 }
 

@@ -7,6 +7,7 @@ use crate::logical_cloud::{Level, LogicalCloudUid, MetadataDraft};
 use crate::name::Namespace;
 use crate::port::synchronizer::Removal;
 use crate::service::caller::Change;
+use crate::service::precondition::EditId;
 
 use super::{DocumentId, Schema};
 
@@ -96,6 +97,11 @@ pub(in crate::service) struct AppliedReference {
 const REPLACED_MAX: usize = 16;
 
 impl Root {
+    /// Names its last edit.
+    pub(in crate::service) fn edit_id(&self) -> EditId {
+        EditId { uid: self.uid, edit: self.edit }
+    }
+
     /// The newest snapshot that is, or may be, wanted on clusters.
     pub(in crate::service) fn newest(&self) -> Option<&SnapshotReference> {
         self.applying.as_ref().or(self.applied_snapshot())

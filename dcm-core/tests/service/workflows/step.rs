@@ -4,7 +4,7 @@ use dcm_core::logical_cloud::MetadataDraft;
 use dcm_core::pki::SystemKeys;
 use dcm_core::port::key_source::KeySource as _;
 use dcm_core::port::synchronizer::{Removal, STOP_LIMIT};
-use dcm_core::service::{Error, PartDraft, PartName, Remains, RenewalAgenda, RenewalNews};
+use dcm_core::service::{Error, PartDraft, PartName, Precondition, Remains, RenewalAgenda, RenewalNews};
 use serde_json::Value;
 
 use super::drafts::first;
@@ -123,8 +123,10 @@ impl Step {
             Register(_) | ReplaceKubeconfig(_) | Relabel(_) | ReplaceNamespace(_) | RemoveCluster(..)
             | StopCluster(_) | ResumeCluster(_) => self.call_clusters(world).await,
             Put(draft) => world.put(draft()).await.map(drop),
-            PutPart(part) => clouds.put_part(caller, project, shop, part()).await.map(drop),
-            DeletePart(part) => clouds.delete_part(caller, project, shop, &part()).await.map(drop),
+            PutPart(part) => {
+                clouds.put_part(caller, project, shop, part(), &Precondition::default()).await.map(drop)
+            }
+            DeletePart(part) => clouds.delete_part(caller, project, shop, &part(), None).await.map(drop),
             BringRequest(user) => bring_request(world, user).await,
             Apply => world.apply("shop").await.map(drop),
             ApplyRival => world.apply("rival").await.map(drop),

@@ -1,0 +1,83 @@
+//! Reading bodies: JSON of a known shape, and nothing else.
+
+use std::sync::LazyLock;
+
+use axum::body::Bytes;
+use axum::extract::{FromRequest, Request};
+use axum::http::HeaderMap;
+use axum::http::header::CONTENT_TYPE;
+use dcm_core::shape;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::problem::{Kind, Problem};
+use crate::json;
+
+/// The schema of a body, made when it is first needed.
+pub(super) type Schema = LazyLock<Value>;
+
+/// A body with fields that are known.
+pub(super) trait Shaped: DeserializeOwned {
+    /// What it is held against.
+    fn schema() -> &'static Value;
+}
+
+/// The function that gives the schema of a type.
+macro_rules! schema_of {
+    ($type:ty) => {
+        fn schema() -> &'static serde_json::Value {
+            static SCHEMA: $crate::documented::body::Schema =
+                std::sync::LazyLock::new(dcm_core::shape::schema_of::<$type>);
+            &SCHEMA
+        }
+    };
+}
+pub(super) use schema_of;
+
+/// A body, as it was sent and as it is read.
+pub(super) struct Body<T> {
+    pub(super) sent: Value,
+    pub(super) read: T,
+}
+
+impl<T: Shaped, S: Send + Sync> FromRequest<S> for Body<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        if !is_json(request.headers()) {
+            // Pages from elsewhere can't send this type without asking first, and curl doesn't send it by itself.
+            let detail = "say `Content-Type: application/json`";
+            return Err(Problem::new(Kind::UnsupportedMediaType, detail));
+        }
+        let bytes = Bytes::from_request(request, state).await?;
+        let sent = json::read(&bytes).map_err(|error| Problem::new(Kind::Malformed, error.to_string()))?;
+        shape::check(T::schema(), &sent)?;
+        let read = T::deserialize(&sent)
+            .map_err(|_| Problem::new(Kind::Invalid, "the body has another shape than its schema says"))?;
+        Ok(Self { sent, read })
+    }
+}
+
+/// `application/json` or `application/*+json`, with any parameters.
+fn is_json(headers: &HeaderMap) -> bool {
+    let Some(Ok(value)) = headers.get(CONTENT_TYPE).map(|value| value.to_str()) else { return false };
+    let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_json_is_read() {
+        let is = |value: &str| is_json(&HeaderMap::from_iter([(CONTENT_TYPE, value.parse().unwrap())]));
+        for good in ["application/json", "Application/JSON; charset=utf-8", "application/merge-patch+json"] {
+            assert!(is(good), "{good}");
+        }
+        for bad in ["", "text/plain", "application/x-www-form-urlencoded", "text/json", "application/jsonx"] {
+            assert!(!is(bad), "{bad}");
+        }
+        assert!(!is_json(&HeaderMap::new()));
+    }
+}

@@ -1,0 +1,39 @@
+//! `POST /v2/projects/{project}/logical-clouds`
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::LOCATION;
+use axum::response::IntoResponse;
+use dcm_core::name::LogicalCloudName;
+use dcm_core::refusal::Rule as _;
+use dcm_core::service::{EditId, Precondition, Presence};
+
+use crate::documented::body::Body;
+use crate::documented::objects::{LogicalCloudBody, field_of_cloud};
+use crate::documented::place::{Asked, At, InProject, Nothing};
+use crate::documented::problem::Problem;
+use crate::documented::route::Shared;
+use crate::documented::tag::{If, etag};
+use crate::documented::warnings;
+use crate::request::Asking;
+
+pub(in crate::documented) async fn handle(
+    State(services): State<Shared>,
+    At(InProject { project }): At<InProject>,
+    Asked(Nothing {}): Asked<Nothing>,
+    Asking(caller): Asking,
+    when: If<EditId>,
+    Body { read, .. }: Body<LogicalCloudBody>,
+) -> Result<impl IntoResponse, Problem> {
+    let cloud = LogicalCloudName::new(&read.metadata.name)
+        .map_err(|invalid| Problem::field("metadata.name", invalid.rule()))?;
+    let condition = Precondition { presence: Presence::Absent, ..when.condition };
+    let next = |current: Option<&_>| read.clone().onto(current);
+    let made = services.clouds.edit(&caller, &project, &cloud, &condition, next).await;
+    let made = made.map_err(|error| Problem::from(error).of_fields(field_of_cloud))?;
+    let location = format!("/v2/projects/{project}/logical-clouds/{cloud}");
+    let headers = [etag(made.id()), (LOCATION, location.parse().map_err(|_| Problem::unexpected())?)];
+    let body = LogicalCloudBody::of(&made.cloud);
+    Ok((StatusCode::CREATED, headers, warnings::headers(&made.warnings), Json(body)))
+}

@@ -1,0 +1,106 @@
+//! `GET /v2/projects/{project}/logical-clouds/{cloud}/kubeconfig`
+
+use axum::extract::State;
+use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, VARY};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::IntoResponse;
+use dcm_core::kubeconfig::{Access, Kubeconfig};
+use dcm_core::name::{ReferenceName, UserName};
+use dcm_core::secret::Secret;
+use dcm_core::service::UserAccess;
+use serde::Deserialize;
+
+use crate::documented::place::{Asked, At, InCloud};
+use crate::documented::problem::Problem;
+use crate::documented::route::Shared;
+use crate::documented::warnings;
+use crate::request::Asking;
+
+/// Whose, and for which clusters.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(in crate::documented) struct Wanted {
+    /// One cluster reference; default: one file for all clusters.
+    cluster_reference: Option<ReferenceName>,
+    /// The user; may be left out where there is only one.
+    user: Option<UserName>,
+}
+
+/// How it is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Notation {
+    Json,
+    Yaml,
+}
+
+pub(in crate::documented) async fn handle(
+    State(services): State<Shared>,
+    At(InCloud { project, cloud }): At<InCloud>,
+    Asked(wanted): Asked<Wanted>,
+    Asking(caller): Asking,
+    headers: HeaderMap,
+) -> Result<impl IntoResponse, Problem> {
+    let (user, reference) = (wanted.user.as_ref(), wanted.cluster_reference.as_ref());
+    let UserAccess { access, missing, .. } =
+        services.clouds.kubeconfigs(&project, &cloud, user, reference).await?;
+    let (notation, content_type) = match notation(&headers) {
+        Notation::Json => (Notation::Json, "application/json"),
+        Notation::Yaml => (Notation::Yaml, "application/yaml"),
+    };
+    let text = write(&access, reference, notation)?;
+    if let Err(error) = services.clouds.handed_out(&caller, &access).await {
+        // It is given all the same; only its status will not tell when it is out of date.
+        tracing::warn!(error = &error as &dyn std::error::Error, "it is not remembered what was handed out");
+    }
+    let left_out = missing.iter().map(|(reference, missing)| format!("{reference} is left out: {missing}"));
+    let headers = [(CONTENT_TYPE, content_type), (CACHE_CONTROL, "no-store"), (VARY, "accept")];
+    Ok((StatusCode::CREATED, headers, warnings::headers(left_out), text.expose().to_owned()))
+}
+
+fn write(access: &Access, reference: Option<&ReferenceName>, notation: Notation) -> Result<Secret, Problem> {
+    let kubeconfig = match reference {
+        // The service gives nothing only with the reason, as an error.
+        Some(reference) => access.for_cluster(reference).ok_or_else(Problem::unexpected)?,
+        None => access.for_all_clusters(),
+    };
+    let write = match notation {
+        Notation::Json => Kubeconfig::to_json,
+        Notation::Yaml => Kubeconfig::to_yaml,
+    };
+    write(&kubeconfig).map_err(|_| Problem::unexpected())
+}
+
+/// YAML for who accepts that and does not accept JSON before it.
+fn notation(headers: &HeaderMap) -> Notation {
+    let accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let ranges = accepted
+        .flat_map(|value| value.split(','))
+        .map(|range| range.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
+    for range in ranges {
+        match &*range {
+            "application/yaml" | "application/x-yaml" | "text/yaml" => return Notation::Yaml,
+            "application/json" => return Notation::Json,
+            _ => {}
+        }
+    }
+    Notation::Json
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn yaml_is_for_who_asks_for_it() {
+        let of = |accept: &str| notation(&HeaderMap::from_iter([(ACCEPT, accept.parse().unwrap())]));
+        for (accept, expected) in [
+            ("application/yaml", Notation::Yaml),
+            ("text/html, Application/YAML;q=0.9, */*", Notation::Yaml),
+            ("application/json, application/yaml", Notation::Json),
+            ("*/*", Notation::Json),
+        ] {
+            assert_eq!(of(accept), expected, "{accept}");
+        }
+        assert_eq!(notation(&HeaderMap::new()), Notation::Json);
+    }
+}

@@ -1,0 +1,28 @@
+//! Logical clouds: their own documents, and what is done with them.
+
+pub(super) mod apply;
+pub(super) mod create;
+pub(super) mod delete;
+pub(super) mod get;
+pub(super) mod kubeconfig;
+pub(super) mod list;
+pub(super) mod put;
+pub(super) mod resume;
+pub(super) mod status;
+pub(super) mod stop;
+pub(super) mod terminate;
+
+use axum::http::StatusCode;
+use axum::http::header::{HeaderName, HeaderValue, LOCATION};
+
+use super::place::InCloud;
+use super::problem::Problem;
+
+/// The answer to what goes on behind it: accepted, and where to see how far it is.
+fn accepted(
+    InCloud { project, cloud }: &InCloud,
+) -> Result<(StatusCode, [(HeaderName, HeaderValue); 1]), Problem> {
+    let status = format!("/v2/projects/{project}/logical-clouds/{cloud}/status");
+    let location = status.parse().map_err(|_| Problem::unexpected())?;
+    Ok((StatusCode::ACCEPTED, [(LOCATION, location)]))
+}

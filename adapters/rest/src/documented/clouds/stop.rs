@@ -1,0 +1,29 @@
+//! `POST /v2/projects/{project}/logical-clouds/{cloud}/stop`
+
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::response::IntoResponse;
+use dcm_core::port::synchronizer::Error as Failure;
+use dcm_core::service::Error;
+
+use super::accepted;
+use crate::documented::place::{Asked, At, InCloud, Nothing};
+use crate::documented::problem::Problem;
+use crate::documented::route::Shared;
+use crate::request::Asking;
+
+/// How long is waited for what is under way. What takes longer is accepted all the same: nothing new begins.
+const WAIT: Duration = Duration::from_secs(10);
+
+pub(in crate::documented) async fn handle(
+    State(services): State<Shared>,
+    At(place): At<InCloud>,
+    Asked(Nothing {}): Asked<Nothing>,
+    Asking(caller): Asking,
+) -> Result<impl IntoResponse, Problem> {
+    match services.clouds.stop(&caller, &place.project, &place.cloud, WAIT).await {
+        Ok(()) | Err(Error::Synchronizer(Failure::StillUnderWay { .. })) => accepted(&place),
+        Err(error) => Err(error.into()),
+    }
+}

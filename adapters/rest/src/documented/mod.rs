@@ -1,0 +1,92 @@
+//! The documented dialect: the routes, bodies and codes of the product's own API, under `/v2`.
+//!
+//! Every route answers with and without a slash at its end. Bodies are JSON objects of known fields; a field that is not known is
+//! refused with its path. Errors are problems (`application/problem+json`, RFC 9457) with the field where there is one.
+
+mod body;
+mod clouds;
+mod objects;
+mod page;
+mod parts;
+mod place;
+mod problem;
+mod projects;
+mod route;
+mod tag;
+mod warnings;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::http::Method;
+use axum::middleware::{from_fn, from_fn_with_state};
+use tower::Layer as _;
+use tower_http::normalize_path::NormalizePathLayer;
+
+use crate::request;
+use crate::services::Services;
+use objects::{KeyValuesSpec, PermissionSpec, QuotaSpec, ReferenceSpec, UserSpec};
+use problem::{Kind, Problem};
+pub use route::Route;
+
+/// Largest body, in bytes. A logical cloud with a thousand permissions has less than half of it.
+pub const BODY_BYTES_MAX: usize = 1024 * 1024;
+
+/// All routes.
+#[must_use]
+pub fn routes() -> Vec<Route> {
+    const PROJECT: &str = "/v2/projects/{project}";
+    let clouds = format!("{PROJECT}/logical-clouds");
+    let cloud = format!("{clouds}/{{cloud}}");
+    let below = |end: &str| format!("{cloud}/{end}");
+    vec![
+        Route::new(Method::GET, "/v2/projects", projects::list::handle),
+        Route::new(Method::POST, "/v2/projects", projects::create::handle),
+        Route::new(Method::GET, PROJECT, projects::get::handle),
+        Route::new(Method::PUT, PROJECT, projects::put::handle),
+        Route::new(Method::DELETE, PROJECT, projects::delete::handle),
+        Route::new(Method::GET, &clouds, clouds::list::handle),
+        Route::new(Method::POST, &clouds, clouds::create::handle),
+        Route::new(Method::GET, &cloud, clouds::get::handle),
+        Route::new(Method::PUT, &cloud, clouds::put::handle),
+        Route::new(Method::DELETE, &cloud, clouds::delete::handle),
+        Route::new(Method::POST, &below("apply"), clouds::apply::handle),
+        Route::new(Method::POST, &below("terminate"), clouds::terminate::handle),
+        Route::new(Method::POST, &below("stop"), clouds::stop::handle),
+        Route::new(Method::POST, &below("resume"), clouds::resume::handle),
+        Route::new(Method::GET, &below("status"), clouds::status::handle),
+        Route::new(Method::GET, &below("kubeconfig"), clouds::kubeconfig::handle),
+    ]
+    .into_iter()
+    .chain(parts::routes::<ReferenceSpec>(&below("cluster-references")))
+    .chain(parts::routes::<UserSpec>(&below("users")))
+    .chain(parts::routes::<PermissionSpec>(&below("user-permissions")))
+    .chain(parts::routes::<QuotaSpec>(&below("quotas")))
+    .chain(parts::routes::<QuotaSpec>(&below("cluster-quotas")))
+    .chain(parts::routes::<KeyValuesSpec>(&below("kv-pairs")))
+    .collect()
+}
+
+/// Serves all routes.
+pub fn router(services: Services) -> Router {
+    let services = Arc::new(services);
+    let routes = routes().into_iter().fold(Router::new(), |router, route| route.add_to(router));
+    let routes = routes
+        .fallback(nothing_there)
+        .method_not_allowed_fallback(asked_otherwise)
+        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+        .layer(from_fn(problem::write))
+        .layer(from_fn_with_state(services.clone(), request::begin))
+        .with_state(services);
+    Router::new().fallback_service(NormalizePathLayer::trim_trailing_slash().layer(routes))
+}
+
+async fn nothing_there(request: Request) -> Problem {
+    Problem::new(Kind::NotFound, format!("there is nothing at {}", request.uri().path()))
+}
+
+async fn asked_otherwise(request: Request) -> Problem {
+    let (method, path) = (request.method(), request.uri().path());
+    Problem::new(Kind::MethodNotAllowed, format!("{path} does not take {method}"))
+}

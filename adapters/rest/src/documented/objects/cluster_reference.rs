@@ -1,0 +1,80 @@
+//! Cluster references.
+
+use axum::http::StatusCode;
+use dcm_core::logical_cloud::{ClusterReference, LogicalCloud, ReferenceDraft};
+use dcm_core::name::ReferenceName;
+use dcm_core::service::{Kind, PartDraft, PartName};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{Object, Part, field_of_part};
+use crate::documented::body::schema_of;
+use crate::documented::problem::Problem;
+
+/// Which cluster the logical cloud is in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) struct ReferenceSpec {
+    /// The cluster provider's name.
+    pub(crate) cluster_provider: String,
+    /// The cluster's name there.
+    pub(crate) cluster_name: String,
+    /// IPv4 or IPv6 address of the mesh's load balancer; absent, empty or `0.0.0.0` when it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) loadbalancer_ip: Option<String>,
+}
+
+impl Part for ReferenceSpec {
+    schema_of!(Object<ReferenceSpec>);
+
+    type Name = ReferenceName;
+    const KIND: Kind = Kind::Reference;
+    const CREATED: StatusCode = StatusCode::OK;
+
+    fn into_draft(Object { metadata, spec }: Object<Self>) -> Result<PartDraft, Problem> {
+        Ok(PartDraft::Reference(ReferenceDraft {
+            provider: spec.cluster_provider,
+            cluster: spec.cluster_name,
+            load_balancer: spec.loadbalancer_ip,
+            ..ReferenceDraft::with_metadata(metadata)
+        }))
+    }
+
+    fn part_name(name: ReferenceName) -> PartName {
+        PartName::Reference(name)
+    }
+
+    fn objects(cloud: &LogicalCloud) -> Vec<Object<Self>> {
+        let object = |reference: &ClusterReference| {
+            let draft = ReferenceDraft::from(reference.clone());
+            let spec = Self {
+                cluster_provider: draft.provider.clone(),
+                cluster_name: draft.cluster.clone(),
+                loadbalancer_ip: Some(reference.load_balancer.to_string()),
+            };
+            Object { metadata: draft.metadata(), spec }
+        };
+        cloud.references().iter().map(object).collect()
+    }
+
+    fn field(path: &str) -> String {
+        field_of_part(path, |field| match field {
+            "provider" => Some("cluster-provider"),
+            "cluster" => Some("cluster-name"),
+            "loadBalancer" => Some("loadbalancer-ip"),
+            _ => None,
+        })
+    }
+
+    /// The cluster alone.
+    fn answer(_: Value, made: Object<Self>) -> Value {
+        json!({"cluster-name": made.spec.cluster_name, "loadbalancer-ip": made.spec.loadbalancer_ip})
+    }
+
+    /// References to a cluster of this name, whatever its provider.
+    fn aliased(cloud: &LogicalCloud, name: &ReferenceName) -> Vec<ReferenceName> {
+        let to_it = |reference: &&ClusterReference| reference.cluster.cluster.as_str() == name.as_str();
+        cloud.references().iter().filter(to_it).map(|reference| reference.metadata.name.clone()).collect()
+    }
+}

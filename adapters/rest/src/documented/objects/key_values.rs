@@ -1,0 +1,50 @@
+//! Key-value pairs.
+
+use axum::http::StatusCode;
+use dcm_core::logical_cloud::{KeyValues, KeyValuesDraft, LogicalCloud};
+use dcm_core::name::KeyValuesName;
+use dcm_core::service::{Kind, PartDraft, PartName};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{Object, Part};
+use crate::documented::body::schema_of;
+use crate::documented::problem::Problem;
+
+/// Notes that are kept, in order, and never rendered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct KeyValuesSpec {
+    /// The pairs.
+    pub(crate) kv: Vec<Map<String, Value>>,
+}
+
+impl Part for KeyValuesSpec {
+    schema_of!(Object<KeyValuesSpec>);
+
+    type Name = KeyValuesName;
+    const KIND: Kind = Kind::KeyValues;
+    const REPLACED: StatusCode = StatusCode::CREATED;
+
+    fn into_draft(Object { metadata, spec }: Object<Self>) -> Result<PartDraft, Problem> {
+        Ok(PartDraft::KeyValues(KeyValuesDraft { kv: spec.kv, ..KeyValuesDraft::with_metadata(metadata) }))
+    }
+
+    fn part_name(name: KeyValuesName) -> PartName {
+        PartName::KeyValues(name)
+    }
+
+    fn objects(cloud: &LogicalCloud) -> Vec<Object<Self>> {
+        let object = |values: &KeyValues| {
+            let draft = KeyValuesDraft::from(values.clone());
+            Object { metadata: draft.metadata(), spec: Self { kv: draft.kv } }
+        };
+        cloud.key_values().iter().map(object).collect()
+    }
+
+    /// What was sent.
+    fn replaced(sent: Value, _: Object<Self>) -> Value {
+        sent
+    }
+}

@@ -1,0 +1,109 @@
+//! What is sent and answered, and how it is said in the words of the model.
+//!
+//! Field names are those of the documented dialect; what the model knows beyond it has the names of the declarative document.
+
+mod cluster_reference;
+mod key_values;
+mod logical_cloud;
+mod project;
+mod quota;
+mod user;
+mod user_permission;
+
+pub(super) use cluster_reference::ReferenceSpec;
+pub(super) use key_values::KeyValuesSpec;
+pub(super) use logical_cloud::{LogicalCloudBody, Put, Summary, field_of_cloud};
+pub(super) use project::ProjectBody;
+pub(super) use quota::QuotaSpec;
+pub(super) use user::UserSpec;
+pub(super) use user_permission::PermissionSpec;
+
+use axum::http::StatusCode;
+use dcm_core::logical_cloud::{LogicalCloud, MetadataDraft};
+use dcm_core::service::{Kind, PartDraft, PartName};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::body::Shaped;
+use super::problem::Problem;
+
+/// A name with notes, and what it names.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Object<Spec> {
+    /// Name and notes.
+    #[serde(default)]
+    pub(super) metadata: MetadataDraft,
+    /// What it is.
+    pub(super) spec: Spec,
+}
+
+/// The specification of a kind of parts of logical clouds: each kind is a collection.
+pub(super) trait Part: Clone + Serialize + DeserializeOwned + Send + Sync + 'static {
+    /// What names one.
+    type Name: Clone + AsRef<str> + DeserializeOwned + Send + Sync;
+    /// What one is, in messages.
+    const KIND: Kind;
+    /// The status of an answer when one was made.
+    const CREATED: StatusCode = StatusCode::CREATED;
+    /// The status of an answer when one was put.
+    const REPLACED: StatusCode = StatusCode::OK;
+
+    /// The schema of the whole object.
+    fn schema() -> &'static Value;
+
+    /// What the model calls it.
+    fn into_draft(object: Object<Self>) -> Result<PartDraft, Problem>;
+
+    /// The same for a name.
+    fn part_name(name: Self::Name) -> PartName;
+
+    /// Those that a logical cloud has.
+    fn objects(cloud: &LogicalCloud) -> Vec<Object<Self>>;
+
+    /// Where the object has what a draft has at a path.
+    fn field(path: &str) -> String {
+        field_of_part(path, |_| None)
+    }
+
+    /// What is answered when one was made.
+    fn answer(sent: Value, made: Object<Self>) -> Value {
+        Self::replaced(sent, made)
+    }
+
+    /// What is answered when one was put.
+    fn replaced(_: Value, put: Object<Self>) -> Value {
+        serde_json::to_value(put).unwrap_or_default()
+    }
+
+    /// Those that may be deleted by this name, although it is none of theirs.
+    fn aliased(_: &LogicalCloud, _: &Self::Name) -> Vec<Self::Name> {
+        Vec::new()
+    }
+}
+
+impl<P: Part> Shaped for Object<P> {
+    fn schema() -> &'static Value {
+        P::schema()
+    }
+}
+
+/// Where an object has what a draft has at a path: names and notes are `metadata`, all else is `spec`.
+fn field_of_part(path: &str, spec: impl Fn(&str) -> Option<&'static str>) -> String {
+    let (first, rest) = match path.find(['.', '[']) {
+        Some(end) => path.split_at(end),
+        None => (path, ""),
+    };
+    match first {
+        "" => String::new(),
+        "name" | "description" | "userData1" | "userData2" => format!("metadata.{path}"),
+        _ => format!("spec.{}{rest}", spec(first).unwrap_or(first)),
+    }
+}
+
+/// Where an object of names and notes alone has what a draft has at a path.
+pub(super) fn field_of_metadata(path: &str) -> String {
+    format!("metadata.{path}")
+}

@@ -1,0 +1,50 @@
+//! Quotas.
+
+use std::collections::BTreeMap;
+
+use dcm_core::logical_cloud::{LogicalCloud, Quota, QuotaDraft};
+use dcm_core::name::QuotaName;
+use dcm_core::service::{Kind, PartDraft, PartName};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Object, Part, field_of_part};
+use crate::documented::body::schema_of;
+use crate::documented::problem::Problem;
+
+/// ResourceQuota keys with their quantities, as texts or numbers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub(crate) struct QuotaSpec(pub(crate) BTreeMap<String, Value>);
+
+impl Part for QuotaSpec {
+    schema_of!(Object<QuotaSpec>);
+
+    type Name = QuotaName;
+    const KIND: Kind = Kind::Quota;
+
+    fn into_draft(Object { metadata, spec }: Object<Self>) -> Result<PartDraft, Problem> {
+        Ok(PartDraft::Quota(QuotaDraft { hard: spec.0, ..QuotaDraft::with_metadata(metadata) }))
+    }
+
+    fn part_name(name: QuotaName) -> PartName {
+        PartName::Quota(name)
+    }
+
+    fn objects(cloud: &LogicalCloud) -> Vec<Object<Self>> {
+        let object = |quota: &Quota| {
+            let draft = QuotaDraft::from(quota.clone());
+            Object { metadata: draft.metadata(), spec: Self(draft.hard) }
+        };
+        cloud.quotas().iter().map(object).collect()
+    }
+
+    /// The keys are the specification itself.
+    fn field(path: &str) -> String {
+        match path.strip_prefix("hard") {
+            Some(rest) => format!("spec{rest}"),
+            None => field_of_part(path, |_| None),
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! `POST`: a part that is not there yet.
+
+use axum::Json;
+use axum::extract::{OriginalUri, State};
+use axum::http::header::LOCATION;
+use axum::response::IntoResponse;
+use dcm_core::service::{EditId, Precondition, Presence};
+
+use super::find;
+use crate::documented::body::Body;
+use crate::documented::objects::{Object, Part};
+use crate::documented::place::{Asked, At, InCloud, Nothing};
+use crate::documented::problem::Problem;
+use crate::documented::route::Shared;
+use crate::documented::tag::{If, etag};
+use crate::documented::warnings;
+use crate::request::Asking;
+
+pub(super) async fn handle<P: Part>(
+    State(services): State<Shared>,
+    At(InCloud { project, cloud }): At<InCloud>,
+    Asked(Nothing {}): Asked<Nothing>,
+    OriginalUri(uri): OriginalUri,
+    Asking(caller): Asking,
+    when: If<EditId>,
+    Body { sent, read }: Body<Object<P>>,
+) -> Result<impl IntoResponse, Problem> {
+    let name = read.metadata.name.clone();
+    if name.is_empty() {
+        return Err(Problem::field("metadata.name", "is missing"));
+    }
+    let condition = Precondition { presence: Presence::Absent, ..when.condition };
+    let draft = P::into_draft(read)?;
+    let made = services.clouds.put_part(&caller, &project, &cloud, draft, &condition).await;
+    let made = made.map_err(|error| Problem::from(error).of_fields(P::field))?;
+    let object = find::<P>(&made.cloud, &name)?;
+    let location = format!("{}/{name}", uri.path().trim_end_matches('/'));
+    let headers = [etag(made.id()), (LOCATION, location.parse().map_err(|_| Problem::unexpected())?)];
+    Ok((P::CREATED, headers, warnings::headers(&made.warnings), Json(P::answer(sent, object))))
+}

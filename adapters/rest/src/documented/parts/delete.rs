@@ -1,0 +1,55 @@
+//! `DELETE`: a part. A cluster reference may be named by its cluster, too, where that names one alone.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use dcm_core::service::{EditId, Edited, Error};
+
+use super::missing;
+use crate::documented::objects::Part;
+use crate::documented::place::{Asked, At, Nothing, OfPart};
+use crate::documented::problem::{Kind, Problem};
+use crate::documented::route::Shared;
+use crate::documented::tag::{If, etag};
+use crate::request::Asking;
+
+pub(super) async fn handle<P: Part>(
+    State(services): State<Shared>,
+    At(of): At<OfPart<P::Name>>,
+    Asked(Nothing {}): Asked<Nothing>,
+    Asking(caller): Asking,
+    when: If<EditId>,
+) -> Result<impl IntoResponse, Problem> {
+    let OfPart { project, cloud, name } = of;
+    let delete = async |name: P::Name| -> Result<Edited, Error> {
+        let known = when.condition.known.clone();
+        services.clouds.delete_part(&caller, &project, &cloud, &P::part_name(name), known).await
+    };
+    let deleted = match delete(name.clone()).await {
+        Err(Error::NotFound { kind, .. }) if kind == P::KIND => {
+            let found = services.clouds.get(&project, &cloud).await?;
+            delete(one_of::<P>(&name, P::aliased(&found.cloud, &name))?).await
+        }
+        deleted => deleted,
+    };
+    let deleted = deleted.map_err(|error| when.told(error.into()).of_fields(P::field))?;
+    Ok((StatusCode::NO_CONTENT, [etag(deleted.id())]))
+}
+
+/// The one that is meant.
+fn one_of<P: Part>(name: &P::Name, mut candidates: Vec<P::Name>) -> Result<P::Name, Problem> {
+    match (candidates.pop(), candidates.is_empty()) {
+        (Some(one), true) => Ok(one),
+        (Some(last), false) => {
+            candidates.push(last);
+            let names: Vec<&str> = candidates.iter().map(AsRef::as_ref).collect();
+            let (kind, name) = (P::KIND, name.as_ref());
+            let detail = format!(
+                "there is no {kind} {name}; by that name of a cluster, name one of {}",
+                names.join(", ")
+            );
+            Err(Problem::new(Kind::WrongState, detail))
+        }
+        (None, _) => Err(missing::<P>(name.as_ref()).into()),
+    }
+}

@@ -1,0 +1,36 @@
+//! `PUT`: a part, made or replaced. Its name need not be in the body.
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::IntoResponse;
+use dcm_core::service::EditId;
+use serde_json::Value;
+
+use super::find;
+use crate::documented::body::Body;
+use crate::documented::objects::{Object, Part};
+use crate::documented::place::{Asked, At, Nothing, OfPart};
+use crate::documented::problem::Problem;
+use crate::documented::route::Shared;
+use crate::documented::tag::{If, etag};
+use crate::documented::warnings;
+use crate::request::Asking;
+
+pub(super) async fn handle<P: Part>(
+    State(services): State<Shared>,
+    At(OfPart { project, cloud, name }): At<OfPart<P::Name>>,
+    Asked(Nothing {}): Asked<Nothing>,
+    Asking(caller): Asking,
+    when: If<EditId>,
+    Body { sent, mut read }: Body<Object<P>>,
+) -> Result<impl IntoResponse, Problem> {
+    let name = name.as_ref();
+    Problem::of_names(&read.metadata.name, name)?;
+    name.clone_into(&mut read.metadata.name);
+    let draft = P::into_draft(read)?;
+    let put = services.clouds.put_part(&caller, &project, &cloud, draft, &when.condition).await;
+    let put = put.map_err(|error| when.told(Problem::from(error)).of_fields(P::field))?;
+    let object: Object<P> = find(&put.cloud, name)?;
+    let answer: Value = P::replaced(sent, object);
+    Ok((P::REPLACED, [etag(put.id())], warnings::headers(&put.warnings), Json(answer)))
+}

@@ -1,0 +1,75 @@
+//! What the path and the query of a request say.
+
+use axum::extract::path::ErrorKind;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{FromRequestParts, Path, Query};
+use axum::http::request::Parts;
+use dcm_core::name::{LogicalCloudName, ProjectName};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::problem::{Kind, Problem};
+
+/// The names in a path. A text that is no name names nothing that is there.
+pub(super) struct At<T>(pub(super) T);
+
+/// A project.
+#[derive(Deserialize)]
+pub(super) struct InProject {
+    pub(super) project: ProjectName,
+}
+
+/// A logical cloud.
+#[derive(Deserialize)]
+pub(super) struct InCloud {
+    pub(super) project: ProjectName,
+    pub(super) cloud: LogicalCloudName,
+}
+
+/// A part of a logical cloud.
+#[derive(Deserialize)]
+pub(super) struct OfPart<Name> {
+    pub(super) project: ProjectName,
+    pub(super) cloud: LogicalCloudName,
+    pub(super) name: Name,
+}
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for At<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let Path(names) = Path::from_request_parts(parts, state).await.map_err(unnamed)?;
+        Ok(Self(names))
+    }
+}
+
+fn unnamed(rejection: PathRejection) -> Problem {
+    let detail = match rejection {
+        PathRejection::FailedToDeserializePathParams(failed) => match failed.into_kind() {
+            ErrorKind::DeserializeError { message, .. } | ErrorKind::Message(message) => message,
+            ErrorKind::InvalidUtf8InPathParam { .. } => "the path is no UTF-8".to_owned(),
+            other => other.to_string(),
+        },
+        other => other.body_text(),
+    };
+    Problem::new(Kind::NotFound, detail)
+}
+
+/// The parameters of a query. Others than a route knows are refused: they might be meant.
+pub(super) struct Asked<T>(pub(super) T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Asked<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let Query(asked) = Query::from_request_parts(parts, state)
+            .await
+            .map_err(|rejection| Problem::new(Kind::Malformed, rejection.body_text()))?;
+        Ok(Self(asked))
+    }
+}
+
+/// A route without parameters.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Nothing {}

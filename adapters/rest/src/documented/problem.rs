@@ -1,0 +1,318 @@
+//! What is said when something is refused or fails: one place maps every error to a status and a body
+//! (`application/problem+json`, RFC 9457).
+
+use std::error::Error as _;
+use std::fmt::Write as _;
+
+use axum::extract::Request;
+use axum::extract::rejection::BytesRejection;
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
+use axum::http::{HeaderValue, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use dcm_core::port::{store, synchronizer};
+use dcm_core::refusal::{Refusal, Refusals};
+use dcm_core::service::Error;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// After how many seconds a caller may ask again what failed and may succeed.
+const RETRY_AFTER_SECONDS: u64 = 1;
+
+/// What kind of problem it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The request can't be read.
+    Malformed,
+    /// The logical cloud has several users, and none is named.
+    UserNotNamed,
+    /// There is no such thing.
+    NotFound,
+    /// There is such a path, and it is not asked in this way.
+    MethodNotAllowed,
+    /// There is such a thing already.
+    AlreadyThere,
+    /// The name in the body is not the one in the path.
+    NameMismatch,
+    /// Its state does not allow it.
+    WrongState,
+    /// Somebody else uses it.
+    InUse,
+    /// There is nothing to hand out yet.
+    NotIssued,
+    /// It is not as the caller takes it for.
+    PreconditionFailed,
+    /// The body is too large.
+    TooLarge,
+    /// The body is no JSON.
+    UnsupportedMediaType,
+    /// A value breaks a rule.
+    Invalid,
+    /// Something is broken here.
+    Internal,
+    /// It may succeed later.
+    Unavailable,
+}
+
+impl Kind {
+    fn status(self) -> StatusCode {
+        match self {
+            Self::Malformed | Self::UserNotNamed => StatusCode::BAD_REQUEST,
+            Self::NotFound => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::AlreadyThere | Self::NameMismatch | Self::WrongState | Self::InUse | Self::NotIssued => {
+                StatusCode::CONFLICT
+            }
+            Self::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
+            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+
+    /// The last segment of its type, which programs tell problems by, and its title.
+    fn named(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Malformed => ("malformed", "The request can't be read"),
+            Self::UserNotNamed => ("user-not-named", "A user must be named"),
+            Self::NotFound => ("not-found", "There is no such thing"),
+            Self::MethodNotAllowed => ("method-not-allowed", "This is not asked in this way"),
+            Self::AlreadyThere => ("already-there", "There is such a thing already"),
+            Self::NameMismatch => ("name-mismatch", "The names in path and body differ"),
+            Self::WrongState => ("wrong-state", "Its state does not allow this"),
+            Self::InUse => ("in-use", "It is in use"),
+            Self::NotIssued => ("not-issued", "There is no credential to hand out"),
+            Self::PreconditionFailed => ("precondition-failed", "It was changed since it was read"),
+            Self::TooLarge => ("too-large", "The body is too large"),
+            Self::UnsupportedMediaType => ("unsupported-media-type", "The body must be JSON"),
+            Self::Invalid => ("invalid", "A value breaks a rule"),
+            Self::Internal => ("internal", "Something is broken in the server"),
+            Self::Unavailable => ("unavailable", "It may succeed later"),
+        }
+    }
+}
+
+/// Why a request was refused or failed. Its body is written where the path of the request is known, by [`write`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Problem {
+    kind: Kind,
+    detail: String,
+    refusals: Vec<Refusal>,
+}
+
+/// The body of a problem.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Body {
+    /// What kind of problem it is, as a path of this server.
+    #[serde(rename = "type")]
+    kind: String,
+    /// The same in words.
+    title: &'static str,
+    /// The status of the answer.
+    status: u16,
+    /// What is wrong, and what helps.
+    detail: String,
+    /// The path that was asked.
+    instance: String,
+    /// The first field that breaks a rule.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    field: Option<String>,
+    /// All fields that break a rule.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<FieldError>,
+}
+
+/// A field that breaks a rule.
+#[derive(Debug, Serialize, JsonSchema)]
+struct FieldError {
+    /// Its path in the body.
+    field: String,
+    /// The rule.
+    detail: String,
+}
+
+impl Problem {
+    pub(super) fn new(kind: Kind, detail: impl Into<String>) -> Self {
+        Self { kind, detail: detail.into(), refusals: Vec::new() }
+    }
+
+    /// One field of the body that breaks a rule.
+    pub(super) fn field(path: &str, rule: impl Into<String>) -> Self {
+        Self::from(Refusals::from(Refusal { path: path.into(), value: String::new(), rule: rule.into() }))
+    }
+
+    /// What can't be.
+    pub(super) fn unexpected() -> Self {
+        Self::new(Kind::Internal, "the answer could not be written")
+    }
+
+    /// Refuses a name in a body that is another one than the path's. It need not be there.
+    pub(super) fn of_names(in_body: &str, in_path: &str) -> Result<(), Self> {
+        if in_body.is_empty() || in_body == in_path {
+            return Ok(());
+        }
+        let refusal = Refusal {
+            path: "metadata.name".into(),
+            value: String::new(),
+            rule: format!("must be {in_path}"),
+        };
+        Err(Self::from(Refusals::from(refusal)).told_as(Kind::NameMismatch))
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The same as another kind of problem.
+    pub(super) fn told_as(self, kind: Kind) -> Self {
+        Self { kind, ..self }
+    }
+
+    /// The same about the fields of the body, where the services speak of those of a document.
+    pub(super) fn of_fields(self, field: impl Fn(&str) -> String) -> Self {
+        if self.refusals.is_empty() {
+            return self;
+        }
+        let renamed = |refusal: Refusal| Refusal { path: field(&refusal.path), ..refusal };
+        Self::of_refusals(self.refusals.into_iter().map(renamed).collect())
+    }
+
+    fn of_refusals(refusals: Vec<Refusal>) -> Self {
+        let told: Vec<String> = refusals.iter().map(ToString::to_string).collect();
+        Self { kind: Kind::Invalid, detail: told.join("; "), refusals }
+    }
+
+    fn body(self, instance: &str) -> Body {
+        let (name, title) = self.kind.named();
+        let shown = |refusal: Refusal| FieldError { field: refusal.path, detail: refusal.rule };
+        let errors: Vec<FieldError> = self.refusals.into_iter().map(shown).collect();
+        Body {
+            kind: format!("/problems/{name}"),
+            title,
+            status: self.kind.status().as_u16(),
+            detail: self.detail,
+            instance: instance.to_owned(),
+            field: errors.first().map(|error| error.field.clone()),
+            errors,
+        }
+    }
+}
+
+impl From<Refusals> for Problem {
+    fn from(refusals: Refusals) -> Self {
+        Self::of_refusals(refusals.into_iter().collect())
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        if let Error::Refused(refusals) = error {
+            return refusals.into();
+        }
+        let kind = kind_of(&error);
+        match kind {
+            Kind::Internal | Kind::Unavailable => {
+                // What is below is for whoever runs the server.
+                let told = chain(&error);
+                tracing::error!(error = told, "a request failed");
+                Self::new(kind, error.to_string())
+            }
+            _ => Self::new(kind, chain(&error)),
+        }
+    }
+}
+
+impl From<BytesRejection> for Problem {
+    fn from(rejection: BytesRejection) -> Self {
+        match rejection.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => {
+                Self::new(Kind::TooLarge, format!("a body has at most {} bytes", super::BODY_BYTES_MAX))
+            }
+            _ => Self::new(Kind::Malformed, "the body could not be read to its end"),
+        }
+    }
+}
+
+fn kind_of(error: &Error) -> Kind {
+    match error {
+        Error::NotFound { .. } => Kind::NotFound,
+        Error::AlreadyThere { .. } => Kind::AlreadyThere,
+        Error::PreconditionFailed { .. } => Kind::PreconditionFailed,
+        Error::WrongState(_)
+        | Error::NotHandedOver { .. }
+        | Error::TerminatedMeanwhile { .. }
+        | Error::Stale { .. }
+        | Error::NotApplied { .. }
+        | Error::NeedsUser { .. } => Kind::WrongState,
+        Error::NotEmpty { .. }
+        | Error::ClusterInUse { .. }
+        | Error::LeftOnCluster { .. }
+        | Error::NamespaceTaken { .. } => Kind::InUse,
+        Error::UserNotNamed { .. } => Kind::UserNotNamed,
+        Error::NotIssued { .. } | Error::Certificate { .. } | Error::Kubeconfig { .. } => Kind::NotIssued,
+        Error::Refused(_) | Error::Render(_) => Kind::Invalid,
+        Error::Contended { .. } => Kind::Unavailable,
+        Error::Synchronizer(source) => of_synchronizer(source),
+        Error::Store(source) | Error::Audit(source) => of_store(source),
+        Error::Key { source, .. } if source.is_retryable() => Kind::Unavailable,
+        _ => Kind::Internal,
+    }
+}
+
+fn of_synchronizer(error: &synchronizer::Error) -> Kind {
+    use synchronizer::Error as Failure;
+    match error {
+        Failure::NotFound { .. } | Failure::NotRemoved { .. } | Failure::Stale { .. } | Failure::Resumed => {
+            Kind::WrongState
+        }
+        Failure::NamespaceTaken { .. } => Kind::InUse,
+        Failure::Invalid { .. } => Kind::Invalid,
+        Failure::Contended { .. } | Failure::StillUnderWay { .. } => Kind::Unavailable,
+        Failure::Store(source) => of_store(source),
+    }
+}
+
+/// What a store refuses is larger than it takes: all else is right by then.
+fn of_store(error: &store::Error) -> Kind {
+    match error {
+        store::Error::Invalid { .. } => Kind::Invalid,
+        store::Error::Conflict { .. } | store::Error::Unavailable { .. } => Kind::Unavailable,
+        store::Error::Corrupt { .. } | store::Error::Failed { .. } => Kind::Internal,
+    }
+}
+
+/// An error with all that is below it.
+fn chain(error: &Error) -> String {
+    let mut told = error.to_string();
+    let mut below = error.source();
+    while let Some(source) = below {
+        let _ = write!(told, ": {source}");
+        below = source.source();
+    }
+    told
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = self.kind.status().into_response();
+        if self.kind == Kind::Unavailable {
+            response.headers_mut().insert(RETRY_AFTER, RETRY_AFTER_SECONDS.into());
+        }
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// Writes the body of a problem, now that the path is known.
+pub(super) async fn write(request: Request, next: Next) -> Response {
+    let path = request.uri().path().to_owned();
+    let mut response = next.run(request).await;
+    let Some(problem) = response.extensions_mut().remove::<Problem>() else { return response };
+    let body = serde_json::to_vec(&problem.body(&path)).unwrap_or_default();
+    let (mut parts, _) = response.into_parts();
+    parts.headers.remove(axum::http::header::CONTENT_LENGTH);
+    parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+    Response::from_parts(parts, body.into())
+}

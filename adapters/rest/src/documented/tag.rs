@@ -1,0 +1,110 @@
+//! Entity tags: `ETag`, `If-Match` and `If-None-Match` (RFC 9110, sections 8.8.3 and 13.1).
+//!
+//! A logical cloud and each of its parts has one tag, that of the cloud's last edit: whoever sends it back changes
+//! nothing that others have changed since.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use axum::extract::FromRequestParts;
+use axum::http::header::{ETAG, IF_MATCH, IF_NONE_MATCH};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use dcm_core::port::store::Version;
+use dcm_core::service::{EditId, Precondition, Presence};
+
+use super::problem::{Kind, Problem};
+
+/// Something that is named by a tag.
+pub(super) trait Tag: Sized + Send {
+    /// Reads what is between the quotes; none for what can't be a tag of ours.
+    fn parse(text: &str) -> Option<Self>;
+}
+
+impl Tag for EditId {
+    fn parse(text: &str) -> Option<Self> {
+        text.parse().ok()
+    }
+}
+
+impl Tag for Version {
+    fn parse(text: &str) -> Option<Self> {
+        u64::from_str(text).ok().map(Self)
+    }
+}
+
+/// The header that tells a tag.
+pub(super) fn etag(tag: impl Display) -> (HeaderName, HeaderValue) {
+    // Tags are digits and dots.
+    let value = HeaderValue::from_str(&format!("\"{tag}\"")).unwrap_or(HeaderValue::from_static("\"\""));
+    (ETAG, value)
+}
+
+/// The condition that the headers of a request state.
+pub(super) struct If<T> {
+    pub(super) condition: Precondition<T>,
+}
+
+impl<T> If<T> {
+    /// What a failed condition is to the caller: one who asked for a condition is told that it does not hold.
+    pub(super) fn told(&self, problem: Problem) -> Problem {
+        match (problem.kind(), self.condition.presence) {
+            (Kind::AlreadyThere, Presence::Absent) | (Kind::NotFound, Presence::Present) => {
+                problem.told_as(Kind::PreconditionFailed)
+            }
+            _ => problem,
+        }
+    }
+}
+
+impl<T: Tag, S: Send + Sync> FromRequestParts<S> for If<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let matching = listed(&parts.headers, &IF_MATCH)?;
+        let presence = match listed(&parts.headers, &IF_NONE_MATCH)? {
+            Some(Listed::Any) => Presence::Absent,
+            Some(Listed::Tags(_)) => {
+                let detail = "If-None-Match of a change is `*`: it is made only where there is nothing";
+                return Err(Problem::new(Kind::Malformed, detail));
+            }
+            None if matches!(matching, Some(Listed::Any)) => Presence::Present,
+            None => Presence::Any,
+        };
+        let known = match matching {
+            Some(Listed::Tags(tags)) => Some(tags.iter().filter_map(|tag| T::parse(tag)).collect()),
+            Some(Listed::Any) | None => None,
+        };
+        Ok(Self { condition: Precondition { presence, known } })
+    }
+}
+
+/// What a header of tags says.
+enum Listed {
+    /// `*`.
+    Any,
+    /// What is between the quotes of each strong tag; a weak one never matches (RFC 9110, section 13.1.1).
+    Tags(Vec<String>),
+}
+
+fn listed(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Listed>, Problem> {
+    let mut tags = Vec::new();
+    let mut is_there = false;
+    for value in headers.get_all(name) {
+        is_there = true;
+        let malformed =
+            || Problem::new(Kind::Malformed, format!("{name} is `*` or a list of tags in quotes"));
+        let text = value.to_str().map_err(|_| malformed())?;
+        if text.trim() == "*" {
+            return Ok(Some(Listed::Any));
+        }
+        for tag in text.split(',').map(str::trim) {
+            let (weak, tag) = tag.strip_prefix("W/").map_or((false, tag), |tag| (true, tag));
+            let tag = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')).ok_or_else(malformed)?;
+            if !weak {
+                tags.push(tag.to_owned());
+            }
+        }
+    }
+    Ok(is_there.then_some(Listed::Tags(tags)))
+}

@@ -1,0 +1,107 @@
+//! Reading JSON that has one meaning alone.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+/// Reads a value. An object that has a key twice is refused: whoever reads it with another library may see the other one.
+///
+/// # Errors
+/// What is wrong, and where; no text of the input but such a key.
+pub(crate) fn read(bytes: &[u8]) -> Result<Value, serde_json::Error> {
+    serde_json::from_slice(bytes).map(|Unambiguous(value)| value)
+}
+
+struct Unambiguous(Value);
+
+impl<'de> Deserialize<'de> for Unambiguous {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Reader).map(Self)
+    }
+}
+
+struct Reader;
+
+impl<'de> Visitor<'de> for Reader {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(Unambiguous(item)) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(Value::Array(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let mut object = Map::new();
+        while let Some((key, Unambiguous(member))) = members.next_entry::<String, _>()? {
+            if object.contains_key(&key) {
+                let shown: String = key.chars().take(dcm_core::refusal::VALUE_SHOWN_MAX).collect();
+                return Err(A::Error::custom(format_args!("the key {shown:?} is there twice")));
+            }
+            object.insert(key, member);
+        }
+        Ok(Value::Object(object))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_read_as_it_is() {
+        let text = r#"{"a": [null, true, -1, 18446744073709551615, 1.5, "x\n"], "b": {"a": {}}}"#;
+        assert_eq!(read(text.as_bytes()).unwrap(), serde_json::from_str::<Value>(text).unwrap());
+    }
+
+    #[test]
+    fn what_has_two_readings_or_none_is_refused() {
+        for (text, error) in [
+            (r#"{"a": 1, "a": 2}"#, "the key \"a\" is there twice at line 1 column 12"),
+            (r#"[{"x": {"b": 1, "b": 1}}]"#, "the key \"b\" is there twice at line 1 column 20"),
+            ("", "EOF while parsing a value at line 1 column 0"),
+            ("{} {}", "trailing characters at line 1 column 4"),
+            ("1e999", "number out of range at line 1 column 5"),
+        ] {
+            assert_eq!(read(text.as_bytes()).unwrap_err().to_string(), error, "{text}");
+        }
+        assert!(read(&[b'"', 0xff, b'"']).is_err());
+        assert!(read("[".repeat(200).as_bytes()).unwrap_err().to_string().contains("recursion limit"));
+    }
+}

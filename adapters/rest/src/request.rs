@@ -1,0 +1,71 @@
+//! What holds for every request: it has an id and a caller, and is in the log when it is done.
+
+use std::sync::Arc;
+
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderName, HeaderValue};
+use axum::middleware::Next;
+use axum::response::Response;
+use dcm_core::service::Caller;
+use tracing::Instrument as _;
+
+use crate::services::Services;
+
+/// Names a request in the answer, in the log and in the audit log. Callers may send their own.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Says why something is done, for the audit log.
+const REASON: HeaderName = HeaderName::from_static("x-reason");
+
+/// Longest id that a caller may send, in bytes; a longer one is replaced.
+const REQUEST_ID_MAX: usize = 128;
+
+/// Who does what is done without authentication.
+const UNNAMED: &str = "anonymous";
+
+/// Gives a request its id and its caller, and logs its end.
+pub(crate) async fn begin(
+    State(services): State<Arc<Services>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let sent = request.headers().get(&REQUEST_ID).filter(|id| is_an_id(id)).cloned();
+    let id = sent.or_else(|| HeaderValue::from_str(&format!("{:016x}", services.random.next())).ok());
+    let text = id.as_ref().and_then(|id| id.to_str().ok()).unwrap_or_default();
+    let why = request.headers().get(&REASON).and_then(|why| why.to_str().ok()).unwrap_or_default();
+    let caller = Caller::new(UNNAMED).because(why).with_request_id(text);
+    let span = tracing::info_span!("request", request_id = text, caller = caller.who());
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    request.extensions_mut().insert(Asking(caller));
+    let mut response = async {
+        let began = services.clock.now();
+        let response = next.run(request).await;
+        let seconds = services.clock.now().duration_since(began).as_secs_f64();
+        tracing::info!(%method, path, status = response.status().as_u16(), seconds, "answered");
+        response
+    }
+    .instrument(span)
+    .await;
+    if let Some(id) = id {
+        response.headers_mut().insert(REQUEST_ID, id);
+    }
+    response
+}
+
+/// Visible ASCII, not too long: it is written to logs as it is.
+fn is_an_id(id: &HeaderValue) -> bool {
+    (1..=REQUEST_ID_MAX).contains(&id.len()) && id.as_bytes().iter().all(u8::is_ascii_graphic)
+}
+
+/// Who asks.
+#[derive(Clone)]
+pub(crate) struct Asking(pub(crate) Caller);
+
+impl<S: Send + Sync> FromRequestParts<S> for Asking {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
+        Ok(parts.extensions.get().cloned().unwrap_or_else(|| Self(Caller::new(UNNAMED))))
+    }
+}
