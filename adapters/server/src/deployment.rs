@@ -228,6 +228,12 @@ impl Deployment {
         &self.parts.clock
     }
 
+    /// Randomness.
+    #[must_use]
+    pub fn random(&self) -> &Arc<dyn Random> {
+        &self.parts.random
+    }
+
     /// Settings of engines.
     #[must_use]
     pub fn options(&self) -> &Options {

@@ -16,13 +16,16 @@
 //! # }
 //! ```
 
+mod api;
 mod audit;
 mod check;
 mod configuration;
 mod decided;
 mod deployment;
 mod following;
+mod host;
 mod kubeconfigs;
+mod listening;
 mod metrics;
 mod orphans;
 mod other_bindings;
@@ -35,7 +38,7 @@ pub use audit::AUDIT_DAYS;
 pub use check::{CheckReport, StoreCheck};
 pub use configuration::{Configuration, Keys, SESSION_LEASE};
 pub use deployment::{Deployment, OpenError, Parts, open_sealed, open_sealed_existing, rooms};
-pub use metrics::{MetricsError, MetricsListener};
+pub use listening::{ListenError, LoopbackListener};
 pub use orphans::{Cleared, Orphan, OrphanError, Orphans};
 pub use rekey::{RekeyError, RekeyReport, Rekeying, rekey};
-pub use serve::{STOP_TIMEOUT, ServeError, serve, serve_with_metrics};
+pub use serve::{Listeners, STOP_TIMEOUT, ServeError, serve, serve_at};

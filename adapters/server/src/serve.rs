@@ -7,9 +7,11 @@ use dcm_sync::engine::{Acquire, Engine, Event, Lost, What};
 use futures::future::{Either, FutureExt as _, select};
 use tokio::task::JoinSet;
 
+use crate::api::Api;
 use crate::deployment::Deployment;
 use crate::following::{Heard, follow};
-use crate::metrics::{self, Ends, MetricsListener, Source};
+use crate::listening::LoopbackListener;
+use crate::metrics::{self, Ends, Source};
 use crate::{audit, renewal, sweeping};
 
 /// How long a stop may take: as long as one request to a cluster may, and some time to give the clusters back.
@@ -17,6 +19,15 @@ pub const STOP_TIMEOUT: Duration = Duration::from_secs(35);
 
 /// How long the last decisions of an engine may take to be kept: some writes to the store.
 const KEEP_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Where a worker is asked. Nowhere by default.
+#[derive(Debug, Default)]
+pub struct Listeners {
+    /// The HTTP API.
+    pub api: Option<LoopbackListener>,
+    /// Figures of the work, in the text format of Prometheus.
+    pub metrics: Option<LoopbackListener>,
+}
 
 /// Why a worker did not end in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -37,16 +48,16 @@ pub enum ServeError {
 /// # Errors
 /// [`ServeError`]; a lost engine is told at once, without waiting for `stop`.
 pub async fn serve(deployment: &Deployment, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
-    serve_with_metrics(deployment, None, stop).await
+    serve_at(deployment, Listeners::default(), stop).await
 }
 
-/// The same; with a listener, whoever asks there gets figures of the work, in the text format of Prometheus.
+/// The same, and answers whoever asks at the listeners. A stop first answers what was asked by then.
 ///
 /// # Errors
 /// As above.
-pub async fn serve_with_metrics(
+pub async fn serve_at(
     deployment: &Deployment,
-    listener: Option<MetricsListener>,
+    listeners: Listeners,
     stop: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
     let engine = deployment.engine(Acquire::All);
@@ -56,9 +67,10 @@ pub async fn serve_with_metrics(
     // Both end with the set that they are in.
     let mut telling = JoinSet::new();
     telling.spawn(log_events(&engine));
-    if let Some(listener) = listener {
+    if let Some(listener) = listeners.metrics {
         telling.spawn(metrics::answer(deployment.clone(), listener, source));
     }
+    let api = listeners.api.map(|listener| Api::begin(deployment, listener));
     let mut changing = JoinSet::new();
     changing.spawn(renewal::keep_renewed(deployment.clone(), ends));
     changing.spawn(sweeping::keep_swept(deployment.clone()));
@@ -67,6 +79,9 @@ pub async fn serve_with_metrics(
         Either::Left((ended, _)) => Some(ended),
         Either::Right(((), _)) => None,
     };
+    if let Some(api) = api {
+        api.stop().await;
+    }
     // What they begin from now on the engine has no time for.
     drop(changing);
     let served = match lost {

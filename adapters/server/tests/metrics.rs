@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use common::{SOON, World, everything, spec};
-use dcm_server::{MetricsError, MetricsListener, ServeError, serve_with_metrics};
+use dcm_server::{ListenError, Listeners, LoopbackListener, ServeError, serve_at};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
@@ -38,13 +38,14 @@ struct Asked {
 
 impl Asked {
     async fn begin(world: &World) -> Self {
-        let listener = MetricsListener::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let listener = LoopbackListener::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let address = listener.address();
         let deployment = world.deployment.clone();
         let (stop, stopped) = oneshot::channel();
         let worker = tokio::spawn(async move {
             let stopped = async { drop(stopped.await) };
-            serve_with_metrics(&deployment, Some(listener), stopped).await
+            serve_at(&deployment, Listeners { metrics: Some(listener), ..Listeners::default() }, stopped)
+                .await
         });
         Self { address, stop, worker }
     }
@@ -180,7 +181,7 @@ async fn who_does_not_finish_a_request_is_not_waited_for() {
 #[tokio::test]
 async fn only_a_loopback_address_is_listened_on() {
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:9000"] {
-        let refused = MetricsListener::bind(address.parse().unwrap()).await.unwrap_err();
-        assert!(matches!(refused, MetricsError::NotLoopback { .. }), "{address}: {refused}");
+        let refused = LoopbackListener::bind(address.parse().unwrap()).await.unwrap_err();
+        assert!(matches!(refused, ListenError::NotLoopback { .. }), "{address}: {refused}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use dcm_server::{AUDIT_DAYS, MetricsListener};
+use dcm_server::{AUDIT_DAYS, Listeners, LoopbackListener};
 use futures::channel::oneshot;
 
 use crate::arguments::Global;
@@ -16,6 +16,10 @@ pub(crate) struct Arguments {
     /// How many days entries of the audit log are kept; older ones are deleted.
     #[arg(long, default_value_t = AUDIT_DAYS, value_parser = clap::value_parser!(u16).range(1..), value_name = "DAYS")]
     audit_days: u16,
+    /// Serves the HTTP API at http://ADDRESS/v2. Only a loopback address, and asked by it or as localhost, as there is neither
+    /// TLS nor a check of who asks; port 0 is any that is free.
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
     /// Gives metrics for Prometheus at http://ADDRESS/metrics. Only a loopback address, and asked by it or as localhost, as
     /// there is neither TLS nor a check of who asks; port 0 is any that is free.
     #[arg(long, value_name = "ADDRESS")]
@@ -25,11 +29,12 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
     let deployment = session.deployment.keeping_audit(arguments.audit_days);
-    let listener = match arguments.metrics_listen {
-        Some(address) => Some(MetricsListener::bind(address).await?),
-        None => None,
-    };
-    if let Some(listener) = &listener {
+    let listeners =
+        Listeners { api: listen(arguments.listen).await?, metrics: listen(arguments.metrics_listen).await? };
+    if let Some(listener) = &listeners.api {
+        output::note(format_args!("API at http://{}/v2", listener.address()));
+    }
+    if let Some(listener) = &listeners.metrics {
         output::note(format_args!("metrics at http://{}/metrics", listener.address()));
     }
     let (stop, stopped) = oneshot::channel();
@@ -41,10 +46,17 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
     output::note("serving; interrupt to stop");
     tokio::select! {
         biased;
-        served = dcm_server::serve_with_metrics(&deployment, listener, stopped) => served?,
+        served = dcm_server::serve_at(&deployment, listeners, stopped) => served?,
         interrupted = interrupted => return interrupted.map(|()| Exit::Interrupted),
     }
     Ok(Exit::Done)
+}
+
+async fn listen(address: Option<SocketAddr>) -> anyhow::Result<Option<LoopbackListener>> {
+    Ok(match address {
+        Some(address) => Some(LoopbackListener::bind(address).await?),
+        None => None,
+    })
 }
 
 /// Says at the first signal that it is to stop, which takes as long as requests to clusters do; ends with the second.

@@ -3,14 +3,12 @@
 //! There is neither TLS nor a check of who asks, so other addresses are refused: whoever collects from elsewhere puts a proxy
 //! before it that has both, and that asks here by a name of this machine (`host`).
 
-mod host;
 #[cfg(test)]
 mod page_tests;
 mod stores;
 mod text;
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -23,10 +21,12 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use jiff::Timestamp;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 
 use crate::deployment::Deployment;
+use crate::host;
+use crate::listening::LoopbackListener;
 pub(crate) use stores::CountedStores;
 pub(crate) use text::DaysLeft;
 
@@ -44,55 +44,6 @@ const HEAD_BYTES_MAX: usize = 16 * 1024;
 
 /// How long to wait when no connection can be taken, such as for want of files.
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
-
-/// Why figures can't be given at an address.
-#[derive(Debug, thiserror::Error)]
-pub enum MetricsError {
-    /// It could be reached from other machines.
-    #[error("{address} is no loopback address: metrics are given without TLS and to anybody who asks")]
-    NotLoopback {
-        /// The address.
-        address: SocketAddr,
-    },
-    /// It can't be listened on.
-    #[error("{address} can't be listened on")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// What happened.
-        #[source]
-        source: std::io::Error,
-    },
-}
-
-/// An address at which figures are asked for.
-#[derive(Debug)]
-pub struct MetricsListener {
-    listener: TcpListener,
-    address: SocketAddr,
-}
-
-impl MetricsListener {
-    /// Listens on an address; port 0 is any that is free.
-    ///
-    /// # Errors
-    /// [`MetricsError`].
-    pub async fn bind(address: SocketAddr) -> Result<Self, MetricsError> {
-        if !address.ip().is_loopback() {
-            return Err(MetricsError::NotLoopback { address });
-        }
-        let failed = |source| MetricsError::Listen { address, source };
-        let listener = TcpListener::bind(address).await.map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
-        Ok(Self { listener, address })
-    }
-
-    /// Where it is.
-    #[must_use]
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-}
 
 /// How many credentials end when, as the last round of renewal saw it.
 #[derive(Debug, Clone, Default)]
@@ -118,7 +69,7 @@ pub(crate) struct Source {
 }
 
 /// Answers at an address, until it is dropped.
-pub(crate) async fn answer(deployment: Deployment, listener: MetricsListener, source: Source) {
+pub(crate) async fn answer(deployment: Deployment, listener: LoopbackListener, source: Source) {
     let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
         let Ok(permit) = permits.clone().acquire_owned().await else { return };

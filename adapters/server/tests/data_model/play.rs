@@ -204,13 +204,8 @@ async fn put(world: &World, spec: Value) {
 
 async fn put_user(world: &World, user: Value) {
     let user = PartDraft::User(serde_json::from_value(user).unwrap());
-    let put = world.deployment.clouds().put_part(
-        &world.caller,
-        &world.project,
-        &world.cloud,
-        user,
-        &Precondition::default(),
-    );
+    let any = Precondition::default();
+    let put = world.deployment.clouds().put_part(&world.caller, &world.project, &world.cloud, user, &any);
     during("LogicalClouds::put_part", put).await.unwrap();
 }
 

@@ -6,12 +6,12 @@
 
 use std::net::IpAddr;
 
-use hyper::header::HOST;
+use hyper::header::{HOST, HeaderName, HeaderValue, ORIGIN};
 use hyper::http::uri::Authority;
 use hyper::{Request, StatusCode, Version};
 
 /// With which status a request is refused before it is looked at.
-pub(super) fn refusal<B>(request: &Request<B>) -> Option<StatusCode> {
+pub(crate) fn refusal<B>(request: &Request<B>) -> Option<StatusCode> {
     let hosts: Vec<_> = request.headers().get_all(HOST).iter().collect();
     let host = match hosts[..] {
         [] if request.version() < Version::HTTP_11 => None,
@@ -24,6 +24,19 @@ pub(super) fn refusal<B>(request: &Request<B>) -> Option<StatusCode> {
     // What a proxy is asked for names its target in the first line as well.
     let mut named = host.iter().chain(request.uri().authority());
     (!named.all(is_of_this_machine)).then_some(StatusCode::MISDIRECTED_REQUEST)
+}
+
+/// Tells where a request comes from, in browsers.
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// With which status a request of a page from elsewhere is refused: browsers send it, and only keep the answer from the page. A page of
+/// another port of this machine is from elsewhere, too.
+pub(crate) fn page_refusal<B>(request: &Request<B>) -> Option<StatusCode> {
+    let header = |name| request.headers().get(name).map(HeaderValue::as_bytes);
+    let own = header(HOST).map(|host| [b"http://", host].concat());
+    let is_other_origin = header(ORIGIN).is_some_and(|origin| own.as_deref() != Some(origin));
+    let is_other_site = header(FETCH_SITE).is_some_and(|site| matches!(site, b"cross-site" | b"same-site"));
+    (is_other_origin || is_other_site).then_some(StatusCode::FORBIDDEN)
 }
 
 /// True for `localhost` and loopback addresses, whatever the port: it may have been forwarded. No page can take these names.
@@ -44,6 +57,24 @@ mod tests {
             request = request.header(HOST, *host);
         }
         refusal(&request.body(()).unwrap()).map(|status| status.as_u16())
+    }
+
+    #[test]
+    fn pages_from_elsewhere_are_refused() {
+        let refused = |headers: &[(HeaderName, &str)]| {
+            let request = Request::builder().uri("/v2/projects").header(HOST, "localhost:9077");
+            let request = headers.iter().fold(request, |request, (name, value)| request.header(name, *value));
+            page_refusal(&request.body(()).unwrap()).map(|status| status.as_u16())
+        };
+        assert_eq!(refused(&[]), None);
+        assert_eq!(refused(&[(ORIGIN, "http://localhost:9077"), (FETCH_SITE, "same-origin")]), None);
+        assert_eq!(refused(&[(FETCH_SITE, "none")]), None);
+        for origin in ["http://example.com", "http://localhost:9078", "https://localhost:9077", "null", ""] {
+            assert_eq!(refused(&[(ORIGIN, origin)]), Some(403), "{origin}");
+        }
+        for site in ["cross-site", "same-site"] {
+            assert_eq!(refused(&[(FETCH_SITE, site)]), Some(403), "{site}");
+        }
     }
 
     #[test]

@@ -1,0 +1,117 @@
+//! A `dcm serve` that is asked over HTTP, in literal bytes.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Command, Stdio};
+
+use dcm_testenv::{Environment, SharedEnvironment};
+use serde_json::Value;
+
+use crate::common::User;
+use crate::common::installation::{Installation, SOON, Worker};
+
+/// Headers whose values differ from run to run, or say nothing.
+const PASSED_OVER: [&str; 4] = ["content-length", "date", "connection", "x-request-id"];
+
+/// A server, and the person who runs it.
+pub(crate) struct Server {
+    pub(crate) person: User,
+    address: SocketAddr,
+    worker: Worker,
+}
+
+/// A server on real API servers, which are registered as `real/cluster-1` and so on.
+pub(crate) async fn on_clusters(count: usize, name: &str) -> (SharedEnvironment, Server) {
+    let environment = Environment::shared(count).await.unwrap();
+    let person = Installation::new(&environment, name).person;
+    (environment, Server::of(person))
+}
+
+impl Server {
+    /// On an empty store of its own.
+    pub(crate) fn new() -> Self {
+        Self::of(User::new())
+    }
+
+    pub(crate) fn of(person: User) -> Self {
+        let (told, tells) = std::io::pipe().unwrap();
+        let mut command: Command = person.command();
+        command.args(["serve", "--listen", "127.0.0.1:0"]).stdout(Stdio::null()).stderr(tells);
+        let worker = Worker::begin(&mut command);
+        drop(command);
+        let mut lines = BufReader::new(told).lines().map_while(Result::ok);
+        let address = lines.find_map(|line| {
+            let (_, address) = line.split_once("API at http://")?;
+            address.strip_suffix("/v2")?.parse().ok()
+        });
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { person, address: address.unwrap(), worker }
+    }
+
+    /// Asks it to end; it must do so well.
+    pub(crate) fn stop(self) {
+        self.worker.stop();
+    }
+
+    /// Sends bytes as they are, and gives all that is answered.
+    pub(crate) fn send(&self, bytes: &[u8]) -> String {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(SOON)).unwrap();
+        stream.write_all(bytes).unwrap();
+        let mut answer = Vec::new();
+        let read = stream.read_to_end(&mut answer);
+        // A request that is not read to its end is broken off after its answer.
+        assert!(read.is_ok() || !answer.is_empty(), "{read:?}");
+        String::from_utf8(answer).unwrap()
+    }
+
+    /// Asks: the first line of a request, then its headers, an empty line and its body. The answer is its status, its headers in
+    /// order, an empty line and its body; what differs from run to run is passed over.
+    pub(crate) fn ask(&self, request: &str) -> String {
+        let (head, body) = request.split_once("\n\n").unwrap_or((request, ""));
+        let (line, headers) = head.split_once('\n').unwrap_or((head, ""));
+        let mut bytes = format!("{line} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.address);
+        headers.lines().for_each(|header| bytes.push_str(&format!("{header}\r\n")));
+        if !body.is_empty() {
+            if !headers.contains("Content-Type") {
+                bytes.push_str("Content-Type: application/json\r\n");
+            }
+            bytes.push_str(&format!("Content-Length: {}\r\n", body.len()));
+        }
+        shown(&self.send(format!("{bytes}\r\n{body}").as_bytes()))
+    }
+
+    /// Asks, and compares the whole answer.
+    #[track_caller]
+    pub(crate) fn expect(&self, request: &str, answer: &str) {
+        assert_eq!(self.ask(request), answer, "{request}");
+    }
+
+    /// The body of the answer to a request that goes well.
+    #[track_caller]
+    pub(crate) fn body(&self, request: &str) -> Value {
+        let answer = self.ask(request);
+        let (head, body) = answer.split_once("\n\n").unwrap();
+        assert!(head.starts_with('2'), "{request}: {answer}");
+        serde_json::from_str(body).unwrap()
+    }
+}
+
+fn shown(answer: &str) -> String {
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let (status, headers) = head.split_once("\r\n").unwrap_or((head, ""));
+    let is_told = |header: &&str| !PASSED_OVER.contains(&header.split(':').next().unwrap());
+    let mut headers: Vec<String> = headers.lines().filter(is_told).map(without_uid).collect();
+    headers.sort();
+    let status = status.split(' ').nth(1).unwrap();
+    let lines: Vec<&str> = std::iter::once(status).chain(headers.iter().map(String::as_str)).collect();
+    format!("{}\n\n{body}", lines.join("\n"))
+}
+
+/// A tag without the UID of its logical cloud.
+fn without_uid(header: &str) -> String {
+    match header.strip_prefix("etag: \"").and_then(|tag| tag.split_once('.')) {
+        Some((_, edit)) => format!("etag: \"UID.{edit}"),
+        None => header.to_owned(),
+    }
+}

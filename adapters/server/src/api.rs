@@ -1,0 +1,76 @@
+//! The HTTP API on a loopback address.
+//!
+//! Whoever can connect may do everything, so the address is one of this machine alone, and pages that a browser on this machine
+//! has loaded from elsewhere are refused.
+
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse as _, Response};
+use axum_server::Handle;
+use dcm_rest::{Services, documented};
+use hyper_util::rt::TokioTimer;
+use tokio::task::JoinHandle;
+
+use crate::deployment::Deployment;
+use crate::host;
+use crate::listening::LoopbackListener;
+
+/// How long the head of a request may take, and how long a connection may be silent between two.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Largest head of a request, in bytes.
+const HEAD_BYTES_MAX: usize = 64 * 1024;
+
+/// How long requests that are under way when the server stops may take.
+const STOP_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// The API, being served.
+pub(crate) struct Api {
+    handle: Handle<std::net::SocketAddr>,
+    serving: JoinHandle<std::io::Result<()>>,
+}
+
+impl Api {
+    /// Serves the services of a deployment. Must be called on a tokio runtime.
+    pub(crate) fn begin(deployment: &Deployment, listener: LoopbackListener) -> Self {
+        let handle = Handle::new();
+        let mut server = axum_server::Server::from_listener(listener.listener)
+            .http1_only()
+            .first_request_timeout(HEAD_TIMEOUT)
+            .handle(handle.clone());
+        let http1 = &mut server.http_builder().http1();
+        http1.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(HEAD_BYTES_MAX);
+        let serving = tokio::spawn(server.serve(router(deployment).into_make_service()));
+        Self { handle, serving }
+    }
+
+    /// Takes no more connections, answers what was asked, and ends.
+    pub(crate) async fn stop(self) {
+        self.handle.graceful_shutdown(Some(STOP_TIMEOUT));
+        match self.serving.await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "the API did not end in order"),
+            Err(error) => tracing::error!(%error, "the API broke off"),
+        }
+    }
+}
+
+fn router(deployment: &Deployment) -> Router {
+    let services = Services {
+        projects: deployment.projects().clone(),
+        clouds: deployment.clouds().clone(),
+        clock: deployment.clock().clone(),
+        random: deployment.random().clone(),
+    };
+    documented::router(services).layer(from_fn(from_this_machine))
+}
+
+async fn from_this_machine(request: Request, next: Next) -> Response {
+    match host::refusal(&request).or_else(|| host::page_refusal(&request)) {
+        Some(status) => (status, format!("{status}\n")).into_response(),
+        None => next.run(request).await,
+    }
+}
