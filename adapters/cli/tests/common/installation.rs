@@ -148,12 +148,17 @@ impl Worker {
     }
 
     /// Asks it to end; it must do so well.
-    pub(crate) fn stop(mut self) {
+    pub(crate) fn stop(self) {
         self.ask_to_end();
+        self.end();
+    }
+
+    /// Waits for its end; it must be a good one.
+    pub(crate) fn end(mut self) {
         assert_eq!(self.0.wait().unwrap().code(), Some(0));
     }
 
-    fn ask_to_end(&self) {
+    pub(crate) fn ask_to_end(&self) {
         self.signal("TERM");
     }
 

@@ -1,7 +1,50 @@
-//! The documented dialect of the HTTP API: each route is asked in literal bytes at a running server, and whole answers are compared.
+//! The documented dialect of the HTTP API: each route is asked in literal bytes at a running server on real API servers, and whole
+//! answers are compared.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 #[path = "../common/mod.rs"]
 mod common;
-mod probe;
+mod exchange;
+mod listening;
+mod routes;
 mod server;
+
+use exchange::play;
+use server::Server;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn projects() {
+    play(&Server::new(), "projects.http").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn logical_clouds() {
+    play(&Server::new(), "logical-clouds.http").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cluster_references() {
+    play(&Server::new(), "cluster-references.http").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn users_and_their_permissions() {
+    play(&Server::new(), "users.http").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn quotas_and_key_value_pairs() {
+    play(&Server::new(), "quotas.http").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_can_not_be_read() {
+    play(&Server::new(), "unreadable.http").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_logical_cloud_from_its_first_document_to_its_end() {
+    let (_environment, server) = server::on_clusters(1, "rest-life").await;
+    play(&server, "life.http").await;
+    server.stop();
+}

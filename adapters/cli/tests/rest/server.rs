@@ -5,17 +5,16 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::{Command, Stdio};
 
 use dcm_testenv::{Environment, SharedEnvironment};
-use serde_json::Value;
 
 use crate::common::User;
-use crate::common::installation::{Installation, SOON, Worker};
+use crate::common::installation::{Installation, SOON, Worker, until};
 
 /// Headers whose values differ from run to run, or say nothing.
 const PASSED_OVER: [&str; 4] = ["content-length", "date", "connection", "x-request-id"];
 
 /// A server, and the person who runs it.
 pub(crate) struct Server {
-    pub(crate) person: User,
+    person: User,
     address: SocketAddr,
     worker: Worker,
 }
@@ -50,7 +49,18 @@ impl Server {
 
     /// Asks it to end; it must do so well.
     pub(crate) fn stop(self) {
-        self.worker.stop();
+        self.begin_to_stop().end();
+    }
+
+    /// Asks it to end.
+    pub(crate) fn begin_to_stop(self) -> Stopping {
+        self.worker.ask_to_end();
+        Stopping(self)
+    }
+
+    /// Where it is asked.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// Sends bytes as they are, and gives all that is answered.
@@ -86,14 +96,21 @@ impl Server {
     pub(crate) fn expect(&self, request: &str, answer: &str) {
         assert_eq!(self.ask(request), answer, "{request}");
     }
+}
 
-    /// The body of the answer to a request that goes well.
-    #[track_caller]
-    pub(crate) fn body(&self, request: &str) -> Value {
-        let answer = self.ask(request);
-        let (head, body) = answer.split_once("\n\n").unwrap();
-        assert!(head.starts_with('2'), "{request}: {answer}");
-        serde_json::from_str(body).unwrap()
+/// A server that was asked to end.
+pub(crate) struct Stopping(Server);
+
+impl Stopping {
+    pub(crate) async fn until_nobody_listens(&self) {
+        until("an end of listening", async || TcpStream::connect(self.0.address).is_err().then_some(()))
+            .await;
+    }
+
+    /// Waits for its end, which must be a good one.
+    pub(crate) fn end(self) -> User {
+        self.0.worker.end();
+        self.0.person
     }
 }
 
@@ -101,17 +118,9 @@ fn shown(answer: &str) -> String {
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     let (status, headers) = head.split_once("\r\n").unwrap_or((head, ""));
     let is_told = |header: &&str| !PASSED_OVER.contains(&header.split(':').next().unwrap());
-    let mut headers: Vec<String> = headers.lines().filter(is_told).map(without_uid).collect();
+    let mut headers: Vec<&str> = headers.lines().filter(is_told).collect();
     headers.sort();
     let status = status.split(' ').nth(1).unwrap();
-    let lines: Vec<&str> = std::iter::once(status).chain(headers.iter().map(String::as_str)).collect();
+    let lines: Vec<&str> = std::iter::once(status).chain(headers).collect();
     format!("{}\n\n{body}", lines.join("\n"))
-}
-
-/// A tag without the UID of its logical cloud.
-fn without_uid(header: &str) -> String {
-    match header.strip_prefix("etag: \"").and_then(|tag| tag.split_once('.')) {
-        Some((_, edit)) => format!("etag: \"UID.{edit}"),
-        None => header.to_owned(),
-    }
 }

@@ -1,7 +1,9 @@
 //! What the path and the query of a request say.
 
+use std::error::Error as _;
+
 use axum::extract::path::ErrorKind;
-use axum::extract::rejection::PathRejection;
+use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{FromRequestParts, Path, Query};
 use axum::http::request::Parts;
 use dcm_core::name::{LogicalCloudName, ProjectName};
@@ -64,9 +66,16 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Asked<T
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let Query(asked) = Query::from_request_parts(parts, state)
             .await
-            .map_err(|rejection| Problem::new(Kind::Malformed, rejection.body_text()))?;
+            .map_err(|rejection| Problem::new(Kind::Malformed, unasked(&rejection)))?;
         Ok(Self(asked))
     }
+}
+
+fn unasked(rejection: &QueryRejection) -> String {
+    // Its own words say what the program did.
+    let source = rejection.source().and_then(std::error::Error::source);
+    let told = source.map_or_else(|| rejection.to_string(), ToString::to_string);
+    format!("the query: {told}")
 }
 
 /// A route without parameters.

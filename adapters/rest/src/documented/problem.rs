@@ -1,6 +1,7 @@
 //! What is said when something is refused or fails: one place maps every error to a status and a body
 //! (`application/problem+json`, RFC 9457).
 
+use std::collections::BTreeSet;
 use std::error::Error as _;
 use std::fmt::Write as _;
 
@@ -131,6 +132,9 @@ struct FieldError {
     field: String,
     /// The rule.
     detail: String,
+    /// The start of its value; absent where it is missing or may be secret.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    value: String,
 }
 
 impl Problem {
@@ -146,6 +150,11 @@ impl Problem {
     /// What can't be.
     pub(super) fn unexpected() -> Self {
         Self::new(Kind::Internal, "the answer could not be written")
+    }
+
+    /// Refuses what is to be made and has no name.
+    pub(super) fn of_no_name(name: &str) -> Result<(), Self> {
+        if name.is_empty() { Err(Self::field("metadata.name", "is missing")) } else { Ok(()) }
     }
 
     /// Refuses a name in a body that is another one than the path's. It need not be there.
@@ -179,14 +188,17 @@ impl Problem {
         Self::of_refusals(self.refusals.into_iter().map(renamed).collect())
     }
 
-    fn of_refusals(refusals: Vec<Refusal>) -> Self {
+    /// One that is told of several fields of a document, which are one field of a body, is told once.
+    fn of_refusals(mut refusals: Vec<Refusal>) -> Self {
+        let mut told = BTreeSet::new();
+        refusals.retain(|refusal| told.insert(refusal.clone()));
         let told: Vec<String> = refusals.iter().map(ToString::to_string).collect();
         Self { kind: Kind::Invalid, detail: told.join("; "), refusals }
     }
 
     fn body(self, instance: &str) -> Body {
         let (name, title) = self.kind.named();
-        let shown = |refusal: Refusal| FieldError { field: refusal.path, detail: refusal.rule };
+        let shown = |Refusal { path, value, rule }| FieldError { field: path, detail: rule, value };
         let errors: Vec<FieldError> = self.refusals.into_iter().map(shown).collect();
         Body {
             kind: format!("/problems/{name}"),

@@ -26,6 +26,7 @@ pub(in crate::documented) async fn handle(
     when: If<EditId>,
     Body { read, .. }: Body<LogicalCloudBody>,
 ) -> Result<impl IntoResponse, Problem> {
+    Problem::of_no_name(&read.metadata.name)?;
     let cloud = LogicalCloudName::new(&read.metadata.name)
         .map_err(|invalid| Problem::field("metadata.name", invalid.rule()))?;
     let condition = Precondition { presence: Presence::Absent, ..when.condition };

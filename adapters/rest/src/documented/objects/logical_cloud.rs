@@ -119,7 +119,7 @@ impl FirstUser {
             let called = permission.permission_name.clone();
             if others.iter().any(|other| other.name == called) {
                 let at = Path::root().field("spec").field("permissions").item(index).field("name");
-                checks.refuse(&at, &called, "holds for others, too: change it as a user permission");
+                checks.refuse(&at, &called, "holds for others: change it as a user permission");
             }
             put.push(permission.into_draft(&name, own.remove(&called).unwrap_or_default()));
         }
@@ -134,8 +134,11 @@ fn is_own(permission: &PermissionDraft, user: &str) -> bool {
     permission.users.as_ref().is_some_and(|users| matches!(&users[..], [one] if one == user))
 }
 
-/// Where the body has what a document has at a path, after [`LogicalCloudBody::onto`].
+/// Where the body has what a document has at a path, after [`LogicalCloudBody::onto`]. Who may do something is the user.
 pub(crate) fn field_of_cloud(path: &str) -> String {
+    if path.starts_with("spec.permissions[") && path.contains("].users") {
+        return "spec.user.user-name".to_owned();
+    }
     if let Some(rest) = path.strip_prefix("spec.users[0]") {
         return format!("spec.user{}", rest.replace(".name", ".user-name"));
     }

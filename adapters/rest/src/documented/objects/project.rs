@@ -11,6 +11,7 @@ use crate::documented::body::{Shaped, schema_of};
 #[serde(deny_unknown_fields)]
 pub(crate) struct ProjectBody {
     /// Name and notes.
+    #[serde(default)]
     pub(crate) metadata: MetadataDraft,
 }
 

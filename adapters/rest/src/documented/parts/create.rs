@@ -26,9 +26,7 @@ pub(super) async fn handle<P: Part>(
     Body { sent, read }: Body<Object<P>>,
 ) -> Result<impl IntoResponse, Problem> {
     let name = read.metadata.name.clone();
-    if name.is_empty() {
-        return Err(Problem::field("metadata.name", "is missing"));
-    }
+    Problem::of_no_name(&name)?;
     let condition = Precondition { presence: Presence::Absent, ..when.condition };
     let draft = P::into_draft(read)?;
     let made = services.clouds.put_part(&caller, &project, &cloud, draft, &condition).await;

@@ -21,6 +21,7 @@ pub(in crate::documented) async fn handle(
     Asking(caller): Asking,
     Body { read, .. }: Body<ProjectBody>,
 ) -> Result<impl IntoResponse, Problem> {
+    Problem::of_no_name(&read.metadata.name)?;
     let made = services.projects.create(&caller, read.metadata).await.map_err(refused)?;
     let location = format!("/v2/projects/{}", made.metadata.name);
     let headers = [etag(made.version.0), (LOCATION, location.parse().map_err(|_| Problem::unexpected())?)];

@@ -1,0 +1,131 @@
+//! Exchanges that are written down: what is asked, and the whole answer.
+//!
+//! A file has, line by line:
+//!
+//! | Line | What it is |
+//! |---|---|
+//! | `# …` | a word on what follows |
+//! | `> …` | a line of a request: method and path, headers, an empty line, the body; `{etag}` is the last tag that was answered |
+//! | `< …` | a line of the answer: status, headers in order, an empty line, the body |
+//! | `~ PATH … TEXT` | `GET PATH` is asked again and again, until `TEXT` is in the answer |
+//!
+//! What differs from run to run is written as `UID`, `TIME`, `VERSION`, `BASE64`, `TOKEN` and `SERVER`. With `DCM_BLESS=1` in the environment the
+//! answers are written into the file anew, to be looked at.
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
+use crate::common::installation::until;
+use crate::server::Server;
+
+/// Where the files are.
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rest/exchanges");
+
+/// What differs from run to run, and what is written for it.
+static VARYING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+    let varying = [
+        (r#"etag: "\d+""#, "etag: \"VERSION\""),
+        (r"\b[0-9a-f]{16}\b", "UID"),
+        (r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z", "TIME"),
+        (r#"(-data"?: ?"?)[A-Za-z0-9+/=]{64,}"#, "${1}BASE64"),
+        (r"https://127\.0\.0\.1:\d+", "SERVER"),
+        (r"\beyJ[-\w]+\.[-\w]+\.[-\w]+", "TOKEN"),
+    ];
+    varying.into_iter().map(|(pattern, word)| (Regex::new(pattern).unwrap(), word)).collect()
+});
+
+/// One thing that a file says.
+enum Step {
+    Comment(String),
+    Exchange { request: String, answer: String },
+    Until { path: String, text: String },
+}
+
+/// All files.
+pub(crate) fn files() -> Vec<PathBuf> {
+    let mut files: Vec<_> = std::fs::read_dir(FOLDER).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+/// The requests of a file with the statuses of their answers.
+pub(crate) fn asked(file: &Path) -> Vec<(String, String)> {
+    let of = |step| match step {
+        Step::Exchange { request, answer } => {
+            let first = |text: &str| text.lines().next().unwrap().to_owned();
+            Some((first(&request), first(&answer)))
+        }
+        Step::Comment(_) | Step::Until { .. } => None,
+    };
+    read(&std::fs::read_to_string(file).unwrap()).into_iter().filter_map(of).collect()
+}
+
+/// Plays a file at a server.
+pub(crate) async fn play(server: &Server, name: &str) {
+    let file = Path::new(FOLDER).join(name);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let (mut played, mut tag) = (String::new(), String::new());
+    for step in read(&text) {
+        match step {
+            Step::Comment(text) => played.push_str(&format!("{text}\n")),
+            Step::Until { path, text } => {
+                until(&text, async || server.ask(&format!("GET {path}")).contains(&text).then_some(())).await;
+                played.push_str(&format!("~ {path} … {text}\n"));
+            }
+            Step::Exchange { request, .. } => {
+                let answer = server.ask(&request.replace("{etag}", &tag));
+                if let Some(told) = answer.lines().find_map(|line| line.strip_prefix("etag: ")) {
+                    told.clone_into(&mut tag);
+                }
+                played.push_str(&written('>', &request));
+                played.push_str(&written('<', &settled(&answer)));
+            }
+        }
+    }
+    if std::env::var_os("DCM_BLESS").is_some() {
+        std::fs::write(&file, played).unwrap();
+    } else {
+        assert_eq!(played, text, "{name}");
+    }
+}
+
+/// An answer without what differs from run to run.
+fn settled(answer: &str) -> String {
+    let settle =
+        |text: String, (pattern, word): &(Regex, &str)| pattern.replace_all(&text, *word).into_owned();
+    VARYING.iter().fold(answer.trim_end().to_owned(), settle)
+}
+
+fn written(mark: char, text: &str) -> String {
+    text.lines().map(|line| format!("{mark} {line}").trim_end().to_owned() + "\n").collect()
+}
+
+fn read(text: &str) -> Vec<Step> {
+    static LINE: LazyLock<Regex> = LazyLock::new(|| Regex::new("^([><~]) ?(.*)$").unwrap());
+    static FIRST: LazyLock<Regex> = LazyLock::new(|| Regex::new("^[A-Z]+ /").unwrap());
+    let mut steps = Vec::new();
+    for line in text.lines() {
+        let mark = LINE.captures(line);
+        let part = |captures: &Captures<'_>| (captures[1].to_owned(), captures[2].to_owned());
+        match mark.as_ref().map(part) {
+            Some((mark, rest)) if mark == "~" => {
+                let (path, text) = rest.split_once(" … ").unwrap();
+                steps.push(Step::Until { path: path.to_owned(), text: text.to_owned() });
+            }
+            Some((mark, rest)) if mark == ">" => match steps.last_mut() {
+                Some(Step::Exchange { request, answer }) if answer.is_empty() && !FIRST.is_match(&rest) => {
+                    request.push_str(&format!("\n{rest}"));
+                }
+                _ => steps.push(Step::Exchange { request: rest, answer: String::new() }),
+            },
+            Some((_, rest)) => match steps.last_mut() {
+                Some(Step::Exchange { answer, .. }) => answer.push_str(&format!("{rest}\n")),
+                _ => panic!("an answer without a request: {line}"),
+            },
+            None => steps.push(Step::Comment(line.to_owned())),
+        }
+    }
+    steps
+}
