@@ -15,7 +15,7 @@ pub const REFUSALS_MAX: usize = 100;
 
 /// One field that breaks a rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, thiserror::Error)]
-#[error("{path}: {rule}{}", shown(.value))]
+#[error("{}{rule}{}", at(.path), shown(.value))]
 pub struct Refusal {
     /// Path of the field in the document, such as `spec.users[1].name`.
     pub path: String,
@@ -24,6 +24,11 @@ pub struct Refusal {
     pub value: String,
     /// The rule that it breaks, as a sentence.
     pub rule: String,
+}
+
+/// Where it is; what is wrong with the whole document is nowhere in it.
+fn at(path: &str) -> String {
+    if path.is_empty() { String::new() } else { format!("{path}: ") }
 }
 
 fn shown(value: &str) -> String {

@@ -14,6 +14,10 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Value, serde_json::Error> {
     serde_json::from_slice(bytes).map(|Unambiguous(value)| value)
 }
 
+/// From here on not every integer is a number of IEEE 754: one that is read as such may be another one. JSON texts are not told
+/// apart from those of numbers with a fraction.
+const INTEGERS_MAX: f64 = 9_007_199_254_740_992.0;
+
 struct Unambiguous(Value);
 
 impl<'de> Deserialize<'de> for Unambiguous {
@@ -48,6 +52,9 @@ impl<'de> Visitor<'de> for Reader {
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        if value.abs() >= INTEGERS_MAX && value.fract() == 0.0 {
+            return Err(E::custom("an integer of more than 64 bits, or a number that is written as one"));
+        }
         Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
     }
 
@@ -97,6 +104,10 @@ mod tests {
             (r#"[{"x": {"b": 1, "b": 1}}]"#, "the key \"b\" is there twice at line 1 column 20"),
             ("", "EOF while parsing a value at line 1 column 0"),
             ("{} {}", "trailing characters at line 1 column 4"),
+            (
+                "12345678901234567890123",
+                "an integer of more than 64 bits, or a number that is written as one at line 1 column 23",
+            ),
             ("1e999", "number out of range at line 1 column 5"),
         ] {
             assert_eq!(read(text.as_bytes()).unwrap_err().to_string(), error, "{text}");

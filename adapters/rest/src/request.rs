@@ -33,9 +33,9 @@ pub(crate) async fn begin(
     let sent = request.headers().get(&REQUEST_ID).filter(|id| is_an_id(id)).cloned();
     let id = sent.or_else(|| HeaderValue::from_str(&format!("{:016x}", services.random.next())).ok());
     let text = id.as_ref().and_then(|id| id.to_str().ok()).unwrap_or_default();
-    let why = request.headers().get(&REASON).and_then(|why| why.to_str().ok()).unwrap_or_default();
-    let caller = Caller::new(UNNAMED).because(why).with_request_id(text);
-    let span = tracing::info_span!("request", request_id = text, caller = caller.who());
+    let why = request.headers().get(&REASON).map(|why| String::from_utf8_lossy(why.as_bytes()));
+    let caller = Caller::new(UNNAMED).because(why.unwrap_or_default()).with_request_id(text);
+    let span = tracing::error_span!("request", request_id = text, caller = caller.who());
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     request.extensions_mut().insert(Asking(caller));
     let mut response = async {

@@ -40,6 +40,7 @@ impl Api {
         let mut server = axum_server::Server::from_listener(listener.listener)
             .http1_only()
             .first_request_timeout(HEAD_TIMEOUT)
+            .accept_error_handler(|_, error| tracing::warn!(%error, "a connection could not be taken"))
             .handle(handle.clone());
         let http1 = &mut server.http_builder().http1();
         http1.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(HEAD_BYTES_MAX);
@@ -50,7 +51,12 @@ impl Api {
     /// Takes no more connections, answers what was asked, and ends.
     pub(crate) async fn stop(self) {
         self.handle.graceful_shutdown(Some(STOP_TIMEOUT));
-        match self.serving.await {
+        let ended = self.serving.await;
+        match self.handle.connection_count() {
+            0 => {}
+            connections => tracing::warn!(connections, "connections were cut off"),
+        }
+        match ended {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::warn!(%error, "the API did not end in order"),
             Err(error) => tracing::error!(%error, "the API broke off"),

@@ -51,7 +51,8 @@ pub async fn serve(deployment: &Deployment, stop: impl Future<Output = ()>) -> R
     serve_at(deployment, Listeners::default(), stop).await
 }
 
-/// The same, and answers whoever asks at the listeners. A stop first answers what was asked by then.
+/// The same, and answers whoever asks at the listeners. A stop first answers what was asked by
+/// then, for 15 s at most; what takes longer is cut off.
 ///
 /// # Errors
 /// As above.

@@ -177,7 +177,7 @@ named_draft! {
 }
 
 impl fmt::Debug for UserDraft {
-    /// The request's length alone: somebody may have pasted the private key.
+    /// The lengths of request and key alone: somebody may have pasted the private key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, description, user_data1, user_data2, kind, csr, key, lifetime_seconds } = self;
         f.debug_struct("UserDraft")
@@ -187,7 +187,7 @@ impl fmt::Debug for UserDraft {
             .field("user_data2", user_data2)
             .field("kind", kind)
             .field("csr_bytes", &csr.as_ref().map(String::len))
-            .field("key", key)
+            .field("key_bytes", &key.as_ref().map(String::len))
             .field("lifetime_seconds", lifetime_seconds)
             .finish()
     }

@@ -62,6 +62,9 @@ impl LifetimeSeconds {
     }
 }
 
+/// Longest word that is shown where the type of a key is meant, in bytes.
+const KEY_TYPE_SHOWN_MAX: usize = 16;
+
 impl Part for User {
     type Draft = UserDraft;
     type Name = UserName;
@@ -122,8 +125,15 @@ fn key(draft: &UserDraft, at: &Path, checks: &mut Checks) -> Option<KeyType> {
     } else {
         return made;
     };
-    checks.refuse(&at.field("key"), text, rule);
+    let shown = if is_word(text) { text } else { "" };
+    checks.refuse(&at.field("key"), shown, rule);
     None
+}
+
+/// True for what may name a type of key. Anything else is not shown: somebody may have pasted the private key.
+fn is_word(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    text.len() <= KEY_TYPE_SHOWN_MAX && text.bytes().all(is_plain)
 }
 
 /// The outer none is a refusal, the inner one an absent lifetime.
@@ -189,10 +199,13 @@ mod tests {
     #[test]
     fn a_pasted_private_key_is_refused_and_not_repeated() {
         let begin = ["-----BEGIN ", "PRIVATE KEY-----"].concat();
-        let refused =
-            rule_of(UserDraft { csr: Some(format!("{begin}\nMIIsecret\n")), ..draft("certificate") });
+        let pasted = Some(format!("{begin}\nMIIsecret\n"));
+        let refused = rule_of(UserDraft { csr: pasted.clone(), ..draft("certificate") });
         assert!(refused.contains("consider it lost"), "{refused}");
         assert!(!refused.contains("MIIsecret"), "{refused}");
+        let as_key = UserDraft { key: pasted, ..draft("certificate") };
+        let seen = format!("{as_key:?} {}", rule_of(as_key.clone()));
+        assert!(seen.contains("must be ecdsa-p256") && !seen.contains("MIIsecret"), "{seen}");
     }
 
     #[test]

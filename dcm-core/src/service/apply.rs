@@ -9,7 +9,7 @@
 
 use crate::app_context::{AppContext, Generation};
 use crate::logical_cloud::LogicalCloud;
-use crate::logical_cloud::life_cycle::{Allowed, Operation, Work};
+use crate::logical_cloud::life_cycle::{Allowed, Operation, Reason, Refused, Work};
 use crate::name::{LogicalCloudName, ProjectName};
 use crate::port::audit::Action;
 use crate::port::synchronizer::{Condition, PlannedState};
@@ -25,11 +25,12 @@ use super::freeze::Freezing;
 use super::hand_over::app_context;
 use super::load::{self, Found, Frozen, Loaded};
 use super::logical_clouds::LogicalClouds;
+use super::precondition::{EditId, Precondition};
 use super::resolve::{Resolved, positions};
 use super::{clean, life, requests};
 
 /// An apply that was accepted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Applied {
     /// The number of the snapshot that is brought to the clusters.
     pub snapshot: u64,
@@ -39,6 +40,8 @@ pub struct Applied {
     pub outcome: ApplyOutcome,
     /// What is accepted and perhaps not meant.
     pub warnings: Vec<Warning>,
+    /// The logical cloud as its documents were, without the references that its selector adds.
+    pub cloud: LogicalCloud,
 }
 
 /// What an apply did.
@@ -50,6 +53,15 @@ pub enum ApplyOutcome {
     Replaced(Work),
     /// The clusters were to be so already. Where something is stuck, it is tried again.
     Unchanged,
+}
+
+/// When an apply begins; otherwise it is refused and changes nothing. By default it begins whenever the life cycle allows it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ApplyCondition {
+    /// What the caller knows of the logical cloud: its last edit is one of these. None: whichever it is.
+    pub known: Option<Vec<EditId>>,
+    /// True when it is not to take the place of other work that is under way or paused.
+    pub is_idle: bool,
 }
 
 /// All that an apply decided, before anything is written.
@@ -78,9 +90,23 @@ impl LogicalClouds {
         project: &ProjectName,
         cloud: &LogicalCloudName,
     ) -> Result<Applied, Error> {
-        let applying = load::contending(Kind::LogicalCloud, cloud, || {
-            self.apply_once(caller, project, cloud, Condition::Always)
-        });
+        self.apply_if(caller, project, cloud, &ApplyCondition::default()).await
+    }
+
+    /// The same under a condition.
+    ///
+    /// # Errors
+    /// The same, and [`Error::PreconditionFailed`]; [`Error::WrongState`] also where other work is under way, if that is in its
+    /// way.
+    pub async fn apply_if(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        condition: &ApplyCondition,
+    ) -> Result<Applied, Error> {
+        let apply = || self.apply_once(caller, project, cloud, condition, Condition::Always);
+        let applying = load::contending(Kind::LogicalCloud, cloud, apply);
         self.audited(caller, Action::Apply, about(project, cloud), applying).await
     }
 
@@ -95,7 +121,8 @@ impl LogicalClouds {
         cloud: &LogicalCloudName,
         planned: &PlannedState,
     ) -> Result<Applied, Error> {
-        let apply = || self.apply_once(caller, project, cloud, Condition::AsPlanned(planned.clone()));
+        let any = ApplyCondition::default();
+        let apply = || self.apply_once(caller, project, cloud, &any, Condition::AsPlanned(planned.clone()));
         let applying = load::contending(Kind::LogicalCloud, cloud, apply);
         self.audited(caller, Action::Apply, about(project, cloud), applying).await
     }
@@ -105,20 +132,27 @@ impl LogicalClouds {
         caller: &Caller,
         project: &ProjectName,
         cloud: &LogicalCloudName,
+        begins: &ApplyCondition,
         condition: Condition,
     ) -> Result<Applied, Error> {
         let (loaded, newest) = load::load_with(&*self.documents, project, cloud, Root::newest).await?;
         let place = &loaded.place;
+        let known = Precondition { known: begins.known.clone(), ..Precondition::default() };
+        known.check(Kind::LogicalCloud, cloud, Some(&loaded.root.edit_id()))?;
         let status = self.synchronizer.status(&place.context_id()).await.map_err(Error::Synchronizer)?;
         let resolved = self.resolve(&loaded.cloud, &positions(&loaded.cloud.to_draft())).await?;
         let references = resolved.cloud.references().len();
-        let allows =
-            |edited| life::of(&loaded.root, status.as_ref(), edited, references).allows(Operation::Apply);
+        let life = |edited| life::of(&loaded.root, status.as_ref(), edited, references);
         // Whether it is allowed at all comes before keys are made.
-        allows(true)?;
+        life(true).allows(Operation::Apply)?;
         let prepared =
             self.prepare(&loaded, newest.as_ref(), resolved, condition, self.change(caller)).await?;
-        let allowed = allows(!is_applied(&loaded.root, status.as_ref(), &prepared))?;
+        let life = life(!is_applied(&loaded.root, status.as_ref(), &prepared));
+        let allowed = life.allows(Operation::Apply)?;
+        if begins.is_idle && matches!(allowed, Allowed::Replace(_)) {
+            let (operation, state, reason) = (Operation::Apply, life.state(), Reason::UnderWay);
+            return Err(Refused { operation, state, reason }.into());
+        }
         let (_, warnings) = LogicalCloud::new(project.clone(), place.uid, loaded.cloud.to_draft())?;
         let id = match &prepared.same {
             Some(id) => id.clone(),
@@ -137,7 +171,7 @@ impl LogicalClouds {
             Allowed::Replace(work) => ApplyOutcome::Replaced(work),
             Allowed::AlreadySo => ApplyOutcome::Unchanged,
         };
-        Ok(Applied { snapshot: id.number(), generation, outcome, warnings })
+        Ok(Applied { snapshot: id.number(), generation, outcome, warnings, cloud: loaded.cloud })
     }
 
     /// Decides everything; writes nothing.

@@ -9,7 +9,7 @@ use std::fmt;
 
 use crate::logical_cloud::{ClusterReference, Draft, LogicalCloud, LogicalCloudUid};
 use crate::name::{LogicalCloudName, ProjectName};
-use crate::port::store::{Entry, Store, StoreExt, Version};
+use crate::port::store::{self, Entry, Store, StoreExt, Version};
 
 use super::documents::{
     Contents, DocumentId, Part, Root, RootDocument, Snapshot, SnapshotReference, join, read,
@@ -223,8 +223,15 @@ impl Parts {
         join(parts).map_err(unreadable)
     }
 
-    /// What is stored goes through the same rules as what comes in.
+    /// What is stored goes through the same rules as what comes in. One that breaks them is damaged.
     fn checked(&self, draft: Draft) -> Result<LogicalCloud, Error> {
-        Ok(LogicalCloud::without_warnings(self.place.project.clone(), self.place.uid, draft)?)
+        let checked = LogicalCloud::without_warnings(self.place.project.clone(), self.place.uid, draft);
+        checked.map_err(|refusals| {
+            let reason = format!("the logical cloud breaks a rule: {refusals}");
+            Error::Unreadable {
+                path: self.place.root(),
+                source: store::Error::Failed { reason, source: None },
+            }
+        })
     }
 }

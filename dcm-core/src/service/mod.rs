@@ -68,7 +68,7 @@ mod writing;
 
 pub use access::UserAccess;
 pub use agenda::{RenewalAgenda, RenewalEvent, RenewalNews, RenewalRound};
-pub use apply::{Applied, ApplyOutcome};
+pub use apply::{Applied, ApplyCondition, ApplyOutcome};
 pub use broken::Broken;
 pub use caller::{CALLER_TEXT_MAX, Caller, Change};
 pub use check::{DocumentSurvey, WantedCloud};
@@ -84,7 +84,7 @@ pub use logical_clouds::LogicalClouds;
 pub use outlook::Ending;
 pub use parts::{PartDraft, PartName};
 pub use path::ROOMS;
-pub use precondition::{EditId, InvalidEditId, Precondition, Presence};
+pub use precondition::{EditId, InvalidEditId, Precondition, Presence, Revision};
 pub use projects::{Project, ProjectPage, Projects};
 pub use put::{EditOutcome, Edited};
 pub use read::{Described, Page, Summary};

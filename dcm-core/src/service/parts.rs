@@ -1,6 +1,6 @@
 //! Editing one part of a logical cloud: the same as putting the whole cloud with that part changed.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use crate::logical_cloud::{
     Draft, KeyValuesDraft, LogicalCloud, PermissionDraft, QuotaDraft, ReferenceDraft, UserDraft,
@@ -89,15 +89,15 @@ fn take<T>(list: &mut Vec<T>, is_it: impl Fn(&T) -> bool) -> bool {
 }
 
 impl PartDraft {
-    /// Puts the part into a draft, at the beginning of its list; true when one of its name was there.
-    fn put_into(self, draft: &mut Draft) -> bool {
+    /// Puts the part into a draft, at the end of its list, so that what two parts can't both be is told of this one.
+    fn put_into(self, draft: &mut Draft) -> Put {
         let spec = &mut draft.spec;
         match self {
-            Self::User(part) => put_first(&mut spec.users, part, |part| &part.name),
-            Self::Permission(part) => put_first(&mut spec.permissions, part, |part| &part.name),
-            Self::Quota(part) => put_first(&mut spec.quotas, part, |part| &part.name),
-            Self::Reference(part) => put_first(&mut spec.clusters, part, |part| &part.name),
-            Self::KeyValues(part) => put_first(&mut spec.key_values, part, |part| &part.name),
+            Self::User(part) => put_last(&mut spec.users, part, |part| &part.name),
+            Self::Permission(part) => put_last(&mut spec.permissions, part, |part| &part.name),
+            Self::Quota(part) => put_last(&mut spec.quotas, part, |part| &part.name),
+            Self::Reference(part) => put_last(&mut spec.clusters, part, |part| &part.name),
+            Self::KeyValues(part) => put_last(&mut spec.key_values, part, |part| &part.name),
         }
     }
 
@@ -117,22 +117,31 @@ impl PartDraft {
         format!("{kind} {name}").chars().take(TEXT_MAX).collect()
     }
 
-    /// Where a part is that was put at the beginning.
-    fn path(&self) -> &'static str {
+    /// The list of a draft that holds such parts.
+    fn list(&self) -> &'static str {
         match self {
-            Self::User(_) => "spec.users[0]",
-            Self::Permission(_) => "spec.permissions[0]",
-            Self::Quota(_) => "spec.quotas[0]",
-            Self::Reference(_) => "spec.clusters[0]",
-            Self::KeyValues(_) => "spec.keyValues[0]",
+            Self::User(_) => "spec.users",
+            Self::Permission(_) => "spec.permissions",
+            Self::Quota(_) => "spec.quotas",
+            Self::Reference(_) => "spec.clusters",
+            Self::KeyValues(_) => "spec.keyValues",
         }
     }
 }
 
-fn put_first<T>(list: &mut Vec<T>, item: T, name: impl Fn(&T) -> &String) -> bool {
-    let there = take(list, |part| name(part) == name(&item));
-    list.insert(0, item);
-    there
+/// What became of a part that was put into a draft.
+#[derive(Clone, Copy, Default)]
+struct Put {
+    /// One of its name was there.
+    was_there: bool,
+    /// Where it is in its list.
+    index: usize,
+}
+
+fn put_last<T>(list: &mut Vec<T>, item: T, name: impl Fn(&T) -> &String) -> Put {
+    let was_there = take(list, |part| name(part) == name(&item));
+    list.push(item);
+    Put { was_there, index: list.len() - 1 }
 }
 
 impl LogicalClouds {
@@ -150,29 +159,30 @@ impl LogicalClouds {
         condition: &Precondition<EditId>,
     ) -> Result<Edited, Error> {
         let (kind, name) = part.named();
-        let was_there = AtomicBool::new(false);
+        let last = Mutex::new(Put::default());
         let next = |current: Option<&LogicalCloud>| {
             let mut draft = current.ok_or_else(|| Error::no_cloud(project, cloud))?.to_draft();
-            let is_there = part.clone().put_into(&mut draft);
-            condition.presence.check(kind, name, is_there)?;
-            was_there.store(is_there, Ordering::Relaxed);
+            let put = part.clone().put_into(&mut draft);
+            condition.presence.check(kind, name, put.was_there)?;
+            *last.lock().unwrap_or_else(PoisonError::into_inner) = put;
             Ok(draft)
         };
         let about = About { detail: part.title(), ..about(project, cloud) };
         let of_cloud = Precondition { known: condition.known.clone(), ..Precondition::default() };
         let putting = self.edit_tries(caller, project, cloud, &of_cloud, &next);
-        let mut edited =
-            self.audited(caller, Action::Put, about, putting).await.map_err(|error| match error {
-                Error::Refused(refusals) => relative(refusals, part.path()).into(),
-                other => other,
-            })?;
-        if !was_there.load(Ordering::Relaxed) {
+        let edited = self.audited(caller, Action::Put, about, putting).await;
+        let Put { was_there, index } = *last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut edited = edited.map_err(|error| match error {
+            Error::Refused(refusals) => relative(refusals, &format!("{}[{index}]", part.list())).into(),
+            other => other,
+        })?;
+        if !was_there {
             edited.outcome = EditOutcome::Created;
         }
         Ok(edited)
     }
 
-    /// Removes one part of a logical cloud that has one of these edits; none: whichever it has.
+    /// Removes one part of a logical cloud under a condition: its presence is the part's, and what it knows is the cloud's edit.
     ///
     /// # Errors
     /// [`Error::NotFound`] for the cloud or the part, and those of [`LogicalClouds::edit`]; a user whom a permission
@@ -183,19 +193,17 @@ impl LogicalClouds {
         project: &ProjectName,
         cloud: &LogicalCloudName,
         part: &PartName,
-        known: Option<Vec<EditId>>,
+        condition: &Precondition<EditId>,
     ) -> Result<Edited, Error> {
         let next = |current: Option<&LogicalCloud>| {
             let mut draft = current.ok_or_else(|| Error::no_cloud(project, cloud))?.to_draft();
-            if part.take_from(&mut draft) {
-                Ok(draft)
-            } else {
-                Err(Error::not_found(part.kind(), part.as_str()))
-            }
+            let was_there = part.take_from(&mut draft);
+            condition.presence.check(part.kind(), part.as_str(), was_there)?;
+            if was_there { Ok(draft) } else { Err(Error::not_found(part.kind(), part.as_str())) }
         };
         let detail = format!("without {} {}", part.kind(), part.as_str());
         let about = About { detail, ..about(project, cloud) };
-        let of_cloud = Precondition { known, ..Precondition::default() };
+        let of_cloud = Precondition { known: condition.known.clone(), ..Precondition::default() };
         let deleting = self.edit_tries(caller, project, cloud, &of_cloud, &next);
         self.audited(caller, Action::Put, about, deleting).await
     }

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde_json::Value;
+
+use crate::hash::ContentHash;
 use crate::logical_cloud::LogicalCloudUid;
 
 use super::error::{Error, Kind};
@@ -14,6 +17,33 @@ pub struct EditId {
     pub uid: LogicalCloudUid,
     /// The number of the edit.
     pub edit: u64,
+}
+
+/// Names one state of something small: the beginning of a hash of what people wrote about it, and of who wrote it when. What is
+/// written about it by ourselves alone, such as that it is about to go, is not in it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Revision(String);
+
+/// Hexadecimal digits of a revision: 128 bits.
+const REVISION_DIGITS: usize = 32;
+
+impl Revision {
+    /// The revision of a state.
+    pub(super) fn of(state: &Value) -> Self {
+        Self(ContentHash::of(state).short(REVISION_DIGITS))
+    }
+
+    /// Takes what was a revision's text form. A text that never was one names nothing that is there.
+    #[must_use]
+    pub fn from_text(text: &str) -> Self {
+        Self(text.chars().take(REVISION_DIGITS).collect())
+    }
+}
+
+impl fmt::Display for Revision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
 /// A text that names no edit.

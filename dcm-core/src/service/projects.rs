@@ -15,7 +15,7 @@ use super::caller::{Caller, Change};
 use super::documents::{ProjectDocument, SCHEMA, read};
 use super::error::{Error, Kind};
 use super::load::{self, CONTENTION_TRIES, Found};
-use super::precondition::Precondition;
+use super::precondition::{Precondition, Revision};
 use super::put::EditOutcome;
 use super::{delete, path};
 
@@ -36,8 +36,8 @@ pub struct Project {
     pub created: Change,
     /// Who changed it last.
     pub changed: Change,
-    /// The version of its document, which no two states of a project of this name share.
-    pub version: Version,
+    /// Names this state of it.
+    pub revision: Revision,
 }
 
 /// Some projects.
@@ -92,7 +92,7 @@ impl Projects {
         let metadata = metadata.into();
         let document = ProjectDocument { schema: SCHEMA, metadata, created, changed, deleting: false };
         match self.write(&name, None, &document).await {
-            Ok(version) => project(document, version),
+            Ok(_) => project(document),
             Err(error) if error.is_lost_race() => {
                 Err(Error::AlreadyThere { kind: Kind::Project, name: name.to_string() })
             }
@@ -117,7 +117,7 @@ impl Projects {
         &self,
         caller: &Caller,
         draft: MetadataDraft,
-        condition: &Precondition<Version>,
+        condition: &Precondition<Revision>,
     ) -> Result<(Project, EditOutcome), Error> {
         let metadata: Metadata<ProjectName> = draft.try_into()?;
         let name = metadata.name.clone();
@@ -128,16 +128,16 @@ impl Projects {
         &self,
         caller: &Caller,
         metadata: Metadata<ProjectName>,
-        condition: &Precondition<Version>,
+        condition: &Precondition<Revision>,
     ) -> Result<(Project, EditOutcome), Error> {
         let name = metadata.name.clone();
         for _ in 0..CONTENTION_TRIES {
             let stored = self.stored(&name).await?;
-            condition.check(Kind::Project, &name, stored.as_ref().map(|(_, version)| version))?;
+            condition.check(Kind::Project, &name, revision_of(stored.as_ref()).as_ref())?;
             let changed = caller.change(self.clock.now());
             let (created, outcome) = match &stored {
-                Some((old, version)) if old.metadata == metadata.clone().into() && !old.deleting => {
-                    return Ok((project(old.clone(), *version)?, EditOutcome::Unchanged));
+                Some((old, _)) if old.metadata == metadata.clone().into() && !old.deleting => {
+                    return Ok((project(old.clone())?, EditOutcome::Unchanged));
                 }
                 Some((old, _)) => (old.created.clone(), EditOutcome::Changed),
                 None => (changed.clone(), EditOutcome::Created),
@@ -145,7 +145,7 @@ impl Projects {
             let metadata = metadata.clone().into();
             let document = ProjectDocument { schema: SCHEMA, metadata, created, changed, deleting: false };
             match self.write(&name, stored.map(|(_, version)| version), &document).await {
-                Ok(version) => return Ok((project(document, version)?, outcome)),
+                Ok(_) => return Ok((project(document)?, outcome)),
                 Err(error) if error.is_lost_race() => {}
                 Err(error) => return Err(error),
             }
@@ -159,8 +159,8 @@ impl Projects {
     /// [`Error::NotFound`]; [`Error::Store`].
     pub async fn get(&self, name: &ProjectName) -> Result<Project, Error> {
         let missing = || Error::not_found(Kind::Project, name);
-        let (document, version) = self.stored(name).await?.ok_or_else(missing)?;
-        project(document, version)
+        let (document, _) = self.stored(name).await?.ok_or_else(missing)?;
+        project(document)
     }
 
     /// Some projects, in the order of their names: at most `limit` after `after`, and whether there are more.
@@ -176,7 +176,7 @@ impl Projects {
         let page = self.documents.list(&path::projects(), &request).await?;
         let (mut projects, mut broken) = (Vec::with_capacity(page.entries.len()), Vec::new());
         for entry in &page.entries {
-            match read(entry).and_then(|document| project(document, entry.version)) {
+            match read(entry).and_then(project) {
                 Ok(project) => projects.push(project),
                 Err(error) => broken.push(Broken::new(&entry.path, &error)),
             }
@@ -200,7 +200,7 @@ impl Projects {
         &self,
         caller: &Caller,
         name: &ProjectName,
-        condition: &Precondition<Version>,
+        condition: &Precondition<Revision>,
     ) -> Result<(), Error> {
         let deleting = load::contending(Kind::Project, name, || self.delete_once(caller, name, condition));
         self.audited(caller, Action::DeleteProject, name, deleting).await
@@ -212,10 +212,10 @@ impl Projects {
         &self,
         caller: &Caller,
         name: &ProjectName,
-        condition: &Precondition<Version>,
+        condition: &Precondition<Revision>,
     ) -> Result<(), Error> {
         let stored = self.stored(name).await?;
-        condition.check(Kind::Project, name, stored.as_ref().map(|(_, version)| version))?;
+        condition.check(Kind::Project, name, revision_of(stored.as_ref()).as_ref())?;
         let (document, version) = stored.ok_or_else(|| Error::not_found(Kind::Project, name))?;
         let marked = ProjectDocument { deleting: true, ..document.clone() };
         let version = self.write(name, Some(version), &marked).await?;
@@ -279,7 +279,12 @@ pub(super) async fn must_exist(store: &dyn Store, project: &ProjectName) -> Resu
     if document.deleting { Err(missing()) } else { Ok(()) }
 }
 
-fn project(document: ProjectDocument, version: Version) -> Result<Project, Error> {
+fn project(document: ProjectDocument) -> Result<Project, Error> {
+    let revision = document.revision();
     let ProjectDocument { metadata, created, changed, .. } = document;
-    Ok(Project { metadata: metadata.try_into()?, created, changed, version })
+    Ok(Project { metadata: metadata.try_into()?, created, changed, revision })
+}
+
+fn revision_of(stored: Option<&(ProjectDocument, Version)>) -> Option<Revision> {
+    stored.map(|(document, _)| document.revision())
 }

@@ -23,7 +23,10 @@ async fn put_part(world: &World, part: PartDraft) -> Result<Edited, Error> {
 }
 
 async fn delete_part(world: &World, part: PartName) -> Result<Edited, Error> {
-    world.clouds.delete_part(&world.caller, &world.project, &name("shop"), &part, None).await
+    world
+        .clouds
+        .delete_part(&world.caller, &world.project, &name("shop"), &part, &Precondition::default())
+        .await
 }
 
 fn users(edited: &Edited) -> Vec<&str> {

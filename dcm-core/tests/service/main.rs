@@ -7,6 +7,7 @@ mod access;
 mod applying;
 mod auditing;
 mod clusters;
+mod conditions;
 mod editing;
 mod engine_records;
 mod foreseeing;

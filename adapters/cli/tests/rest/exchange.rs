@@ -9,7 +9,7 @@
 //! | `< …` | a line of the answer: status, headers in order, an empty line, the body |
 //! | `~ PATH … TEXT` | `GET PATH` is asked again and again, until `TEXT` is in the answer |
 //!
-//! What differs from run to run is written as `UID`, `TIME`, `VERSION`, `BASE64`, `TOKEN` and `SERVER`. With `DCM_BLESS=1` in the environment the
+//! What differs from run to run is written as `UID`, `TIME`, `REVISION`, `BASE64`, `TOKEN` and `SERVER`. With `DCM_BLESS=1` in the environment the
 //! answers are written into the file anew, to be looked at.
 
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rest/exchanges"
 /// What differs from run to run, and what is written for it.
 static VARYING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     let varying = [
-        (r#"etag: "\d+""#, "etag: \"VERSION\""),
+        (r#"etag: "[0-9a-f]{32}""#, "etag: \"REVISION\""),
         (r"\b[0-9a-f]{16}\b", "UID"),
         (r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z", "TIME"),
         (r#"(-data"?: ?"?)[A-Za-z0-9+/=]{64,}"#, "${1}BASE64"),

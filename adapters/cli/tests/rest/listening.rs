@@ -67,3 +67,21 @@ async fn every_answer_names_its_request() {
         assert!(id.len() == 16 && id.bytes().all(|byte| byte.is_ascii_hexdigit()), "{header}: {id}");
     }
 }
+
+#[tokio::test]
+async fn every_request_is_in_the_log_with_its_id_and_its_caller() {
+    let (server, log) = Server::logging(User::new());
+    server.ask("GET /v2/projects/absent\nX-Request-Id: order-66");
+    server.stop();
+    let line = log.iter().find(|line| line.contains("order-66")).unwrap();
+    for part in [
+        "request_id=\"order-66\"",
+        "caller=\"anonymous\"",
+        "answered",
+        "method=GET",
+        "status=404",
+        "/v2/projects/absent",
+    ] {
+        assert!(line.contains(part), "{part}: {line}");
+    }
+}

@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
 
 use dcm_testenv::{Environment, SharedEnvironment};
 
@@ -33,9 +34,14 @@ impl Server {
     }
 
     pub(crate) fn of(person: User) -> Self {
+        Self::logging(person).0
+    }
+
+    /// The same, with what it writes to its log: all of it, once it has ended.
+    pub(crate) fn logging(person: User) -> (Self, mpsc::Receiver<String>) {
         let (told, tells) = std::io::pipe().unwrap();
         let mut command: Command = person.command();
-        command.args(["serve", "--listen", "127.0.0.1:0"]).stdout(Stdio::null()).stderr(tells);
+        command.args(["serve", "--listen", "127.0.0.1:0", "-v"]).stdout(Stdio::null()).stderr(tells);
         let worker = Worker::begin(&mut command);
         drop(command);
         let mut lines = BufReader::new(told).lines().map_while(Result::ok);
@@ -43,8 +49,10 @@ impl Server {
             let (_, address) = line.split_once("API at http://")?;
             address.strip_suffix("/v2")?.parse().ok()
         });
-        std::thread::spawn(move || lines.for_each(drop));
-        Self { person, address: address.unwrap(), worker }
+        let (written, log) = mpsc::channel();
+        // Nobody may want to know.
+        std::thread::spawn(move || lines.for_each(|line| drop(written.send(line))));
+        (Self { person, address: address.unwrap(), worker }, log)
     }
 
     /// Asks it to end; it must do so well.
@@ -89,12 +97,6 @@ impl Server {
             bytes.push_str(&format!("Content-Length: {}\r\n", body.len()));
         }
         shown(&self.send(format!("{bytes}\r\n{body}").as_bytes()))
-    }
-
-    /// Asks, and compares the whole answer.
-    #[track_caller]
-    pub(crate) fn expect(&self, request: &str, answer: &str) {
-        assert_eq!(self.ask(request), answer, "{request}");
     }
 }
 

@@ -128,7 +128,8 @@ pub(super) struct Body {
 /// A field that breaks a rule.
 #[derive(Debug, Serialize, JsonSchema)]
 struct FieldError {
-    /// Its path in the body.
+    /// Its path in the body; absent for the body itself.
+    #[serde(skip_serializing_if = "String::is_empty")]
     field: String,
     /// The rule.
     detail: String,
@@ -184,7 +185,12 @@ impl Problem {
         if self.refusals.is_empty() {
             return self;
         }
-        let renamed = |refusal: Refusal| Refusal { path: field(&refusal.path), ..refusal };
+        let renamed = |Refusal { path, value, rule }| match field(&path) {
+            elsewhere if elsewhere.is_empty() && !path.is_empty() => {
+                Refusal { path: elsewhere, value, rule: format!("{path} of the logical cloud: {rule}") }
+            }
+            path => Refusal { path, value, rule },
+        };
         Self::of_refusals(self.refusals.into_iter().map(renamed).collect())
     }
 
@@ -206,7 +212,7 @@ impl Problem {
             status: self.kind.status().as_u16(),
             detail: self.detail,
             instance: instance.to_owned(),
-            field: errors.first().map(|error| error.field.clone()),
+            field: errors.first().map(|error| error.field.clone()).filter(|field| !field.is_empty()),
             errors,
         }
     }
@@ -250,6 +256,7 @@ impl From<BytesRejection> for Problem {
 fn kind_of(error: &Error) -> Kind {
     match error {
         Error::NotFound { .. } => Kind::NotFound,
+        Error::UserNotNamed { users } if !users.is_empty() => Kind::UserNotNamed,
         Error::AlreadyThere { .. } => Kind::AlreadyThere,
         Error::PreconditionFailed { .. } => Kind::PreconditionFailed,
         Error::WrongState(_)
@@ -257,12 +264,12 @@ fn kind_of(error: &Error) -> Kind {
         | Error::TerminatedMeanwhile { .. }
         | Error::Stale { .. }
         | Error::NotApplied { .. }
+        | Error::UserNotNamed { .. }
         | Error::NeedsUser { .. } => Kind::WrongState,
         Error::NotEmpty { .. }
         | Error::ClusterInUse { .. }
         | Error::LeftOnCluster { .. }
         | Error::NamespaceTaken { .. } => Kind::InUse,
-        Error::UserNotNamed { .. } => Kind::UserNotNamed,
         Error::NotIssued { .. } | Error::Certificate { .. } | Error::Kubeconfig { .. } => Kind::NotIssued,
         Error::Refused(_) | Error::Render(_) => Kind::Invalid,
         Error::Contended { .. } => Kind::Unavailable,

@@ -4,14 +4,12 @@
 //! nothing that others have changed since.
 
 use std::fmt::Display;
-use std::str::FromStr;
 
 use axum::extract::FromRequestParts;
 use axum::http::header::{ETAG, IF_MATCH, IF_NONE_MATCH};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
-use dcm_core::port::store::Version;
-use dcm_core::service::{EditId, Precondition, Presence};
+use dcm_core::service::{EditId, Precondition, Presence, Revision};
 
 use super::problem::{Kind, Problem};
 
@@ -27,15 +25,15 @@ impl Tag for EditId {
     }
 }
 
-impl Tag for Version {
+impl Tag for Revision {
     fn parse(text: &str) -> Option<Self> {
-        u64::from_str(text).ok().map(Self)
+        Some(Self::from_text(text))
     }
 }
 
 /// The header that tells a tag.
 pub(super) fn etag(tag: impl Display) -> (HeaderName, HeaderValue) {
-    // Tags are digits and dots.
+    // Tags are hexadecimal digits and dots.
     let value = HeaderValue::from_str(&format!("\"{tag}\"")).unwrap_or(HeaderValue::from_static("\"\""));
     (ETAG, value)
 }
@@ -57,12 +55,40 @@ impl<T> If<T> {
     }
 }
 
+impl<T> If<T> {
+    /// What is known of what an action is done with: it has to be there in any case.
+    pub(super) fn of_action(self) -> Result<Option<Vec<T>>, Problem> {
+        match self.condition.presence {
+            Presence::Absent => Err(Problem::new(Kind::Malformed, "If-None-Match says nothing here")),
+            Presence::Any | Presence::Present => Ok(self.condition.known),
+        }
+    }
+}
+
+/// A request without a condition: one that it states would be passed over.
+pub(super) struct Unconditional;
+
+impl<S: Send + Sync> FromRequestParts<S> for Unconditional {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        match [IF_MATCH, IF_NONE_MATCH].iter().find(|name| parts.headers.contains_key(*name)) {
+            Some(name) => Err(Problem::new(Kind::Malformed, format!("this takes no {name}"))),
+            None => Ok(Self),
+        }
+    }
+}
+
 impl<T: Tag, S: Send + Sync> FromRequestParts<S> for If<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let matching = listed(&parts.headers, &IF_MATCH)?;
-        let presence = match listed(&parts.headers, &IF_NONE_MATCH)? {
+        let absent = listed(&parts.headers, &IF_NONE_MATCH)?;
+        if matching.is_some() && absent.is_some() {
+            return Err(Problem::new(Kind::Malformed, "say If-Match or If-None-Match, not both"));
+        }
+        let presence = match absent {
             Some(Listed::Any) => Presence::Absent,
             Some(Listed::Tags(_)) => {
                 let detail = "If-None-Match of a change is `*`: it is made only where there is nothing";

@@ -166,7 +166,8 @@ async fn cloud_with_incidents(world: &mut World) {
     let [ann, bob] = ["ann", "bob"].map(|user| UserName::new(user).unwrap());
     during("LogicalClouds::revoke", clouds.revoke(caller, project, cloud, &ann)).await.unwrap();
     let bob = PartName::User(bob);
-    let delete = clouds.delete_part(caller, project, cloud, &bob, None);
+    let any = Precondition::default();
+    let delete = clouds.delete_part(caller, project, cloud, &bob, &any);
     during("LogicalClouds::delete_part", delete).await.unwrap();
     world.apply().await;
     world.done().await;

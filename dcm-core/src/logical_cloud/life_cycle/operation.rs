@@ -68,6 +68,9 @@ pub enum Reason {
     /// It is on no cluster any more.
     #[error("it was terminated and is on no cluster; apply it again")]
     OffClusters,
+    /// Other work is under way or paused.
+    #[error("other work is under way or paused; wait until it is done, or resume it and wait")]
+    UnderWay,
     /// Nothing is under way that could be paused.
     #[error("nothing is under way")]
     NothingUnderWay,

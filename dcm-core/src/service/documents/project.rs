@@ -1,9 +1,11 @@
 //! The document of a project.
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::logical_cloud::MetadataDraft;
 use crate::service::caller::Change;
+use crate::service::precondition::Revision;
 
 use super::Schema;
 
@@ -18,4 +20,11 @@ pub(in crate::service) struct ProjectDocument {
     /// Set while it is looked whether it is empty: nobody makes a logical cloud in it meanwhile.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deleting: bool,
+}
+
+impl ProjectDocument {
+    /// Names what people wrote about it last.
+    pub(in crate::service) fn revision(&self) -> Revision {
+        Revision::of(&json!([self.metadata, self.created, self.changed]))
+    }
 }

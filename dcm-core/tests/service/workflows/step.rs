@@ -126,7 +126,9 @@ impl Step {
             PutPart(part) => {
                 clouds.put_part(caller, project, shop, part(), &Precondition::default()).await.map(drop)
             }
-            DeletePart(part) => clouds.delete_part(caller, project, shop, &part(), None).await.map(drop),
+            DeletePart(part) => {
+                clouds.delete_part(caller, project, shop, &part(), &Precondition::default()).await.map(drop)
+            }
             BringRequest(user) => bring_request(world, user).await,
             Apply => world.apply("shop").await.map(drop),
             ApplyRival => world.apply("rival").await.map(drop),

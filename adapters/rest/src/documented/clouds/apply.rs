@@ -4,12 +4,14 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::IntoResponse;
 use dcm_core::logical_cloud::LogicalCloud;
+use dcm_core::service::{ApplyCondition, EditId, Error};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::documented::place::{Asked, At, InCloud, Nothing};
-use crate::documented::problem::Problem;
+use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
+use crate::documented::tag::If;
 use crate::documented::warnings;
 use crate::request::Asking;
 
@@ -39,10 +41,19 @@ pub(in crate::documented) async fn handle(
     At(InCloud { project, cloud }): At<InCloud>,
     Asked(Nothing {}): Asked<Nothing>,
     Asking(caller): Asking,
+    when: If<EditId>,
 ) -> Result<impl IntoResponse, Problem> {
-    let applied = services.clouds.apply(&caller, &project, &cloud).await?;
-    let found = services.clouds.get(&project, &cloud).await?;
-    Ok((warnings::headers(&applied.warnings), Json(Applied::of(&found.cloud))))
+    let condition = ApplyCondition { known: when.of_action()?, is_idle: true };
+    let applied = services.clouds.apply_if(&caller, &project, &cloud, &condition).await.map_err(refused)?;
+    Ok((warnings::headers(&applied.warnings), Json(Applied::of(&applied.cloud))))
+}
+
+/// An error of an apply: what breaks a rule is in no body.
+fn refused(error: Error) -> Problem {
+    match error {
+        Error::Refused(refusals) => Problem::new(Kind::WrongState, refusals.to_string()),
+        error => error.into(),
+    }
 }
 
 impl Applied {

@@ -7,14 +7,14 @@ use axum::http::header::LOCATION;
 use axum::response::IntoResponse;
 use dcm_core::name::LogicalCloudName;
 use dcm_core::refusal::Rule as _;
-use dcm_core::service::{EditId, Precondition, Presence};
+use dcm_core::service::Presence;
 
 use crate::documented::body::Body;
-use crate::documented::objects::{LogicalCloudBody, field_of_cloud};
+use crate::documented::objects::LogicalCloudBody;
 use crate::documented::place::{Asked, At, InProject, Nothing};
 use crate::documented::problem::Problem;
 use crate::documented::route::Shared;
-use crate::documented::tag::{If, etag};
+use crate::documented::tag::{Unconditional, etag};
 use crate::documented::warnings;
 use crate::request::Asking;
 
@@ -23,16 +23,16 @@ pub(in crate::documented) async fn handle(
     At(InProject { project }): At<InProject>,
     Asked(Nothing {}): Asked<Nothing>,
     Asking(caller): Asking,
-    when: If<EditId>,
+    Unconditional: Unconditional,
     Body { read, .. }: Body<LogicalCloudBody>,
 ) -> Result<impl IntoResponse, Problem> {
-    Problem::of_no_name(&read.metadata.name)?;
-    let cloud = LogicalCloudName::new(&read.metadata.name)
+    Problem::of_no_name(read.name())?;
+    let cloud = LogicalCloudName::new(read.name())
         .map_err(|invalid| Problem::field("metadata.name", invalid.rule()))?;
-    let condition = Precondition { presence: Presence::Absent, ..when.condition };
-    let next = |current: Option<&_>| read.clone().onto(current);
+    let condition = Presence::Absent.into();
+    let next = |current: Option<&_>| read.clone().onto(&cloud, current);
     let made = services.clouds.edit(&caller, &project, &cloud, &condition, next).await;
-    let made = made.map_err(|error| Problem::from(error).of_fields(field_of_cloud))?;
+    let made = made.map_err(|error| Problem::from(error).of_fields(|path| read.fields().of(path)))?;
     let location = format!("/v2/projects/{project}/logical-clouds/{cloud}");
     let headers = [etag(made.id()), (LOCATION, location.parse().map_err(|_| Problem::unexpected())?)];
     let body = LogicalCloudBody::of(&made.cloud);

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, VARY};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::IntoResponse;
 use dcm_core::kubeconfig::{Access, Kubeconfig};
 use dcm_core::name::{ReferenceName, UserName};
@@ -38,6 +38,7 @@ pub(in crate::documented) async fn handle(
     At(InCloud { project, cloud }): At<InCloud>,
     Asked(wanted): Asked<Wanted>,
     Asking(caller): Asking,
+    method: Method,
     headers: HeaderMap,
 ) -> Result<impl IntoResponse, Problem> {
     let (user, reference) = (wanted.user.as_ref(), wanted.cluster_reference.as_ref());
@@ -48,7 +49,10 @@ pub(in crate::documented) async fn handle(
         Notation::Yaml => (Notation::Yaml, "application/yaml"),
     };
     let text = write(&access, reference, notation)?;
-    if let Err(error) = services.clouds.handed_out(&caller, &access).await {
+    // Who asks for the head alone is given nothing.
+    if method != Method::HEAD
+        && let Err(error) = services.clouds.handed_out(&caller, &access).await
+    {
         // It is given all the same; only its status will not tell when it is out of date.
         tracing::warn!(error = &error as &dyn std::error::Error, "it is not remembered what was handed out");
     }

@@ -1,7 +1,8 @@
 //! `GET /v2/projects/{project}/logical-clouds`
 
 use axum::Json;
-use axum::extract::{OriginalUri, State};
+use axum::extract::State;
+use axum::http::Uri;
 use axum::response::IntoResponse;
 use dcm_core::name::LogicalCloudName;
 
@@ -15,7 +16,7 @@ pub(in crate::documented) async fn handle(
     State(services): State<Shared>,
     At(InProject { project }): At<InProject>,
     Asked(wanted): Asked<Wanted<LogicalCloudName>>,
-    OriginalUri(uri): OriginalUri,
+    uri: Uri,
 ) -> Result<impl IntoResponse, Problem> {
     let limit = wanted.limit()?;
     let page = services.clouds.list(&project, wanted.after.as_ref(), Some(limit)).await?;

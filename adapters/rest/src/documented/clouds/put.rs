@@ -6,7 +6,7 @@ use axum::response::IntoResponse;
 use dcm_core::service::EditId;
 
 use crate::documented::body::Body;
-use crate::documented::objects::{LogicalCloudBody, Put, field_of_cloud};
+use crate::documented::objects::{LogicalCloudBody, Put};
 use crate::documented::place::{Asked, At, InCloud, Nothing};
 use crate::documented::problem::Problem;
 use crate::documented::route::Shared;
@@ -20,14 +20,13 @@ pub(in crate::documented) async fn handle(
     Asked(Nothing {}): Asked<Nothing>,
     Asking(caller): Asking,
     when: If<EditId>,
-    Body { mut read, .. }: Body<LogicalCloudBody>,
+    Body { read, .. }: Body<LogicalCloudBody>,
 ) -> Result<impl IntoResponse, Problem> {
-    Problem::of_names(&read.metadata.name, cloud.as_str())?;
-    read.metadata.name = cloud.to_string();
+    Problem::of_names(read.name(), cloud.as_str())?;
     let named = read.user().map(str::to_owned);
-    let next = |current: Option<&_>| read.clone().onto(current);
+    let next = |current: Option<&_>| read.clone().onto(&cloud, current);
     let put = services.clouds.edit(&caller, &project, &cloud, &when.condition, next).await;
-    let put = put.map_err(|error| when.told(error.into()).of_fields(field_of_cloud))?;
+    let put = put.map_err(|error| when.told(error.into()).of_fields(|path| read.fields().of(path)))?;
     let body = Put::of(&put.cloud, named);
     Ok(([etag(put.id())], warnings::headers(&put.warnings), Json(body)))
 }

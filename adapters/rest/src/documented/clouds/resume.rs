@@ -7,6 +7,7 @@ use super::accepted;
 use crate::documented::place::{Asked, At, InCloud, Nothing};
 use crate::documented::problem::Problem;
 use crate::documented::route::Shared;
+use crate::documented::tag::Unconditional;
 use crate::request::Asking;
 
 pub(in crate::documented) async fn handle(
@@ -14,6 +15,7 @@ pub(in crate::documented) async fn handle(
     At(place): At<InCloud>,
     Asked(Nothing {}): Asked<Nothing>,
     Asking(caller): Asking,
+    Unconditional: Unconditional,
 ) -> Result<impl IntoResponse, Problem> {
     services.clouds.resume(&caller, &place.project, &place.cloud).await?;
     accepted(&place)

@@ -11,6 +11,7 @@ use super::accepted;
 use crate::documented::place::{Asked, At, InCloud, Nothing};
 use crate::documented::problem::Problem;
 use crate::documented::route::Shared;
+use crate::documented::tag::Unconditional;
 use crate::request::Asking;
 
 /// How long is waited for what is under way. What takes longer is accepted all the same: nothing new begins.
@@ -21,6 +22,7 @@ pub(in crate::documented) async fn handle(
     At(place): At<InCloud>,
     Asked(Nothing {}): Asked<Nothing>,
     Asking(caller): Asking,
+    Unconditional: Unconditional,
 ) -> Result<impl IntoResponse, Problem> {
     match services.clouds.stop(&caller, &place.project, &place.cloud, WAIT).await {
         Ok(()) | Err(Error::Synchronizer(Failure::StillUnderWay { .. })) => accepted(&place),

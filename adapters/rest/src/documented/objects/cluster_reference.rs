@@ -6,9 +6,9 @@ use dcm_core::name::ReferenceName;
 use dcm_core::service::{Kind, PartDraft, PartName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{Object, Part, field_of_part};
+use super::{Answer, Object, Part, field_of_part};
 use crate::documented::body::schema_of;
 use crate::documented::problem::Problem;
 
@@ -23,6 +23,16 @@ pub(crate) struct ReferenceSpec {
     /// IPv4 or IPv6 address of the mesh's load balancer; absent, empty or `0.0.0.0` when it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) loadbalancer_ip: Option<String>,
+}
+
+/// What the making of a reference is answered with.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct Cluster {
+    /// The cluster's name.
+    cluster_name: String,
+    /// The address of the mesh's load balancer.
+    loadbalancer_ip: Option<String>,
 }
 
 impl Part for ReferenceSpec {
@@ -58,7 +68,7 @@ impl Part for ReferenceSpec {
         cloud.references().iter().map(object).collect()
     }
 
-    fn field(path: &str) -> String {
+    fn field(_: &Value, path: &str) -> String {
         field_of_part(path, |field| match field {
             "provider" => Some("cluster-provider"),
             "cluster" => Some("cluster-name"),
@@ -68,8 +78,9 @@ impl Part for ReferenceSpec {
     }
 
     /// The cluster alone.
-    fn answer(_: Value, made: Object<Self>) -> Value {
-        json!({"cluster-name": made.spec.cluster_name, "loadbalancer-ip": made.spec.loadbalancer_ip})
+    fn made(_: Value, made: Object<Self>) -> Answer<Self> {
+        let Self { cluster_name, loadbalancer_ip, .. } = made.spec;
+        Answer::Cluster(Cluster { cluster_name, loadbalancer_ip })
     }
 
     /// References to a cluster of this name, whatever its provider.

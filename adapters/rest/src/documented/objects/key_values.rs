@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Object, Part};
+use super::{Answer, Object, Part};
 use crate::documented::body::schema_of;
 use crate::documented::problem::Problem;
 
@@ -44,7 +44,7 @@ impl Part for KeyValuesSpec {
     }
 
     /// What was sent.
-    fn replaced(sent: Value, _: Object<Self>) -> Value {
-        sent
+    fn replaced(sent: Value, _: Object<Self>) -> Answer<Self> {
+        Answer::Sent(sent)
     }
 }

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use dcm_core::logical_cloud::{Draft, LogicalCloud, MetadataDraft, PermissionDraft, UserDraft};
+use dcm_core::name::LogicalCloudName;
 use dcm_core::refusal::{Checks, Path};
 use dcm_core::service::{self, Error};
 use schemars::JsonSchema;
@@ -15,13 +16,13 @@ use serde::{Deserialize, Serialize};
 use super::user_permission::EmbeddedPermission;
 use crate::documented::body::{Shaped, schema_of};
 
-/// A logical cloud.
+/// A logical cloud. What a change does not name stays as it is.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LogicalCloudBody {
-    /// Name and notes.
-    #[serde(default)]
-    pub(crate) metadata: MetadataDraft,
+    /// Name and notes, as a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    metadata: Option<MetadataDraft>,
     /// What it is.
     #[serde(default)]
     spec: LogicalCloudSpec,
@@ -37,10 +38,10 @@ struct LogicalCloudSpec {
     /// permission leaves the namespace).
     #[serde(skip_serializing_if = "Option::is_none")]
     level: Option<String>,
-    /// Labels of the namespace.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    labels: BTreeMap<String, String>,
-    /// The first user. Absent in a change: the users stay as they are.
+    /// Labels of the namespace, as a whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    labels: Option<BTreeMap<String, String>>,
+    /// The first user.
     #[serde(skip_serializing_if = "Option::is_none")]
     user: Option<FirstUser>,
     /// The names of its cluster references. Ignored in a change.
@@ -66,16 +67,35 @@ impl Shaped for LogicalCloudBody {
 }
 
 impl LogicalCloudBody {
-    /// What a logical cloud, or none, becomes by this.
-    pub(crate) fn onto(self, current: Option<&LogicalCloud>) -> Result<Draft, Error> {
+    /// Its name; empty where it names none.
+    pub(crate) fn name(&self) -> &str {
+        self.metadata.as_ref().map_or("", |metadata| &metadata.name)
+    }
+
+    /// What the logical cloud of this name, or none, becomes by this.
+    pub(crate) fn onto(
+        self,
+        name: &LogicalCloudName,
+        current: Option<&LogicalCloud>,
+    ) -> Result<Draft, Error> {
         let mut draft = current.map_or_else(Draft::default, LogicalCloud::to_draft);
         let LogicalCloudSpec { namespace, level, labels, user, clusters: _ } = self.spec;
-        draft.metadata = self.metadata;
-        (draft.spec.namespace, draft.spec.level, draft.spec.labels) = (namespace, level, labels);
+        draft.metadata = MetadataDraft { name: name.to_string(), ..self.metadata.unwrap_or(draft.metadata) };
+        let spec = &mut draft.spec;
+        spec.namespace = namespace.or(spec.namespace.take());
+        spec.level = level.or(spec.level.take());
+        spec.labels = labels.unwrap_or(std::mem::take(&mut spec.labels));
         if let Some(user) = user {
             user.put_into(&mut draft)?;
         }
         Ok(draft)
+    }
+
+    /// Which fields it has.
+    pub(crate) fn fields(&self) -> Fields {
+        let user = self.spec.user.as_ref();
+        let permissions = user.and_then(|user| user.user_permissions.as_ref()).map_or(0, Vec::len);
+        Fields { has_user: user.is_some(), permissions }
     }
 
     /// A logical cloud.
@@ -84,8 +104,10 @@ impl LogicalCloudBody {
         let references = cloud.references().iter().map(|reference| reference.metadata.name.to_string());
         let clusters = Some(references.collect());
         let user = spec.users.into_iter().next().map(|user| FirstUser::of(user, spec.permissions));
-        let (namespace, level, labels) = (spec.namespace, spec.level, spec.labels);
-        Self { metadata, spec: LogicalCloudSpec { namespace, level, labels, user, clusters } }
+        let labels = Some(spec.labels).filter(|labels| !labels.is_empty());
+        let (namespace, level) = (spec.namespace, spec.level);
+        let spec = LogicalCloudSpec { namespace, level, labels, user, clusters };
+        Self { metadata: Some(metadata), spec }
     }
 
     /// The name of the user that it names.
@@ -134,18 +156,46 @@ fn is_own(permission: &PermissionDraft, user: &str) -> bool {
     permission.users.as_ref().is_some_and(|users| matches!(&users[..], [one] if one == user))
 }
 
-/// Where the body has what a document has at a path, after [`LogicalCloudBody::onto`]. Who may do something is the user.
-pub(crate) fn field_of_cloud(path: &str) -> String {
-    if path.starts_with("spec.permissions[") && path.contains("].users") {
-        return "spec.user.user-name".to_owned();
+/// Which fields of a document come from a body.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fields {
+    has_user: bool,
+    permissions: usize,
+}
+
+impl Fields {
+    /// Where the body has what a document has at a path, after [`LogicalCloudBody::onto`]; empty for what it does not have.
+    pub(crate) fn of(self, path: &str) -> String {
+        self.in_body(path).unwrap_or_default()
     }
-    if let Some(rest) = path.strip_prefix("spec.users[0]") {
-        return format!("spec.user{}", rest.replace(".name", ".user-name"));
+
+    fn in_body(self, path: &str) -> Option<String> {
+        if let Some((0, field)) = item(path, "spec.users").filter(|_| self.has_user) {
+            return match field {
+                "name" => Some("spec.user.user-name".to_owned()),
+                "type" => Some("spec.user.type".to_owned()),
+                _ => None,
+            };
+        }
+        if let Some((index, field)) = item(path, "spec.permissions").filter(|(at, _)| *at < self.permissions)
+        {
+            let at = format!("spec.user.user-permissions[{index}]");
+            return Some(match field {
+                "" => at,
+                "name" => format!("{at}.permission-name"),
+                field if field.starts_with("users") => "spec.user.user-name".to_owned(),
+                field => format!("{at}.{field}"),
+            });
+        }
+        let own = ["metadata", "spec.namespace", "spec.level", "spec.labels"];
+        own.iter().any(|field| path.starts_with(field)).then(|| path.to_owned())
     }
-    match path.strip_prefix("spec.permissions[") {
-        Some(rest) => format!("spec.user.user-permissions[{}", rest.replace("].name", "].permission-name")),
-        None => path.to_owned(),
-    }
+}
+
+/// The index of an item of a list, and the field in it.
+fn item<'a>(path: &'a str, list: &str) -> Option<(usize, &'a str)> {
+    let (index, field) = path.strip_prefix(list)?.strip_prefix('[')?.split_once(']')?;
+    Some((index.parse().ok()?, field.trim_start_matches('.')))
 }
 
 /// What the change of a logical cloud is answered with.
@@ -224,5 +274,32 @@ impl From<service::Summary> for Summary {
             },
             metadata: summary.metadata,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_of_a_document_is_told_of_the_body() {
+        let fields = Fields { has_user: true, permissions: 2 };
+        for (path, field) in [
+            ("metadata.name", "metadata.name"),
+            ("spec.labels[\"a.b\"]", "spec.labels[\"a.b\"]"),
+            ("spec.users[0].name", "spec.user.user-name"),
+            ("spec.users[0].type", "spec.user.type"),
+            ("spec.users[0].key", ""),
+            ("spec.users[1].name", ""),
+            ("spec.users", ""),
+            ("spec.permissions[1].name", "spec.user.user-permissions[1].permission-name"),
+            ("spec.permissions[1].namespace", "spec.user.user-permissions[1].namespace"),
+            ("spec.permissions[0].users[0]", "spec.user.user-name"),
+            ("spec.permissions[2].verbs", ""),
+            ("spec.quotas[0].hard", ""),
+        ] {
+            assert_eq!(fields.of(path), field, "{path}");
+        }
+        assert_eq!(Fields { has_user: false, permissions: 0 }.of("spec.users[0].name"), "");
     }
 }

@@ -10,9 +10,9 @@ mod quota;
 mod user;
 mod user_permission;
 
-pub(super) use cluster_reference::ReferenceSpec;
+pub(super) use cluster_reference::{Cluster, ReferenceSpec};
 pub(super) use key_values::KeyValuesSpec;
-pub(super) use logical_cloud::{LogicalCloudBody, Put, Summary, field_of_cloud};
+pub(super) use logical_cloud::{LogicalCloudBody, Put, Summary};
 pub(super) use project::ProjectBody;
 pub(super) use quota::QuotaSpec;
 pub(super) use user::UserSpec;
@@ -40,6 +40,18 @@ pub(super) struct Object<Spec> {
     pub(super) spec: Spec,
 }
 
+/// What a change of a part is answered with.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum Answer<P> {
+    /// The part as it is now.
+    Object(Object<P>),
+    /// What was sent.
+    Sent(Value),
+    /// The cluster of a reference alone.
+    Cluster(Cluster),
+}
+
 /// The specification of a kind of parts of logical clouds: each kind is a collection.
 pub(super) trait Part: Clone + Serialize + DeserializeOwned + Send + Sync + 'static {
     /// What names one.
@@ -63,19 +75,19 @@ pub(super) trait Part: Clone + Serialize + DeserializeOwned + Send + Sync + 'sta
     /// Those that a logical cloud has.
     fn objects(cloud: &LogicalCloud) -> Vec<Object<Self>>;
 
-    /// Where the object has what a draft has at a path.
-    fn field(path: &str) -> String {
+    /// Where the object that was sent has what a draft has at a path; empty for what it does not have.
+    fn field(_sent: &Value, path: &str) -> String {
         field_of_part(path, |_| None)
     }
 
     /// What is answered when one was made.
-    fn answer(sent: Value, made: Object<Self>) -> Value {
+    fn made(sent: Value, made: Object<Self>) -> Answer<Self> {
         Self::replaced(sent, made)
     }
 
     /// What is answered when one was put.
-    fn replaced(_: Value, put: Object<Self>) -> Value {
-        serde_json::to_value(put).unwrap_or_default()
+    fn replaced(_: Value, put: Object<Self>) -> Answer<Self> {
+        Answer::Object(put)
     }
 
     /// Those that may be deleted by this name, although it is none of theirs.
@@ -90,8 +102,12 @@ impl<P: Part> Shaped for Object<P> {
     }
 }
 
-/// Where an object has what a draft has at a path: names and notes are `metadata`, all else is `spec`.
+/// Where an object has what a draft has at a path: names and notes are `metadata`, all else is `spec`. What is told of other parts
+/// of the logical cloud is in no object.
 fn field_of_part(path: &str, spec: impl Fn(&str) -> Option<&'static str>) -> String {
+    if path.starts_with("spec.") || path.starts_with("metadata.") {
+        return String::new();
+    }
     let (first, rest) = match path.find(['.', '[']) {
         Some(end) => path.split_at(end),
         None => (path, ""),

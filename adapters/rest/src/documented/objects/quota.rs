@@ -41,7 +41,7 @@ impl Part for QuotaSpec {
     }
 
     /// The keys are the specification itself.
-    fn field(path: &str) -> String {
+    fn field(_: &Value, path: &str) -> String {
         match path.strip_prefix("hard") {
             Some(rest) => format!("spec{rest}"),
             None => field_of_part(path, |_| None),

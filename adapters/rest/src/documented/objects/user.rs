@@ -29,11 +29,15 @@ pub(crate) struct UserSpec {
 }
 
 impl std::fmt::Debug for UserSpec {
-    /// The request's length alone: somebody may have pasted the private key.
+    /// The lengths of request and key alone: somebody may have pasted the private key.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { kind, csr, key, lifetime_seconds } = self;
-        let csr_bytes = csr.as_ref().map(String::len);
-        write!(f, "UserSpec({kind:?}, {csr_bytes:?} bytes of a request, {key:?}, {lifetime_seconds:?})")
+        f.debug_struct("UserSpec")
+            .field("kind", kind)
+            .field("csr_bytes", &csr.as_ref().map(String::len))
+            .field("key_bytes", &key.as_ref().map(String::len))
+            .field("lifetime_seconds", lifetime_seconds)
+            .finish()
     }
 }
 

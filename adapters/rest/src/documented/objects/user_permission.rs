@@ -5,8 +5,9 @@ use dcm_core::name::PermissionName;
 use dcm_core::service::{Kind, PartDraft, PartName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::{Object, Part};
+use super::{Object, Part, field_of_part};
 use crate::documented::body::schema_of;
 use crate::documented::problem::Problem;
 
@@ -106,6 +107,14 @@ impl Part for PermissionSpec {
             Object { metadata, spec: Self { user, users, ..Self::of_rule(draft) } }
         };
         cloud.permissions().iter().map(object).collect()
+    }
+
+    /// Where one user is named, that is `user`.
+    fn field(sent: &Value, path: &str) -> String {
+        match sent.pointer("/spec/user") {
+            Some(_) if path.starts_with("users") => "spec.user".to_owned(),
+            _ => field_of_part(path, |_| None),
+        }
     }
 }
 

@@ -1,10 +1,11 @@
 //! `POST`: a part that is not there yet.
 
 use axum::Json;
-use axum::extract::{OriginalUri, State};
+use axum::extract::State;
+use axum::http::Uri;
 use axum::http::header::LOCATION;
 use axum::response::IntoResponse;
-use dcm_core::service::{EditId, Precondition, Presence};
+use dcm_core::service::Presence;
 
 use super::find;
 use crate::documented::body::Body;
@@ -12,7 +13,7 @@ use crate::documented::objects::{Object, Part};
 use crate::documented::place::{Asked, At, InCloud, Nothing};
 use crate::documented::problem::Problem;
 use crate::documented::route::Shared;
-use crate::documented::tag::{If, etag};
+use crate::documented::tag::{Unconditional, etag};
 use crate::documented::warnings;
 use crate::request::Asking;
 
@@ -20,19 +21,19 @@ pub(super) async fn handle<P: Part>(
     State(services): State<Shared>,
     At(InCloud { project, cloud }): At<InCloud>,
     Asked(Nothing {}): Asked<Nothing>,
-    OriginalUri(uri): OriginalUri,
+    uri: Uri,
     Asking(caller): Asking,
-    when: If<EditId>,
+    Unconditional: Unconditional,
     Body { sent, read }: Body<Object<P>>,
 ) -> Result<impl IntoResponse, Problem> {
     let name = read.metadata.name.clone();
     Problem::of_no_name(&name)?;
-    let condition = Precondition { presence: Presence::Absent, ..when.condition };
+    let condition = Presence::Absent.into();
     let draft = P::into_draft(read)?;
     let made = services.clouds.put_part(&caller, &project, &cloud, draft, &condition).await;
-    let made = made.map_err(|error| Problem::from(error).of_fields(P::field))?;
+    let made = made.map_err(|error| Problem::from(error).of_fields(|path| P::field(&sent, path)))?;
     let object = find::<P>(&made.cloud, &name)?;
-    let location = format!("{}/{name}", uri.path().trim_end_matches('/'));
+    let location = format!("{}/{name}", uri.path());
     let headers = [etag(made.id()), (LOCATION, location.parse().map_err(|_| Problem::unexpected())?)];
-    Ok((P::CREATED, headers, warnings::headers(&made.warnings), Json(P::answer(sent, object))))
+    Ok((P::CREATED, headers, warnings::headers(&made.warnings), Json(P::made(sent, object))))
 }

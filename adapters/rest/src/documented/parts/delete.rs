@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
-use dcm_core::service::{EditId, Edited, Error};
+use dcm_core::service::{EditId, Edited, Error, Precondition};
 
 use super::missing;
 use crate::documented::objects::Part;
@@ -21,19 +21,32 @@ pub(super) async fn handle<P: Part>(
     when: If<EditId>,
 ) -> Result<impl IntoResponse, Problem> {
     let OfPart { project, cloud, name } = of;
-    let delete = async |name: P::Name| -> Result<Edited, Error> {
-        let known = when.condition.known.clone();
-        services.clouds.delete_part(&caller, &project, &cloud, &P::part_name(name), known).await
+    let delete = async |name: P::Name, condition: &Precondition<EditId>| -> Result<Edited, Error> {
+        services.clouds.delete_part(&caller, &project, &cloud, &P::part_name(name), condition).await
     };
-    let deleted = match delete(name.clone()).await {
+    let deleted = match delete(name.clone(), &when.condition).await {
         Err(Error::NotFound { kind, .. }) if kind == P::KIND => {
             let found = services.clouds.get(&project, &cloud).await?;
-            delete(one_of::<P>(&name, P::aliased(&found.cloud, &name))?).await
+            let one =
+                one_of::<P>(&name, P::aliased(&found.cloud, &name)).map_err(|problem| when.told(problem))?;
+            // Only that one: it may go by another cluster meanwhile.
+            let as_found = Precondition { known: Some(vec![found.id()]), ..Precondition::default() };
+            delete(one, &as_found).await
         }
         deleted => deleted,
     };
-    let deleted = deleted.map_err(|error| when.told(error.into()).of_fields(P::field))?;
+    let deleted = deleted.map_err(|error| when.told(without(error)))?;
     Ok((StatusCode::NO_CONTENT, [etag(deleted.id())]))
+}
+
+/// An error about what is left; a rule that it breaks is broken by no field of this request.
+fn without(error: Error) -> Problem {
+    match error {
+        Error::Refused(refusals) => {
+            Problem::new(Kind::InUse, format!("without it, the logical cloud breaks a rule: {refusals}"))
+        }
+        error => error.into(),
+    }
 }
 
 /// The one that is meant.

@@ -1,7 +1,8 @@
 //! `GET`: the parts of one kind, in the order of their names.
 
 use axum::Json;
-use axum::extract::{OriginalUri, State};
+use axum::extract::State;
+use axum::http::Uri;
 use axum::response::IntoResponse;
 
 use crate::documented::objects::Part;
@@ -15,7 +16,7 @@ pub(super) async fn handle<P: Part>(
     State(services): State<Shared>,
     At(InCloud { project, cloud }): At<InCloud>,
     Asked(wanted): Asked<Wanted<P::Name>>,
-    OriginalUri(uri): OriginalUri,
+    uri: Uri,
 ) -> Result<impl IntoResponse, Problem> {
     let limit = wanted.limit()?;
     let found = services.clouds.get(&project, &cloud).await?;

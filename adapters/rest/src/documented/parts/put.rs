@@ -4,7 +4,6 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::IntoResponse;
 use dcm_core::service::EditId;
-use serde_json::Value;
 
 use super::find;
 use crate::documented::body::Body;
@@ -29,8 +28,8 @@ pub(super) async fn handle<P: Part>(
     name.clone_into(&mut read.metadata.name);
     let draft = P::into_draft(read)?;
     let put = services.clouds.put_part(&caller, &project, &cloud, draft, &when.condition).await;
-    let put = put.map_err(|error| when.told(Problem::from(error)).of_fields(P::field))?;
+    let put = put.map_err(|error| when.told(Problem::from(error)).of_fields(|path| P::field(&sent, path)))?;
     let object: Object<P> = find(&put.cloud, name)?;
-    let answer: Value = P::replaced(sent, object);
-    Ok((P::REPLACED, [etag(put.id())], warnings::headers(&put.warnings), Json(answer)))
+    let answer = Json(P::replaced(sent, object));
+    Ok((P::REPLACED, [etag(put.id())], warnings::headers(&put.warnings), answer))
 }

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use dcm_core::port::store::Version;
+use dcm_core::service::Revision;
 
 use crate::documented::place::{Asked, At, InProject, Nothing};
 use crate::documented::problem::Problem;
@@ -15,7 +15,7 @@ pub(in crate::documented) async fn handle(
     At(InProject { project }): At<InProject>,
     Asked(Nothing {}): Asked<Nothing>,
     Asking(caller): Asking,
-    when: If<Version>,
+    when: If<Revision>,
 ) -> Result<StatusCode, Problem> {
     let deleted = services.projects.delete_if(&caller, &project, &when.condition).await;
     deleted.map_err(|error| when.told(error.into()))?;

@@ -16,5 +16,5 @@ pub(in crate::documented) async fn handle(
     Asked(Nothing {}): Asked<Nothing>,
 ) -> Result<impl IntoResponse, Problem> {
     let found = services.projects.get(&project).await?;
-    Ok(([etag(found.version.0)], Json(body(found))))
+    Ok(([etag(&found.revision)], Json(body(found))))
 }

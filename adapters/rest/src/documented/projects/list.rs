@@ -1,7 +1,8 @@
 //! `GET /v2/projects`
 
 use axum::Json;
-use axum::extract::{OriginalUri, State};
+use axum::extract::State;
+use axum::http::Uri;
 use axum::response::IntoResponse;
 use dcm_core::name::ProjectName;
 
@@ -14,7 +15,7 @@ use crate::documented::route::Shared;
 pub(in crate::documented) async fn handle(
     State(services): State<Shared>,
     Asked(wanted): Asked<Wanted<ProjectName>>,
-    OriginalUri(uri): OriginalUri,
+    uri: Uri,
 ) -> Result<impl IntoResponse, Problem> {
     let limit = wanted.limit()?;
     let page = services.projects.list(wanted.after.as_ref(), Some(limit)).await?;

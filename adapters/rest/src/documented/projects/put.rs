@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::IntoResponse;
-use dcm_core::port::store::Version;
+use dcm_core::service::Revision;
 
 use super::{body, refused};
 use crate::documented::body::Body;
@@ -19,12 +19,12 @@ pub(in crate::documented) async fn handle(
     At(InProject { project }): At<InProject>,
     Asked(Nothing {}): Asked<Nothing>,
     Asking(caller): Asking,
-    when: If<Version>,
+    when: If<Revision>,
     Body { mut read, .. }: Body<ProjectBody>,
 ) -> Result<impl IntoResponse, Problem> {
     Problem::of_names(&read.metadata.name, project.as_str())?;
     read.metadata.name = project.to_string();
     let put = services.projects.put_if(&caller, read.metadata, &when.condition).await;
     let (put, _) = put.map_err(|error| when.told(refused(error)))?;
-    Ok(([etag(put.version.0)], Json(body(put))))
+    Ok(([etag(&put.revision)], Json(body(put))))
 }
