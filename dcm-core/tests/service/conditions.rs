@@ -1,8 +1,11 @@
 //! Changes that are made only where things are as their caller knows them.
 
 use dcm_core::logical_cloud::{Draft, LogicalCloud, MetadataDraft, ReferenceDraft, UserDraft};
-use dcm_core::service::{EditId, Edited, Error, Kind, PartDraft, PartName, Precondition, Presence};
-use serde_json::json;
+use dcm_core::port::store::{Document, Path, Store as _, StoreExt as _, Write};
+use dcm_core::service::{
+    ApplyCondition, ApplyOutcome, EditId, Edited, Error, Kind, PartDraft, PartName, Precondition, Presence,
+};
+use serde_json::{Value, json};
 
 use crate::support::{World, draft, name};
 
@@ -143,4 +146,63 @@ async fn whoever_has_read_a_project_changes_it_only_as_it_was_read() {
     projects.delete_if(caller, &bank, &known(second.revision.clone())).await.unwrap();
     let error = projects.put_if(caller, draft("three"), &Presence::Present.into()).await.unwrap_err();
     assert!(matches!(error, Error::NotFound { kind: Kind::Project, .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_cloud_is_applied_only_as_it_was_read() {
+    let world = World::new(false).await;
+    let read = world.put(draft()).await.unwrap();
+    let changed = edit(&world, &Precondition::default(), described("somebody else's")).await.unwrap();
+    let apply = async |known: EditId| {
+        let condition = ApplyCondition { known: Some(vec![known]), is_idle: false };
+        world.clouds.apply_if(&world.caller, &world.project, &name("shop"), &condition).await
+    };
+    let error = apply(read.id()).await.unwrap_err();
+    assert!(matches!(error, Error::PreconditionFailed { kind: Kind::LogicalCloud, .. }), "{error}");
+    assert_eq!(world.state("shop").await, "created");
+    let applied = apply(changed.id()).await.unwrap();
+    assert_eq!((applied.cloud, applied.outcome), (changed.cloud, ApplyOutcome::Begun));
+}
+
+#[tokio::test]
+async fn an_apply_leaves_other_work_alone_where_it_is_to_wait_for_it() {
+    let world = World::new(true).await;
+    world.put(draft()).await.unwrap();
+    world.apply("shop").await.unwrap();
+    let apply = async || {
+        let condition = ApplyCondition { known: None, is_idle: true };
+        world.clouds.apply_if(&world.caller, &world.project, &name("shop"), &condition).await
+    };
+    // The same once more is no other work.
+    assert_eq!(apply().await.unwrap().outcome, ApplyOutcome::Unchanged);
+    let mut more = draft();
+    more["spec"]["labels"]["team"] = "other".into();
+    world.put(more).await.unwrap();
+    let before = world.engine.only().generation;
+    let text = "can't apply a logical cloud that is instantiating: other work is under way or paused; wait until it is \
+                done, or resume it and wait";
+    assert_eq!(apply().await.unwrap_err().to_string(), text);
+    assert_eq!(world.engine.only().generation, before);
+    world.engine.finish();
+    assert_eq!(apply().await.unwrap().outcome, ApplyOutcome::Begun);
+}
+
+#[tokio::test]
+async fn a_stored_cloud_that_breaks_a_rule_is_damaged_and_nobodys_bad_input() {
+    let world = World::new(true).await;
+    world.put(draft()).await.unwrap();
+    let paths = world.cloud_paths().await;
+    let user = paths.iter().find(|path| path.contains("/users/")).unwrap();
+    let entry = world.memory.get(&Path::new(user).unwrap()).await.unwrap().unwrap();
+    let mut part: Value = entry.document.read().unwrap();
+    part["spec"]["name"] = "two words".into();
+    let document = Document::from_value(&part).unwrap();
+    let update = Write::Update { path: entry.path, version: entry.version, document };
+    world.memory.write_one(update).await.unwrap();
+    for error in [
+        world.clouds.get(&world.project, &name("shop")).await.unwrap_err(),
+        world.put(draft()).await.unwrap_err(),
+    ] {
+        assert!(matches!(error, Error::Unreadable { .. }), "{error}");
+    }
 }
