@@ -88,10 +88,8 @@ fn registration(id: &ClusterId) -> Registration {
         "clusters": [{"name": "c", "cluster": {"server": server}}],
     });
     Registration {
-        id: id.clone(),
-        kubeconfig: Secret::new(kubeconfig.to_string()),
         labels: BTreeMap::from([("tier".to_owned(), "tenants".to_owned())]),
-        namespace: None,
+        ..Registration::new(id.clone(), Secret::new(kubeconfig.to_string()))
     }
 }
 

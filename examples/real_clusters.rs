@@ -6,7 +6,6 @@
 //! them, which takes some minutes.
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
@@ -74,13 +73,9 @@ async fn main_job(environment: &Environment, store: &str, folder: &Path) -> anyh
 
 async fn register(deployment: &Deployment, caller: &Caller, environment: &Environment) -> anyhow::Result<()> {
     for cluster in environment.clusters() {
-        let registration = Registration {
-            id: ClusterId::new("real", cluster.name())?,
-            kubeconfig: Secret::new(cluster.admin_kubeconfig(Route::Direct)),
-            labels: BTreeMap::new(),
-            namespace: None,
-        };
-        deployment.registered().add(caller, registration).await?;
+        let id = ClusterId::new("real", cluster.name())?;
+        let kubeconfig = Secret::new(cluster.admin_kubeconfig(Route::Direct));
+        deployment.registered().add(caller, Registration::new(id, kubeconfig)).await?;
     }
     Ok(())
 }

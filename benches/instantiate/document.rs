@@ -1,6 +1,5 @@
 //! The whole way from a document to kubeconfigs, over SQLite, wired as the command line wires it.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Result, ensure};
@@ -33,8 +32,7 @@ impl FromDocument {
         let metadata = MetadataDraft { name: PROJECT.into(), ..MetadataDraft::default() };
         deployment.projects().create(&caller, metadata).await?;
         for (id, kubeconfig) in servers.kubeconfigs()?.0 {
-            let registration = Registration { id, kubeconfig, labels: BTreeMap::new(), namespace: None };
-            deployment.registered().add(&caller, registration).await?;
+            deployment.registered().add(&caller, Registration::new(id, kubeconfig)).await?;
         }
         let engine = deployment.engine(Acquire::All);
         Ok(Self { deployment, engine, caller, project, clusters: servers.clusters().len() })

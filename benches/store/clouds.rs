@@ -1,6 +1,5 @@
 //! What is asked of a store when a document becomes an app context, by the services of logical clouds.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -74,10 +73,5 @@ fn registration(id: &ClusterId) -> Registration {
         "clusters": [{"name": "simulated", "cluster": {"server": format!("https://{}.invalid:6443", id.cluster)}}],
         "users": [{"name": "simulated", "user": {}}],
     });
-    Registration {
-        id: id.clone(),
-        kubeconfig: Secret::new(kubeconfig.to_string()),
-        labels: BTreeMap::new(),
-        namespace: None,
-    }
+    Registration::new(id.clone(), Secret::new(kubeconfig.to_string()))
 }

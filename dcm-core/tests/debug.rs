@@ -85,15 +85,15 @@ fn access(credential: &Credential) -> Access {
 }
 
 fn registered() -> RegisteredCluster {
-    let (id, labels) = (parsed("p/c"), BTreeMap::new());
-    let registration = Registration { id, kubeconfig: admin_kubeconfig(), labels, namespace: None };
+    let registration = Registration::new(parsed("p/c"), admin_kubeconfig());
     let by = dcm_core::service::Change {
         by: "ann".into(),
         why: String::new(),
         request_id: String::new(),
         at: jiff::Timestamp::UNIX_EPOCH,
     };
-    RegisteredCluster { registration, created: by.clone(), changed: by }
+    let revision = dcm_core::service::Revision::from_text("0");
+    RegisteredCluster { registration, created: by.clone(), changed: by, revision }
 }
 
 /// What is kept and handed on: credentials and kubeconfigs.

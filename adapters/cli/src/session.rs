@@ -83,7 +83,7 @@ impl Session {
         let (mut names, mut after) = (Vec::new(), None);
         loop {
             let page = self.deployment.projects().list(after.as_ref(), None).await?;
-            names.extend(page.projects.into_iter().map(|project| project.metadata.name));
+            names.extend(page.owners.into_iter().map(|project| project.metadata.name));
             names.extend(page.broken.iter().filter_map(|broken| ProjectName::new(last_segment(broken)).ok()));
             match page.next {
                 Some(next) => after = Some(next),

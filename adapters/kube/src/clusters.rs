@@ -40,6 +40,10 @@ impl KubeClusters {
 impl Clusters for KubeClusters {
     async fn connect(&self, cluster: &ClusterId) -> Result<Arc<dyn Cluster>, Error> {
         let kubeconfig = self.kubeconfigs.kubeconfig(cluster).await?;
-        Ok(Arc::new(KubeCluster::connect(&kubeconfig, &self.options).await?))
+        self.connect_with(cluster, &kubeconfig).await
+    }
+
+    async fn connect_with(&self, _: &ClusterId, kubeconfig: &Secret) -> Result<Arc<dyn Cluster>, Error> {
+        Ok(Arc::new(KubeCluster::connect(kubeconfig, &self.options).await?))
     }
 }

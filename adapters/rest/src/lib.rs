@@ -8,8 +8,10 @@
 
 pub mod documented;
 
+mod inspect;
 mod json;
 mod request;
 mod services;
 
+pub use inspect::{Inspection, Inspector, Other};
 pub use services::Services;

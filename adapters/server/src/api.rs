@@ -3,6 +3,7 @@
 //! Whoever can connect may do everything, so the address is one of this machine alone, and pages that a browser on this machine
 //! has loaded from elsewhere are refused.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -10,12 +11,14 @@ use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
 use axum_server::Handle;
+use dcm_kube::kubeconfig::Allowed;
 use dcm_rest::{Services, documented};
 use hyper_util::rt::TokioTimer;
 use tokio::task::JoinHandle;
 
 use crate::deployment::Deployment;
 use crate::host;
+use crate::kubeconfigs::check_for;
 use crate::listening::LoopbackListener;
 
 /// How long the head of a request may take, and how long a connection may be silent between two.
@@ -67,6 +70,10 @@ impl Api {
 fn router(deployment: &Deployment) -> Router {
     let services = Services {
         projects: deployment.projects().clone(),
+        providers: deployment.providers().clone(),
+        // Who asks here may be anybody on this machine, and is not to run programs as whoever serves.
+        registered: deployment.registered().clone().checked_by(check_for(Allowed::default())),
+        inspector: Arc::new(deployment.clone()),
         clouds: deployment.clouds().clone(),
         clock: deployment.clock().clone(),
         random: deployment.random().clone(),

@@ -13,7 +13,7 @@ use dcm_core::port::clock::{Clock, Random};
 use dcm_core::port::cluster::{Call, Clusters, Fence};
 use dcm_core::port::room::Room;
 use dcm_core::port::store::{Error, Store};
-use dcm_core::service::{KubeconfigCheck, LogicalClouds, Projects, RegisteredClusters};
+use dcm_core::service::{KubeconfigCheck, LogicalClouds, Projects, Providers, RegisteredClusters};
 use dcm_kube::{KubeClusters, Options as KubeOptions};
 use dcm_store::encrypted::{self, KeyFile, KeyringError, KeyringSource, KeysError};
 use dcm_store::{EncryptedStore, Keyring, OpenError as StoreError, StoreUrl};
@@ -120,6 +120,7 @@ pub struct Deployment {
     clouds: LogicalClouds,
     registered: RegisteredClusters,
     projects: Projects,
+    providers: Providers,
     contexts: Contexts,
     audit: StoredAudit,
     audit_days: u16,
@@ -154,7 +155,8 @@ impl Deployment {
         Self {
             clouds: clouds.audited_by(log.clone()),
             registered: registered.audited_by(log.clone()),
-            projects: Projects::new(store.clone(), clock.clone()).audited_by(log),
+            projects: Projects::new(store.clone(), clock.clone()).audited_by(log.clone()),
+            providers: Providers::new(store.clone(), clock.clone()).audited_by(log),
             contexts,
             audit,
             audit_days: AUDIT_DAYS,
@@ -179,6 +181,12 @@ impl Deployment {
     #[must_use]
     pub fn projects(&self) -> &Projects {
         &self.projects
+    }
+
+    /// The use cases of cluster providers.
+    #[must_use]
+    pub fn providers(&self) -> &Providers {
+        &self.providers
     }
 
     /// The same deployment, whose worker keeps entries of the audit log for so many days.

@@ -24,6 +24,7 @@ mod decided;
 mod deployment;
 mod following;
 mod host;
+mod inspect;
 mod kubeconfigs;
 mod listening;
 mod metrics;

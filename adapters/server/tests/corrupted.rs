@@ -213,7 +213,7 @@ async fn a_list_names_what_is_corrupt_and_shows_the_rest() {
     deployment.registered().stopped().await.unwrap();
     installation.corrupt("projects/p", "{").await;
     let projects = deployment.projects().list(None, None).await.unwrap();
-    assert_eq!((projects.projects.len(), projects.broken.len()), (0, 1));
+    assert_eq!((projects.owners.len(), projects.broken.len()), (0, 1));
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,7 +3,6 @@
 
 mod common;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -18,12 +17,7 @@ use dcm_sync::sim::{Link, cluster_id};
 use serde_json::json;
 
 fn registration(kubeconfig: String) -> Registration {
-    Registration {
-        id: "p/c".parse().unwrap(),
-        kubeconfig: Secret::new(kubeconfig),
-        labels: BTreeMap::new(),
-        namespace: None,
-    }
+    Registration::new("p/c".parse().unwrap(), Secret::new(kubeconfig))
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! A name and what people wrote about the thing.
 
+use serde::{Deserialize, Serialize};
+
 use crate::name::InvalidName;
 use crate::refusal::{Checks, Path, Refusals};
 
@@ -18,6 +20,36 @@ pub struct Metadata<Name> {
     pub user_data1: String,
     /// A note, at most [`USER_DATA_MAX`] characters.
     pub user_data2: String,
+}
+
+/// What people wrote about a thing: the same notes, of something that is named elsewhere.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Notes {
+    /// What it is for, at most [`DESCRIPTION_MAX`] characters.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// A note, at most [`USER_DATA_MAX`] characters.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub user_data1: String,
+    /// A note, at most [`USER_DATA_MAX`] characters.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub user_data2: String,
+}
+
+impl Notes {
+    /// True when nobody wrote anything.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Checks how long they are, at a path.
+    pub(crate) fn check(&self, at: &Path, checks: &mut Checks) {
+        text(&self.description, DESCRIPTION_MAX, &at.field("description"), checks);
+        text(&self.user_data1, USER_DATA_MAX, &at.field("userData1"), checks);
+        text(&self.user_data2, USER_DATA_MAX, &at.field("userData2"), checks);
+    }
 }
 
 impl<Name> Metadata<Name> {

@@ -42,7 +42,7 @@ pub use key_values::KeyValues;
 #[cfg(feature = "pki")]
 pub(crate) use labels::check as check_labels;
 pub use level::Level;
-pub use metadata::Metadata;
+pub use metadata::{Metadata, Notes};
 pub use permission::{Holders, Permission, Scope};
 pub use policies::{ObjectPolicies, ObjectPolicy, PolicyTarget};
 pub use quota::Quota;

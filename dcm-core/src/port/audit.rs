@@ -58,6 +58,10 @@ pub enum Action {
     PutProject,
     /// A project is to be deleted.
     DeleteProject,
+    /// A cluster provider is to be made or changed.
+    PutProvider,
+    /// A cluster provider is to be deleted.
+    DeleteProvider,
     /// A cluster is to be registered.
     RegisterCluster,
     /// What is registered of a cluster is to be changed.
@@ -85,7 +89,7 @@ pub enum Action {
 
 impl Action {
     /// All there are.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 24] = [
         Self::Put,
         Self::Apply,
         Self::Terminate,
@@ -97,6 +101,8 @@ impl Action {
         Self::Delete,
         Self::PutProject,
         Self::DeleteProject,
+        Self::PutProvider,
+        Self::DeleteProvider,
         Self::RegisterCluster,
         Self::UpdateCluster,
         Self::RemoveCluster,

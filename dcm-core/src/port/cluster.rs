@@ -585,6 +585,20 @@ pub trait Clusters: Send + Sync + 'static {
     /// [`Error::Kubeconfig`] when what it would take is missing or refused, [`Error::Unreachable`] when it can't be
     /// looked up now.
     async fn connect(&self, cluster: &ClusterId) -> Result<Arc<dyn Cluster>, Error>;
+
+    /// Connects to a cluster by another kubeconfig than it is known by, to look at it before that one is registered. Where
+    /// clusters are reached in another way, it is that way.
+    ///
+    /// # Errors
+    /// Those of [`Clusters::connect`].
+    async fn connect_with(
+        &self,
+        cluster: &ClusterId,
+        kubeconfig: &Secret,
+    ) -> Result<Arc<dyn Cluster>, Error> {
+        let _ = kubeconfig;
+        self.connect(cluster).await
+    }
 }
 
 #[cfg(test)]

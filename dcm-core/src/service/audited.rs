@@ -22,7 +22,7 @@ use super::caller::Caller;
 use super::error::Error;
 use super::load::{self, Found};
 use super::logical_clouds::LogicalClouds;
-use super::projects::Project;
+use super::owners::{Owner, OwnerKind};
 use super::put::{EditOutcome, Edited};
 use super::renew::Renewed;
 use super::revoke::Revoked;
@@ -154,13 +154,13 @@ impl Told for Edited {
     }
 }
 
-impl Told for Project {
+impl<K: OwnerKind> Told for Owner<K> {
     fn outcome(&self) -> Outcome {
         ACCEPTED
     }
 }
 
-impl Told for (Project, EditOutcome) {
+impl<K: OwnerKind> Told for (Owner<K>, EditOutcome) {
     fn outcome(&self) -> Outcome {
         self.1.outcome()
     }

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use crate::audit::Told;
 use crate::kubeconfig::Admin;
-use crate::logical_cloud::{LogicalCloud, check_labels};
-use crate::name::{ClusterId, Namespace};
+use crate::logical_cloud::{LogicalCloud, Notes, check_labels};
+use crate::name::{ClusterId, ClusterName, ClusterProviderName, Namespace};
 use crate::port::audit::{About, Action, AuditLog};
 use crate::port::clock::Clock;
-use crate::port::store::{Document, PageRequest, Store, StoreExt, Version, Write};
+use crate::port::store::{Document, PageRequest, Prefix, Store, StoreExt, Version, Write};
 use crate::port::synchronizer::{Synchronizer, Tombstone};
 use crate::refusal::{Checks, Path, Refusals};
 use crate::secret::Secret;
@@ -22,7 +22,9 @@ use super::caller::{Caller, Change};
 use super::documents::{ClusterDocument, Root, SCHEMA, read};
 use super::error::{Error, Kind};
 use super::load::{self, CONTENTION_TRIES, Frozen, Loaded};
+use super::owners::{self, OfClusters, Providers};
 use super::path::{self, Place};
+use super::precondition::{Precondition, Revision};
 use super::put::EditOutcome;
 
 /// What a kubeconfig must be beyond being readable, such as free of programs to run. Whoever wires the services
@@ -50,6 +52,16 @@ pub struct Registration {
     pub labels: BTreeMap<String, String>,
     /// The namespace that admin clouds use. Default: `default`.
     pub namespace: Option<Namespace>,
+    /// What people wrote about it.
+    pub notes: Notes,
+}
+
+impl Registration {
+    /// A cluster with the administrator's kubeconfig, and else nothing.
+    #[must_use]
+    pub fn new(id: ClusterId, kubeconfig: Secret) -> Self {
+        Self { id, kubeconfig, labels: BTreeMap::new(), namespace: None, notes: Notes::default() }
+    }
 }
 
 /// What to do when something is left on a cluster that is to be removed: of clouds that were taken off while it could
@@ -72,6 +84,8 @@ pub struct RegisteredCluster {
     pub created: Change,
     /// Who changed it last.
     pub changed: Change,
+    /// Names this state of it.
+    pub revision: Revision,
 }
 
 /// Some registered clusters.
@@ -104,6 +118,12 @@ impl RegisteredClusters {
         Self { audit: Some(log), ..self }
     }
 
+    /// The same services with another check of kubeconfigs, such as for callers who may less than whoever runs the program.
+    #[must_use]
+    pub fn checked_by(self, check: KubeconfigCheck) -> Self {
+        Self { check, ..self }
+    }
+
     async fn audited<T: Told>(
         &self,
         caller: &Caller,
@@ -116,7 +136,7 @@ impl RegisteredClusters {
         kept_in(&self.audit, &*self.clock, caller, (action, about), call).await
     }
 
-    /// Registers a cluster. Registering the same again changes nothing.
+    /// Registers a cluster. Registering the same again changes nothing. Its provider is made where there is none of that name.
     ///
     /// # Errors
     /// [`Error::AlreadyThere`] when it is registered otherwise; [`Error::Refused`]; [`Error::Store`].
@@ -131,21 +151,38 @@ impl RegisteredClusters {
         let id = registration.id.clone();
         for _ in 0..CONTENTION_TRIES {
             if let Some((stored, _)) = self.stored(&id).await? {
-                return if of_document(stored).registration == registration {
-                    Ok(EditOutcome::Unchanged)
-                } else {
-                    Err(Error::AlreadyThere { kind: Kind::Cluster, name: id.to_string() })
-                };
+                if of_document(stored).registration != registration {
+                    return Err(Error::AlreadyThere { kind: Kind::Cluster, name: id.to_string() });
+                }
+                // It may be what a call left that was cut off.
+                self.ensure_provider(caller, &id.provider).await?;
+                return Ok(EditOutcome::Unchanged);
             }
+            self.ensure_provider(caller, &id.provider).await?;
             let change = caller.change(self.clock.now());
             let document = document(registration.clone(), change.clone(), change);
             match self.write(None, &document).await {
-                Ok(()) => return Ok(EditOutcome::Created),
+                Ok(()) => {
+                    // Somebody may have deleted the empty provider meanwhile: one of the two sees the other.
+                    self.ensure_provider(caller, &id.provider).await?;
+                    return Ok(EditOutcome::Created);
+                }
                 Err(error) if error.is_lost_race() => {}
                 Err(error) => return Err(error),
             }
         }
         Err(Error::contended(Kind::Cluster, id))
+    }
+
+    /// Makes the provider where there is none, or it is about to go.
+    async fn ensure_provider(&self, caller: &Caller, provider: &ClusterProviderName) -> Result<(), Error> {
+        match owners::must_exist::<OfClusters>(&*self.documents, provider).await {
+            Err(Error::NotFound { .. }) => {
+                let providers = Providers::new(self.documents.clone(), self.clock.clone());
+                providers.keep(caller, provider).await
+            }
+            is_there => is_there,
+        }
     }
 
     /// One cluster.
@@ -162,8 +199,32 @@ impl RegisteredClusters {
     /// # Errors
     /// [`Error::Store`].
     pub async fn list(&self, after: Option<&ClusterId>, limit: Option<usize>) -> Result<ClusterPage, Error> {
+        self.list_below(&path::clusters(), after, limit).await
+    }
+
+    /// Some clusters of one provider, after the one of this name.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for the provider; [`Error::Store`].
+    pub async fn list_of(
+        &self,
+        provider: &ClusterProviderName,
+        after: Option<&ClusterName>,
+        limit: Option<usize>,
+    ) -> Result<ClusterPage, Error> {
+        owners::must_exist::<OfClusters>(&*self.documents, provider).await?;
+        let after = after.map(|cluster| ClusterId { provider: provider.clone(), cluster: cluster.clone() });
+        self.list_below(&path::clusters_of(provider), after.as_ref(), limit).await
+    }
+
+    async fn list_below(
+        &self,
+        prefix: &Prefix,
+        after: Option<&ClusterId>,
+        limit: Option<usize>,
+    ) -> Result<ClusterPage, Error> {
         let request = PageRequest { after: after.map(path::cluster), limit };
-        let page = self.documents.list(&path::clusters(), &request).await?;
+        let page = self.documents.list(prefix, &request).await?;
         let (mut clusters, mut broken) = (Vec::with_capacity(page.entries.len()), Vec::new());
         for entry in &page.entries {
             match read(entry) {
@@ -218,21 +279,49 @@ impl RegisteredClusters {
         self.audited(caller, (Action::UpdateCluster, "namespace"), id, changing).await
     }
 
+    /// Changes what is registered of a cluster, under a condition; which cluster it is stays.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::PreconditionFailed`]; [`Error::Refused`]; [`Error::Contended`]; [`Error::Store`].
+    pub async fn edit(
+        &self,
+        caller: &Caller,
+        id: &ClusterId,
+        condition: &Precondition<Revision>,
+        next: impl Fn(Registration) -> Registration + Send + Sync,
+    ) -> Result<EditOutcome, Error> {
+        let next = |old: Registration| Registration { id: id.clone(), ..next(old) };
+        let editing = self.change_if(caller, id, condition, next);
+        self.audited(caller, (Action::UpdateCluster, ""), id, editing).await
+    }
+
     async fn change(
         &self,
         caller: &Caller,
         id: &ClusterId,
         change: impl Fn(Registration) -> Registration + Send + Sync,
     ) -> Result<EditOutcome, Error> {
+        self.change_if(caller, id, &Precondition::default(), change).await
+    }
+
+    async fn change_if(
+        &self,
+        caller: &Caller,
+        id: &ClusterId,
+        condition: &Precondition<Revision>,
+        change: impl Fn(Registration) -> Registration + Send + Sync,
+    ) -> Result<EditOutcome, Error> {
         for _ in 0..CONTENTION_TRIES {
-            let (stored, version) =
-                self.stored(id).await?.ok_or_else(|| Error::not_found(Kind::Cluster, id))?;
+            let stored = self.stored(id).await?;
+            let revision = stored.as_ref().map(|(document, _)| document.revision());
+            condition.check(Kind::Cluster, id, revision.as_ref())?;
+            let (stored, version) = stored.ok_or_else(|| Error::not_found(Kind::Cluster, id))?;
             let RegisteredCluster { registration: old, created, .. } = of_document(stored);
             let registration = change(old.clone());
             if registration == old {
                 return Ok(EditOutcome::Unchanged);
             }
-            self.check(&registration)?;
+            self.check_change(&registration, Some(&old))?;
             let document = document(registration, created, caller.change(self.clock.now()));
             match self.write(Some(version), &document).await {
                 Ok(()) => return Ok(EditOutcome::Changed),
@@ -351,8 +440,25 @@ impl RegisteredClusters {
     /// # Errors
     /// [`Refusals`], of which none shows the kubeconfig's content.
     pub fn check(&self, registration: &Registration) -> Result<(), Refusals> {
+        self.check_change(registration, None)
+    }
+
+    /// Checks what is to be registered in the place of something else. A kubeconfig that stays was checked by whoever
+    /// registered it.
+    ///
+    /// # Errors
+    /// Those of [`RegisteredClusters::check`].
+    pub fn check_change(
+        &self,
+        registration: &Registration,
+        old: Option<&Registration>,
+    ) -> Result<(), Refusals> {
         let mut checks = Checks::default();
         check_labels(&registration.labels, &Path::root().field("labels"), &mut checks);
+        registration.notes.check(&Path::root(), &mut checks);
+        if old.is_some_and(|old| old.kubeconfig == registration.kubeconfig) {
+            return checks.finish(Some(()));
+        }
         let kubeconfig = match Admin::read(&registration.kubeconfig) {
             Ok(_) => (self.check)(&registration.kubeconfig).err(),
             Err(invalid) => {
@@ -385,14 +491,15 @@ impl RegisteredClusters {
 }
 
 fn document(registration: Registration, created: Change, changed: Change) -> ClusterDocument {
-    let Registration { id, kubeconfig, labels, namespace } = registration;
-    ClusterDocument { schema: SCHEMA, id, kubeconfig, labels, namespace, created, changed }
+    let Registration { id, kubeconfig, labels, namespace, notes } = registration;
+    ClusterDocument { schema: SCHEMA, id, kubeconfig, labels, namespace, notes, created, changed }
 }
 
 fn of_document(document: ClusterDocument) -> RegisteredCluster {
-    let ClusterDocument { id, kubeconfig, labels, namespace, created, changed, .. } = document;
-    let registration = Registration { id, kubeconfig, labels, namespace };
-    RegisteredCluster { registration, created, changed }
+    let revision = document.revision();
+    let ClusterDocument { id, kubeconfig, labels, namespace, notes, created, changed, .. } = document;
+    let registration = Registration { id, kubeconfig, labels, namespace, notes };
+    RegisteredCluster { registration, created, changed, revision }
 }
 
 /// True when a cloud refers to a cluster, or is or may be applied to it.

@@ -68,13 +68,17 @@ pub enum Error {
         /// Which logical cloud.
         cloud: LogicalCloudName,
     },
-    /// The project has logical clouds.
-    #[error("project {project} has logical clouds, such as {cloud}; delete them first")]
+    /// It owns something.
+    #[error("{kind} {owner} has {owned}s, such as {name}; {} them first", .owned.leaving())]
     NotEmpty {
-        /// Which project.
-        project: ProjectName,
-        /// One of its logical clouds.
-        cloud: LogicalCloudName,
+        /// What it is: a project or a cluster provider.
+        kind: Kind,
+        /// Its name.
+        owner: String,
+        /// What it owns: logical clouds or clusters.
+        owned: Kind,
+        /// The name of one of them.
+        name: String,
     },
     /// Logical clouds refer to the cluster, or something of them is left on it.
     #[error("cluster {cluster} is used by {}; take it out of them, apply them and wait until it is cleared", .clouds.join(", "))]
@@ -297,6 +301,15 @@ pub enum Kind {
     KeyValues,
     /// A registered cluster.
     Cluster,
+    /// A cluster provider.
+    Provider,
+}
+
+impl Kind {
+    /// How such things go, in messages.
+    fn leaving(self) -> &'static str {
+        if self == Self::Cluster { "remove" } else { "delete" }
+    }
 }
 
 impl fmt::Display for Kind {
@@ -310,6 +323,7 @@ impl fmt::Display for Kind {
             Self::Reference => "cluster reference",
             Self::KeyValues => "set of key-value pairs",
             Self::Cluster => "cluster",
+            Self::Provider => "cluster provider",
         })
     }
 }

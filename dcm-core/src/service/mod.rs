@@ -1,6 +1,6 @@
 //! The use cases: what can be done with projects, registered clusters and logical clouds.
 //!
-//! [`Projects`], [`RegisteredClusters`] and [`LogicalClouds`] work over ports alone: a store of documents, a
+//! [`Projects`], [`Providers`], [`RegisteredClusters`] and [`LogicalClouds`] work over ports alone: a store of documents, a
 //! synchronizer that brings app contexts about, a source of keys, a clock and randomness.
 //!
 //! # Promises
@@ -48,10 +48,10 @@ mod load;
 mod logical_clouds;
 mod making;
 mod outlook;
+mod owners;
 mod parts;
 mod path;
 mod precondition;
-mod projects;
 mod put;
 mod raise;
 mod read;
@@ -82,10 +82,12 @@ pub use hold::Hold;
 pub use issued::Missing;
 pub use logical_clouds::LogicalClouds;
 pub use outlook::Ending;
+pub use owners::{
+    OfClouds, OfClusters, Owner, OwnerKind, OwnerPage, Owners, Project, Projects, Provider, Providers,
+};
 pub use parts::{PartDraft, PartName};
 pub use path::ROOMS;
 pub use precondition::{EditId, InvalidEditId, Precondition, Presence, Revision};
-pub use projects::{Project, ProjectPage, Projects};
 pub use put::{EditOutcome, Edited};
 pub use read::{Described, Page, Summary};
 pub use renew::Renewed;

@@ -6,7 +6,7 @@
 //! late work on a deleted cloud never touches one that is made again under its name.
 
 use crate::logical_cloud::LogicalCloudUid;
-use crate::name::{ClusterId, ContextId, LogicalCloudName, ProjectName, UserName};
+use crate::name::{ClusterId, ClusterProviderName, ContextId, LogicalCloudName, ProjectName, UserName};
 use crate::port::room::Room;
 use crate::port::store::{Path, Prefix};
 use crate::render::naming::Identity;
@@ -14,6 +14,9 @@ use crate::render::naming::Identity;
 use super::documents::{DocumentId, PartKind};
 
 const PROJECTS: Room = Room { name: "projects", keys: &["project"], holds: "a project" };
+
+const PROVIDERS: Room =
+    Room { name: "cluster-providers", keys: &["provider"], holds: "where registered clusters come from" };
 
 const CLUSTERS: Room = Room {
     name: "clusters",
@@ -65,8 +68,18 @@ const DELETED: Room = Room {
 };
 
 /// Where the documents of projects, clusters and logical clouds lie.
-pub const ROOMS: [Room; 9] =
-    [PROJECTS, CLUSTERS, LOGICAL_CLOUDS, PARTS, SNAPSHOTS, CREDENTIALS, HANDED_OUT, CONTEXT_OWNERS, DELETED];
+pub const ROOMS: [Room; 10] = [
+    PROJECTS,
+    PROVIDERS,
+    CLUSTERS,
+    LOGICAL_CLOUDS,
+    PARTS,
+    SNAPSHOTS,
+    CREDENTIALS,
+    HANDED_OUT,
+    CONTEXT_OWNERS,
+    DELETED,
+];
 
 pub(super) fn project(project: &ProjectName) -> Path {
     PROJECTS.at(&[project.as_str()])
@@ -123,6 +136,24 @@ pub(super) fn clusters() -> Prefix {
     CLUSTERS.below(&[])
 }
 
+/// The clusters of one provider.
+pub(super) fn clusters_of(provider: &ClusterProviderName) -> Prefix {
+    CLUSTERS.below(&[provider.as_str()])
+}
+
+pub(super) fn provider(provider: &ClusterProviderName) -> Path {
+    PROVIDERS.at(&[provider.as_str()])
+}
+
+pub(super) fn providers() -> Prefix {
+    PROVIDERS.below(&[])
+}
+
+/// The cluster provider that lies at a path.
+pub(super) fn of_provider(path: &Path) -> Option<ClusterProviderName> {
+    ClusterProviderName::new(PROVIDERS.key(path, "provider")?).ok()
+}
+
 /// The id at the end of a part's or snapshot's path.
 pub(super) fn id_of(path: &Path) -> Option<DocumentId> {
     path.segments().next_back()?.parse().ok()
@@ -131,6 +162,7 @@ pub(super) fn id_of(path: &Path) -> Option<DocumentId> {
 /// What lies at a path.
 pub(super) enum Belonging {
     Project(ProjectName),
+    Provider(ClusterProviderName),
     Cluster(ClusterId),
     Root(ProjectName, LogicalCloudName),
     Owner(ContextId),
@@ -155,6 +187,7 @@ pub(super) fn belonging(path: &Path) -> Option<Belonging> {
     let user = || UserName::new(key("user")?).ok();
     Some(match room.name {
         "projects" => Belonging::Project(of_project(path)?),
+        "cluster-providers" => Belonging::Provider(of_provider(path)?),
         "clusters" => Belonging::Cluster(of_cluster(path)?),
         "context-owners" => Belonging::Owner(ContextId::new(key("context")?).ok()?),
         "logical-clouds" => {

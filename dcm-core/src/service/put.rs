@@ -15,9 +15,10 @@ use super::error::{Error, Kind};
 use super::hand_over::app_context;
 use super::load::{self, CONTENTION_TRIES, Found, Parts};
 use super::logical_clouds::LogicalClouds;
+use super::owners::OfClouds;
 use super::path::Place;
 use super::precondition::{EditId, Precondition};
-use super::{clean, credentials, delete, projects, requests, resolve};
+use super::{clean, credentials, delete, owners, requests, resolve};
 
 /// An edit that was accepted.
 #[derive(Debug, Clone, PartialEq)]
@@ -180,7 +181,7 @@ impl LogicalClouds {
         }
         condition.check(Kind::LogicalCloud, name, None)?;
         let draft = next(None)?;
-        if let Err(error) = projects::must_exist(&*self.documents, project).await {
+        if let Err(error) = owners::must_exist::<OfClouds>(&*self.documents, project).await {
             // Only what is known to have no project: it may be another caller's.
             if matches!(error, Error::NotFound { .. }) {
                 self.withdraw(caller, found).await?;
@@ -228,7 +229,7 @@ impl LogicalClouds {
         let root = commit::first_root(&cloud, &plan, change);
         commit::commit(&*self.documents, place, version, &parts, plan, &root).await?;
         // Somebody may have deleted the empty project meanwhile: one of the two sees the other.
-        if let Err(error) = projects::must_exist(&*self.documents, &place.project).await {
+        if let Err(error) = owners::must_exist::<OfClouds>(&*self.documents, &place.project).await {
             if matches!(error, Error::NotFound { .. }) {
                 self.withdraw_made(caller, place).await?;
             }

@@ -11,8 +11,9 @@ use super::documents::Root;
 use super::error::Error;
 use super::load::{self, Found};
 use super::logical_clouds::LogicalClouds;
+use super::owners::OfClouds;
 use super::precondition::EditId;
-use super::{path, projects};
+use super::{owners, path};
 
 /// A logical cloud, as its documents are.
 #[derive(Debug, Clone, PartialEq)]
@@ -97,7 +98,7 @@ impl LogicalClouds {
         after: Option<&LogicalCloudName>,
         limit: Option<usize>,
     ) -> Result<Page, Error> {
-        projects::must_exist(&*self.documents, project).await?;
+        owners::must_exist::<OfClouds>(&*self.documents, project).await?;
         let after = after.map(|cloud| path::root(project, cloud));
         let page = self.documents.list(&path::roots(project), &PageRequest { after, limit }).await?;
         let (mut clouds, mut broken) = (Vec::with_capacity(page.entries.len()), Vec::new());

@@ -21,7 +21,8 @@ fn audited(world: World) -> (World, StoredAudit) {
     let world = World {
         clouds: world.clouds.clone().audited_by(kept.clone()),
         clusters: world.clusters.clone().audited_by(kept.clone()),
-        projects: world.projects.clone().audited_by(kept),
+        projects: world.projects.clone().audited_by(kept.clone()),
+        providers: world.providers.clone().audited_by(kept),
         ..world
     };
     (world, log)
@@ -110,8 +111,9 @@ async fn every_decision_is_kept_with_who_why_and_what_came_of_it() {
     let revoked = &entries[11].asked;
     assert_eq!(revoked.about.users, [name("ann")].into());
     assert!(revoked.context.as_ref().is_some_and(|context| context.as_str().contains("shop")));
-    // Only the log is left, and the clusters.
-    assert!(others(&world).await.keys().all(|path| path.starts_with("clusters/")));
+    // Only the log is left, and the clusters with their provider.
+    let is_of_clusters = |path: &str| path.starts_with("clusters/") || path == "cluster-providers/sim";
+    assert!(others(&world).await.keys().all(|path| is_of_clusters(path)));
 }
 
 #[tokio::test]

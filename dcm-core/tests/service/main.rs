@@ -15,6 +15,7 @@ mod life;
 mod looking;
 mod planned;
 mod projects;
+mod providers;
 mod races;
 mod refused;
 mod renewing;

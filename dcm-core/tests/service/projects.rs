@@ -2,7 +2,7 @@
 
 use dcm_core::logical_cloud::MetadataDraft;
 use dcm_core::port::store::{Path, Store as _, StoreExt as _, Write};
-use dcm_core::service::{EditOutcome, Error, Kind, ProjectPage};
+use dcm_core::service::{EditOutcome, Error, Kind, OwnerPage};
 use dcm_store::memory::Fault;
 
 use crate::support::{World, draft, name, unavailable};
@@ -36,10 +36,10 @@ async fn projects_are_listed_in_pages() {
     for name in ["b", "c", "a"] {
         world.projects.put(&world.caller, project(name, "")).await.unwrap();
     }
-    let ProjectPage { projects: page, next, .. } = world.projects.list(None, Some(2)).await.unwrap();
+    let OwnerPage { owners: page, next, .. } = world.projects.list(None, Some(2)).await.unwrap();
     let names: Vec<_> = page.iter().map(|project| project.metadata.name.as_str()).collect();
     assert_eq!(names, ["a", "b"]);
-    let ProjectPage { projects: page, next, .. } = world.projects.list(next.as_ref(), Some(2)).await.unwrap();
+    let OwnerPage { owners: page, next, .. } = world.projects.list(next.as_ref(), Some(2)).await.unwrap();
     assert_eq!((page.len(), next), (1, None));
 }
 

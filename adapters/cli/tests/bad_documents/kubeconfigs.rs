@@ -1,7 +1,5 @@
 //! Kubeconfigs that are refused, by `dcm cluster add` and by a server.
 
-use std::collections::BTreeMap;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dcm_core::secret::Secret;
@@ -160,9 +158,7 @@ async fn registered(text: &str, allowed: Allowed) -> Result<(), String> {
     let configuration =
         Configuration { kubeconfigs: allowed, ..Configuration::new("memory:", folder.path().join("keys")) };
     let deployment = Deployment::open(&configuration).await.unwrap();
-    let kubeconfig = Secret::new(text);
-    let (id, labels) = ("p/c".parse().unwrap(), BTreeMap::new());
-    let registration = Registration { id, kubeconfig, labels, namespace: None };
+    let registration = Registration::new("p/c".parse().unwrap(), Secret::new(text));
     let outcome = deployment.registered().add(&Caller::new("test"), registration).await;
     let there = deployment.registered().list(None, None).await.unwrap().clusters.len();
     assert_eq!(there, usize::from(outcome.is_ok()));

@@ -5,11 +5,11 @@
 //! | Line | What it is |
 //! |---|---|
 //! | `# …` | a word on what follows |
-//! | `> …` | a line of a request: method and path, headers, an empty line, the body; `{etag}` is the last tag that was answered |
+//! | `> …` | a line of a request: method and path, headers, an empty line, the body; `{etag}` is the last tag that was answered, other names are texts |
 //! | `< …` | a line of the answer: status, headers in order, an empty line, the body |
 //! | `~ PATH … TEXT` | `GET PATH` is asked again and again, until `TEXT` is in the answer |
 //!
-//! What differs from run to run is written as `UID`, `TIME`, `REVISION`, `BASE64`, `TOKEN` and `SERVER`. With `DCM_BLESS=1` in the environment the
+//! What differs from run to run is written as `UID`, `TIME`, `REVISION`, `BASE64`, `TOKEN` and `SERVER`. With `DCM_REGENERATE_REST=1` in the environment the
 //! answers are written into the file anew, to be looked at.
 
 use std::path::{Path, PathBuf};
@@ -27,6 +27,7 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rest/exchanges"
 static VARYING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     let varying = [
         (r#"etag: "[0-9a-f]{32}""#, "etag: \"REVISION\""),
+        (r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "CLUSTER-UID"),
         (r"\b[0-9a-f]{16}\b", "UID"),
         (r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z", "TIME"),
         (r#"(-data"?: ?"?)[A-Za-z0-9+/=]{64,}"#, "${1}BASE64"),
@@ -64,6 +65,11 @@ pub(crate) fn asked(file: &Path) -> Vec<(String, String)> {
 
 /// Plays a file at a server.
 pub(crate) async fn play(server: &Server, name: &str) {
+    play_with(server, name, &[]).await;
+}
+
+/// The same; in requests `{name}` stands for a text, written as JSON.
+pub(crate) async fn play_with(server: &Server, name: &str, texts: &[(&str, &str)]) {
     let file = Path::new(FOLDER).join(name);
     let text = std::fs::read_to_string(&file).unwrap();
     let (mut played, mut tag) = (String::new(), String::new());
@@ -75,7 +81,11 @@ pub(crate) async fn play(server: &Server, name: &str) {
                 played.push_str(&format!("~ {path} … {text}\n"));
             }
             Step::Exchange { request, .. } => {
-                let answer = server.ask(&request.replace("{etag}", &tag));
+                let mut asked = request.replace("{etag}", &tag);
+                for (name, text) in texts {
+                    asked = asked.replace(&format!("{{{name}}}"), &serde_json::to_string(text).unwrap());
+                }
+                let answer = server.ask(&asked);
                 if let Some(told) = answer.lines().find_map(|line| line.strip_prefix("etag: ")) {
                     told.clone_into(&mut tag);
                 }
@@ -84,7 +94,7 @@ pub(crate) async fn play(server: &Server, name: &str) {
             }
         }
     }
-    if std::env::var_os("DCM_BLESS").is_some() {
+    if std::env::var_os("DCM_REGENERATE_REST").is_some() {
         std::fs::write(&file, played).unwrap();
     } else {
         assert_eq!(played, text, "{name}");

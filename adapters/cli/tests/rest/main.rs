@@ -9,7 +9,8 @@ mod listening;
 mod routes;
 mod server;
 
-use exchange::play;
+use dcm_testenv::{Environment, Route};
+use exchange::{play, play_with};
 use server::Server;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -43,8 +44,18 @@ async fn what_can_not_be_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn cluster_providers_and_clusters() {
+    let environment = Environment::shared(2).await.unwrap();
+    let [one, other] = environment.clusters() else { panic!("two clusters are asked for") };
+    let (one, other) = (one.admin_kubeconfig(Route::Direct), other.admin_kubeconfig(Route::Direct));
+    let runs = common::UNREACHABLE.replace("{token: hunter2}", "{exec: {command: /bin/sh}}");
+    let texts = [("one", &*one), ("other", &*other), ("unreachable", common::UNREACHABLE), ("runs", &*runs)];
+    play_with(&Server::new(), "clusters.http", &texts).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_logical_cloud_from_its_first_document_to_its_end() {
-    let (_environment, server) = server::on_clusters(1, "rest-life").await;
+    let (_environment, server) = server::on_clusters(2, "rest-life").await;
     play(&server, "life.http").await;
     server.stop();
 }

@@ -53,9 +53,12 @@ fn every_route_is_asked_and_in_the_table() {
     let (before, rest) = page.split_once(MARKS.0).unwrap();
     let (_, after) = rest.split_once(MARKS.1).unwrap();
     let wanted = format!("{before}{}{}{}{after}", MARKS.0, table(), MARKS.1);
-    if std::env::var_os("DCM_BLESS").is_some() {
+    if std::env::var_os("DCM_REGENERATE_REST").is_some() {
         std::fs::write(&file, wanted).unwrap();
     } else {
-        assert_eq!(page, wanted, "DCM_BLESS=1 cargo test -p dcm-cli --test rest writes the table anew");
+        assert_eq!(
+            page, wanted,
+            "DCM_REGENERATE_REST=1 cargo test -p dcm-cli --test rest writes the table anew"
+        );
     }
 }

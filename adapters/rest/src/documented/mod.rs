@@ -5,22 +5,25 @@
 
 mod body;
 mod clouds;
+mod clusters;
 mod objects;
+mod owners;
 mod page;
 mod parts;
 mod place;
 mod problem;
-mod projects;
 mod route;
 mod tag;
 mod warnings;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::Method;
 use axum::middleware::{from_fn, from_fn_with_state};
+use dcm_core::service::{OfClouds, OfClusters};
 use tower::Layer as _;
 use tower_http::normalize_path::NormalizePathLayer;
 
@@ -33,19 +36,26 @@ pub use route::Route;
 /// Largest body, in bytes. A logical cloud with a thousand permissions has less than half of it.
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
 
+/// How long a stop waits for what is under way. What takes longer is accepted all the same: nothing new begins.
+const STOP_WAIT: Duration = Duration::from_secs(10);
+
 /// All routes.
 #[must_use]
 pub fn routes() -> Vec<Route> {
-    const PROJECT: &str = "/v2/projects/{project}";
-    let clouds = format!("{PROJECT}/logical-clouds");
+    const CLUSTERS: &str = "/v2/cluster-providers/{provider}/clusters";
+    let cluster = format!("{CLUSTERS}/{{cluster}}");
+    let clouds = "/v2/projects/{project}/logical-clouds".to_owned();
     let cloud = format!("{clouds}/{{cloud}}");
     let below = |end: &str| format!("{cloud}/{end}");
     vec![
-        Route::new(Method::GET, "/v2/projects", projects::list::handle),
-        Route::new(Method::POST, "/v2/projects", projects::create::handle),
-        Route::new(Method::GET, PROJECT, projects::get::handle),
-        Route::new(Method::PUT, PROJECT, projects::put::handle),
-        Route::new(Method::DELETE, PROJECT, projects::delete::handle),
+        Route::new(Method::GET, CLUSTERS, clusters::list::handle),
+        Route::new(Method::POST, CLUSTERS, clusters::create::handle),
+        Route::new(Method::GET, &cluster, clusters::get::handle),
+        Route::new(Method::PUT, &cluster, clusters::put::handle),
+        Route::new(Method::DELETE, &cluster, clusters::delete::handle),
+        Route::new(Method::GET, &format!("{cluster}/check"), clusters::check::handle),
+        Route::new(Method::POST, &format!("{cluster}/stop"), clusters::stop::handle),
+        Route::new(Method::POST, &format!("{cluster}/resume"), clusters::resume::handle),
         Route::new(Method::GET, &clouds, clouds::list::handle),
         Route::new(Method::POST, &clouds, clouds::create::handle),
         Route::new(Method::GET, &cloud, clouds::get::handle),
@@ -59,6 +69,8 @@ pub fn routes() -> Vec<Route> {
         Route::new(Method::GET, &below("kubeconfig"), clouds::kubeconfig::handle),
     ]
     .into_iter()
+    .chain(owners::routes::<OfClouds>("/v2/projects"))
+    .chain(owners::routes::<OfClusters>("/v2/cluster-providers"))
     .chain(parts::routes::<ReferenceSpec>(&below("cluster-references")))
     .chain(parts::routes::<UserSpec>(&below("users")))
     .chain(parts::routes::<PermissionSpec>(&below("user-permissions")))

@@ -2,7 +2,6 @@
 //! (`application/problem+json`, RFC 9457).
 
 use std::collections::BTreeSet;
-use std::error::Error as _;
 use std::fmt::Write as _;
 
 use axum::extract::Request;
@@ -41,6 +40,8 @@ pub(super) enum Kind {
     InUse,
     /// There is nothing to hand out yet.
     NotIssued,
+    /// The cluster is not ready to be registered.
+    NotReady,
     /// It is not as the caller takes it for.
     PreconditionFailed,
     /// The body is too large.
@@ -61,9 +62,12 @@ impl Kind {
             Self::Malformed | Self::UserNotNamed => StatusCode::BAD_REQUEST,
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            Self::AlreadyThere | Self::NameMismatch | Self::WrongState | Self::InUse | Self::NotIssued => {
-                StatusCode::CONFLICT
-            }
+            Self::AlreadyThere
+            | Self::NameMismatch
+            | Self::WrongState
+            | Self::InUse
+            | Self::NotIssued
+            | Self::NotReady => StatusCode::CONFLICT,
             Self::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -85,6 +89,7 @@ impl Kind {
             Self::WrongState => ("wrong-state", "Its state does not allow this"),
             Self::InUse => ("in-use", "It is in use"),
             Self::NotIssued => ("not-issued", "There is no credential to hand out"),
+            Self::NotReady => ("not-ready", "The cluster is not ready"),
             Self::PreconditionFailed => ("precondition-failed", "It was changed since it was read"),
             Self::TooLarge => ("too-large", "The body is too large"),
             Self::UnsupportedMediaType => ("unsupported-media-type", "The body must be JSON"),
@@ -303,7 +308,7 @@ fn of_store(error: &store::Error) -> Kind {
 }
 
 /// An error with all that is below it.
-fn chain(error: &Error) -> String {
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
     let mut told = error.to_string();
     let mut below = error.source();
     while let Some(source) = below {

@@ -3,7 +3,6 @@
 
 pub(crate) mod kept;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -84,12 +83,7 @@ impl World {
         let metadata = MetadataDraft { name: project.to_string(), ..MetadataDraft::default() };
         during("Projects::create", deployment.projects().create(&caller, metadata)).await.unwrap();
         for id in fleet.ids() {
-            let registration = Registration {
-                id: id.clone(),
-                kubeconfig: Secret::new(kubeconfig(&json!({}))),
-                labels: BTreeMap::new(),
-                namespace: None,
-            };
+            let registration = Registration::new(id.clone(), Secret::new(kubeconfig(&json!({}))));
             during("RegisteredClusters::add", deployment.registered().add(&caller, registration))
                 .await
                 .unwrap();

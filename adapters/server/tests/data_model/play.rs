@@ -190,6 +190,10 @@ async fn what_goes(world: &World) {
     during("Deployment::clear_orphans", release).await.unwrap();
     let remove = registered.remove(caller, &unused, Remains::Refuse);
     during("RegisteredClusters::remove", remove).await.unwrap();
+    let provider = MetadataDraft { name: "edge".into(), ..MetadataDraft::default() };
+    let (providers, edge) = (world.deployment.providers(), "edge".parse().unwrap());
+    during("Providers::put", providers.put(caller, provider)).await.unwrap();
+    during("Providers::delete", providers.delete(caller, &edge)).await.unwrap();
     let other = ProjectName::new("trials").unwrap();
     let metadata = MetadataDraft { name: other.to_string(), ..MetadataDraft::default() };
     during("Projects::put", projects.put(caller, metadata)).await.unwrap();

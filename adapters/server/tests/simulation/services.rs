@@ -1,6 +1,6 @@
 //! People who use logical clouds.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -352,13 +352,7 @@ impl Tenant {
         let metadata = MetadataDraft { name: project.to_string(), ..MetadataDraft::default() };
         self.projects.put(caller, metadata).await?;
         for number in 1..=self.clusters {
-            let registration = Registration {
-                id: cluster_id(number),
-                kubeconfig: kubeconfig(),
-                labels: BTreeMap::new(),
-                namespace: None,
-            };
-            self.registered.add(caller, registration).await?;
+            self.registered.add(caller, Registration::new(cluster_id(number), kubeconfig())).await?;
         }
         let (_, draft) = draft(number, variant, self.clusters);
         self.clouds.put(caller, &project, draft).await?;

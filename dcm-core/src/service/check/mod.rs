@@ -15,13 +15,13 @@ use crate::app_context::Generation;
 use crate::check::{self, Rule, Survey, Suspicion};
 use crate::kubeconfig::Admin;
 use crate::logical_cloud::LogicalCloud;
-use crate::name::{ClusterId, ContextId, ProjectName, UserName};
+use crate::name::{ClusterId, ContextId, UserName};
 use crate::port::room::Room;
 use crate::port::store::{Entry, Path, Version};
 
 use super::documents::{
-    ClusterDocument, Contents, ContextOwner, CredentialDocument, Deleted, DocumentId, HandedOut, Part,
-    ProjectDocument, RootDocument, Schema, Snapshot, join,
+    ClusterDocument, Contents, ContextOwner, CredentialDocument, Deleted, DocumentId, HandedOut,
+    OwnerDocument, Part, RootDocument, Schema, Snapshot, join,
 };
 use super::path::{self, Belonging, Place};
 use facts::{Facts, RootFacts, SnapshotFacts, Stage};
@@ -85,7 +85,8 @@ impl DocumentSurvey {
         let unknown = || suspect(entry, Rule::UnknownPath, "a segment of its path is not what it is to be");
         match path::belonging(&entry.path) {
             None => unknown(),
-            Some(Belonging::Project(project)) => project_document(entry, &project),
+            Some(Belonging::Project(project)) => owner_document(entry, project.as_str()),
+            Some(Belonging::Provider(provider)) => owner_document(entry, provider.as_str()),
             Some(Belonging::Cluster(cluster)) => cluster_document(entry, &cluster),
             Some(Belonging::Root(project, cloud)) => {
                 let root = RootFacts::of(project, cloud, read::<RootDocument>(entry)?, entry.version);
@@ -210,9 +211,9 @@ impl Survey for DocumentSurvey {
     }
 }
 
-fn project_document(entry: &Entry, project: &ProjectName) -> Taken {
-    let is = read::<ProjectDocument>(entry)?.metadata.name;
-    placed(entry, is == project.as_str(), is)
+fn owner_document(entry: &Entry, owner: &str) -> Taken {
+    let is = read::<OwnerDocument>(entry)?.metadata.name;
+    placed(entry, is == owner, is)
 }
 
 fn cluster_document(entry: &Entry, cluster: &ClusterId) -> Taken {

@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
+use crate::logical_cloud::Notes;
 use crate::name::{ClusterId, Namespace};
 use crate::secret::Secret;
 use crate::service::caller::Change;
+use crate::service::precondition::Revision;
 
 use super::Schema;
 
@@ -21,6 +24,17 @@ pub(in crate::service) struct ClusterDocument {
     pub labels: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<Namespace>,
+    #[serde(default, skip_serializing_if = "Notes::is_empty")]
+    pub notes: Notes,
     pub created: Change,
     pub changed: Change,
+}
+
+impl ClusterDocument {
+    /// Names what was registered last. Not the kubeconfig itself, of which a hash would tell something: who has replaced it tells
+    /// as much.
+    pub(in crate::service) fn revision(&self) -> Revision {
+        let Self { id, labels, namespace, notes, created, changed, .. } = self;
+        Revision::of(&json!([id, labels, namespace, notes, created, changed]))
+    }
 }

@@ -4,8 +4,8 @@ mod cluster;
 mod credential;
 mod handed_out;
 mod id;
+mod owner;
 mod part;
-mod project;
 mod root;
 mod snapshot;
 
@@ -13,8 +13,8 @@ pub(super) use cluster::ClusterDocument;
 pub(super) use credential::{CredentialDocument, EarlierCredential, Material, OneCredential};
 pub(super) use handed_out::HandedOut;
 pub(super) use id::DocumentId;
+pub(super) use owner::OwnerDocument;
 pub(super) use part::{Contents, Part, PartKey, PartKind, join, split};
-pub(super) use project::ProjectDocument;
 pub(super) use root::{AppliedReference, Root, RootDocument, SnapshotReference};
 pub(super) use snapshot::{ContextOwner, CredentialId, Deleted, Snapshot};
 

@@ -16,7 +16,7 @@ use dcm_core::port::store::{Prefix, StoreExt as _};
 use dcm_core::port::synchronizer::Synchronizer;
 use dcm_core::secret::Secret;
 use dcm_core::service::{
-    Applied, Caller, Edited, Error, LogicalClouds, Projects, RegisteredClusters, Registration,
+    Applied, Caller, Edited, Error, LogicalClouds, Projects, Providers, RegisteredClusters, Registration,
 };
 use dcm_core::subject::Subject;
 use dcm_store::MemoryStore;
@@ -100,6 +100,7 @@ pub(crate) struct World {
     pub(crate) clouds: LogicalClouds,
     pub(crate) clusters: RegisteredClusters,
     pub(crate) projects: Projects,
+    pub(crate) providers: Providers,
 }
 
 impl World {
@@ -137,6 +138,7 @@ impl World {
                 Arc::new(|_: &Secret| Ok(())),
             ),
             projects: Projects::new(store.clone(), clock.clone()),
+            providers: Providers::new(store.clone(), clock.clone()),
             caller: Caller::new("tester").because("to see").with_request_id("r-1"),
             project: name("retail"),
             memory: store.inner(),
@@ -246,10 +248,8 @@ pub(crate) fn cluster(name: &str) -> ClusterId {
 
 pub(crate) fn registration(name: &str, labels: &[(&str, &str)]) -> Registration {
     Registration {
-        id: cluster(name),
-        kubeconfig: admin_kubeconfig(name),
         labels: labels.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
-        namespace: None,
+        ..Registration::new(cluster(name), admin_kubeconfig(name))
     }
 }
 

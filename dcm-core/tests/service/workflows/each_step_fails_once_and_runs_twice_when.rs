@@ -76,6 +76,22 @@ async fn making_changing_and_deleting_a_project() {
     holds(Fake, &Workflow { before, steps, numbers: Numbers::Same }).await;
 }
 
+#[tokio::test]
+async fn making_changing_and_deleting_a_cluster_provider() {
+    let steps = &[
+        PutProvider(""),
+        PutProvider("in the shops"),
+        Register("one"),
+        Refused(&DeleteProvider),
+        RemoveCluster("one", Remains::Refuse),
+        DeleteProvider,
+        Register("two"),
+        RemoveCluster("two", Remains::Refuse),
+        DeleteProvider,
+    ];
+    holds(Fake, &Workflow { before: &[], steps, numbers: Numbers::Same }).await;
+}
+
 fn part<T: DeserializeOwned>(draft: Value) -> T {
     serde_json::from_value(draft).unwrap()
 }

@@ -65,7 +65,9 @@ impl Outcome {
         if !self.has_clouds() {
             // The engine remembers how far generations went.
             let is_of_clouds = |path: &&str| {
-                !["projects/", "clusters/", "forgotten"].iter().any(|room| path.starts_with(room))
+                !["projects/", "cluster-providers/", "clusters/", "forgotten"]
+                    .iter()
+                    .any(|room| path.starts_with(room))
             };
             let left: Vec<&str> =
                 self.documents.iter().map(|(path, _)| &**path).filter(is_of_clouds).collect();

@@ -16,6 +16,8 @@ pub(super) enum Step {
     CreateProject,
     PutProject(&'static str),
     DeleteProject,
+    PutProvider(&'static str),
+    DeleteProvider,
     Register(&'static str),
     ReplaceKubeconfig(&'static str),
     Relabel(&'static str),
@@ -101,7 +103,7 @@ impl Step {
     }
 
     fn removes(self) -> bool {
-        matches!(self, DeleteProject | RemoveCluster(..) | DeletePart(_) | Delete)
+        matches!(self, DeleteProject | DeleteProvider | RemoveCluster(..) | DeletePart(_) | Delete)
     }
 
     fn happen(self, world: &World) {
@@ -120,6 +122,7 @@ impl Step {
         let (clouds, caller, project, shop) = (&world.clouds, &world.caller, &world.project, &name("shop"));
         match self {
             CreateProject | PutProject(_) | DeleteProject => self.call_projects(world).await,
+            PutProvider(_) | DeleteProvider => self.call_providers(world).await,
             Register(_) | ReplaceKubeconfig(_) | Relabel(_) | ReplaceNamespace(_) | RemoveCluster(..)
             | StopCluster(_) | ResumeCluster(_) => self.call_clusters(world).await,
             Put(draft) => world.put(draft()).await.map(drop),
@@ -160,6 +163,18 @@ impl Step {
             CreateProject => projects.create(caller, draft("")).await.map(drop),
             PutProject(description) => projects.put(caller, draft(description)).await.map(drop),
             _ => projects.delete(caller, &world.project).await,
+        }
+    }
+
+    async fn call_providers(self, world: &World) -> Result<(), Error> {
+        let (providers, caller) = (&world.providers, &world.caller);
+        match self {
+            PutProvider(description) => {
+                let (name, description) = ("sim".into(), description.into());
+                let draft = MetadataDraft { name, description, ..MetadataDraft::default() };
+                providers.put(caller, draft).await.map(drop)
+            }
+            _ => providers.delete(caller, &name("sim")).await,
         }
     }
 

@@ -44,7 +44,7 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
     let session = Session::open(global).await?;
     let labels: BTreeMap<String, String> = arguments.labels.iter().cloned().collect();
     let (id, namespace) = (arguments.id.clone(), arguments.namespace.clone());
-    let registration = Registration { id, kubeconfig, labels, namespace };
+    let registration = Registration { labels, namespace, ..Registration::new(id, kubeconfig) };
     // What is refused is refused before anything is sent.
     session.deployment.registered().check(&registration)?;
     if !arguments.unchecked {

@@ -33,7 +33,7 @@ struct Shown {
 
 impl Shown {
     fn of(cluster: RegisteredCluster, stopped: &BTreeSet<ClusterId>) -> Self {
-        let RegisteredCluster { registration, created, changed } = cluster;
+        let RegisteredCluster { registration, created, changed, .. } = cluster;
         let server = Admin::read(&registration.kubeconfig).ok().map(|admin| admin.server().to_owned());
         let (labels, namespace) = (registration.labels, registration.namespace);
         let stopped = stopped.contains(&registration.id);

@@ -99,7 +99,7 @@ async fn must_be_the_same(session: &Session, id: &ClusterId, cluster: &dyn Clust
 
 async fn write(session: &Session, new: Registration) -> anyhow::Result<Exit> {
     let (registered, caller) = (session.deployment.registered(), &session.caller);
-    let Registration { id, kubeconfig, labels, namespace } = new;
+    let Registration { id, kubeconfig, labels, namespace, .. } = new;
     let outcomes = [
         registered.replace_kubeconfig(caller, &id, kubeconfig).await?,
         registered.replace_labels(caller, &id, labels).await?,

@@ -81,10 +81,8 @@ impl World {
     async fn register(&self) -> anyhow::Result<()> {
         for id in self.ids() {
             let registration = Registration {
-                id: id.clone(),
-                kubeconfig: self.kubeconfig(id),
                 labels: LABELS.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
-                namespace: None,
+                ..Registration::new(id.clone(), self.kubeconfig(id))
             };
             self.session.deployment.registered().add(&self.session.caller, registration).await?;
         }

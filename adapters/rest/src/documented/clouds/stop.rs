@@ -1,21 +1,17 @@
 //! `POST /v2/projects/{project}/logical-clouds/{cloud}/stop`
 
-use std::time::Duration;
-
 use axum::extract::State;
 use axum::response::IntoResponse;
 use dcm_core::port::synchronizer::Error as Failure;
 use dcm_core::service::Error;
 
 use super::accepted;
+use crate::documented::STOP_WAIT;
 use crate::documented::place::{Asked, At, InCloud, Nothing};
 use crate::documented::problem::Problem;
 use crate::documented::route::Shared;
 use crate::documented::tag::Unconditional;
 use crate::request::Asking;
-
-/// How long is waited for what is under way. What takes longer is accepted all the same: nothing new begins.
-const WAIT: Duration = Duration::from_secs(10);
 
 pub(in crate::documented) async fn handle(
     State(services): State<Shared>,
@@ -24,7 +20,7 @@ pub(in crate::documented) async fn handle(
     Asking(caller): Asking,
     Unconditional: Unconditional,
 ) -> Result<impl IntoResponse, Problem> {
-    match services.clouds.stop(&caller, &place.project, &place.cloud, WAIT).await {
+    match services.clouds.stop(&caller, &place.project, &place.cloud, STOP_WAIT).await {
         Ok(()) | Err(Error::Synchronizer(Failure::StillUnderWay { .. })) => accepted(&place),
         Err(error) => Err(error.into()),
     }

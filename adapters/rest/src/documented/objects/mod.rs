@@ -2,18 +2,20 @@
 //!
 //! Field names are those of the documented dialect; what the model knows beyond it has the names of the declarative document.
 
+mod cluster;
 mod cluster_reference;
 mod key_values;
 mod logical_cloud;
-mod project;
+mod named;
 mod quota;
 mod user;
 mod user_permission;
 
+pub(super) use cluster::{ClusterAnswer, ClusterBody};
 pub(super) use cluster_reference::{Cluster, ReferenceSpec};
 pub(super) use key_values::KeyValuesSpec;
 pub(super) use logical_cloud::{LogicalCloudBody, Put, Summary};
-pub(super) use project::ProjectBody;
+pub(super) use named::NamedBody;
 pub(super) use quota::QuotaSpec;
 pub(super) use user::UserSpec;
 pub(super) use user_permission::PermissionSpec;

@@ -1,30 +1,30 @@
-//! `PUT /v2/projects/{project}`
+//! `PUT`: an owner, made or changed. Its name need not be in the body.
 
 use axum::Json;
 use axum::extract::State;
 use axum::response::IntoResponse;
 use dcm_core::service::Revision;
 
-use super::{body, refused};
+use super::{Named, Served, body, refused};
 use crate::documented::body::Body;
-use crate::documented::objects::ProjectBody;
-use crate::documented::place::{Asked, At, InProject, Nothing};
+use crate::documented::objects::NamedBody;
+use crate::documented::place::{Asked, At, Nothing};
 use crate::documented::problem::Problem;
 use crate::documented::route::Shared;
 use crate::documented::tag::{If, etag};
 use crate::request::Asking;
 
-pub(in crate::documented) async fn handle(
+pub(super) async fn handle<K: Served>(
     State(services): State<Shared>,
-    At(InProject { project }): At<InProject>,
+    At(Named { owner }): At<Named<K::Name>>,
     Asked(Nothing {}): Asked<Nothing>,
     Asking(caller): Asking,
     when: If<Revision>,
-    Body { mut read, .. }: Body<ProjectBody>,
+    Body { mut read, .. }: Body<NamedBody>,
 ) -> Result<impl IntoResponse, Problem> {
-    Problem::of_names(&read.metadata.name, project.as_str())?;
-    read.metadata.name = project.to_string();
-    let put = services.projects.put_if(&caller, read.metadata, &when.condition).await;
+    Problem::of_names(&read.metadata.name, owner.as_ref())?;
+    read.metadata.name = owner.to_string();
+    let put = K::owners(&services).put_if(&caller, read.metadata, &when.condition).await;
     let (put, _) = put.map_err(|error| when.told(refused(error)))?;
     Ok(([etag(&put.revision)], Json(body(put))))
 }

@@ -1,0 +1,41 @@
+//! `GET /v2/cluster-providers/{provider}/clusters/{cluster}/check`
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::IntoResponse;
+use dcm_core::logical_cloud::Level;
+use dcm_core::preflight::Findings;
+use serde::{Deserialize, Serialize};
+
+use super::{OneCluster, unasked};
+use crate::documented::place::{Asked, At};
+use crate::documented::problem::Problem;
+use crate::documented::route::Shared;
+
+/// What the cluster is to be ready for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::documented) struct For {
+    #[serde(default)]
+    level: Level,
+}
+
+/// What was found.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Found {
+    is_ready: bool,
+    #[serde(flatten)]
+    findings: Findings,
+}
+
+pub(in crate::documented) async fn handle(
+    State(services): State<Shared>,
+    At(cluster): At<OneCluster>,
+    Asked(For { level }): Asked<For>,
+) -> Result<impl IntoResponse, Problem> {
+    let found = services.registered.get(&cluster.id()).await?.registration;
+    let inspected = services.inspector.inspect(&found, level).await;
+    let findings = inspected.map_err(|error| unasked(&found, &error))?.findings;
+    Ok(Json(Found { is_ready: findings.is_ready(), findings }))
+}

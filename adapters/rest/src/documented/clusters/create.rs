@@ -1,0 +1,57 @@
+//! `POST /v2/cluster-providers/{provider}/clusters`
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::LOCATION;
+use axum::response::IntoResponse;
+use dcm_core::name::{ClusterId, ClusterName};
+use dcm_core::refusal::Rule as _;
+use dcm_core::service::{EditOutcome, Error, Kind, Registration};
+
+use super::{Looking, OfProvider, must_be_ready};
+use crate::documented::body::Body;
+use crate::documented::objects::{ClusterAnswer, ClusterBody};
+use crate::documented::place::{Asked, At};
+use crate::documented::problem::Problem;
+use crate::documented::route::Shared;
+use crate::documented::tag::{Unconditional, etag};
+use crate::request::Asking;
+
+pub(in crate::documented) async fn handle(
+    State(services): State<Shared>,
+    At(OfProvider { provider }): At<OfProvider>,
+    Asked(looking): Asked<Looking>,
+    Asking(caller): Asking,
+    Unconditional: Unconditional,
+    Body { read, .. }: Body<ClusterBody>,
+) -> Result<impl IntoResponse, Problem> {
+    Problem::of_no_name(read.name())?;
+    let cluster =
+        ClusterName::new(read.name()).map_err(|invalid| Problem::field("metadata.name", invalid.rule()))?;
+    let kubeconfig = read.kubeconfig().ok_or_else(|| Problem::field("spec.kubeconfig", "is missing"))?;
+    services.providers.get(&provider).await?;
+    let id = ClusterId { provider, cluster };
+    let registration = read.onto(Registration::new(id.clone(), kubeconfig))?;
+    // What is refused is refused before anything is sent.
+    services
+        .registered
+        .check(&registration)
+        .map_err(|error| Problem::from(error).of_fields(ClusterBody::field))?;
+    let there = |name: &ClusterId| Error::AlreadyThere { kind: Kind::Cluster, name: name.to_string() };
+    match services.registered.get(&id).await {
+        Ok(_) => return Err(there(&id).into()),
+        Err(Error::NotFound { .. }) => {}
+        Err(error) => return Err(error.into()),
+    }
+    if !looking.unchecked {
+        must_be_ready(&services, &registration, looking.level).await?;
+    }
+    if services.registered.add(&caller, registration).await? == EditOutcome::Unchanged {
+        return Err(there(&id).into());
+    }
+    let made = services.registered.get(&id).await?;
+    let location = format!("/v2/cluster-providers/{}/clusters/{}", id.provider, id.cluster);
+    let headers = [etag(&made.revision), (LOCATION, location.parse().map_err(|_| Problem::unexpected())?)];
+    Ok((StatusCode::CREATED, headers, Json(ClusterAnswer::from(made))))
+}

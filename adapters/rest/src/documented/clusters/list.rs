@@ -1,0 +1,27 @@
+//! `GET /v2/cluster-providers/{provider}/clusters`
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::Uri;
+use axum::response::IntoResponse;
+use dcm_core::name::ClusterName;
+
+use super::OfProvider;
+use crate::documented::objects::ClusterAnswer;
+use crate::documented::page::{Page, Wanted};
+use crate::documented::place::{Asked, At};
+use crate::documented::problem::Problem;
+use crate::documented::route::Shared;
+
+pub(in crate::documented) async fn handle(
+    State(services): State<Shared>,
+    At(OfProvider { provider }): At<OfProvider>,
+    Asked(wanted): Asked<Wanted<ClusterName>>,
+    uri: Uri,
+) -> Result<impl IntoResponse, Problem> {
+    let limit = wanted.limit()?;
+    let page = services.registered.list_of(&provider, wanted.after.as_ref(), Some(limit)).await?;
+    let items = page.clusters.into_iter().map(ClusterAnswer::from).collect();
+    let next = page.next.map(|next| next.cluster);
+    Ok(Json(Page::new(items, page.broken, next, limit, &uri)))
+}

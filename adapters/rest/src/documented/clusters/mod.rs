@@ -1,0 +1,111 @@
+//! Registered clusters.
+
+pub(super) mod check;
+pub(super) mod create;
+pub(super) mod delete;
+pub(super) mod get;
+pub(super) mod list;
+pub(super) mod put;
+pub(super) mod resume;
+pub(super) mod stop;
+
+use dcm_core::logical_cloud::Level;
+use dcm_core::name::{ClusterId, ClusterName, ClusterProviderName};
+use dcm_core::port::cluster::{ClusterUid, Error};
+use dcm_core::preflight::{self, CLOCK_SKEW_SECONDS_MAX, Findings, MINOR_VERSION_MIN};
+use dcm_core::service::Registration;
+use serde::Deserialize;
+
+use super::problem::{Kind, Problem};
+use crate::inspect::{Inspection, Other};
+use crate::services::Services;
+
+/// A cluster provider.
+#[derive(Deserialize)]
+pub(super) struct OfProvider {
+    provider: ClusterProviderName,
+}
+
+/// A cluster.
+#[derive(Deserialize)]
+pub(super) struct OneCluster {
+    provider: ClusterProviderName,
+    cluster: ClusterName,
+}
+
+impl OneCluster {
+    fn id(self) -> ClusterId {
+        ClusterId { provider: self.provider, cluster: self.cluster }
+    }
+}
+
+/// How what is to be registered is looked at.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Looking {
+    /// It is registered without a look at it.
+    #[serde(default)]
+    unchecked: bool,
+    /// The highest level of logical clouds that will be on it.
+    #[serde(default)]
+    level: Level,
+}
+
+/// Refuses a cluster that is not ready, or another one than is known by its name.
+async fn must_be_ready(
+    services: &Services,
+    registration: &Registration,
+    level: Level,
+) -> Result<(), Problem> {
+    let Inspection { findings, other } = services
+        .inspector
+        .inspect(registration, level)
+        .await
+        .map_err(|error| unasked(registration, &error))?;
+    if let Some(Other { known: ClusterUid(known), found: ClusterUid(found) }) = other {
+        let detail = format!(
+            "the kubeconfig leads to another cluster ({found}) than before ({known}): register that one under another name"
+        );
+        return Err(Problem::new(Kind::NotReady, detail));
+    }
+    if findings.is_ready() {
+        return Ok(());
+    }
+    let detail = format!(
+        "{} is not ready: {}; mend this, or say unchecked=true",
+        registration.id,
+        hindered(&findings)
+    );
+    Err(Problem::new(Kind::NotReady, detail))
+}
+
+fn unasked(registration: &Registration, error: &Error) -> Problem {
+    match error {
+        Error::Kubeconfig { reason } => Problem::field("spec.kubeconfig", reason),
+        error => {
+            let detail = format!("{} can't be asked: {}", registration.id, super::problem::chain(error));
+            Problem::new(Kind::NotReady, detail)
+        }
+    }
+}
+
+/// Why a cluster is not ready.
+fn hindered(findings: &Findings) -> String {
+    let mut told = Vec::new();
+    if findings.too_old {
+        told.push(format!("version {} is too old, 1.{MINOR_VERSION_MIN} is needed", findings.version));
+    }
+    if let Some(seconds) = findings.clock_skew_seconds.filter(|_| findings.is_skewed()) {
+        let side = if seconds < 0 { "behind" } else { "ahead of" };
+        let seconds = seconds.unsigned_abs();
+        told.push(format!(
+            "its clock is {seconds} s {side} ours, and at most {CLOCK_SKEW_SECONDS_MAX} s are borne"
+        ));
+    }
+    if !findings.missing.is_empty() {
+        let role = preflight::cluster_role("dcm-missing", findings.missing.clone());
+        let rules = serde_json::to_string(&role.rules).unwrap_or_default();
+        told.push(format!("rights are missing, at least {rules}"));
+    }
+    told.join("; ")
+}

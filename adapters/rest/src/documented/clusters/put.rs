@@ -1,0 +1,43 @@
+//! `PUT /v2/cluster-providers/{provider}/clusters/{cluster}`: changes what is registered, also while logical clouds are there.
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::IntoResponse;
+use dcm_core::service::Revision;
+
+use super::{Looking, OneCluster, must_be_ready};
+use crate::documented::body::Body;
+use crate::documented::objects::{ClusterAnswer, ClusterBody};
+use crate::documented::place::{Asked, At};
+use crate::documented::problem::Problem;
+use crate::documented::route::Shared;
+use crate::documented::tag::{If, etag};
+use crate::request::Asking;
+
+pub(in crate::documented) async fn handle(
+    State(services): State<Shared>,
+    At(cluster): At<OneCluster>,
+    Asked(looking): Asked<Looking>,
+    Asking(caller): Asking,
+    when: If<Revision>,
+    Body { read, .. }: Body<ClusterBody>,
+) -> Result<impl IntoResponse, Problem> {
+    let id = cluster.id();
+    Problem::of_names(read.name(), id.cluster.as_str())?;
+    let refused =
+        |error: dcm_core::service::Error| when.told(Problem::from(error).of_fields(ClusterBody::field));
+    let old = services.registered.get(&id).await.map_err(refused)?.registration;
+    let new = read.onto(old.clone())?;
+    services
+        .registered
+        .check_change(&new, Some(&old))
+        .map_err(|error| Problem::from(error).of_fields(ClusterBody::field))?;
+    if new.kubeconfig != old.kubeconfig && !looking.unchecked {
+        must_be_ready(&services, &new, looking.level).await?;
+    }
+    // It was read above without a refusal, and nothing in it depends on what is registered.
+    let next = |old: dcm_core::service::Registration| read.onto(old.clone()).unwrap_or(old);
+    services.registered.edit(&caller, &id, &when.condition, next).await.map_err(refused)?;
+    let put = services.registered.get(&id).await?;
+    Ok(([etag(&put.revision)], Json(ClusterAnswer::from(put))))
+}

@@ -1,0 +1,116 @@
+//! Registered clusters.
+
+use std::collections::BTreeMap;
+
+use dcm_core::kubeconfig::Admin;
+use dcm_core::logical_cloud::{MetadataDraft, Notes};
+use dcm_core::name::Namespace;
+use dcm_core::refusal::Rule as _;
+use dcm_core::secret::Secret;
+use dcm_core::service::{RegisteredCluster, Registration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::documented::body::{Shaped, schema_of};
+use crate::documented::problem::Problem;
+
+/// What is to be registered of a cluster. What a change does not name stays as it is.
+#[derive(Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ClusterBody {
+    /// Name and notes, as a whole.
+    #[serde(default)]
+    metadata: Option<MetadataDraft>,
+    /// How it is reached, and what is said of it.
+    #[serde(default)]
+    spec: ClusterSpec,
+}
+
+#[derive(Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct ClusterSpec {
+    /// The administrator's kubeconfig, YAML or JSON, as a text. It is never answered.
+    kubeconfig: Option<String>,
+    /// Labels, which cluster selectors look at.
+    labels: Option<BTreeMap<String, String>>,
+    /// The namespace that admin clouds use there; empty: `default`.
+    namespace: Option<String>,
+}
+
+impl Shaped for ClusterBody {
+    schema_of!(ClusterBody);
+}
+
+impl ClusterBody {
+    /// Its name; empty where it names none.
+    pub(crate) fn name(&self) -> &str {
+        self.metadata.as_ref().map_or("", |metadata| &metadata.name)
+    }
+
+    /// The kubeconfig that it brings.
+    pub(crate) fn kubeconfig(&self) -> Option<Secret> {
+        self.spec.kubeconfig.as_ref().map(Secret::new)
+    }
+
+    /// What is registered by this, of what is or of what was made of its kubeconfig.
+    pub(crate) fn onto(&self, old: Registration) -> Result<Registration, Problem> {
+        let Self { metadata, spec } = self.clone();
+        let notes = metadata.map(|metadata| {
+            let MetadataDraft { description, user_data1, user_data2, .. } = metadata;
+            Notes { description, user_data1, user_data2 }
+        });
+        let namespace = match spec.namespace.as_deref() {
+            None => old.namespace,
+            Some("") => None,
+            Some(text) => Some(
+                Namespace::new(text).map_err(|invalid| Problem::field("spec.namespace", invalid.rule()))?,
+            ),
+        };
+        Ok(Registration {
+            kubeconfig: spec.kubeconfig.map_or(old.kubeconfig, Secret::new),
+            labels: spec.labels.unwrap_or(old.labels),
+            namespace,
+            notes: notes.unwrap_or(old.notes),
+            id: old.id,
+        })
+    }
+
+    /// Where the body has what a registration has at a path.
+    pub(crate) fn field(path: &str) -> String {
+        match path.split(['.', '[']).next().unwrap_or_default() {
+            "description" | "userData1" | "userData2" => format!("metadata.{path}"),
+            "labels" | "namespace" | "kubeconfig" => format!("spec.{path}"),
+            // What the kubeconfig says.
+            _ => format!("spec.kubeconfig: {path}"),
+        }
+    }
+}
+
+/// A registered cluster, without its kubeconfig.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ClusterAnswer {
+    metadata: MetadataDraft,
+    spec: ClusterAnswerSpec,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct ClusterAnswerSpec {
+    /// Where its API server is; absent where the kubeconfig does not say so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server: Option<String>,
+    labels: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    namespace: Option<String>,
+}
+
+impl From<RegisteredCluster> for ClusterAnswer {
+    fn from(cluster: RegisteredCluster) -> Self {
+        let Registration { id, kubeconfig, labels, namespace, notes } = cluster.registration;
+        let Notes { description, user_data1, user_data2 } = notes;
+        let server = Admin::read(&kubeconfig).ok().map(|admin| admin.server().to_owned());
+        Self {
+            metadata: MetadataDraft { name: id.cluster.to_string(), description, user_data1, user_data2 },
+            spec: ClusterAnswerSpec { server, labels, namespace: namespace.map(|one| one.to_string()) },
+        }
+    }
+}
