@@ -6,7 +6,7 @@
 //!
 //! | What | Where |
 //! |---|---|
-//! | Validated names, secrets, content hashes, quantities | [`name`], [`secret`], [`hash`], [`quantity`] |
+//! | Validated names, secrets, content hashes, quantities, errors in a line | [`name`], [`secret`], [`hash`], [`quantity`], [`causes`] |
 //! | Desired objects, and app contexts made of them | [`manifest`], [`app_context`] |
 //! | Fields of objects and who holds them; what an API server fills in | [`fields`], [`defaults`] |
 //! | What is left to do to one cluster, and how far it is | [`plan`], [`status`] |
@@ -21,6 +21,7 @@
 
 pub mod app_context;
 pub mod audit;
+pub mod causes;
 pub mod check;
 pub mod defaults;
 #[cfg(feature = "logical-cloud")]

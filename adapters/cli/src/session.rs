@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use dcm_core::causes;
 use dcm_core::name::{LogicalCloudName, ProjectName, UserName};
 use dcm_core::port::clock::Random as _;
 use dcm_core::render::naming::Identity;
@@ -135,7 +136,7 @@ pub(crate) fn one_of_many<T>(
     read: Result<T, Error>,
 ) -> Result<Result<Option<T>, String>, Error> {
     match read {
-        Err(error) if is_about_one(&error) => Ok(Err(format!("{name}: {:#}", anyhow::Error::new(error)))),
+        Err(error) if is_about_one(&error) => Ok(Err(format!("{name}: {}", causes::told(&error)))),
         read => unless_gone(read).map(Ok),
     }
 }

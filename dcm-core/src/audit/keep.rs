@@ -1,8 +1,7 @@
 //! Making a decision between the two halves of its entry.
 
-use std::iter::successors;
-
 use crate::app_context::Generation;
+use crate::causes;
 use crate::port::audit::{AuditLog, Decision, Ending, Outcome, TEXT_MAX};
 use crate::port::clock::Clock;
 use crate::port::{store, synchronizer};
@@ -45,9 +44,7 @@ pub async fn kept<T: Told, E: AuditedError>(
 
 /// An error with all that caused it.
 fn of_error<E: AuditedError>(error: &E) -> Outcome {
-    let causes = successors(Some(error as &dyn std::error::Error), |error| error.source());
-    let message = causes.map(ToString::to_string).collect::<Vec<_>>().join(": ");
-    let message = message.chars().take(TEXT_MAX).collect();
+    let message = causes::told(error).chars().take(TEXT_MAX).collect();
     if error.is_refusal() { Outcome::Refused { message } } else { Outcome::Failed { message } }
 }
 

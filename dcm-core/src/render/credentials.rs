@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::logical_cloud::{Epoch, RequestPem, Serial};
+use crate::logical_cloud::{Epoch, RequestPem, Serial, User, UserType};
 use crate::name::UserName;
 
 /// The credentials of a cloud's users. A user without one is bound to nothing and gets nothing: binding a name of an
@@ -18,4 +18,21 @@ pub struct Credential {
     pub serial: Serial,
     /// The certificate signing request; none for token users, and while there is no key yet: then nothing is asked for.
     pub request: Option<RequestPem>,
+}
+
+/// Stands for a request that is only made when it is needed; nothing reads it.
+const REQUEST_TO_BE_MADE: &str = "-----BEGIN CERTIFICATE REQUEST-----\n-----END CERTIFICATE REQUEST-----";
+
+impl Credential {
+    /// A user's credential of which no key is made yet: what is rendered with it shows what an apply would do, and is not for
+    /// clusters.
+    #[must_use]
+    pub fn to_be_made(user: &User, epoch: Epoch, serial: Serial) -> Self {
+        let request = match &user.kind {
+            UserType::Certificate { own_request: Some(own) } => Some(own.clone()),
+            UserType::Certificate { own_request: None } => RequestPem::new(REQUEST_TO_BE_MADE).ok(),
+            UserType::Token => None,
+        };
+        Self { epoch, serial, request }
+    }
 }

@@ -1,7 +1,6 @@
 //! Documents that a list can't show.
 
-use std::error::Error as _;
-
+use crate::causes;
 use crate::port::store::Path;
 
 use super::error::Error;
@@ -17,12 +16,6 @@ pub struct Broken {
 
 impl Broken {
     pub(super) fn new(path: &Path, error: &Error) -> Self {
-        let mut reason = error.to_string();
-        let mut source = error.source();
-        while let Some(error) = source {
-            reason = format!("{reason}: {error}");
-            source = error.source();
-        }
-        Self { path: path.clone(), reason }
+        Self { path: path.clone(), reason: causes::told(error) }
     }
 }

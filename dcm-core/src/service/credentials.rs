@@ -148,18 +148,6 @@ pub(super) fn for_rendering(document: &CredentialDocument) -> render::Credential
     render::Credential { epoch: document.id.epoch, serial: document.id.serial, request }
 }
 
-/// What the users of a cloud that is not there yet are to have.
-pub(super) fn first(cloud: &LogicalCloud) -> render::Credentials {
-    let id = CredentialId { epoch: Epoch(FIRST), serial: Serial(FIRST) };
-    cloud.users().iter().map(|user| (user.metadata.name.clone(), without_key(user, id))).collect()
-}
-
-/// A credential of which no key is made: it says all that has a name on clusters.
-fn without_key(user: &User, id: CredentialId) -> render::Credential {
-    let request = requests::own_request(user).cloned();
-    render::Credential { epoch: id.epoch, serial: id.serial, request }
-}
-
 impl LogicalClouds {
     /// Which credentials the users of an edited cloud would have when it was applied.
     pub(super) async fn ids_to_be(
@@ -180,20 +168,6 @@ impl LogicalClouds {
             Some((name.clone(), missing.or(current.map(|current| current.id))?))
         };
         Ok(cloud.users().iter().filter_map(id).collect())
-    }
-
-    /// The same credentials as rendering takes them; no key is made.
-    pub(super) async fn credentials_to_be(
-        &self,
-        loaded: &Loaded,
-        cloud: &LogicalCloud,
-    ) -> Result<render::Credentials, Error> {
-        let ids = self.ids_to_be(loaded, cloud).await?;
-        let credential = |user: &User| {
-            let id = ids.get(&user.metadata.name)?;
-            Some((user.metadata.name.clone(), without_key(user, *id)))
-        };
-        Ok(cloud.users().iter().filter_map(credential).collect())
     }
 
     /// Makes the credentials that are missing; nothing is written here.

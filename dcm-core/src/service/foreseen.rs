@@ -1,41 +1,93 @@
-//! Which credentials an apply would take, without making any.
+//! What an apply would do with a cloud's documents, before anything is written.
 
 use std::collections::BTreeMap;
 
+use crate::app_context::AppContext;
+use crate::logical_cloud::life_cycle::{LifeCycle, Operation};
 use crate::logical_cloud::{Draft, Epoch, LogicalCloud, LogicalCloudUid, Serial};
 use crate::name::{LogicalCloudName, ProjectName, UserName};
+use crate::render::{Credential, Credentials};
 
 use super::error::Error;
-use super::load;
+use super::hand_over::app_context;
+use super::load::{self, Loaded};
 use super::logical_clouds::LogicalClouds;
+use super::path::Place;
+use super::put::{check_new, refused_name};
+use super::{credentials, resolve};
 
-/// What makes the names on clusters, as an apply would have it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What an apply would hand over.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Foreseen {
-    /// What tells the logical cloud from another one of its name.
-    pub uid: LogicalCloudUid,
+    /// True while there is no such cloud. Then names that carry its UID are those of UID 0: its own is drawn when it is put.
+    pub is_new: bool,
     /// The credential of each user.
     pub credentials: BTreeMap<UserName, (Epoch, Serial)>,
+    /// The app context, with something in the place of certificate requests that are still to be made.
+    pub context: AppContext,
 }
 
 impl LogicalClouds {
-    /// What [`LogicalClouds::put`] and then [`LogicalClouds::apply`] would take for this draft, unless something is
-    /// changed meanwhile. Nothing is written, and no key is made. None while there is no such cloud: its UID is drawn
-    /// when it is put.
+    /// What [`LogicalClouds::put`] and then [`LogicalClouds::apply`] would hand over for this draft, unless something is
+    /// changed meanwhile. It is checked as both would; all that the two may refuse besides is a project that is not there,
+    /// a namespace that belongs to somebody else, and a cloud that is larger than a store or an engine takes. Nothing is
+    /// written, and no key is made.
     ///
     /// # Errors
-    /// [`Error::Refused`]; [`Error::Store`].
-    pub async fn foresee(&self, project: &ProjectName, draft: Draft) -> Result<Option<Foreseen>, Error> {
-        let Ok(name) = LogicalCloudName::new(&draft.metadata.name) else { return Ok(None) };
-        let loaded = match load::load(&*self.documents, project, &name).await {
-            Ok(loaded) => loaded,
-            Err(Error::NotFound { .. }) => return Ok(None),
-            Err(error) => return Err(error),
+    /// [`Error::Refused`] with all refusals of the first step that refuses; [`Error::WrongState`] where the life cycle
+    /// does not allow an apply; [`Error::Render`]; errors of the store and the synchronizer.
+    pub async fn foresee(&self, project: &ProjectName, draft: Draft) -> Result<Foreseen, Error> {
+        let name = match LogicalCloudName::new(&draft.metadata.name) {
+            Ok(name) => name,
+            Err(error) => return Err(refused_name(project, draft, error)),
         };
-        let uid = loaded.place.uid;
-        let (cloud, _) = LogicalCloud::new(project.clone(), uid, draft)?;
-        let ids = self.ids_to_be(&loaded, &cloud).await?;
-        let credentials = ids.into_iter().map(|(user, id)| (user, (id.epoch, id.serial)));
-        Ok(Some(Foreseen { uid, credentials: credentials.collect() }))
+        match load::load(&*self.documents, project, &name).await {
+            Ok(loaded) => self.foresee_change(&loaded, draft).await,
+            Err(Error::NotFound { .. }) => {
+                let place =
+                    Place { project: project.clone(), cloud: name, uid: LogicalCloudUid::from_random(0) };
+                self.foresee_new(&place, draft).await
+            }
+            Err(error) => Err(error),
+        }
     }
+
+    async fn foresee_change(&self, loaded: &Loaded, draft: Draft) -> Result<Foreseen, Error> {
+        let positions = resolve::positions(&draft);
+        let (cloud, _) = self.check_change(loaded, draft).await?;
+        let cloud = self.resolve(&cloud, &positions).await?.cloud;
+        let references = cloud.references().len();
+        self.life(&loaded.place, &loaded.root, true, references).await?.allows(Operation::Apply)?;
+        let ids = self.ids_to_be(loaded, &cloud).await?;
+        let ids = ids.into_iter().map(|(user, id)| (user, (id.epoch, id.serial)));
+        foreseen(&loaded.place, false, &cloud, ids.collect())
+    }
+
+    async fn foresee_new(&self, place: &Place, draft: Draft) -> Result<Foreseen, Error> {
+        let positions = resolve::positions(&draft);
+        let (cloud, _) = check_new(place, draft)?;
+        let cloud = self.resolve(&cloud, &positions).await?.cloud;
+        let references = cloud.references().len();
+        LifeCycle { edited: true, references, ..LifeCycle::default() }.allows(Operation::Apply)?;
+        let first = (Epoch(credentials::FIRST), Serial(credentials::FIRST));
+        let ids = cloud.users().iter().map(|user| (user.metadata.name.clone(), first));
+        foreseen(place, true, &cloud, ids.collect())
+    }
+}
+
+fn foreseen(
+    place: &Place,
+    is_new: bool,
+    cloud: &LogicalCloud,
+    credentials: BTreeMap<UserName, (Epoch, Serial)>,
+) -> Result<Foreseen, Error> {
+    let mut rendered = Credentials::new();
+    for user in cloud.users() {
+        let name = &user.metadata.name;
+        if let Some((epoch, serial)) = credentials.get(name).copied() {
+            rendered.insert(name.clone(), Credential::to_be_made(user, epoch, serial));
+        }
+    }
+    let context = app_context(place, cloud, &rendered)?;
+    Ok(Foreseen { is_new, credentials, context })
 }

@@ -1,6 +1,6 @@
 //! Making and editing logical clouds. No edit touches a cluster.
 
-use crate::logical_cloud::life_cycle::{self, LifeCycle, Operation};
+use crate::logical_cloud::life_cycle;
 use crate::logical_cloud::{Draft, LogicalCloud, LogicalCloudUid};
 use crate::name::{InvalidName, LogicalCloudName, ProjectName};
 use crate::port::audit::Action;
@@ -12,13 +12,12 @@ use super::caller::Caller;
 use super::commit::{self, Plan};
 use super::documents::{RootDocument, SCHEMA};
 use super::error::{Error, Kind};
-use super::hand_over::app_context;
 use super::load::{self, CONTENTION_TRIES, Found, Parts};
 use super::logical_clouds::LogicalClouds;
 use super::owners::OfClouds;
 use super::path::Place;
 use super::precondition::{EditId, Precondition};
-use super::{clean, credentials, delete, owners, requests, resolve};
+use super::{clean, delete, owners, requests};
 
 /// An edit that was accepted.
 #[derive(Debug, Clone, PartialEq)]
@@ -100,42 +99,6 @@ impl LogicalClouds {
         };
         let editing = self.edit_tries(caller, project, name, condition, &named);
         self.audited(caller, Action::Put, about(project, name), editing).await
-    }
-
-    /// Checks a draft as [`LogicalClouds::put`] and then [`LogicalClouds::apply`] would, and writes nothing. Unless
-    /// something is changed meanwhile, all that the two may refuse besides is a project that is not there, a
-    /// namespace that belongs to somebody else, and a cloud that is larger than a store or an engine takes.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] with all refusals of the first step that refuses; [`Error::WrongState`] where the life cycle
-    /// does not allow an apply; [`Error::Render`]; errors of the store and the synchronizer.
-    pub async fn check(&self, project: &ProjectName, draft: Draft) -> Result<(), Error> {
-        let name = match LogicalCloudName::new(&draft.metadata.name) {
-            Ok(name) => name,
-            Err(error) => return Err(refused_name(project, draft, error)),
-        };
-        let positions = resolve::positions(&draft);
-        match load::load(&*self.documents, project, &name).await {
-            Ok(loaded) => {
-                let (cloud, _) = self.check_change(&loaded, draft).await?;
-                let cloud = self.resolve(&cloud, &positions).await?.cloud;
-                let references = cloud.references().len();
-                self.life(&loaded.place, &loaded.root, true, references).await?.allows(Operation::Apply)?;
-                let credentials = self.credentials_to_be(&loaded, &cloud).await?;
-                app_context(&loaded.place, &cloud, &credentials)?;
-            }
-            Err(Error::NotFound { .. }) => {
-                let place =
-                    Place { project: project.clone(), cloud: name, uid: LogicalCloudUid::from_random(0) };
-                let (cloud, _) = check_new(&place, draft)?;
-                let cloud = self.resolve(&cloud, &positions).await?.cloud;
-                let references = cloud.references().len();
-                LifeCycle { edited: true, references, ..LifeCycle::default() }.allows(Operation::Apply)?;
-                app_context(&place, &cloud, &credentials::first(&cloud))?;
-            }
-            Err(error) => return Err(error),
-        }
-        Ok(())
     }
 
     /// Changes the draft of a logical cloud, again when somebody else was quicker.
@@ -301,7 +264,7 @@ impl LogicalClouds {
     }
 
     /// Checks what a cloud is to become.
-    async fn check_change(
+    pub(super) async fn check_change(
         &self,
         loaded: &load::Loaded,
         draft: Draft,
@@ -320,7 +283,7 @@ impl LogicalClouds {
 }
 
 /// Checks a draft of a cloud that is not there yet.
-fn check_new(place: &Place, draft: Draft) -> Result<(LogicalCloud, Vec<Warning>), Error> {
+pub(super) fn check_new(place: &Place, draft: Draft) -> Result<(LogicalCloud, Vec<Warning>), Error> {
     let mut checks = Checks::default();
     requests::none_yet(&draft, &mut checks);
     let requests = checks.finish(Some(()));
@@ -331,7 +294,7 @@ fn check_new(place: &Place, draft: Draft) -> Result<(LogicalCloud, Vec<Warning>)
 }
 
 /// The refusals of a draft whose name is none.
-fn refused_name(project: &ProjectName, draft: Draft, error: InvalidName) -> Error {
+pub(super) fn refused_name(project: &ProjectName, draft: Draft, error: InvalidName) -> Error {
     match LogicalCloud::new(project.clone(), LogicalCloudUid::from_random(0), draft) {
         Err(refusals) => refusals.into(),
         Ok(_) => Error::no_cloud(project, error.value),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use dcm_core::logical_cloud::{Draft, Epoch, Serial};
 use dcm_core::name::UserName;
+use dcm_core::render::naming::Identity;
 use serde_json::{Value, json};
 
 use crate::support::{World, draft, name, user};
@@ -16,7 +17,7 @@ fn credentials(users: &[(&str, u32, u32)]) -> Credentials {
 
 async fn foreseen(world: &World, draft: &Value) -> Credentials {
     let draft: Draft = serde_json::from_value(draft.clone()).unwrap();
-    world.clouds.foresee(&world.project, draft).await.unwrap().unwrap().credentials
+    world.clouds.foresee(&world.project, draft).await.unwrap().credentials
 }
 
 /// Puts and applies a draft that was foreseen so.
@@ -32,10 +33,16 @@ async fn applied_as(world: &World, draft: &Value, expected: &[(&str, u32, u32)])
 }
 
 #[tokio::test]
-async fn a_cloud_that_is_not_there_has_no_identity_to_foresee() {
+async fn a_cloud_that_is_not_there_is_foreseen_under_a_uid_that_none_has() {
     let world = World::new(true).await;
-    let draft: Draft = serde_json::from_value(draft()).unwrap();
-    assert_eq!(world.clouds.foresee(&world.project, draft).await.unwrap(), None);
+    let wanted: Draft = serde_json::from_value(draft()).unwrap();
+    let foreseen = world.clouds.foresee(&world.project, wanted).await.unwrap();
+    assert!(foreseen.is_new);
+    let stored = world.put(draft()).await.unwrap().cloud;
+    assert_ne!(foreseen.context.id, Identity::of(&stored).context_id());
+    let clusters: Vec<_> = foreseen.context.placements.keys().collect();
+    assert_eq!(clusters, stored.references().iter().map(|one| &one.cluster).collect::<Vec<_>>());
+    assert_eq!(foreseen.credentials, credentials(&[("ann", 1, 1), ("bot", 1, 1)]));
 }
 
 #[tokio::test]

@@ -22,7 +22,9 @@
 //! }
 //! ```
 
+mod compare;
 mod live;
+mod outline;
 mod rehearsal;
 
 use std::collections::BTreeMap;
@@ -30,14 +32,15 @@ use std::sync::Arc;
 
 use dcm_core::app_context::{AppContext, Generation};
 use dcm_core::name::{ClusterId, OwnerId};
-use dcm_core::plan::{Observed, Part};
 use dcm_core::port::cluster::{Call, Clusters, Fence};
 use dcm_core::port::synchronizer::{Error, PlannedState};
 use futures::StreamExt as _;
 
 use crate::contexts::Contexts;
+pub use compare::{Difference, difference, hash};
 pub use live::{LivePlan, PlanError};
 use live::{Place, live_plan};
+pub use outline::{Act, Outline, OutlinedStep};
 pub use rehearsal::Rehearsal;
 use rehearsal::Rehearsing;
 
@@ -57,14 +60,6 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// What was seen of each cluster; none of one that could not be looked at.
-    #[must_use]
-    pub fn observed(&self) -> BTreeMap<ClusterId, Option<Observed>> {
-        let observed =
-            |found: &Result<LivePlan, PlanError>| found.as_ref().ok().map(|live| live.observed.clone());
-        self.clusters.iter().map(|(cluster, found)| (cluster.clone(), observed(found))).collect()
-    }
-
     /// What an apply is bound to that is to do this, and nothing else.
     #[must_use]
     pub fn state(&self) -> PlannedState {
@@ -73,12 +68,6 @@ impl Planned {
             .filter_map(|(cluster, found)| Some((cluster.clone(), found.as_ref().ok()?.observed.state())));
         let wanted = self.context.hash_as_planned();
         PlannedState { generation: self.generation, wanted, observed: observed.collect() }
-    }
-
-    /// As a part of what a plan's hash is made of.
-    #[must_use]
-    pub fn part<'a>(&'a self, observed: &'a BTreeMap<ClusterId, Option<Observed>>) -> Part<'a> {
-        Part { context: &self.context, clusters: observed }
     }
 }
 

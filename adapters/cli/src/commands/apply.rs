@@ -125,10 +125,10 @@ async fn note_accepted(session: &Session, accepted: &[Worked]) {
 }
 
 /// Checks documents against what is registered and stored. Asks no cluster.
-pub(super) async fn check(session: &Session, documents: &[Sourced]) -> anyhow::Result<()> {
+async fn check(session: &Session, documents: &[Sourced]) -> anyhow::Result<()> {
     for sourced in documents {
         let Document { project, draft, .. } = &sourced.document;
-        let checked = session.deployment.clouds().check(project, draft.clone()).await;
+        let checked = session.deployment.clouds().foresee(project, draft.clone()).await;
         checked.with_context(|| sourced.title())?;
     }
     Ok(())

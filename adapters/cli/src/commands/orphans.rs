@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context as _;
+use dcm_core::causes;
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::synchronizer::Disposal;
 use dcm_server::{Cleared, Orphan, Orphans};
@@ -90,7 +91,7 @@ async fn list(session: &Session, only: Option<&ClusterId>) -> anyhow::Result<Clu
     let known = found.map(|(cluster, found)| match found {
         Ok(orphans) => (cluster, OnCluster { orphans, error: None }),
         Err(error) => {
-            let error = Some(format!("{:#}", anyhow::Error::from(error)));
+            let error = Some(causes::told(&error));
             (cluster, OnCluster { error, ..OnCluster::default() })
         }
     });

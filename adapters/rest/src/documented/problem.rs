@@ -2,7 +2,6 @@
 //! (`application/problem+json`, RFC 9457).
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 use axum::extract::Request;
 use axum::extract::rejection::BytesRejection;
@@ -10,6 +9,7 @@ use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use dcm_core::causes;
 use dcm_core::port::{store, synchronizer};
 use dcm_core::refusal::{Refusal, Refusals};
 use dcm_core::service::Error;
@@ -238,11 +238,11 @@ impl From<Error> for Problem {
         match kind {
             Kind::Internal | Kind::Unavailable => {
                 // What is below is for whoever runs the server.
-                let told = chain(&error);
+                let told = causes::told(&error);
                 tracing::error!(error = told, "a request failed");
                 Self::new(kind, error.to_string())
             }
-            _ => Self::new(kind, chain(&error)),
+            _ => Self::new(kind, causes::told(&error)),
         }
     }
 }
@@ -305,17 +305,6 @@ fn of_store(error: &store::Error) -> Kind {
         store::Error::Conflict { .. } | store::Error::Unavailable { .. } => Kind::Unavailable,
         store::Error::Corrupt { .. } | store::Error::Failed { .. } => Kind::Internal,
     }
-}
-
-/// An error with all that is below it.
-pub(super) fn chain(error: &dyn std::error::Error) -> String {
-    let mut told = error.to_string();
-    let mut below = error.source();
-    while let Some(source) = below {
-        let _ = write!(told, ": {source}");
-        below = source.source();
-    }
-    told
 }
 
 impl IntoResponse for Problem {

@@ -1,6 +1,7 @@
 //! What clusters answer and tell.
 
 use dcm_core::app_context::Generation;
+use dcm_core::causes;
 use dcm_core::name::ClusterId;
 use dcm_core::plan::{Recorded, RequestWork, Sighting, Step, Wave, Why, Work};
 use dcm_core::port::clock::Random as _;
@@ -10,7 +11,6 @@ use dcm_core::status::Cause;
 
 use super::Machine;
 use super::lane::Lane;
-use super::shards::words;
 use super::steps::{reason_of, step_key};
 use super::timers::Alarm;
 use super::under_way::Pending;
@@ -262,7 +262,7 @@ impl Machine {
         lane.retry_at = Some(earlier.map_or(at, |earlier| earlier.min(at)));
         let cause = Cause {
             reason: reason_of(error),
-            message: words(error).into(),
+            message: causes::told(error).into(),
             object: Some(step.key.clone()),
             next_try: Some(at),
         };

@@ -1,5 +1,6 @@
 //! Taking, reaching, losing and giving back shards.
 
+use dcm_core::causes;
 use dcm_core::name::ClusterId;
 use dcm_core::port::clock::Random as _;
 use dcm_core::port::cluster::{self, ClusterUid, Fence};
@@ -336,7 +337,7 @@ impl Machine {
         let next_try = self.next_connect(cluster);
         let cause = Cause {
             reason: reason_of(error),
-            message: words(error).into(),
+            message: causes::told(error).into(),
             object: None,
             next_try: Some(next_try),
         };
@@ -423,16 +424,4 @@ impl Machine {
             self.wake_lanes(&cluster);
         }
     }
-}
-
-/// An error with what lies below it, in one line.
-pub(super) fn words(error: &cluster::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(below) = source {
-        text.push_str(": ");
-        text.push_str(&below.to_string());
-        source = below.source();
-    }
-    text
 }

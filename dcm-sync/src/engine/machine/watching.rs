@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
+use dcm_core::causes;
 use dcm_core::manifest::GroupVersionKind;
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::clock::Random as _;
@@ -12,7 +13,6 @@ use dcm_core::status::{Cause, Reason};
 use super::Machine;
 use super::naming::signing_requests;
 use super::shard::{Known, Shard, Watch};
-use super::shards::words;
 use super::steps::reason_of;
 use super::timers::Alarm;
 use crate::engine::io::Epoch;
@@ -111,7 +111,7 @@ impl Machine {
             Some(cluster::Error::Forbidden { .. }) if watch.has_listed => {}
             Some(cluster::Error::UnknownKind { .. }) => watch.known = Known::NoKind,
             error => {
-                let message = error.map_or_else(|| "the watch ended".to_owned(), words);
+                let message = error.map_or_else(|| "the watch ended".to_owned(), |error| causes::told(error));
                 let cause = Box::new(Cause {
                     reason: error.map_or(Reason::Retrying, reason_of),
                     message: format!("watching {kind}: {message}").into(),

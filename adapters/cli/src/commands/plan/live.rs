@@ -1,21 +1,16 @@
 //! A plan against the clusters as they are now, and its hash.
 
-use std::fmt::Write as _;
-use std::sync::Arc;
-
-use dcm_core::app_context::{AppContext, Bundle};
-use dcm_core::logical_cloud::LogicalCloud;
-use dcm_core::name::{ClusterId, LogicalCloudName, ProjectName};
-use dcm_core::plan::{Observed, PlanHash};
+use anyhow::Context as _;
+use dcm_core::app_context::AppContext;
+use dcm_core::document::Document;
+use dcm_core::name::{LogicalCloudName, ProjectName};
+use dcm_core::plan::PlanHash;
 use dcm_core::port::synchronizer::PlannedState;
-use dcm_core::render::naming::Identity;
-use dcm_core::service::RegisteredCluster;
-use dcm_sync::planning::Planned;
+use dcm_core::service::Foreseen;
+use dcm_sync::planning::{self, Difference, Planned};
 
 use super::shown::{self, Shown};
-use super::{Rendered, rendered};
 use crate::arguments::Global;
-use crate::commands::apply;
 use crate::commands::documents::Sourced;
 use crate::exit::{Ended, Exit};
 use crate::output;
@@ -32,7 +27,6 @@ pub(crate) struct CloudPlan {
 
 pub(super) async fn run(global: &Global, documents: Vec<Sourced>) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
-    apply::check(&session, &documents).await?;
     let plans = shown_of(&session, &documents).await?;
     let unknown = plans.iter().flat_map(|plan| plan.planned.clusters.values()).any(Result::is_err);
     Ok(if unknown { Exit::Failed } else { Exit::Done })
@@ -45,7 +39,7 @@ async fn shown_of(session: &Session, documents: &[Sourced]) -> anyhow::Result<Ve
         output::note(format_args!("{name}: not stored yet: names that carry its UID are those of UID 0"));
     }
     let plans = planned(clouds, session.deployment.planner().plan(contexts).await?);
-    let shown = Shown::of(hash_of(&plans, None).now, &plans);
+    let shown = Shown::of(&plans);
     match session.format.for_programs() {
         Some(notation) => output::print(&notation.write(&shown)?)?,
         None => output::print_painted(&shown::table(&shown))?,
@@ -59,16 +53,11 @@ pub(crate) async fn require(
     documents: &[Sourced],
     hash: PlanHash,
 ) -> anyhow::Result<Vec<CloudPlan>> {
-    apply::check(session, documents).await?;
     let plans = unrehearsed(session, documents).await?;
-    let compared = hash_of(&plans, Some(hash));
-    if compared.now == hash {
-        return Ok(plans);
-    }
+    let Some(difference) = difference(&plans, &hash) else { return Ok(plans) };
     shown_of(session, documents).await?;
     let message = format!(
-        "the plan is stale, and nothing was changed: {}; above is the plan as it is now, with its hash",
-        compared.difference
+        "the plan is stale, and nothing was changed: {difference}; above is the plan as it is now, with its hash"
     );
     Err(Ended::new(Exit::Stale, message).into())
 }
@@ -95,13 +84,7 @@ pub(crate) async fn planned_states(
 
 /// The plan of a cloud that was stored since it was planned; fails as stale where a cluster is not as it was then.
 fn as_planned(plan: &CloudPlan, now: CloudPlan) -> anyhow::Result<CloudPlan> {
-    let (planned, found) = (plan.planned.observed(), now.planned.observed());
-    let agrees = |cluster: &ClusterId, planned: &Option<Observed>| match (planned, found.get(cluster)) {
-        (Some(planned), Some(Some(found))) => planned.agrees_with(found),
-        (None, Some(None)) => true,
-        _ => false,
-    };
-    if planned.len() == found.len() && planned.iter().all(|(cluster, seen)| agrees(cluster, seen)) {
+    if plan.planned.is_agreed_by(&now.planned) {
         return Ok(now);
     }
     let name = &plan.name;
@@ -136,61 +119,27 @@ async fn wanted(
     session: &Session,
     documents: impl IntoIterator<Item = &Sourced>,
 ) -> anyhow::Result<(Vec<Wanted>, Vec<AppContext>)> {
-    let registered = session.clusters().await?;
     let (mut clouds, mut contexts) = (Vec::new(), Vec::new());
     for sourced in documents {
-        let document = &sourced.document;
-        let foreseen = session.deployment.clouds().foresee(&document.project, document.draft.clone()).await?;
-        let Rendered { cloud, bundle } = rendered(sourced, foreseen.as_ref())?;
-        contexts.push(context(&cloud, bundle, &registered)?);
-        let (project, name) = (cloud.project().clone(), cloud.name().clone());
-        clouds.push(Wanted { project, name, is_new: foreseen.is_none() });
+        let Document { project, draft, .. } = &sourced.document;
+        let foreseen = session.deployment.clouds().foresee(project, draft.clone()).await;
+        let Foreseen { is_new, context, .. } = foreseen.with_context(|| sourced.title())?;
+        let name = LogicalCloudName::new(&draft.metadata.name)?;
+        contexts.push(context);
+        clouds.push(Wanted { project: project.clone(), name, is_new });
     }
     Ok((clouds, contexts))
 }
 
-/// What an apply would hand over.
-fn context(
-    cloud: &LogicalCloud,
-    bundle: Bundle,
-    registered: &[RegisteredCluster],
-) -> anyhow::Result<AppContext> {
-    let (identity, bundle) = (Identity::of(cloud), Arc::new(bundle));
-    let labels = registered.iter().map(|one| (&one.registration.id, &one.registration.labels));
-    let resolved = cloud.with_selected(labels)?;
-    let clusters = resolved.references().iter().map(|reference| reference.cluster.clone());
-    Ok(AppContext {
-        id: identity.context_id(),
-        labels: identity.labels(),
-        removal: cloud.removal(),
-        placements: clusters.map(|cluster| (cluster, bundle.clone())).collect(),
-    })
-}
-
-/// A hash, and in words what differs from an earlier one.
-struct Compared {
-    now: PlanHash,
-    difference: String,
-}
-
-fn hash_of(plans: &[CloudPlan], earlier: Option<PlanHash>) -> Compared {
-    let observed: Vec<_> = plans.iter().map(|plan| plan.planned.observed()).collect();
-    let parts: Vec<_> =
-        plans.iter().zip(&observed).map(|(plan, observed)| plan.planned.part(observed)).collect();
-    let now = PlanHash::of(&parts);
-    let changes = earlier.map(|earlier| now.changes_since(&earlier, &parts)).unwrap_or_default();
-    let mut difference = String::new();
-    if changes.wanted {
-        difference.push_str("something else is wanted than was planned, or of other clusters");
-    }
-    for (context, cluster) in changes.clusters {
-        let cloud = plans.iter().find(|plan| plan.planned.context.id == *context).map(|plan| &plan.name);
-        let separator = if difference.is_empty() { "" } else { ", " };
-        let name = cloud.map(LogicalCloudName::as_str).unwrap_or_default();
-        let _ = write!(difference, "{separator}{cluster} is not as it was ({name})");
-    }
-    if difference.is_empty() {
-        difference.push_str("a cluster is not as it was");
-    }
-    Compared { now, difference }
+/// In words, what differs from an earlier plan; none where nothing does.
+fn difference(plans: &[CloudPlan], earlier: &PlanHash) -> Option<String> {
+    let planned = plans.iter().map(|plan| &plan.planned);
+    let Difference { wanted, clusters } = planning::difference(planned, earlier)?;
+    let wanted = wanted.then(|| "something else is wanted than was planned, or of other clusters".to_owned());
+    let clusters = clusters.into_iter().map(|(context, cluster)| {
+        let cloud = plans.iter().find(|plan| plan.planned.context.id == context).map(|plan| &plan.name);
+        format!("{cluster} is not as it was ({})", cloud.map(LogicalCloudName::as_str).unwrap_or_default())
+    });
+    let all: Vec<String> = wanted.into_iter().chain(clusters).collect();
+    Some(if all.is_empty() { "a cluster is not as it was".to_owned() } else { all.join(", ") })
 }

@@ -1,18 +1,25 @@
 //! A plan without asking anybody: what would be rendered.
 
-use dcm_core::app_context::{Action, Request, Step};
-use dcm_core::logical_cloud::Level;
+use anyhow::Context as _;
+use dcm_core::app_context::{Action, Bundle, Request, Step};
+use dcm_core::document::Document;
+use dcm_core::logical_cloud::{Epoch, Level, LogicalCloud, LogicalCloudUid, Serial};
+use dcm_core::render::{self, Credential, Credentials};
 use serde_json::{Value, json};
 
-use super::{Rendered, rendered};
 use crate::arguments::Global;
 use crate::commands::documents::Sourced;
 use crate::exit::Exit;
 use crate::output::{self, Notation};
 
+/// A document as it would be rendered.
+struct Rendered {
+    cloud: LogicalCloud,
+    bundle: Bundle,
+}
+
 pub(super) fn run(global: &Global, documents: &[Sourced]) -> anyhow::Result<Exit> {
-    let all: Vec<Rendered> =
-        documents.iter().map(|document| rendered(document, None)).collect::<anyhow::Result<_>>()?;
+    let all: Vec<Rendered> = documents.iter().map(rendered).collect::<anyhow::Result<_>>()?;
     note_unknown(&all);
     match global.output.for_programs() {
         None => output::print(&table(&all))?,
@@ -28,6 +35,22 @@ pub(super) fn run(global: &Global, documents: &[Sourced]) -> anyhow::Result<Exit
         }
     }
     Ok(Exit::Done)
+}
+
+/// Renders a document as the first of a new cloud.
+fn rendered(sourced: &Sourced) -> anyhow::Result<Rendered> {
+    let title = sourced.title();
+    let Document { project, draft, .. } = &sourced.document;
+    let uid = LogicalCloudUid::from_random(0);
+    let (cloud, _) = LogicalCloud::new(project.clone(), uid, draft.clone()).with_context(|| title.clone())?;
+    let bundle = render::bundle(&cloud, &credentials(&cloud)).with_context(|| title)?;
+    Ok(Rendered { cloud, bundle })
+}
+
+fn credentials(cloud: &LogicalCloud) -> Credentials {
+    let users = cloud.users().iter();
+    let first = |user| Credential::to_be_made(user, Epoch(1), Serial(1));
+    users.map(|user| (user.metadata.name.clone(), first(user))).collect()
 }
 
 /// Says what can't be known without a store.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use dcm_core::causes;
 use dcm_core::manifest::ObjectKey;
 use dcm_core::name::ClusterId;
 use dcm_core::service::{CloudStatus, OtherBindings, Revoked};
@@ -90,7 +91,7 @@ async fn report_of(session: &Session, revoked: Revoked, status: &CloudStatus) ->
         let cause = lane.and_then(|lane| revoked.cause_in(lane).cloned());
         let (others, bindings_unknown) = match others {
             Ok(others) => (others, None),
-            Err(error) => (OtherBindings::default(), Some(format!("{:#}", anyhow::Error::new(error)))),
+            Err(error) => (OtherBindings::default(), Some(causes::told(&error))),
         };
         let bindings_unseen = others.unseen.iter().map(ToString::to_string).collect();
         let on = OnCluster { is_revoked, cause, bindings: others.found, bindings_unseen, bindings_unknown };

@@ -9,6 +9,7 @@ pub(super) mod put;
 pub(super) mod resume;
 pub(super) mod stop;
 
+use dcm_core::causes;
 use dcm_core::logical_cloud::Level;
 use dcm_core::name::{ClusterId, ClusterName, ClusterProviderName};
 use dcm_core::port::cluster::{ClusterUid, Error};
@@ -83,7 +84,7 @@ fn unasked(registration: &Registration, error: &Error) -> Problem {
     match error {
         Error::Kubeconfig { reason } => Problem::field("spec.kubeconfig", reason),
         error => {
-            let detail = format!("{} can't be asked: {}", registration.id, super::problem::chain(error));
+            let detail = format!("{} can't be asked: {}", registration.id, causes::told(error));
             Problem::new(Kind::NotReady, detail)
         }
     }

@@ -1,0 +1,18 @@
+//! Errors in one line.
+
+use std::error::Error;
+use std::iter::successors;
+
+/// What an error says, and what each error below it says.
+///
+/// ```
+/// use dcm_core::causes;
+///
+/// let error = "x".parse::<u8>().map_err(std::io::Error::other).unwrap_err();
+/// assert_eq!(causes::told(&error), "invalid digit found in string");
+/// ```
+#[must_use]
+pub fn told(error: &dyn Error) -> String {
+    let below = successors(error.source(), |error| (**error).source());
+    below.fold(error.to_string(), |told, error| format!("{told}: {error}"))
+}

@@ -1,0 +1,157 @@
+//! Plans in the words in which they are shown.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use dcm_core::causes;
+use dcm_core::name::ClusterId;
+use dcm_core::plan::{Step, Why, Work, named_fields};
+use dcm_core::status::Cause;
+use serde::Serialize;
+
+use super::{LivePlan, PlanError, Planned, Rehearsal};
+
+/// Why nothing is done on a cluster that is not the one that was there before.
+const REPLACED: &str =
+    "it is another cluster than the one that was reached before; accept it with dcm cluster accept";
+
+/// What would be done on one cluster.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Outline {
+    /// These steps; none when everything is as desired.
+    Steps(Vec<OutlinedStep>),
+    /// It could not be looked at, for this reason.
+    Unknown(String),
+}
+
+/// One step.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OutlinedStep {
+    /// What is done.
+    pub action: Act,
+    /// To which object, or which request.
+    pub object: String,
+    /// Why, and which fields change hands.
+    pub why: String,
+    /// What a dry run of the cluster gave.
+    #[serde(flatten)]
+    pub rehearsal: Option<Rehearsal>,
+}
+
+/// What a step does, in a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Act {
+    /// An object is made.
+    #[serde(rename = "create")]
+    Create,
+    /// An object is brought to what is desired.
+    #[serde(rename = "update")]
+    Update,
+    /// An object that was there becomes ours.
+    #[serde(rename = "adopt")]
+    Adopt,
+    /// An object that was there becomes ours, and what differs is overwritten.
+    #[serde(rename = "overwrite")]
+    Overwrite,
+    /// What somebody else changed is brought back.
+    #[serde(rename = "correct")]
+    Correct,
+    /// An object is deleted.
+    #[serde(rename = "delete")]
+    Delete,
+    /// A namespace is deleted where nobody has put anything into it.
+    #[serde(rename = "delete if empty")]
+    DeleteIfEmpty,
+    /// Our marks come off an object, and it stays.
+    #[serde(rename = "release")]
+    Release,
+    /// A credential is asked for.
+    #[serde(rename = "request")]
+    Request,
+    /// Something else has to happen before.
+    #[serde(rename = "wait")]
+    Wait,
+    /// Nothing is done before somebody has changed something.
+    #[serde(rename = "blocked")]
+    Blocked,
+    /// What somebody else changed is only told.
+    #[serde(rename = "report")]
+    Report,
+}
+
+impl fmt::Display for Act {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
+impl Planned {
+    /// What would be done, cluster by cluster.
+    #[must_use]
+    pub fn outline(&self) -> BTreeMap<ClusterId, Outline> {
+        let looked = self.clusters.iter();
+        looked.map(|(cluster, found)| (cluster.clone(), outline(cluster, found))).collect()
+    }
+}
+
+fn outline(cluster: &ClusterId, found: &Result<LivePlan, PlanError>) -> Outline {
+    match found {
+        Err(error) => Outline::Unknown(causes::told(error)),
+        Ok(live) if live.is_replaced => {
+            let (object, why) = (cluster.to_string(), REPLACED.to_owned());
+            Outline::Steps(vec![OutlinedStep { action: Act::Blocked, object, why, rehearsal: None }])
+        }
+        Ok(live) => Outline::Steps(steps(live)),
+    }
+}
+
+fn steps(live: &LivePlan) -> Vec<OutlinedStep> {
+    let outlined = |step: &Step| {
+        let action = act(step)?;
+        let object = match &step.work {
+            Work::Request { name, .. } => name.to_string(),
+            _ => step.key.to_string(),
+        };
+        let rehearsal = live.rehearsals.get(&step.key).cloned();
+        Some(OutlinedStep { action, object, why: why(step), rehearsal })
+    };
+    let reported = |cause: &Cause| OutlinedStep {
+        action: Act::Report,
+        object: cause.object.as_ref().map(ToString::to_string).unwrap_or_default(),
+        why: cause.message.to_string(),
+        rehearsal: None,
+    };
+    live.plan.steps().iter().filter_map(outlined).chain(live.plan.drift().iter().map(reported)).collect()
+}
+
+/// What is done, in a word; none for what touches no cluster.
+fn act(step: &Step) -> Option<Act> {
+    Some(match (&step.work, step.why) {
+        // It is made as soon as its record is cleared.
+        (Work::Create { .. } | Work::Unrecord, _) => Act::Create,
+        (Work::Update { .. }, Why::Adopted) => Act::Adopt,
+        (Work::Update { .. }, Why::Overwritten) => Act::Overwrite,
+        (Work::Update { .. }, Why::Drifted) => Act::Correct,
+        (Work::Update { .. }, _) => Act::Update,
+        (Work::Delete { .. }, _) => Act::Delete,
+        (Work::Count, _) => Act::DeleteIfEmpty,
+        (Work::Release { .. }, _) => Act::Release,
+        (Work::Request { .. }, _) => Act::Request,
+        (Work::Await(_), _) => Act::Wait,
+        (Work::Blocked(_), _) => Act::Blocked,
+        (Work::Look | Work::Forget, _) => return None,
+    })
+}
+
+/// Why it is done, and which fields change hands.
+fn why(step: &Step) -> String {
+    match &step.work {
+        Work::Await(cause) | Work::Blocked(cause) => cause.message.to_string(),
+        Work::Update { terms, .. } if !terms.taken.is_empty() => {
+            format!("{}: {}", step.why, named_fields(terms.taken.iter()))
+        }
+        _ => step.why.to_string(),
+    }
+}
