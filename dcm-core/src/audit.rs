@@ -5,12 +5,11 @@
 //! updated: where a name is taken already, another one is drawn.
 
 mod keep;
+mod page;
 
-use std::pin::pin;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use futures::TryStreamExt as _;
 use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -26,6 +25,7 @@ use crate::port::store::{
 };
 
 pub use keep::{AuditedError, Told, kept};
+pub use page::{Entries, EntryName, InvalidEntryName, LOOKED_THROUGH_MAX};
 
 type Schema = schema::Schema<1>;
 
@@ -74,37 +74,6 @@ impl StoredAudit {
         Self { store, random }
     }
 
-    /// The entries that were asked for at a time or later and that `wanted` wants, the oldest first.
-    ///
-    /// # Errors
-    /// [`ReadError`].
-    pub async fn read(
-        &self,
-        since: Option<Timestamp>,
-        wanted: impl Fn(&Decision) -> bool + Send + Sync,
-    ) -> Result<Vec<Recorded>, ReadError> {
-        let first = PageRequest { after: since.map(|since| path(&name(since))), limit: None };
-        let mut pages = pin!(self.store.pages(all(), first));
-        let mut found: Vec<Recorded> = Vec::new();
-        // The entry whose other half comes next, when it is wanted.
-        let mut open: Option<String> = None;
-        while let Some(entries) = pages.try_next().await? {
-            for entry in &entries {
-                let Some((id, half)) = entry.path.as_str().rsplit_once('/') else { continue };
-                match (half, found.last_mut()) {
-                    (ASKED, _) => {
-                        let asked: Decision = half_of(entry)?;
-                        open = wanted(&asked).then(|| id.to_owned());
-                        found.extend(open.is_some().then_some(Recorded { asked, ended: None }));
-                    }
-                    (ENDED, Some(last)) if open.as_deref() == Some(id) => last.ended = Some(half_of(entry)?),
-                    _ => {}
-                }
-            }
-        }
-        Ok(found)
-    }
-
     /// Deletes what was asked for before a time, by whole days: what is left is never half a day. Gives how many documents
     /// went. Where nothing is that old, it reads one page.
     ///
@@ -143,7 +112,7 @@ impl AuditLog for StoredAudit {
     async fn begin(&self, decision: &Decision) -> Result<EntryId, store::Error> {
         let mut tries = NAMES_MAX;
         loop {
-            let id = path(&format!("{}-{:016x}", name(decision.at), self.random.next()));
+            let id = EntryName::new(decision.at, self.random.next()).path();
             tries -= 1;
             match self.create(half(&id, ASKED), decision).await {
                 Err(store::Error::Conflict { .. }) if tries > 0 => {}
@@ -204,8 +173,8 @@ fn day(time: Timestamp) -> String {
 }
 
 /// The beginning of the names of all entries of a moment.
-fn name(time: Timestamp) -> String {
-    format!("{}/{}", day(time), time.strftime("%Y%m%dT%H%M%S.%9fZ"))
+fn moment(time: Timestamp) -> String {
+    time.strftime("%Y%m%dT%H%M%S.%9fZ").to_string()
 }
 
 fn all() -> Prefix {

@@ -8,10 +8,10 @@
 
 pub mod documented;
 
-mod inspect;
+mod installation;
 mod json;
 mod request;
 mod services;
 
-pub use inspect::{Inspection, Inspector, Other};
-pub use services::Services;
+pub use installation::{Inspection, Installation, Other};
+pub use services::{Services, Stop};

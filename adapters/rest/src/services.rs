@@ -2,10 +2,16 @@
 
 use std::sync::Arc;
 
+use dcm_core::audit::StoredAudit;
 use dcm_core::port::clock::{Clock, Random};
 use dcm_core::service::{LogicalClouds, Projects, Providers, RegisteredClusters};
+use dcm_sync::planning::Planner;
+use futures::future::{BoxFuture, Shared};
 
-use crate::inspect::Inspector;
+use crate::installation::Installation;
+
+/// Ends as soon as a server is to stop.
+pub type Stop = Shared<BoxFuture<'static, ()>>;
 
 /// The services that the API calls. Cheap to clone.
 #[derive(Clone)]
@@ -16,8 +22,14 @@ pub struct Services {
     pub providers: Providers,
     /// The use cases of registered clusters.
     pub registered: RegisteredClusters,
-    /// Looks at clusters before they are registered.
-    pub inspector: Arc<dyn Inspector>,
+    /// What is asked beside the services.
+    pub installation: Arc<dyn Installation>,
+    /// Plans what applies would do.
+    pub planner: Planner,
+    /// The audit log.
+    pub audit: StoredAudit,
+    /// Ends as soon as the server is to stop: answers that would go on end then.
+    pub stop: Stop,
     /// The use cases of logical clouds.
     pub clouds: LogicalClouds,
     /// The time.

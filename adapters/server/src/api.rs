@@ -12,7 +12,9 @@ use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
 use axum_server::Handle;
 use dcm_kube::kubeconfig::Allowed;
-use dcm_rest::{Services, documented};
+use dcm_rest::{Services, Stop, documented};
+use futures::FutureExt as _;
+use futures::channel::oneshot;
 use hyper_util::rt::TokioTimer;
 use tokio::task::JoinHandle;
 
@@ -33,6 +35,8 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(15);
 /// The API, being served.
 pub(crate) struct Api {
     handle: Handle<std::net::SocketAddr>,
+    /// Dropped, it ends answers that would go on.
+    stop: oneshot::Sender<()>,
     serving: JoinHandle<std::io::Result<()>>,
 }
 
@@ -47,13 +51,16 @@ impl Api {
             .handle(handle.clone());
         let http1 = &mut server.http_builder().http1();
         http1.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(HEAD_BYTES_MAX);
-        let serving = tokio::spawn(server.serve(router(deployment).into_make_service()));
-        Self { handle, serving }
+        let (stop, stopped) = oneshot::channel();
+        let router = router(deployment, stopped.map(drop).boxed().shared());
+        let serving = tokio::spawn(server.serve(router.into_make_service()));
+        Self { handle, stop, serving }
     }
 
     /// Takes no more connections, answers what was asked, and ends.
     pub(crate) async fn stop(self) {
         self.handle.graceful_shutdown(Some(STOP_TIMEOUT));
+        drop(self.stop);
         let ended = self.serving.await;
         match self.handle.connection_count() {
             0 => {}
@@ -67,13 +74,16 @@ impl Api {
     }
 }
 
-fn router(deployment: &Deployment) -> Router {
+fn router(deployment: &Deployment, stop: Stop) -> Router {
     let services = Services {
         projects: deployment.projects().clone(),
         providers: deployment.providers().clone(),
         // Who asks here may be anybody on this machine, and is not to run programs as whoever serves.
         registered: deployment.registered().clone().checked_by(check_for(Allowed::default())),
-        inspector: Arc::new(deployment.clone()),
+        installation: Arc::new(deployment.clone()),
+        planner: deployment.planner(),
+        audit: deployment.audit().clone(),
+        stop,
         clouds: deployment.clouds().clone(),
         clock: deployment.clock().clone(),
         random: deployment.random().clone(),

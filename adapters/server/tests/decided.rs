@@ -54,7 +54,8 @@ impl Served {
     /// Stops the worker, and gives what its engine decided.
     async fn decided(self) -> Vec<Decision> {
         let world = self.stop().await;
-        let entries = world.deployment.audit().read(None, |asked| asked.who == "engine").await.unwrap();
+        let entries =
+            world.deployment.audit().read(None, |asked| asked.who == "engine").await.unwrap().entries;
         let decided = entries.into_iter().map(|entry| {
             assert_eq!(entry.ended.unwrap().outcome, Outcome::Accepted { generation: None });
             entry.asked
@@ -162,7 +163,7 @@ async fn what_an_engine_decides_of_itself_without_a_worker_is_kept_until_it_ends
     assert!(!kept.is_finished());
     engine.shutdown().await;
     tokio::time::timeout(SOON, kept).await.unwrap().unwrap();
-    let entries = world.deployment.audit().read(None, |asked| asked.who == "engine").await.unwrap();
+    let entries = world.deployment.audit().read(None, |asked| asked.who == "engine").await.unwrap().entries;
     let actions: Vec<Action> = entries.iter().map(|entry| entry.asked.action).collect();
     assert_eq!(actions, [Action::Abandon]);
 }

@@ -10,7 +10,8 @@ use dcm_core::name::ContextId;
 use dcm_core::port::audit::Outcome;
 use dcm_core::port::cluster::{Marks, Origin, Stamped};
 use dcm_core::port::synchronizer::Disposal;
-use dcm_server::{Cleared, Deployment, Orphan, Orphans, Parts};
+use dcm_core::service::{Cleared, Orphan, Orphans};
+use dcm_server::{Deployment, Parts};
 use dcm_store::MemoryStore;
 use dcm_sync::engine::{Acquire, Options};
 use dcm_sync::runtime::OsRandom;
@@ -169,7 +170,7 @@ async fn the_audit_log_tells_why_orphans_were_not_cleared() {
     let context = context(&empty).await;
     let clear = async || empty.clear_orphans(&world.caller, &cluster_id(1), &context, Disposal::Delete).await;
     let told = async || {
-        let entries = empty.audit().read(None, |_| true).await.unwrap();
+        let entries = empty.audit().read(None, |_| true).await.unwrap().entries;
         entries.last().unwrap().ended.clone().unwrap().outcome
     };
     let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();

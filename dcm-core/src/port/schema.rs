@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 
 use super::store::{self, Entry};
+use crate::causes;
 
 /// The `schema` member of a record, which is written as this version. Read, it has to be so.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -67,5 +68,22 @@ impl<const VERSION: u32> Schema<VERSION> {
             }
             Ok(_) | Err(_) => ReadError::Unreadable { path: entry.path.clone(), source },
         })
+    }
+}
+
+/// A document that can't be read, and is passed over in a list: the others are shown all the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    /// Where it lies.
+    pub path: store::Path,
+    /// What is wrong with it, without its content.
+    pub reason: String,
+}
+
+impl Broken {
+    /// A document, and why it can't be read.
+    #[must_use]
+    pub fn new(path: &store::Path, error: &dyn std::error::Error) -> Self {
+        Self { path: path.clone(), reason: causes::told(error) }
     }
 }

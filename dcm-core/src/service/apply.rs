@@ -62,6 +62,8 @@ pub struct ApplyCondition {
     pub known: Option<Vec<EditId>>,
     /// True when it is not to take the place of other work that is under way or paused.
     pub is_idle: bool,
+    /// What it is to do, and nothing else; see [`Condition::AsPlanned`]. None: whatever there is to do.
+    pub planned: Option<PlannedState>,
 }
 
 /// All that an apply decided, before anything is written.
@@ -96,8 +98,8 @@ impl LogicalClouds {
     /// The same under a condition.
     ///
     /// # Errors
-    /// The same, and [`Error::PreconditionFailed`]; [`Error::WrongState`] also where other work is under way, if that is in its
-    /// way.
+    /// The same, and [`Error::PreconditionFailed`]; [`Error::Stale`], then no cluster is written to; [`Error::WrongState`] also
+    /// where other work is under way, if that is in its way.
     pub async fn apply_if(
         &self,
         caller: &Caller,
@@ -105,7 +107,7 @@ impl LogicalClouds {
         cloud: &LogicalCloudName,
         condition: &ApplyCondition,
     ) -> Result<Applied, Error> {
-        let apply = || self.apply_once(caller, project, cloud, condition, Condition::Always);
+        let apply = || self.apply_once(caller, project, cloud, condition);
         let applying = load::contending(Kind::LogicalCloud, cloud, apply);
         self.audited(caller, Action::Apply, about(project, cloud), applying).await
     }
@@ -121,10 +123,8 @@ impl LogicalClouds {
         cloud: &LogicalCloudName,
         planned: &PlannedState,
     ) -> Result<Applied, Error> {
-        let any = ApplyCondition::default();
-        let apply = || self.apply_once(caller, project, cloud, &any, Condition::AsPlanned(planned.clone()));
-        let applying = load::contending(Kind::LogicalCloud, cloud, apply);
-        self.audited(caller, Action::Apply, about(project, cloud), applying).await
+        let condition = ApplyCondition { planned: Some(planned.clone()), ..ApplyCondition::default() };
+        self.apply_if(caller, project, cloud, &condition).await
     }
 
     async fn apply_once(
@@ -133,7 +133,6 @@ impl LogicalClouds {
         project: &ProjectName,
         cloud: &LogicalCloudName,
         begins: &ApplyCondition,
-        condition: Condition,
     ) -> Result<Applied, Error> {
         let (loaded, newest) = load::load_with(&*self.documents, project, cloud, Root::newest).await?;
         let place = &loaded.place;
@@ -145,6 +144,7 @@ impl LogicalClouds {
         let life = |edited| life::of(&loaded.root, status.as_ref(), edited, references);
         // Whether it is allowed at all comes before keys are made.
         life(true).allows(Operation::Apply)?;
+        let condition = begins.planned.clone().map_or(Condition::Always, Condition::AsPlanned);
         let prepared =
             self.prepare(&loaded, newest.as_ref(), resolved, condition, self.change(caller)).await?;
         let life = life(!is_applied(&loaded.root, status.as_ref(), &prepared));

@@ -17,7 +17,6 @@ use crate::secret::Secret;
 use crate::status::LaneState;
 
 use super::audited::{Audit, kept_in};
-use super::broken::Broken;
 use super::caller::{Caller, Change};
 use super::documents::{ClusterDocument, Root, SCHEMA, read};
 use super::error::{Error, Kind};
@@ -26,6 +25,7 @@ use super::owners::{self, OfClusters, Providers};
 use super::path::{self, Place};
 use super::precondition::{Precondition, Revision};
 use super::put::EditOutcome;
+use crate::port::schema::Broken;
 
 /// What a kubeconfig must be beyond being readable, such as free of programs to run. Whoever wires the services
 /// decides.

@@ -13,13 +13,13 @@ use crate::port::clock::Clock;
 use crate::port::store::{Document, PageRequest, Store, StoreExt, Version, Write};
 
 use super::audited::{Audit, kept_in};
-use super::broken::Broken;
 use super::caller::{Caller, Change};
 use super::documents::{OwnerDocument, SCHEMA, read};
 use super::error::Error;
 use super::load::{self, CONTENTION_TRIES};
 use super::precondition::{Precondition, Revision};
 use super::put::EditOutcome;
+use crate::port::schema::Broken;
 pub use kinds::{OfClouds, OfClusters, OwnerKind};
 
 /// The use cases of projects. Cheap to clone.

@@ -5,7 +5,6 @@ use crate::name::{LogicalCloudName, Namespace, ProjectName};
 use crate::port::store::PageRequest;
 use crate::refusal::Warning;
 
-use super::broken::Broken;
 use super::caller::Change;
 use super::documents::Root;
 use super::error::Error;
@@ -14,6 +13,7 @@ use super::logical_clouds::LogicalClouds;
 use super::owners::OfClouds;
 use super::precondition::EditId;
 use super::{owners, path};
+use crate::port::schema::Broken;
 
 /// A logical cloud, as its documents are.
 #[derive(Debug, Clone, PartialEq)]

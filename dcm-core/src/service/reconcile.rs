@@ -7,7 +7,7 @@ use crate::port::audit::Action;
 use super::audited::about;
 use super::caller::Caller;
 use super::documents::Root;
-use super::error::Error;
+use super::error::{Error, Kind};
 use super::load;
 use super::logical_clouds::LogicalClouds;
 use super::terminate::failed;
@@ -36,7 +36,10 @@ impl LogicalClouds {
         project: &ProjectName,
         cloud: &LogicalCloudName,
     ) -> Result<Generation, Error> {
-        let (place, ..) = load::standing(&*self.documents, project, cloud).await?;
+        let (place, root, _) = load::standing(&*self.documents, project, cloud).await?;
+        if root.newest().is_none() {
+            return Err(Error::NotApplied { kind: Kind::LogicalCloud, name: cloud.to_string() });
+        }
         let id = place.context_id();
         let status = self.synchronizer.status(&id).await.map_err(Error::Synchronizer)?;
         let before = status.map(|status| status.generation);

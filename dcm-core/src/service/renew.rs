@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
+use serde::Serialize;
 
 use crate::app_context::Generation;
 use crate::logical_cloud::Serial;
@@ -27,11 +28,13 @@ use super::path::Place;
 use super::raise::{Raise, Standing, is_renewable};
 
 /// What a renewal did.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Renewed {
     /// The users who get newer credentials, with the number of the newest.
     pub users: BTreeMap<UserName, Serial>,
     /// The generation of the app context that brings them; none where nobody's were due.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub generation: Option<Generation>,
 }
 

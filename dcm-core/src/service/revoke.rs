@@ -20,6 +20,7 @@ use crate::status::{Cause, LaneStatus, ObjectState, ObjectStatus};
 
 use super::audited::about_users;
 use super::caller::Caller;
+use super::documents::Snapshot;
 use super::error::{Error, Kind};
 use super::load::contending;
 use super::logical_clouds::LogicalClouds;
@@ -102,6 +103,35 @@ pub enum BoundName {
 }
 
 impl Revoked {
+    /// What the revocations of a user take away that come to clusters with a snapshot, as a generation.
+    pub(super) fn of(
+        standing: &Standing,
+        snapshot: &Snapshot,
+        user: &UserName,
+        generation: Generation,
+    ) -> Result<Self, Error> {
+        let not_applied = || Error::NotApplied { kind: Kind::User, name: user.to_string() };
+        let namespace = snapshot.namespace.clone().ok_or_else(not_applied)?;
+        let epoch = snapshot.credentials.get(user).ok_or_else(not_applied)?.epoch;
+        let Standing { frozen, loaded, .. } = &standing;
+        let document = frozen.cloud.user(user).ok_or_else(not_applied)?;
+        let earlier = earlier(&loaded.place, document, &namespace, epoch);
+        let clusters = frozen.cloud.references().iter().map(|reference| reference.cluster.clone());
+        let named = frozen.cloud.permissions().iter().filter_map(|permission| match &permission.scope {
+            Scope::Namespace(named) => Some(named.clone()),
+            Scope::CloudNamespace | Scope::ClusterWide => None,
+        });
+        Ok(Self {
+            user: user.clone(),
+            earlier,
+            epoch,
+            generation,
+            namespaces: named.chain([namespace]).collect(),
+            clusters: clusters.collect(),
+            needs_request: !is_renewable(document),
+        })
+    }
+
     /// True when a cluster has taken the rights away. A binding that somebody else has changed, and that is left so, may
     /// name anybody: where there is one, this is not claimed.
     #[must_use]
@@ -244,26 +274,7 @@ impl LogicalClouds {
         let (snapshot, generation) = self.apply_raised(&standing, &users, Raise::Epoch, &change).await?;
         let id = standing.loaded.place.context_id();
         self.synchronizer.resume(&id).await.map_err(Error::Synchronizer)?;
-        let not_applied = || Error::NotApplied { kind: Kind::User, name: user.to_string() };
-        let namespace = snapshot.namespace.clone().ok_or_else(not_applied)?;
-        let epoch = snapshot.credentials.get(user).ok_or_else(not_applied)?.epoch;
-        let Standing { frozen, loaded, .. } = &standing;
-        let document = frozen.cloud.user(user).ok_or_else(not_applied)?;
-        let earlier = earlier(&loaded.place, document, &namespace, epoch);
-        let clusters = frozen.cloud.references().iter().map(|reference| reference.cluster.clone());
-        let named = frozen.cloud.permissions().iter().filter_map(|permission| match &permission.scope {
-            Scope::Namespace(named) => Some(named.clone()),
-            Scope::CloudNamespace | Scope::ClusterWide => None,
-        });
-        Ok(Revoked {
-            user: user.clone(),
-            earlier,
-            epoch,
-            generation,
-            namespaces: named.chain([namespace]).collect(),
-            clusters: clusters.collect(),
-            needs_request: !is_renewable(document),
-        })
+        Revoked::of(&standing, &snapshot, user, generation)
     }
 }
 

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dcm_core::audit::{Recorded, StoredAudit};
+use dcm_core::audit::{ROOM, Recorded, StoredAudit};
 use dcm_core::logical_cloud::MetadataDraft;
-use dcm_core::port::audit::{Action, Outcome};
+use dcm_core::port::audit::{Action, Decision, Outcome};
+use dcm_core::port::store::{Document, Entry, StoreExt as _, Write};
 use dcm_core::port::synchronizer::STOP_LIMIT;
 use dcm_core::secret::Secret;
 use dcm_core::service::{Caller, Error, Remains};
@@ -29,7 +30,7 @@ fn audited(world: World) -> (World, StoredAudit) {
 }
 
 async fn all(log: &StoredAudit) -> Vec<Recorded> {
-    log.read(None, |_| true).await.unwrap()
+    log.read(None, |_| true).await.unwrap().entries
 }
 
 /// What was asked for, and what came of it.
@@ -198,12 +199,56 @@ async fn entries_are_read_in_the_order_of_their_times_from_a_time_on_and_deleted
     };
     assert_eq!(times_of(all(&log).await), times);
     let since = log.read(Some(times[2].parse().unwrap()), |_| true).await.unwrap();
-    assert_eq!(times_of(since), times[2..]);
+    assert_eq!(times_of(since.entries), times[2..]);
     // Both halves of each.
     let horizon = StoredAudit::horizon("2026-02-28T12:00:00Z".parse().unwrap(), 28);
     assert_eq!(log.delete_before(horizon).await.unwrap(), 2);
     assert_eq!(times_of(all(&log).await), times[1..]);
     assert_eq!(log.delete_before(horizon).await.unwrap(), 0);
-    let shop = log.read(None, |asked| asked.about.cloud == Some(name("other"))).await.unwrap();
+    let shop = log.read(None, |asked| asked.about.cloud == Some(name("other"))).await.unwrap().entries;
     assert_eq!(json!(shop), json!([]));
+}
+
+#[tokio::test]
+async fn pages_of_the_log_go_on_where_the_one_before_ended() {
+    let (world, log) = audited(World::new(true).await);
+    for number in 0..5 {
+        let draft = json!({"metadata": {"name": format!("cloud-{}", number % 2)}});
+        world.put(draft).await.unwrap();
+    }
+    let pages = async |limit: usize, wanted: fn(&Decision) -> bool| {
+        let (mut pages, mut after) = (Vec::new(), None);
+        loop {
+            let page = log.page(after.as_ref(), limit, wanted).await.unwrap();
+            assert!(page.entries.len() <= limit && page.broken.is_empty());
+            pages.push(page.entries);
+            after = page.next;
+            if after.is_none() {
+                return pages;
+            }
+        }
+    };
+    let everything = all(&log).await;
+    assert!(everything.iter().all(|entry| entry.ended.is_some()));
+    let sizes: Vec<usize> = pages(2, |_| true).await.iter().map(Vec::len).collect();
+    assert_eq!(sizes, [2, 2, 1]);
+    assert_eq!(pages(2, |_| true).await.concat(), everything);
+    let first = |asked: &Decision| asked.about.cloud == Some(name("cloud-0"));
+    assert_eq!(pages(1, first).await.concat().len(), 3);
+}
+
+#[tokio::test]
+async fn an_entry_that_can_not_be_read_is_told_beside_the_others() {
+    let (world, log) = audited(World::new(true).await);
+    for name in ["a", "b"] {
+        world.put(json!({"metadata": {"name": name}})).await.unwrap();
+    }
+    let halves = world.store.list_all(&ROOM.below(&[])).await.unwrap();
+    let document = Document::from_value(&json!({"schema": 1})).unwrap();
+    let Entry { path, version, .. } = halves[0].clone();
+    world.store.write_one(Write::Update { path: path.clone(), version, document }).await.unwrap();
+    let read = log.read(None, |_| true).await.unwrap();
+    assert_eq!(read.entries.len(), 1);
+    assert_eq!(read.broken.iter().map(|one| &one.path).collect::<Vec<_>>(), [&path]);
+    assert!(read.broken[0].reason.starts_with(&format!("{path} can't be read: ")), "{:?}", read.broken);
 }

@@ -154,7 +154,7 @@ async fn a_cloud_is_applied_only_as_it_was_read() {
     let read = world.put(draft()).await.unwrap();
     let changed = edit(&world, &Precondition::default(), described("somebody else's")).await.unwrap();
     let apply = async |known: EditId| {
-        let condition = ApplyCondition { known: Some(vec![known]), is_idle: false };
+        let condition = ApplyCondition { known: Some(vec![known]), ..ApplyCondition::default() };
         world.clouds.apply_if(&world.caller, &world.project, &name("shop"), &condition).await
     };
     let error = apply(read.id()).await.unwrap_err();
@@ -170,7 +170,7 @@ async fn an_apply_leaves_other_work_alone_where_it_is_to_wait_for_it() {
     world.put(draft()).await.unwrap();
     world.apply("shop").await.unwrap();
     let apply = async || {
-        let condition = ApplyCondition { known: None, is_idle: true };
+        let condition = ApplyCondition { is_idle: true, ..ApplyCondition::default() };
         world.clouds.apply_if(&world.caller, &world.project, &name("shop"), &condition).await
     };
     // The same once more is no other work.

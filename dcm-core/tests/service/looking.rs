@@ -1,6 +1,6 @@
 //! Lists, status and watches.
 
-use dcm_core::service::Issuance;
+use dcm_core::service::{Error, Issuance};
 use dcm_core::status::{LaneState, Reason};
 use futures::StreamExt as _;
 use serde_json::json;
@@ -90,4 +90,36 @@ async fn a_watch_follows_the_work_and_ends_with_the_cloud() {
     assert_eq!(events.next().await.unwrap().unwrap().state.to_string(), "terminated");
     world.delete("shop").await.unwrap();
     assert!(events.next().await.is_none());
+}
+
+#[tokio::test]
+async fn a_status_is_followed_from_the_first_document_to_the_last() {
+    let world = World::new(true).await;
+    let absent = world.clouds.follow(&world.project, &name("shop")).await;
+    assert!(matches!(absent.err().unwrap(), Error::NotFound { .. }));
+    world.put(draft()).await.unwrap();
+    let mut statuses = world.clouds.follow(&world.project, &name("shop")).await.unwrap();
+    let mut until = async |state: &str, edit: u64| loop {
+        let status = statuses.next().await.unwrap().unwrap();
+        if status.state.to_string() == state && status.edit == edit {
+            return status;
+        }
+    };
+    assert_eq!(until("created", 1).await.clusters.len(), 2);
+    // Documents and clusters alike.
+    let mut edited = draft();
+    edited["metadata"]["description"] = "edited".into();
+    world.put(edited).await.unwrap();
+    until("created", 2).await;
+    world.apply("shop").await.unwrap();
+    until("instantiating", 2).await;
+    world.engine.finish();
+    until("instantiated", 2).await;
+    // It is gone, and another one of its name is another one.
+    world.terminate("shop").await.unwrap();
+    world.engine.finish();
+    until("terminated", 2).await;
+    world.delete("shop").await.unwrap();
+    world.put(draft()).await.unwrap();
+    assert!(statuses.next().await.is_none());
 }

@@ -1,6 +1,7 @@
 //! Whether plans are still what they were.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::plan::{Observed, Part, PlanHash};
@@ -14,6 +15,22 @@ pub struct Difference {
     pub wanted: bool,
     /// Clusters that are not as they were. Of many, some that are may be among them.
     pub clusters: Vec<(ContextId, ClusterId)>,
+}
+
+/// In words, one cluster after the other.
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.wanted {
+            return f.write_str("something else is wanted than was planned, or of other clusters");
+        }
+        match &*self.clusters {
+            [] => f.write_str("a cluster is not as it was"),
+            [(_, first), others @ ..] => {
+                write!(f, "{first} is not as it was")?;
+                others.iter().try_for_each(|(_, cluster)| write!(f, ", {cluster} is not as it was"))
+            }
+        }
+    }
 }
 
 /// What a plan of all of these is recognised by.

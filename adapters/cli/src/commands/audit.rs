@@ -1,6 +1,6 @@
 //! `dcm audit`: who decided what, when and why.
 
-use dcm_core::audit::Recorded;
+use dcm_core::audit::{Entries, Recorded};
 use dcm_core::name::{LogicalCloudName, UserName};
 use dcm_core::port::audit::{Action, Decision, Outcome};
 use jiff::tz::TimeZone;
@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp, civil};
 use crate::arguments::Global;
 use crate::exit::Exit;
 use crate::output;
-use crate::session::Session;
+use crate::session::{Session, told};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -58,9 +58,10 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
         }
         None => true,
     };
-    let entries = session.deployment.audit().read(since, is_wanted).await?;
+    let Entries { entries, broken, .. } = session.deployment.audit().read(since, is_wanted).await?;
     output::print_either(session.format, &entries, || table(&entries))?;
-    Ok(Exit::Done)
+    told(&broken).into_iter().for_each(output::note);
+    Ok(if broken.is_empty() { Exit::Done } else { Exit::Failed })
 }
 
 fn table(entries: &[Recorded]) -> String {

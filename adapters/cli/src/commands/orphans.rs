@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use dcm_core::causes;
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::synchronizer::Disposal;
-use dcm_server::{Cleared, Orphan, Orphans};
+use dcm_core::service::{Cleared, Orphan, Orphans};
 use serde::Serialize;
 
 use crate::arguments::Global;

@@ -5,11 +5,11 @@
 //! | Line | What it is |
 //! |---|---|
 //! | `# …` | a word on what follows |
-//! | `> …` | a line of a request: method and path, headers, an empty line, the body; `{etag}` is the last tag that was answered, other names are texts |
+//! | `> …` | a line of a request: method and path, headers, an empty line, the body; `{etag}` is the last tag that was answered, `{hash}` the last hash of a plan, other names are texts; of `…/events?` the first event is taken |
 //! | `< …` | a line of the answer: status, headers in order, an empty line, the body |
 //! | `~ PATH … TEXT` | `GET PATH` is asked again and again, until `TEXT` is in the answer |
 //!
-//! What differs from run to run is written as `UID`, `TIME`, `REVISION`, `BASE64`, `TOKEN` and `SERVER`. With `DCM_REGENERATE_REST=1` in the environment the
+//! What differs from run to run is written as `UID`, `HASH`, `TIME`, `MOMENT`, `REVISION`, `BASE64`, `TOKEN` and `SERVER`. With `DCM_REGENERATE_REST=1` in the environment the
 //! answers are written into the file anew, to be looked at.
 
 use std::path::{Path, PathBuf};
@@ -28,6 +28,8 @@ static VARYING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     let varying = [
         (r#"etag: "[0-9a-f]{32}""#, "etag: \"REVISION\""),
         (r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "CLUSTER-UID"),
+        (r"\b\d{8}T\d{6}\.\d{9}Z\b", "MOMENT"),
+        (r"\b[0-9a-f]{64}\b", "HASH"),
         (r"\b[0-9a-f]{16}\b", "UID"),
         (r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z", "TIME"),
         (r#"(-data"?: ?"?)[A-Za-z0-9+/=]{64,}"#, "${1}BASE64"),
@@ -36,6 +38,9 @@ static VARYING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     ];
     varying.into_iter().map(|(pattern, word)| (Regex::new(pattern).unwrap(), word)).collect()
 });
+
+/// The hash of a plan.
+static HASH: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#""hash":"([0-9a-f]{64})""#).unwrap());
 
 /// One thing that a file says.
 enum Step {
@@ -72,7 +77,7 @@ pub(crate) async fn play(server: &Server, name: &str) {
 pub(crate) async fn play_with(server: &Server, name: &str, texts: &[(&str, &str)]) {
     let file = Path::new(FOLDER).join(name);
     let text = std::fs::read_to_string(&file).unwrap();
-    let (mut played, mut tag) = (String::new(), String::new());
+    let (mut played, mut tag, mut hash) = (String::new(), String::new(), String::new());
     for step in read(&text) {
         match step {
             Step::Comment(text) => played.push_str(&format!("{text}\n")),
@@ -85,7 +90,11 @@ pub(crate) async fn play_with(server: &Server, name: &str, texts: &[(&str, &str)
                 for (name, text) in texts {
                     asked = asked.replace(&format!("{{{name}}}"), &serde_json::to_string(text).unwrap());
                 }
-                let answer = server.ask(&asked);
+                let asked = asked.replace("{hash}", &hash);
+                let answer = answered(server, &asked);
+                if let Some(told) = HASH.captures(&answer) {
+                    told[1].clone_into(&mut hash);
+                }
                 if let Some(told) = answer.lines().find_map(|line| line.strip_prefix("etag: ")) {
                     told.clone_into(&mut tag);
                 }
@@ -98,6 +107,18 @@ pub(crate) async fn play_with(server: &Server, name: &str, texts: &[(&str, &str)
         std::fs::write(&file, played).unwrap();
     } else {
         assert_eq!(played, text, "{name}");
+    }
+}
+
+/// What a server answers; of events the first.
+fn answered(server: &Server, asked: &str) -> String {
+    match asked.strip_prefix("GET ").filter(|path| path.ends_with("/events?")) {
+        Some(path) => {
+            let mut events = server.follow(path.trim_end_matches('?'));
+            let first = events.next().unwrap();
+            format!("{}\n\n{first}", events.head)
+        }
+        None => server.ask(asked),
     }
 }
 

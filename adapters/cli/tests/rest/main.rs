@@ -4,6 +4,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod events;
 mod exchange;
 mod listening;
 mod routes;
@@ -26,6 +27,18 @@ async fn logical_clouds() {
 #[tokio::test(flavor = "multi_thread")]
 async fn cluster_references() {
     play(&Server::new(), "cluster-references.http").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn declarative_documents() {
+    play(&Server::new(), "documents.http").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn plans_and_credentials() {
+    let (_environment, server) = server::on_clusters(1, "rest-plans").await;
+    play(&server, "plans.http").await;
+    server.stop();
 }
 
 #[tokio::test(flavor = "multi_thread")]

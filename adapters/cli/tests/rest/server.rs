@@ -73,14 +73,26 @@ impl Server {
 
     /// Sends bytes as they are, and gives all that is answered.
     pub(crate) fn send(&self, bytes: &[u8]) -> String {
-        let mut stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(SOON)).unwrap();
-        stream.write_all(bytes).unwrap();
+        let mut stream = self.connect(bytes);
         let mut answer = Vec::new();
         let read = stream.read_to_end(&mut answer);
         // A request that is not read to its end is broken off after its answer.
         assert!(read.is_ok() || !answer.is_empty(), "{read:?}");
         String::from_utf8(answer).unwrap()
+    }
+
+    /// Sends bytes as they are; what is answered may be read as it comes.
+    pub(crate) fn connect(&self, bytes: &[u8]) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(SOON)).unwrap();
+        stream.write_all(bytes).unwrap();
+        stream
+    }
+
+    /// Asks for events.
+    pub(crate) fn follow(&self, path: &str) -> Events {
+        let head = format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.address);
+        Events::of(self.connect(head.as_bytes()))
     }
 
     /// Asks: the first line of a request, then its headers, an empty line and its body. The answer is its status, its headers in
@@ -97,6 +109,37 @@ impl Server {
             bytes.push_str(&format!("Content-Length: {}\r\n", body.len()));
         }
         shown(&self.send(format!("{bytes}\r\n{body}").as_bytes()))
+    }
+}
+
+/// Events that a server sends.
+pub(crate) struct Events {
+    lines: std::io::Lines<BufReader<TcpStream>>,
+    /// Its status and its headers, in order, but for those that differ from run to run.
+    pub(crate) head: String,
+}
+
+impl Events {
+    fn of(stream: TcpStream) -> Self {
+        let mut lines = BufReader::new(stream).lines();
+        let head: Vec<String> =
+            lines.by_ref().map(Result::unwrap).take_while(|line| !line.is_empty()).collect();
+        Self { lines, head: shown(&format!("{}\r\n\r\n", head.join("\r\n"))).trim_end().to_owned() }
+    }
+
+    /// The lines of the next event, without what tells how long a piece of the answer is; none at the end.
+    pub(crate) fn next(&mut self) -> Option<String> {
+        let mut event = String::new();
+        for line in self.lines.by_ref().map(Result::unwrap) {
+            let is_field =
+                line.split_once(": ").is_some_and(|(name, _)| ["event", "data", "id"].contains(&name));
+            match (is_field, event.is_empty()) {
+                (true, _) => event.push_str(&format!("{line}\n")),
+                (false, false) => return Some(event),
+                (false, true) => {}
+            }
+        }
+        (!event.is_empty()).then_some(event)
     }
 }
 

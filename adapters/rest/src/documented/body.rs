@@ -59,10 +59,15 @@ impl<T: Shaped, S: Send + Sync> FromRequest<S> for Body<T> {
 }
 
 /// `application/json` or `application/*+json`, with any parameters.
-fn is_json(headers: &HeaderMap) -> bool {
-    let Some(Ok(value)) = headers.get(CONTENT_TYPE).map(|value| value.to_str()) else { return false };
-    let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
+    let essence = essence(headers);
     essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
+}
+
+/// What type the body has, without parameters, in lower case; empty where it is not said.
+pub(super) fn essence(headers: &HeaderMap) -> String {
+    let said = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    said.and_then(|said| said.split(';').next()).unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Every route answers with and without a slash at its end. Bodies are JSON objects of known fields; a field that is not known is
 //! refused with its path. Errors are problems (`application/problem+json`, RFC 9457) with the field where there is one.
 
+mod audit;
 mod body;
 mod clouds;
 mod clusters;
@@ -14,6 +15,7 @@ mod place;
 mod problem;
 mod route;
 mod tag;
+mod users;
 mod warnings;
 
 use std::sync::Arc;
@@ -23,6 +25,7 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::Method;
 use axum::middleware::{from_fn, from_fn_with_state};
+use dcm_core::document::TEXT_BYTES_MAX;
 use dcm_core::service::{OfClouds, OfClusters};
 use tower::Layer as _;
 use tower_http::normalize_path::NormalizePathLayer;
@@ -56,6 +59,13 @@ pub fn routes() -> Vec<Route> {
         Route::new(Method::GET, &format!("{cluster}/check"), clusters::check::handle),
         Route::new(Method::POST, &format!("{cluster}/stop"), clusters::stop::handle),
         Route::new(Method::POST, &format!("{cluster}/resume"), clusters::resume::handle),
+        Route::new(Method::POST, &format!("{cluster}/accept"), clusters::accept::handle),
+        Route::new(Method::GET, &format!("{cluster}/orphans"), clusters::orphans::handle),
+        Route::new(
+            Method::DELETE,
+            &format!("{cluster}/orphans/{{context}}"),
+            clusters::clear_orphans::handle,
+        ),
         Route::new(Method::GET, &clouds, clouds::list::handle),
         Route::new(Method::POST, &clouds, clouds::create::handle),
         Route::new(Method::GET, &cloud, clouds::get::handle),
@@ -67,6 +77,19 @@ pub fn routes() -> Vec<Route> {
         Route::new(Method::POST, &below("resume"), clouds::resume::handle),
         Route::new(Method::GET, &below("status"), clouds::status::handle),
         Route::new(Method::GET, &below("kubeconfig"), clouds::kubeconfig::handle),
+        Route::new(Method::GET, &below("document"), clouds::get_document::handle),
+        Route::new(Method::PUT, &below("document"), clouds::put_document::handle)
+            .with_body_max(TEXT_BYTES_MAX),
+        Route::new(Method::GET, &below("plan"), clouds::plan::handle),
+        Route::new(Method::POST, &below("plan"), clouds::plan_document::handle).with_body_max(TEXT_BYTES_MAX),
+        Route::new(Method::POST, &below("renew"), clouds::renew::handle),
+        Route::new(Method::POST, &below("reconcile"), clouds::reconcile::handle),
+        Route::new(Method::GET, &below("events"), clouds::events::handle),
+        Route::new(Method::GET, &below("users/{name}/subject"), users::subject::handle),
+        Route::new(Method::POST, &below("users/{name}/revoke"), users::revoke::handle),
+        Route::new(Method::GET, &below("users/{name}/revocation"), users::revocation::handle),
+        Route::new(Method::GET, "/v2/projects/{project}/audit", audit::of_project::handle),
+        Route::new(Method::GET, "/v2/audit", audit::list::handle),
     ]
     .into_iter()
     .chain(owners::routes::<OfClouds>("/v2/projects"))

@@ -24,11 +24,16 @@ pub(super) struct Wanted<Name> {
 impl<Name> Wanted<Name> {
     /// How many items at most.
     pub(super) fn limit(&self) -> Result<usize, Problem> {
-        match self.limit {
-            None => Ok(LIMIT_DEFAULT),
-            Some(limit @ 1..=LIMIT_MAX) => Ok(limit),
-            Some(_) => Err(Problem::new(Kind::Malformed, format!("limit must be 1 to {LIMIT_MAX}"))),
-        }
+        checked(self.limit)
+    }
+}
+
+/// How many items a page has.
+pub(super) fn checked(limit: Option<usize>) -> Result<usize, Problem> {
+    match limit {
+        None => Ok(LIMIT_DEFAULT),
+        Some(limit @ 1..=LIMIT_MAX) => Ok(limit),
+        Some(_) => Err(Problem::new(Kind::Malformed, format!("limit must be 1 to {LIMIT_MAX}"))),
     }
 }
 
@@ -63,9 +68,30 @@ impl<T> Page<T> {
         limit: usize,
         uri: &Uri,
     ) -> Self {
-        let path = uri.path();
-        let next = next.map(|name| format!("{path}?after={}&limit={limit}", name.as_ref()));
         let told = |one: dcm_core::service::Broken| Broken { path: one.path.to_string(), reason: one.reason };
+        let next = next.map(|name| following(uri, name.as_ref(), limit));
         Self { items, next, broken: broken.into_iter().map(told).collect() }
+    }
+}
+
+/// The path of the page behind a name, of those that were asked for.
+fn following(uri: &Uri, after: &str, limit: usize) -> String {
+    let path = format!("{}?", uri.path());
+    let begins = path.len();
+    let mut query = form_urlencoded::Serializer::for_suffix(path, begins);
+    let asked = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
+    let kept = asked.filter(|(name, _)| name != "after" && name != "limit");
+    query.extend_pairs(kept).append_pair("after", after).append_pair("limit", &limit.to_string()).finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_page_is_one_of_what_was_asked_for() {
+        let of = |uri: &str| following(&uri.parse().unwrap(), "b", 2);
+        assert_eq!(of("/v2/projects"), "/v2/projects?after=b&limit=2");
+        assert_eq!(of("/v2/audit?limit=7&since=a%26b&after=a"), "/v2/audit?since=a%26b&after=b&limit=2");
     }
 }

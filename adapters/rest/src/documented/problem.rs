@@ -42,11 +42,13 @@ pub(super) enum Kind {
     NotIssued,
     /// The cluster is not ready to be registered.
     NotReady,
+    /// An apply would do something else than was planned.
+    PlanStale,
     /// It is not as the caller takes it for.
     PreconditionFailed,
     /// The body is too large.
     TooLarge,
-    /// The body is no JSON.
+    /// The body is of a type that is not taken.
     UnsupportedMediaType,
     /// A value breaks a rule.
     Invalid,
@@ -67,7 +69,8 @@ impl Kind {
             | Self::WrongState
             | Self::InUse
             | Self::NotIssued
-            | Self::NotReady => StatusCode::CONFLICT,
+            | Self::NotReady
+            | Self::PlanStale => StatusCode::CONFLICT,
             Self::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -90,9 +93,12 @@ impl Kind {
             Self::InUse => ("in-use", "It is in use"),
             Self::NotIssued => ("not-issued", "There is no credential to hand out"),
             Self::NotReady => ("not-ready", "The cluster is not ready"),
+            Self::PlanStale => ("plan-stale", "It would do something else than was planned"),
             Self::PreconditionFailed => ("precondition-failed", "It was changed since it was read"),
             Self::TooLarge => ("too-large", "The body is too large"),
-            Self::UnsupportedMediaType => ("unsupported-media-type", "The body must be JSON"),
+            Self::UnsupportedMediaType => {
+                ("unsupported-media-type", "The body is of a type that is not taken")
+            }
             Self::Invalid => ("invalid", "A value breaks a rule"),
             Self::Internal => ("internal", "Something is broken in the server"),
             Self::Unavailable => ("unavailable", "It may succeed later"),
@@ -153,6 +159,14 @@ impl Problem {
         Self::from(Refusals::from(Refusal { path: path.into(), value: String::new(), rule: rule.into() }))
     }
 
+    /// An error of what is done with what is stored: what breaks a rule is in no body.
+    pub(super) fn of_action(error: Error) -> Self {
+        match error {
+            Error::Refused(refusals) => Self::new(Kind::WrongState, refusals.to_string()),
+            error => error.into(),
+        }
+    }
+
     /// What can't be.
     pub(super) fn unexpected() -> Self {
         Self::new(Kind::Internal, "the answer could not be written")
@@ -200,11 +214,16 @@ impl Problem {
     }
 
     /// One that is told of several fields of a document, which are one field of a body, is told once.
-    fn of_refusals(mut refusals: Vec<Refusal>) -> Self {
+    pub(super) fn of_refusals(mut refusals: Vec<Refusal>) -> Self {
         let mut told = BTreeSet::new();
         refusals.retain(|refusal| told.insert(refusal.clone()));
         let told: Vec<String> = refusals.iter().map(ToString::to_string).collect();
         Self { kind: Kind::Invalid, detail: told.join("; "), refusals }
+    }
+
+    /// Its body as a text, for where it is no answer of its own.
+    pub(super) fn text(self, instance: &str) -> String {
+        serde_json::to_string(&self.body(instance)).unwrap_or_default()
     }
 
     fn body(self, instance: &str) -> Body {
@@ -267,10 +286,10 @@ fn kind_of(error: &Error) -> Kind {
         Error::WrongState(_)
         | Error::NotHandedOver { .. }
         | Error::TerminatedMeanwhile { .. }
-        | Error::Stale { .. }
         | Error::NotApplied { .. }
         | Error::UserNotNamed { .. }
         | Error::NeedsUser { .. } => Kind::WrongState,
+        Error::Stale { .. } => Kind::PlanStale,
         Error::NotEmpty { .. }
         | Error::ClusterInUse { .. }
         | Error::LeftOnCluster { .. }
@@ -288,9 +307,8 @@ fn kind_of(error: &Error) -> Kind {
 fn of_synchronizer(error: &synchronizer::Error) -> Kind {
     use synchronizer::Error as Failure;
     match error {
-        Failure::NotFound { .. } | Failure::NotRemoved { .. } | Failure::Stale { .. } | Failure::Resumed => {
-            Kind::WrongState
-        }
+        Failure::NotFound { .. } | Failure::NotRemoved { .. } | Failure::Resumed => Kind::WrongState,
+        Failure::Stale { .. } => Kind::PlanStale,
         Failure::NamespaceTaken { .. } => Kind::InUse,
         Failure::Invalid { .. } => Kind::Invalid,
         Failure::Contended { .. } | Failure::StillUnderWay { .. } => Kind::Unavailable,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::DefaultBodyLimit;
 use axum::handler::Handler;
 use axum::http::Method;
 use axum::routing::{MethodFilter, MethodRouter, on};
@@ -24,6 +25,11 @@ impl Route {
     pub(super) fn new<H: Handler<T, Shared>, T: 'static>(method: Method, path: &str, handler: H) -> Self {
         let filter = MethodFilter::try_from(method.clone()).unwrap_or(MethodFilter::TRACE);
         Self { method, path: path.to_owned(), serve: on(filter, handler) }
+    }
+
+    /// The same for larger bodies, of at most so many bytes.
+    pub(super) fn with_body_max(self, bytes_max: usize) -> Self {
+        Self { serve: self.serve.layer(DefaultBodyLimit::max(bytes_max)), ..self }
     }
 
     /// The method; one that gets answers to HEAD, too.

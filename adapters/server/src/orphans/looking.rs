@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use dcm_core::manifest::GroupVersionKind;
 use dcm_core::name::ContextId;
 use dcm_core::port::cluster::{self, Cluster, Kinds, Object, Selection, WatchEvent};
+use dcm_core::service::OrphanError;
 use futures::stream::{self, StreamExt as _};
 
-use super::OrphanError;
 use crate::deployment::Deployment;
 
 /// The kinds that logical clouds are rendered to and that engines ask for certificates by, each `v1`, in the order in which

@@ -7,7 +7,7 @@ use dcm_core::name::{LogicalCloudName, ProjectName};
 use dcm_core::plan::PlanHash;
 use dcm_core::port::synchronizer::PlannedState;
 use dcm_core::service::Foreseen;
-use dcm_sync::planning::{self, Difference, Planned};
+use dcm_sync::planning::{self, Planned};
 
 use super::shown::{self, Shown};
 use crate::arguments::Global;
@@ -134,12 +134,13 @@ async fn wanted(
 /// In words, what differs from an earlier plan; none where nothing does.
 fn difference(plans: &[CloudPlan], earlier: &PlanHash) -> Option<String> {
     let planned = plans.iter().map(|plan| &plan.planned);
-    let Difference { wanted, clusters } = planning::difference(planned, earlier)?;
-    let wanted = wanted.then(|| "something else is wanted than was planned, or of other clusters".to_owned());
-    let clusters = clusters.into_iter().map(|(context, cluster)| {
+    let difference = planning::difference(planned, earlier)?;
+    if difference.clusters.is_empty() {
+        return Some(difference.to_string());
+    }
+    let named = difference.clusters.into_iter().map(|(context, cluster)| {
         let cloud = plans.iter().find(|plan| plan.planned.context.id == context).map(|plan| &plan.name);
         format!("{cluster} is not as it was ({})", cloud.map(LogicalCloudName::as_str).unwrap_or_default())
     });
-    let all: Vec<String> = wanted.into_iter().chain(clusters).collect();
-    Some(if all.is_empty() { "a cluster is not as it was".to_owned() } else { all.join(", ") })
+    Some(named.collect::<Vec<_>>().join(", "))
 }

@@ -4,16 +4,29 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::IntoResponse;
 use dcm_core::logical_cloud::LogicalCloud;
+use dcm_core::name::{LogicalCloudName, ProjectName};
+use dcm_core::plan::PlanHash;
+use dcm_core::port::synchronizer::PlannedState;
 use dcm_core::service::{ApplyCondition, EditId, Error};
+use dcm_sync::planning::{self, Planned};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::documented::place::{Asked, At, InCloud, Nothing};
+use crate::documented::place::{Asked, At, InCloud};
 use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 use crate::documented::tag::If;
 use crate::documented::warnings;
 use crate::request::Asking;
+use crate::services::Services;
+
+/// In which way it is applied.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(in crate::documented) struct How {
+    /// Only what the plan with this hash says is done.
+    plan_hash: Option<PlanHash>,
+}
 
 /// What is brought to the clusters.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -39,21 +52,35 @@ struct Applied {
 pub(in crate::documented) async fn handle(
     State(services): State<Shared>,
     At(InCloud { project, cloud }): At<InCloud>,
-    Asked(Nothing {}): Asked<Nothing>,
+    Asked(how): Asked<How>,
     Asking(caller): Asking,
     when: If<EditId>,
 ) -> Result<impl IntoResponse, Problem> {
-    let condition = ApplyCondition { known: when.of_action()?, is_idle: true };
-    let applied = services.clouds.apply_if(&caller, &project, &cloud, &condition).await.map_err(refused)?;
+    let planned = match how.plan_hash {
+        Some(hash) => Some(must_be_as_planned(&services, &project, &cloud, &hash).await?),
+        None => None,
+    };
+    let condition = ApplyCondition { known: when.of_action()?, is_idle: true, planned };
+    let applied =
+        services.clouds.apply_if(&caller, &project, &cloud, &condition).await.map_err(Problem::of_action)?;
     Ok((warnings::headers(&applied.warnings), Json(Applied::of(&applied.cloud))))
 }
 
-/// An error of an apply: what breaks a rule is in no body.
-fn refused(error: Error) -> Problem {
-    match error {
-        Error::Refused(refusals) => Problem::new(Kind::WrongState, refusals.to_string()),
-        error => error.into(),
+/// Refuses where an apply would do something else than was planned.
+async fn must_be_as_planned(
+    services: &Services,
+    project: &ProjectName,
+    cloud: &LogicalCloudName,
+    hash: &PlanHash,
+) -> Result<PlannedState, Problem> {
+    let found = services.clouds.get(project, cloud).await?.cloud;
+    let foreseen = services.clouds.foresee(project, found.to_draft()).await.map_err(Problem::of_action)?;
+    let planned = services.planner.plan_unrehearsed(vec![foreseen.context]).await;
+    let planned = planned.map_err(Error::Synchronizer)?;
+    if let Some(difference) = planning::difference(&planned, hash) {
+        return Err(Problem::new(Kind::PlanStale, difference.to_string()));
     }
+    planned.first().map(Planned::state).ok_or_else(Problem::unexpected)
 }
 
 impl Applied {

@@ -1,7 +1,7 @@
 //! `GET /v2/projects/{project}/logical-clouds/{cloud}/kubeconfig`
 
 use axum::extract::State;
-use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, VARY};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, VARY};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::IntoResponse;
 use dcm_core::kubeconfig::{Access, Kubeconfig};
@@ -10,6 +10,7 @@ use dcm_core::secret::Secret;
 use dcm_core::service::UserAccess;
 use serde::Deserialize;
 
+use super::notation::Notation;
 use crate::documented::place::{Asked, At, InCloud};
 use crate::documented::problem::Problem;
 use crate::documented::route::Shared;
@@ -26,13 +27,6 @@ pub(in crate::documented) struct Wanted {
     user: Option<UserName>,
 }
 
-/// How it is written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Notation {
-    Json,
-    Yaml,
-}
-
 pub(in crate::documented) async fn handle(
     State(services): State<Shared>,
     At(InCloud { project, cloud }): At<InCloud>,
@@ -44,10 +38,7 @@ pub(in crate::documented) async fn handle(
     let (user, reference) = (wanted.user.as_ref(), wanted.cluster_reference.as_ref());
     let UserAccess { access, missing, .. } =
         services.clouds.kubeconfigs(&project, &cloud, user, reference).await?;
-    let (notation, content_type) = match notation(&headers) {
-        Notation::Json => (Notation::Json, "application/json"),
-        Notation::Yaml => (Notation::Yaml, "application/yaml"),
-    };
+    let notation = Notation::accepted(&headers);
     let text = write(&access, reference, notation)?;
     // Who asks for the head alone is given nothing.
     if method != Method::HEAD
@@ -57,7 +48,7 @@ pub(in crate::documented) async fn handle(
         tracing::warn!(error = &error as &dyn std::error::Error, "it is not remembered what was handed out");
     }
     let left_out = missing.iter().map(|(reference, missing)| format!("{reference} is left out: {missing}"));
-    let headers = [(CONTENT_TYPE, content_type), (CACHE_CONTROL, "no-store"), (VARY, "accept")];
+    let headers = [(CONTENT_TYPE, notation.content_type()), (CACHE_CONTROL, "no-store"), (VARY, "accept")];
     Ok((StatusCode::CREATED, headers, warnings::headers(left_out), text.expose().to_owned()))
 }
 
@@ -72,39 +63,4 @@ fn write(access: &Access, reference: Option<&ReferenceName>, notation: Notation)
         Notation::Yaml => Kubeconfig::to_yaml,
     };
     write(&kubeconfig).map_err(|_| Problem::unexpected())
-}
-
-/// YAML for who accepts that and does not accept JSON before it.
-fn notation(headers: &HeaderMap) -> Notation {
-    let accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    let ranges = accepted
-        .flat_map(|value| value.split(','))
-        .map(|range| range.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
-    for range in ranges {
-        match &*range {
-            "application/yaml" | "application/x-yaml" | "text/yaml" => return Notation::Yaml,
-            "application/json" => return Notation::Json,
-            _ => {}
-        }
-    }
-    Notation::Json
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn yaml_is_for_who_asks_for_it() {
-        let of = |accept: &str| notation(&HeaderMap::from_iter([(ACCEPT, accept.parse().unwrap())]));
-        for (accept, expected) in [
-            ("application/yaml", Notation::Yaml),
-            ("text/html, Application/YAML;q=0.9, */*", Notation::Yaml),
-            ("application/json, application/yaml", Notation::Json),
-            ("*/*", Notation::Json),
-        ] {
-            assert_eq!(of(accept), expected, "{accept}");
-        }
-        assert_eq!(notation(&HeaderMap::new()), Notation::Json);
-    }
 }

@@ -3,14 +3,25 @@
 pub(super) mod apply;
 pub(super) mod create;
 pub(super) mod delete;
+pub(super) mod events;
 pub(super) mod get;
+pub(super) mod get_document;
 pub(super) mod kubeconfig;
 pub(super) mod list;
+pub(super) mod plan;
+pub(super) mod plan_document;
 pub(super) mod put;
+pub(super) mod put_document;
+pub(super) mod reconcile;
+pub(super) mod renew;
 pub(super) mod resume;
 pub(super) mod status;
 pub(super) mod stop;
 pub(super) mod terminate;
+
+mod merge_patch;
+mod notation;
+mod text;
 
 use axum::http::StatusCode;
 use axum::http::header::{HeaderName, HeaderValue, LOCATION};

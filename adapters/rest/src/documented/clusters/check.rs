@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::IntoResponse;
 use dcm_core::logical_cloud::Level;
+use dcm_core::port::cluster::ClusterUid;
 use dcm_core::preflight::Findings;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +12,7 @@ use super::{OneCluster, unasked};
 use crate::documented::place::{Asked, At};
 use crate::documented::problem::Problem;
 use crate::documented::route::Shared;
+use crate::installation::Inspection;
 
 /// What the cluster is to be ready for.
 #[derive(Deserialize)]
@@ -27,6 +29,9 @@ struct Found {
     is_ready: bool,
     #[serde(flatten)]
     findings: Findings,
+    /// The UID of the cluster that was found in the place of the one that its name stands for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other: Option<ClusterUid>,
 }
 
 pub(in crate::documented) async fn handle(
@@ -35,7 +40,8 @@ pub(in crate::documented) async fn handle(
     Asked(For { level }): Asked<For>,
 ) -> Result<impl IntoResponse, Problem> {
     let found = services.registered.get(&cluster.id()).await?.registration;
-    let inspected = services.inspector.inspect(&found, level).await;
-    let findings = inspected.map_err(|error| unasked(&found, &error))?.findings;
-    Ok(Json(Found { is_ready: findings.is_ready(), findings }))
+    let inspected = services.installation.inspect(&found, level).await;
+    let Inspection { findings, other } = inspected.map_err(|error| unasked(&found, &error))?;
+    let is_ready = findings.is_ready() && other.is_none();
+    Ok(Json(Found { is_ready, findings, other: other.map(|other| other.found) }))
 }

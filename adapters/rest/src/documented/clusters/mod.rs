@@ -1,10 +1,13 @@
 //! Registered clusters.
 
+pub(super) mod accept;
 pub(super) mod check;
+pub(super) mod clear_orphans;
 pub(super) mod create;
 pub(super) mod delete;
 pub(super) mod get;
 pub(super) mod list;
+pub(super) mod orphans;
 pub(super) mod put;
 pub(super) mod resume;
 pub(super) mod stop;
@@ -14,11 +17,11 @@ use dcm_core::logical_cloud::Level;
 use dcm_core::name::{ClusterId, ClusterName, ClusterProviderName};
 use dcm_core::port::cluster::{ClusterUid, Error};
 use dcm_core::preflight::{self, CLOCK_SKEW_SECONDS_MAX, Findings, MINOR_VERSION_MIN};
-use dcm_core::service::Registration;
+use dcm_core::service::{OrphanError, Registration};
 use serde::Deserialize;
 
 use super::problem::{Kind, Problem};
-use crate::inspect::{Inspection, Other};
+use crate::installation::{Inspection, Other};
 use crate::services::Services;
 
 /// A cluster provider.
@@ -59,7 +62,7 @@ async fn must_be_ready(
     level: Level,
 ) -> Result<(), Problem> {
     let Inspection { findings, other } = services
-        .inspector
+        .installation
         .inspect(registration, level)
         .await
         .map_err(|error| unasked(registration, &error))?;
@@ -86,6 +89,20 @@ fn unasked(registration: &Registration, error: &Error) -> Problem {
         error => {
             let detail = format!("{} can't be asked: {}", registration.id, causes::told(error));
             Problem::new(Kind::NotReady, detail)
+        }
+    }
+}
+
+/// Why orphans could not be looked for, or cleared.
+fn of_orphans(cluster: &ClusterId, error: &OrphanError) -> Problem {
+    let told = causes::told(error);
+    match error {
+        OrphanError::Cluster(_) | OrphanError::Object { .. } => {
+            Problem::new(Kind::NotReady, format!("{cluster}: {told}"))
+        }
+        OrphanError::Store(_) | OrphanError::Audit(_) => {
+            tracing::error!(error = told, "a request failed");
+            Problem::new(Kind::Unavailable, error.to_string())
         }
     }
 }

@@ -1,0 +1,23 @@
+//! `POST /v2/projects/{project}/logical-clouds/{cloud}/plan`: what an apply of a document would do that is not stored.
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::IntoResponse;
+
+use super::plan::Plan;
+use super::text::Text;
+use crate::documented::place::{Asked, At, InCloud, Nothing};
+use crate::documented::problem::Problem;
+use crate::documented::route::Shared;
+use crate::documented::warnings;
+
+pub(in crate::documented) async fn handle(
+    State(services): State<Shared>,
+    At(place): At<InCloud>,
+    Asked(Nothing {}): Asked<Nothing>,
+    text: Text,
+) -> Result<impl IntoResponse, Problem> {
+    let document = text.read(&place)?;
+    let warnings = warnings::headers(&document.warnings);
+    Ok((warnings, Json(Plan::of(&services, place, document.draft).await?)))
+}

@@ -1,0 +1,61 @@
+//! The declarative document of a logical cloud, as a body: JSON or YAML.
+
+use axum::body::Bytes;
+use axum::extract::{FromRequest, Request};
+use axum::http::HeaderMap;
+use dcm_core::document::{self, Document, Limits, Refused, RefusedText};
+use dcm_core::refusal::Refusal;
+
+use super::notation::YAML_TYPES;
+use crate::documented::body::{essence, is_json};
+use crate::documented::place::InCloud;
+use crate::documented::problem::{Kind, Problem};
+
+/// A text that is a document.
+pub(in crate::documented) struct Text(Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for Text {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        if !is_document(request.headers()) {
+            let detail = "say `Content-Type: application/json` or `application/yaml`";
+            return Err(Problem::new(Kind::UnsupportedMediaType, detail));
+        }
+        Ok(Self(Bytes::from_request(request, state).await?))
+    }
+}
+
+impl Text {
+    /// The one document of the text, which must be that of the path.
+    pub(super) fn read(&self, InCloud { project, cloud }: &InCloud) -> Result<Document, Problem> {
+        let documents =
+            document::parse(&self.0, project, &Limits::default()).map_err(|text| refused(&text))?;
+        let Ok([document]) = <[Document; 1]>::try_from(documents) else {
+            return Err(Problem::new(Kind::Malformed, "the body must be one document"));
+        };
+        if document.project != *project {
+            let rule = format!("must be {project}");
+            return Err(Problem::field("metadata.project", rule).told_as(Kind::NameMismatch));
+        }
+        Problem::of_names(&document.draft.metadata.name, cloud.as_str())?;
+        Ok(document)
+    }
+}
+
+/// What is wrong with a text: that it is none, or which of its fields break rules, each with its place.
+fn refused(text: &RefusedText) -> Problem {
+    let refused = text.as_slice();
+    if refused.iter().all(|one| one.refusal.path.is_empty()) {
+        return Problem::new(Kind::Malformed, text.to_string());
+    }
+    let placed = |one: &Refused| {
+        let Refusal { path, value, rule } = one.refusal.clone();
+        Refusal { path, value, rule: format!("{rule} ({})", one.place) }
+    };
+    Problem::of_refusals(refused.iter().map(placed).collect())
+}
+
+fn is_document(headers: &HeaderMap) -> bool {
+    is_json(headers) || YAML_TYPES.contains(&&*essence(headers))
+}

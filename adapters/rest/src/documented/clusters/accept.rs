@@ -1,0 +1,48 @@
+//! `POST /v2/cluster-providers/{provider}/clusters/{cluster}/accept`: another cluster takes the place of the one that its name stood
+//! for.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use dcm_core::logical_cloud::Level;
+use dcm_core::port::cluster::ClusterUid;
+use dcm_core::service::Error;
+use serde::Deserialize;
+
+use super::{OneCluster, unasked};
+use crate::documented::place::{Asked, At};
+use crate::documented::problem::{Kind, Problem};
+use crate::documented::route::Shared;
+use crate::documented::tag::Unconditional;
+use crate::request::Asking;
+
+/// Which other cluster.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::documented) struct Which {
+    /// The UID of its `kube-system` namespace, as a check tells it.
+    uid: String,
+}
+
+pub(in crate::documented) async fn handle(
+    State(services): State<Shared>,
+    At(cluster): At<OneCluster>,
+    Asked(Which { uid }): Asked<Which>,
+    Asking(caller): Asking,
+    Unconditional: Unconditional,
+) -> Result<StatusCode, Problem> {
+    let found = services.registered.get(&cluster.id()).await?.registration;
+    let inspected = services.installation.inspect(&found, Level::default()).await;
+    let other = inspected.map_err(|error| unasked(&found, &error))?.other;
+    match other {
+        None => Err(Problem::new(Kind::WrongState, format!("{} is no other cluster than before", found.id))),
+        Some(other) if *other.found.0 != *uid => {
+            let ClusterUid(found) = other.found;
+            Err(Problem::new(Kind::WrongState, format!("the cluster that was found is {found}")))
+        }
+        Some(other) => {
+            let accepted = services.installation.accept(&caller, &found.id, &other.found).await;
+            accepted.map_err(Error::Synchronizer)?;
+            Ok(StatusCode::NO_CONTENT)
+        }
+    }
+}

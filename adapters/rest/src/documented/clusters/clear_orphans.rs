@@ -1,0 +1,47 @@
+//! `DELETE /v2/cluster-providers/{provider}/clusters/{cluster}/orphans/{context}`: removes the orphans of one app context, or
+//! releases them.
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::IntoResponse;
+use dcm_core::name::{ClusterId, ClusterName, ClusterProviderName, ContextId};
+use dcm_core::port::synchronizer::Disposal;
+use serde::Deserialize;
+
+use super::of_orphans;
+use crate::documented::place::{Asked, At};
+use crate::documented::problem::Problem;
+use crate::documented::route::Shared;
+use crate::documented::tag::Unconditional;
+use crate::request::Asking;
+
+/// The orphans of one app context on a cluster.
+#[derive(Deserialize)]
+pub(in crate::documented) struct OfContext {
+    provider: ClusterProviderName,
+    cluster: ClusterName,
+    context: ContextId,
+}
+
+/// In which way they are cleared.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(in crate::documented) struct How {
+    /// Our marks come off, and they stay.
+    #[serde(default)]
+    keep_objects: bool,
+}
+
+pub(in crate::documented) async fn handle(
+    State(services): State<Shared>,
+    At(OfContext { provider, cluster, context }): At<OfContext>,
+    Asked(How { keep_objects }): Asked<How>,
+    Asking(caller): Asking,
+    Unconditional: Unconditional,
+) -> Result<impl IntoResponse, Problem> {
+    let id = ClusterId { provider, cluster };
+    services.registered.get(&id).await?;
+    let disposal = if keep_objects { Disposal::Keep } else { Disposal::Delete };
+    let cleared = services.installation.clear_orphans(&caller, &id, &context, disposal).await;
+    Ok(Json(cleared.map_err(|error| of_orphans(&id, &error))?))
+}

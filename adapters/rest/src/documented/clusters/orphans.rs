@@ -1,0 +1,32 @@
+//! `GET /v2/cluster-providers/{provider}/clusters/{cluster}/orphans`: what it holds of ours that the store does not know of.
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::IntoResponse;
+use dcm_core::name::ContextId;
+use serde::Deserialize;
+
+use super::{OneCluster, of_orphans};
+use crate::documented::place::{Asked, At};
+use crate::documented::problem::Problem;
+use crate::documented::route::Shared;
+
+/// Which ones.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::documented) struct Which {
+    /// Only those of this app context.
+    context: Option<ContextId>,
+}
+
+pub(in crate::documented) async fn handle(
+    State(services): State<Shared>,
+    At(cluster): At<OneCluster>,
+    Asked(Which { context }): Asked<Which>,
+) -> Result<impl IntoResponse, Problem> {
+    let id = cluster.id();
+    services.registered.get(&id).await?;
+    let mut found = services.installation.orphans(&id).await.map_err(|error| of_orphans(&id, &error))?;
+    found.orphans.retain(|orphan| context.as_ref().is_none_or(|context| orphan.context == *context));
+    Ok(Json(found))
+}

@@ -1,0 +1,5 @@
+//! What is done with the users of a logical cloud, beside their documents.
+
+pub(super) mod revocation;
+pub(super) mod revoke;
+pub(super) mod subject;

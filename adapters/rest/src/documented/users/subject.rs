@@ -1,0 +1,18 @@
+//! `GET /v2/projects/{project}/logical-clouds/{cloud}/users/{name}/subject`: that of the user's own certificate request.
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::IntoResponse;
+use dcm_core::name::UserName;
+
+use crate::documented::place::{Asked, At, Nothing, OfPart};
+use crate::documented::problem::Problem;
+use crate::documented::route::Shared;
+
+pub(in crate::documented) async fn handle(
+    State(services): State<Shared>,
+    At(OfPart { project, cloud, name }): At<OfPart<UserName>>,
+    Asked(Nothing {}): Asked<Nothing>,
+) -> Result<impl IntoResponse, Problem> {
+    Ok(Json(services.clouds.subject(&project, &cloud, &name).await?))
+}

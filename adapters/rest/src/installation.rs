@@ -1,0 +1,72 @@
+//! What is asked of an installation beside its services: clusters themselves, and what goes through no service.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use dcm_core::logical_cloud::Level;
+use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::port::cluster::{ClusterUid, Error};
+use dcm_core::port::synchronizer::{self, Disposal};
+use dcm_core::preflight::Findings;
+use dcm_core::service::{Caller, OrphanError, Orphans, OtherBindings, Registration, Revoked};
+
+/// An installation. Whoever wires the services knows how clusters are reached.
+#[async_trait]
+pub trait Installation: Send + Sync + 'static {
+    /// Looks at a cluster by what is to be registered of it: whether it is ready for logical clouds up to a level, and whether it is
+    /// the one that is known by this name.
+    ///
+    /// # Errors
+    /// When it can't be asked.
+    async fn inspect(&self, registration: &Registration, level: Level) -> Result<Inspection, Error>;
+
+    /// Takes another cluster as the one that a name stands for.
+    ///
+    /// # Errors
+    /// Those of the store.
+    async fn accept(
+        &self,
+        caller: &Caller,
+        cluster: &ClusterId,
+        uid: &ClusterUid,
+    ) -> Result<(), synchronizer::Error>;
+
+    /// Looks for bindings of other people on all clusters of a revocation.
+    async fn other_bindings(&self, revoked: &Revoked) -> BTreeMap<ClusterId, Result<OtherBindings, Error>>;
+
+    /// The orphans on a cluster.
+    ///
+    /// # Errors
+    /// [`OrphanError`].
+    async fn orphans(&self, cluster: &ClusterId) -> Result<Orphans, OrphanError>;
+
+    /// Removes the orphans of one app context from a cluster, or releases them.
+    ///
+    /// # Errors
+    /// [`OrphanError`].
+    async fn clear_orphans(
+        &self,
+        caller: &Caller,
+        cluster: &ClusterId,
+        context: &ContextId,
+        disposal: Disposal,
+    ) -> Result<Orphans, OrphanError>;
+}
+
+/// What was seen of a cluster.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Inspection {
+    /// Whether it is ready.
+    pub findings: Findings,
+    /// What is known by this name, and what was found in its place; none where that is the same, or nothing is known.
+    pub other: Option<Other>,
+}
+
+/// Another cluster than the one that is known, by the UIDs of their `kube-system` namespaces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Other {
+    /// The one that is known.
+    pub known: ClusterUid,
+    /// The one that was found.
+    pub found: ClusterUid,
+}

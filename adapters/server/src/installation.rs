@@ -1,0 +1,62 @@
+//! What the API asks of a deployment beside its services.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use dcm_core::logical_cloud::Level;
+use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::port::cluster::{ClusterUid, Error};
+use dcm_core::port::synchronizer::{self, Disposal};
+use dcm_core::preflight::{self, Needs};
+use dcm_core::service::{Caller, OrphanError, Orphans, OtherBindings, Registration, Revoked};
+use dcm_rest::{Inspection, Installation, Other};
+
+use crate::deployment::Deployment;
+
+#[async_trait]
+impl Installation for Deployment {
+    async fn inspect(&self, registration: &Registration, level: Level) -> Result<Inspection, Error> {
+        let Registration { id, kubeconfig, .. } = registration;
+        let (call, needs) = (self.call(), Needs::of_level(level));
+        let cluster = self.clusters().connect_with(id, kubeconfig).await?;
+        let findings = preflight::check(&*cluster, &call, &needs, &**self.clock()).await?;
+        let known = self.contexts().cluster_uid(id).await;
+        let known = known.map_err(|error| Error::Unreachable { source: Arc::new(error) })?;
+        let other = match known {
+            None => None,
+            Some(known) => {
+                let found = cluster.uid(&call).await?;
+                (known != found).then_some(Other { known, found })
+            }
+        };
+        Ok(Inspection { findings, other })
+    }
+
+    async fn accept(
+        &self,
+        caller: &Caller,
+        cluster: &ClusterId,
+        uid: &ClusterUid,
+    ) -> Result<(), synchronizer::Error> {
+        self.accept_cluster(caller, cluster, uid).await
+    }
+
+    async fn other_bindings(&self, revoked: &Revoked) -> BTreeMap<ClusterId, Result<OtherBindings, Error>> {
+        Self::other_bindings(self, revoked).await
+    }
+
+    async fn orphans(&self, cluster: &ClusterId) -> Result<Orphans, OrphanError> {
+        Self::orphans(self, cluster).await
+    }
+
+    async fn clear_orphans(
+        &self,
+        caller: &Caller,
+        cluster: &ClusterId,
+        context: &ContextId,
+        disposal: Disposal,
+    ) -> Result<Orphans, OrphanError> {
+        Self::clear_orphans(self, caller, cluster, context, disposal).await
+    }
+}

@@ -1,0 +1,95 @@
+//! What became of a revocation.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::causes;
+use crate::manifest::ObjectKey;
+use crate::name::{ClusterId, LogicalCloudName, ProjectName, UserName};
+use crate::port::cluster::Error as ClusterError;
+use crate::status::{Cause, ContextStatus, LaneStatus};
+
+use super::error::Error;
+use super::logical_clouds::LogicalClouds;
+use super::revoke::{OtherBindings, Revoked};
+
+/// What became of a revocation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Revocation {
+    /// What was revoked.
+    #[serde(flatten)]
+    pub revoked: Revoked,
+    /// What became of it on each cluster.
+    pub clusters: BTreeMap<ClusterId, RevokedOnCluster>,
+}
+
+/// What became of it on one cluster.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RevokedOnCluster {
+    /// The earlier identities have no right of ours any more.
+    pub is_revoked: bool,
+    /// What is in the way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
+    /// Bindings of other people that name an earlier identity.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bindings: Vec<ObjectKey>,
+    /// Where there may be more, as the cluster does not allow to look there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bindings_unseen: Vec<String>,
+    /// Why it is not known whether there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bindings_unknown: Option<String>,
+}
+
+impl Revoked {
+    /// What became of it: how far each cluster is, and which bindings of other people were found there.
+    #[must_use]
+    pub fn report<'a>(
+        self,
+        others: BTreeMap<ClusterId, Result<OtherBindings, ClusterError>>,
+        lane: impl Fn(&ClusterId) -> Option<&'a LaneStatus>,
+    ) -> Revocation {
+        let on = |(id, others): (ClusterId, Result<OtherBindings, ClusterError>)| {
+            let lane = lane(&id);
+            let (others, bindings_unknown) = match others {
+                Ok(others) => (others, None),
+                Err(error) => (OtherBindings::default(), Some(causes::told(&error))),
+            };
+            let on = RevokedOnCluster {
+                is_revoked: lane.is_some_and(|lane| self.is_done_in(lane)),
+                cause: lane.and_then(|lane| self.cause_in(lane).cloned()),
+                bindings: others.found,
+                bindings_unseen: others.unseen.iter().map(ToString::to_string).collect(),
+                bindings_unknown,
+            };
+            (id, on)
+        };
+        let clusters = others.into_iter().map(on).collect();
+        Revocation { revoked: self, clusters }
+    }
+}
+
+impl LogicalClouds {
+    /// What the revocations of a user have taken away so far, to be held against what clusters show: all identities before
+    /// the one that is applied; none where nothing was ever revoked. And how far the cloud is on its clusters.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::NotApplied`]; errors of the store and the synchronizer.
+    pub async fn revocation(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        user: &UserName,
+    ) -> Result<(Revoked, Option<ContextStatus>), Error> {
+        let standing = self.must_stand(project, cloud, user).await?;
+        let id = standing.loaded.place.context_id();
+        let context = self.synchronizer.status(&id).await.map_err(Error::Synchronizer)?;
+        let snapshot = &standing.frozen.snapshot;
+        let generation = context.as_ref().map(|context| context.generation).unwrap_or_default();
+        Ok((Revoked::of(&standing, snapshot, user, generation)?, context))
+    }
+}
