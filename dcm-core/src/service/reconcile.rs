@@ -18,7 +18,7 @@ impl LogicalClouds {
     /// is not behind, nothing changes.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; [`Error::NotHandedOver`] for one that is on no cluster; errors of the store and the
+    /// [`Error::NotFound`]; [`Error::NotApplied`] and [`Error::NotHandedOver`] for one that is on no cluster; errors of the store and the
     /// synchronizer.
     pub async fn reconcile(
         &self,
@@ -37,11 +37,11 @@ impl LogicalClouds {
         cloud: &LogicalCloudName,
     ) -> Result<Generation, Error> {
         let (place, root, _) = load::standing(&*self.documents, project, cloud).await?;
-        if root.newest().is_none() {
-            return Err(Error::NotApplied { kind: Kind::LogicalCloud, name: cloud.to_string() });
-        }
         let id = place.context_id();
         let status = self.synchronizer.status(&id).await.map_err(Error::Synchronizer)?;
+        if status.is_none() && root.newest().is_none() {
+            return Err(Error::NotApplied { kind: Kind::LogicalCloud, name: cloud.to_string() });
+        }
         let before = status.map(|status| status.generation);
         let change = self.change(caller);
         // First the root: cut off after the synchronizer has raised the generation, nobody could tell any more whether
