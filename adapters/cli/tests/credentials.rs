@@ -14,7 +14,7 @@ use common::Ran;
 use common::installation::{Installation, Worker, kubectl, make, registered, until};
 use dcm_core::name::ProjectName;
 use dcm_core::port::clock::Clock;
-use dcm_core::service::{Caller, RenewalAgenda, RenewalNews};
+use dcm_core::service::{Agenda, Caller, News};
 use dcm_server::{Configuration, Deployment, Parts};
 use dcm_sync::runtime::TokioClock;
 use dcm_testenv::{Cluster, Environment, Fault, Route};
@@ -118,14 +118,14 @@ impl Clock for Ahead {
 }
 
 /// Renews what is due some minutes later, over the store of an installation, as a worker with that clock would.
-async fn renew_later(installation: &Installation<'_>) -> Vec<RenewalNews> {
+async fn renew_later(installation: &Installation<'_>) -> Vec<News> {
     let home = installation.person.home();
     let store = format!("sqlite:{}", text(&home.join(".local/share/dcm/store.db")));
     let configuration = Configuration::new(store, home.join(".config/dcm/keys.json"));
     let parts = Parts::open(&configuration).await.unwrap();
     let deployment = Deployment::over(Parts { clock: Arc::new(Ahead(TokioClock::new())), ..parts });
-    let mut agenda = RenewalAgenda::default();
-    let round = deployment.clouds().renew_due(&Caller::new("test"), &mut agenda).await.unwrap();
+    let mut agenda = Agenda::default();
+    let round = deployment.clouds().tend(&Caller::new("test"), &mut agenda).await.unwrap();
     assert!(round.events.iter().all(|event| event.project == ProjectName::new("default").unwrap()));
     round.events.into_iter().map(|event| event.what).collect()
 }
@@ -175,7 +175,7 @@ async fn a_client_with_the_plugin_is_never_refused_while_its_credential_is_renew
     assert!(ran.err.contains("no credential is due"), "{ran:?}");
 
     let news = renew_later(&installation).await;
-    assert!(matches!(&news[..], [RenewalNews::Renewed(users)] if users.len() == 2), "{news:?}");
+    assert!(matches!(&news[..], [News::Renewed(users)] if users.len() == 2), "{news:?}");
     for Client { user, holder, asker, identity, said } in &clients {
         until("a newer credential", async || {
             asker.works(cluster).done();

@@ -31,9 +31,10 @@ mod metrics;
 mod orphans;
 mod other_bindings;
 mod rekey;
-mod renewal;
+
 mod serve;
 mod sweeping;
+mod tending;
 
 pub use audit::AUDIT_DAYS;
 pub use check::{CheckReport, StoreCheck};

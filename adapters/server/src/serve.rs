@@ -12,7 +12,7 @@ use crate::deployment::Deployment;
 use crate::following::{Heard, follow};
 use crate::listening::LoopbackListener;
 use crate::metrics::{self, Ends, Source};
-use crate::{audit, renewal, sweeping};
+use crate::{audit, sweeping, tending};
 
 /// How long a stop may take: as long as one request to a cluster may, and some time to give the clusters back.
 pub const STOP_TIMEOUT: Duration = Duration::from_secs(35);
@@ -73,7 +73,7 @@ pub async fn serve_at(
     }
     let api = listeners.api.map(|listener| Api::begin(deployment, listener));
     let mut changing = JoinSet::new();
-    changing.spawn(renewal::keep_renewed(deployment.clone(), ends));
+    changing.spawn(tending::keep_tended(deployment.clone(), ends));
     changing.spawn(sweeping::keep_swept(deployment.clone()));
     changing.spawn(audit::keep_bounded(deployment.clone()));
     let lost = match select(pin!(engine.stopped()), pin!(stop)).await {

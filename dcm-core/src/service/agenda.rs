@@ -1,5 +1,5 @@
-//! Seeing to it that credentials are renewed in time, over all logical clouds, without looking at all of them all the
-//! time.
+//! Seeing to it that credentials are renewed in time, and that clouds are deleted that were to be deleted once they are off
+//! their clusters; over all logical clouds, without looking at all of them all the time.
 //!
 //! A round lists the roots. What a cloud's clusters issued is read only when its root has changed since, or when the time
 //! has come that the last look named. So a store with many clouds at rest is asked for one small document of each.
@@ -12,7 +12,8 @@ use crate::logical_cloud::Serial;
 use crate::name::{LogicalCloudName, ProjectName, UserName};
 use crate::port::store::{Entry, StoreExt, Version};
 
-use super::caller::Caller;
+use super::caller::{Caller, Change};
+use super::delete::clear;
 use super::documents::Root;
 use super::error::Error;
 use super::load::{self, Found};
@@ -30,12 +31,15 @@ const ROUND_MIN: SignedDuration = SignedDuration::from_secs(5);
 /// Time between two looks at one cloud at least: what is due and can't be renewed now is tried again then.
 const PAUSE: SignedDuration = SignedDuration::from_secs(30);
 
+/// Time between two looks at a cloud that is to be deleted, and is being taken off its clusters.
+const LEAVING_PAUSE: SignedDuration = ROUND_MIN;
+
 /// After this time an apply that is under way was cut off: nobody waits longer for a synchronizer.
 const CUT_OFF: SignedDuration = SignedDuration::from_mins(2);
 
 /// What is to be looked at when. It is a memory and no record: a new one leads to one look at every cloud.
 #[derive(Debug, Default)]
-pub struct RenewalAgenda {
+pub struct Agenda {
     clouds: BTreeMap<(ProjectName, LogicalCloudName), Appointment>,
 }
 
@@ -65,7 +69,7 @@ impl Seen {
     }
 }
 
-impl RenewalAgenda {
+impl Agenda {
     /// When the credentials of each user end, as they were when their cloud was looked at last: of each user the first that
     /// ends, over all clusters. In the past where one has ended and no newer one is there.
     pub fn ends(&self) -> impl Iterator<Item = Timestamp> {
@@ -75,46 +79,44 @@ impl RenewalAgenda {
 
 /// What a round saw and did.
 #[derive(Debug)]
-pub struct RenewalRound {
+pub struct Round {
     /// What there is to tell.
-    pub events: Vec<RenewalEvent>,
+    pub events: Vec<AgendaEvent>,
     /// When the next round is to be.
     pub next: Timestamp,
 }
 
-/// News of the credentials of a logical cloud.
+/// News of a logical cloud.
 #[derive(Debug)]
-pub struct RenewalEvent {
+pub struct AgendaEvent {
     /// Its project.
     pub project: ProjectName,
     /// The logical cloud.
     pub cloud: LogicalCloudName,
     /// What happened.
-    pub what: RenewalNews,
+    pub what: News,
 }
 
-/// What happened to the credentials of a logical cloud.
+/// What happened to a logical cloud, or to its credentials.
 #[derive(Debug)]
-pub enum RenewalNews {
+pub enum News {
     /// Newer credentials are on the way.
     Renewed(BTreeMap<UserName, Serial>),
     /// The end of a user's credentials is near, and no newer ones are there.
     Ending(UserName, Ending),
-    /// The cloud could not be looked at, or not be handed over. It is tried again.
+    /// It was to be deleted once it is off its clusters, and is deleted.
+    Deleted,
+    /// The cloud could not be looked at, or not be handed over, or not be deleted. It is tried again.
     Failed(Error),
 }
 
 impl LogicalClouds {
-    /// Renews what is due in all logical clouds. To be called again at the time that it gives, with the same agenda. Several
+    /// Renews what is due in all logical clouds, and deletes those that were to be deleted and are off their clusters. To be called again at the time that it gives, with the same agenda. Several
     /// processes may do so: one of them renews, the others see that it is done.
     ///
     /// # Errors
     /// Those of listing the clouds. What fails for one cloud is among the events, and holds up no other.
-    pub async fn renew_due(
-        &self,
-        caller: &Caller,
-        agenda: &mut RenewalAgenda,
-    ) -> Result<RenewalRound, Error> {
+    pub async fn tend(&self, caller: &Caller, agenda: &mut Agenda) -> Result<Round, Error> {
         let mut before = std::mem::take(&mut agenda.clouds);
         let mut events = Vec::new();
         for entry in self.documents.list_all(&path::all_roots()).await? {
@@ -132,7 +134,7 @@ impl LogicalClouds {
         let first = agenda.clouds.values().map(|appointment| appointment.look).min();
         let now = self.clock.now();
         let next = first.unwrap_or(Timestamp::MAX).clamp(now + ROUND_MIN, now + ROUND_MAX);
-        Ok(RenewalRound { events, next })
+        Ok(Round { events, next })
     }
 
     /// Keeps an appointment and makes the next one.
@@ -142,29 +144,46 @@ impl LogicalClouds {
         (project, cloud): &(ProjectName, LogicalCloudName),
         entry: &Entry,
         warned: BTreeMap<UserName, Ending>,
-        events: &mut Vec<RenewalEvent>,
+        events: &mut Vec<AgendaEvent>,
     ) -> Appointment {
         let mut news = Vec::new();
+        let mut pause = PAUSE;
         let seen = match load::found(project, cloud, entry) {
-            Ok(Found::Standing(place, root, _)) => {
-                self.see_to(caller, &place, &root, &warned, &mut news).await
+            Ok(Found::Standing(place, root, _)) => match &root.leaving {
+                None => self.see_to(caller, &place, &root, &warned, &mut news).await,
+                Some(wanted) => {
+                    pause = LEAVING_PAUSE;
+                    self.see_leaving(&place, wanted, &mut news).await
+                }
+            },
+            // Whoever began to delete it may have died.
+            Ok(Found::Deleting(place, version)) => {
+                let cleared = clear(&*self.documents, &place, version, self.clock.now()).await;
+                cleared.map(|()| Seen::nothing(Timestamp::MAX))
             }
             Ok(_) => Ok(Seen { warned, ..Seen::nothing(Timestamp::MAX) }),
             Err(error) => Err(error),
         };
-        let again = self.clock.now() + PAUSE;
+        let again = self.clock.now() + pause;
         let Seen { look, warned, ends } = match seen {
             Ok(seen) => Seen { look: seen.look.max(again), ..seen },
             // It was deleted after it was listed.
             Err(Error::NotFound { .. }) => Seen::nothing(Timestamp::MAX),
             Err(error) => {
-                news.push(RenewalNews::Failed(error));
+                news.push(News::Failed(error));
                 Seen::nothing(again)
             }
         };
-        let event = |what| RenewalEvent { project: project.clone(), cloud: cloud.clone(), what };
+        let event = |what| AgendaEvent { project: project.clone(), cloud: cloud.clone(), what };
         events.extend(news.into_iter().map(event));
         Appointment { version: entry.version, look, warned, ends }
+    }
+
+    /// Deletes a cloud that is to be deleted, once it is off its clusters.
+    async fn see_leaving(&self, place: &Place, wanted: &Change, news: &mut Vec<News>) -> Result<Seen, Error> {
+        let is_gone = self.see_off(place, wanted).await?;
+        news.extend(is_gone.then_some(News::Deleted));
+        Ok(Seen::nothing(if is_gone { Timestamp::MAX } else { Timestamp::MIN }))
     }
 
     /// Renews what is due of one cloud.
@@ -174,7 +193,7 @@ impl LogicalClouds {
         place: &Place,
         root: &Root,
         warned: &BTreeMap<UserName, Ending>,
-        news: &mut Vec<RenewalNews>,
+        news: &mut Vec<News>,
     ) -> Result<Seen, Error> {
         if root.applying.is_some() {
             let look = self.see_to_applying(place, root).await?;
@@ -188,10 +207,10 @@ impl LogicalClouds {
         };
         match self.renew_looked(caller, &looked).await {
             Ok(renewed) if renewed.users.is_empty() => {}
-            Ok(renewed) => news.push(RenewalNews::Renewed(renewed.users)),
+            Ok(renewed) => news.push(News::Renewed(renewed.users)),
             // Somebody else renewed or applied it: the root is another one by now.
             Err(error) if error.is_lost_race() => {}
-            Err(error) => news.push(RenewalNews::Failed(error)),
+            Err(error) => news.push(News::Failed(error)),
         }
         let next = looked.outlooks.values().map(Outlook::next).min().unwrap_or(Timestamp::MAX);
         let ends = looked.outlooks.values().filter_map(|outlook| outlook.first_end).collect();
@@ -199,7 +218,7 @@ impl LogicalClouds {
         let ending: BTreeMap<UserName, Ending> = ending.collect();
         let is_news = |(user, ending): &(&UserName, &Ending)| warned.get(*user) != Some(*ending);
         let told = ending.iter().filter(is_news);
-        news.extend(told.map(|(user, ending)| RenewalNews::Ending(user.clone(), ending.clone())));
+        news.extend(told.map(|(user, ending)| News::Ending(user.clone(), ending.clone())));
         Ok(Seen { look: next, warned: ending, ends })
     }
 

@@ -92,6 +92,7 @@ pub(super) fn first_root(cloud: &LogicalCloud, plan: &Plan, change: Change) -> R
         applied: None,
         stopped: None,
         terminated: None,
+        leaving: None,
         removal: Removal::default(),
     }
 }
@@ -108,6 +109,7 @@ pub(super) fn next_root(before: &Root, cloud: &LogicalCloud, plan: &Plan, change
         applied: before.applied,
         stopped: before.stopped,
         terminated: before.terminated,
+        leaving: before.leaving,
         removal: before.removal,
         ..first_root(cloud, plan, change)
     }

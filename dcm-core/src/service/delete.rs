@@ -84,8 +84,14 @@ impl LogicalClouds {
         Err(Error::contended(Kind::LogicalCloud, cloud))
     }
 
+    /// True when a cloud is on no cluster.
+    pub(super) async fn may_be_deleted(&self, place: &Place, root: &Root) -> Result<bool, Error> {
+        let life = self.life(place, root, false, root.references).await?;
+        Ok(life.allows(Operation::Delete).is_ok())
+    }
+
     /// Lets the synchronizer forget a cloud that is on no cluster.
-    async fn forget(&self, place: &Place, root: &Root) -> Result<(), Error> {
+    pub(super) async fn forget(&self, place: &Place, root: &Root) -> Result<(), Error> {
         let id = place.context_id();
         let status = self.synchronizer.status(&id).await.map_err(Error::Synchronizer)?;
         life::of(root, status.as_ref(), false, root.references).allows(Operation::Delete)?;

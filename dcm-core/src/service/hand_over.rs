@@ -261,6 +261,7 @@ fn applied(root: &Root, snapshot: &SnapshotReference, generation: Generation) ->
         applied: Some(applied),
         stopped: None,
         terminated: None,
+        leaving: None,
         removal: Removal::default(),
         ..root.clone()
     }

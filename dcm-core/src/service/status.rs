@@ -55,6 +55,9 @@ pub struct CloudStatus {
     /// Who wanted it off its clusters, since it was applied last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub terminated: Option<Change>,
+    /// Who wanted it deleted as soon as it is off its clusters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leaving: Option<Change>,
     /// What is accepted and perhaps not meant.
     pub warnings: Vec<Warning>,
     /// Its clusters: those of its documents, those that it is applied to and those that it is being taken off.
@@ -141,6 +144,7 @@ impl LogicalClouds {
             changed: root.changed.clone(),
             stopped: root.stopped.clone(),
             terminated: root.terminated.clone(),
+            leaving: root.leaving.clone(),
             warnings,
             clusters: clusters(&loaded.cloud, applied_cloud, context),
             credentials,

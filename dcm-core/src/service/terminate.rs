@@ -39,17 +39,18 @@ impl LogicalClouds {
     ) -> Result<(), Error> {
         let detail = serde_json::to_string(&removal).unwrap_or_default();
         let about = About { detail, ..about(project, cloud) };
-        let terminating = self.terminate_once(caller, project, cloud, removal);
+        let terminating = self.terminate_once(caller, project, cloud, removal, false);
         self.audited(caller, Action::Terminate, about, terminating).await.map(drop)
     }
 
-    /// Gives the generation that takes it off; none when the synchronizer never had it.
-    async fn terminate_once(
+    /// Gives the generation that takes it off; none when the synchronizer never had it. One that is leaving is deleted then.
+    pub(super) async fn terminate_once(
         &self,
         caller: &Caller,
         project: &ProjectName,
         cloud: &LogicalCloudName,
         removal: Removal,
+        is_leaving: bool,
     ) -> Result<Option<Generation>, Error> {
         let operable = self.operable(project, cloud, Operation::Terminate).await?;
         let (place, id) = (&operable.place, operable.place.context_id());
@@ -63,6 +64,7 @@ impl LogicalClouds {
                 applied: None,
                 stopped: None,
                 terminated: root.terminated.clone().or(Some(change.clone())),
+                leaving: root.leaving.clone().or(is_leaving.then(|| change.clone())),
                 removal,
                 ..root.clone()
             };

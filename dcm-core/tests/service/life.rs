@@ -2,8 +2,9 @@
 
 use dcm_core::logical_cloud::life_cycle::{Reason as LifeReason, Refused};
 use dcm_core::port::synchronizer::{Error as Failure, Removal, STOP_LIMIT};
-use dcm_core::service::{Error, Kind, Remains};
+use dcm_core::service::{Agenda, Departure, Error, Kind, News, Precondition, Remains};
 use dcm_core::status::{Intent, Reason};
+use futures::StreamExt as _;
 
 use crate::support::{World, cluster, draft, name};
 
@@ -53,6 +54,60 @@ async fn a_cloud_that_was_never_applied_is_deleted_and_not_terminated() {
     world.delete("shop").await.unwrap();
     assert_eq!(world.engine.calls(), Vec::<String>::new());
     assert!(world.cloud_paths().await.is_empty());
+}
+
+async fn leave(world: &World) -> Result<Departure, Error> {
+    let shop = name("shop");
+    let (removal, any) = (Removal::default(), Precondition::default());
+    world.clouds.delete_when_off(&world.caller, &world.project, &shop, removal, &any).await
+}
+
+/// What a worker's round tells of deletions.
+async fn deleted_in_a_round(world: &World) -> bool {
+    let round = world.clouds.tend(&world.caller, &mut Agenda::default()).await.unwrap();
+    round.events.iter().any(|event| matches!(event.what, News::Deleted))
+}
+
+#[tokio::test]
+async fn a_cloud_on_clusters_leaves_them_and_is_deleted_then_as_by_who_asked() {
+    let world = World::new(true).await;
+    world.put(draft()).await.unwrap();
+    world.apply("shop").await.unwrap();
+    world.engine.finish();
+    let mut departures = world.clouds.departures().await.unwrap();
+    assert_eq!(leave(&world).await.unwrap(), Departure::Leaving);
+    assert!(departures.next().await.is_some());
+    let status = world.clouds.status(&world.project, &name("shop")).await.unwrap();
+    assert_eq!(status.state.to_string(), "terminating");
+    assert_eq!(status.leaving.unwrap().by, world.caller.who());
+    assert!(!deleted_in_a_round(&world).await);
+    world.engine.finish();
+    assert!(deleted_in_a_round(&world).await);
+    assert!(world.cloud_paths().await.is_empty());
+    assert!(matches!(leave(&world).await.unwrap_err(), Error::NotFound { .. }));
+}
+
+#[tokio::test]
+async fn a_cloud_that_is_on_no_cluster_leaves_at_once() {
+    let world = World::new(true).await;
+    world.put(draft()).await.unwrap();
+    assert_eq!(leave(&world).await.unwrap(), Departure::Deleted);
+    assert!(world.cloud_paths().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_cloud_that_is_applied_again_before_it_has_left_stays() {
+    let world = World::new(true).await;
+    world.put(draft()).await.unwrap();
+    world.apply("shop").await.unwrap();
+    leave(&world).await.unwrap();
+    world.engine.finish();
+    world.apply("shop").await.unwrap();
+    world.terminate("shop").await.unwrap();
+    world.engine.finish();
+    assert!(!deleted_in_a_round(&world).await);
+    let status = world.clouds.status(&world.project, &name("shop")).await.unwrap();
+    assert_eq!((status.state.to_string().as_str(), status.leaving), ("terminated", None));
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use dcm_core::pki::SystemKeys;
 use dcm_core::port::clock::Clock as _;
 use dcm_core::port::key_source::KeySource as _;
 use dcm_core::port::synchronizer::{Error as Failure, STOP_LIMIT};
-use dcm_core::service::{ApplyOutcome, Error, RenewalAgenda, RenewalNews};
+use dcm_core::service::{Agenda, ApplyOutcome, Error, News};
 use futures::future::join;
 use serde_json::json;
 
@@ -67,19 +67,20 @@ async fn certificate(world: &World, reference: &str) -> (String, usize) {
 }
 
 /// What one round of all clouds tells, and how many seconds later the next one is to be.
-async fn round(world: &World, agenda: &mut RenewalAgenda) -> (Vec<String>, u64) {
-    let round = world.clouds.renew_due(&world.caller, agenda).await.unwrap();
+async fn round(world: &World, agenda: &mut Agenda) -> (Vec<String>, u64) {
+    let round = world.clouds.tend(&world.caller, agenda).await.unwrap();
     let told = round.events.into_iter().map(|event| match event.what {
-        RenewalNews::Renewed(users) => format!("{} renewed", users.len()),
-        RenewalNews::Ending(user, ending) => format!("{user} ends at {} on {}", ending.at, ending.clusters),
-        RenewalNews::Failed(error) => format!("failed: {error}"),
+        News::Renewed(users) => format!("{} renewed", users.len()),
+        News::Ending(user, ending) => format!("{user} ends at {} on {}", ending.at, ending.clusters),
+        News::Deleted => "deleted".to_owned(),
+        News::Failed(error) => format!("failed: {error}"),
     });
     let wait = round.next.duration_since(world.clock.now()).as_secs();
     (told.collect(), u64::try_from(wait).unwrap())
 }
 
 /// Rounds as they are asked for, until one tells something; and when that was.
-async fn until_told(world: &World, agenda: &mut RenewalAgenda, mut second: u64) -> (Vec<String>, u64) {
+async fn until_told(world: &World, agenda: &mut Agenda, mut second: u64) -> (Vec<String>, u64) {
     loop {
         assert!(second < 100_000, "nothing is told");
         world.at_second(second);
@@ -198,7 +199,7 @@ async fn a_user_who_keeps_the_key_is_not_renewed_and_told_in_time() {
     let ann = name("ann");
     let renewed = world.clouds.renew(&world.caller, &world.project, &name("shop"), Some(&ann)).await;
     assert!(matches!(renewed, Err(Error::NeedsUser { user }) if user == ann));
-    let (told, _) = round(&world, &mut RenewalAgenda::default()).await;
+    let (told, _) = round(&world, &mut Agenda::default()).await;
     assert_eq!(told, ["ann ends at 2026-06-01T00:10:00Z on 2"]);
 }
 
@@ -233,7 +234,7 @@ async fn what_is_paused_or_being_taken_off_stays_so() {
 #[tokio::test]
 async fn a_cloud_at_rest_is_not_looked_at_before_something_is_due() {
     let world = short_lived().await;
-    let mut agenda = RenewalAgenda::default();
+    let mut agenda = Agenda::default();
     assert_eq!(round(&world, &mut agenda).await, (vec![], 60));
     world.engine.reads();
     for second in [60, 120, 180, 240, 300, 360] {
@@ -248,7 +249,7 @@ async fn a_cloud_at_rest_is_not_looked_at_before_something_is_due() {
 #[tokio::test]
 async fn a_round_sees_what_was_applied_since_and_what_was_issued_late() {
     let world = World::new(true).await;
-    let mut agenda = RenewalAgenda::default();
+    let mut agenda = Agenda::default();
     round(&world, &mut agenda).await;
     let mut draft = draft();
     draft["spec"]["users"][0]["lifetimeSeconds"] = 600.into();
@@ -264,7 +265,7 @@ async fn a_round_sees_what_was_applied_since_and_what_was_issued_late() {
 #[tokio::test]
 async fn an_end_that_nothing_newer_comes_before_is_told_once() {
     let world = short_lived().await;
-    let mut agenda = RenewalAgenda::default();
+    let mut agenda = Agenda::default();
     world.at_second(450);
     round(&world, &mut agenda).await;
     let (told, at) = until_told(&world, &mut agenda, 455).await;
@@ -279,7 +280,7 @@ async fn an_end_that_nothing_newer_comes_before_is_told_once() {
 async fn two_processes_renew_once() {
     let world = short_lived().await;
     world.at_second(450);
-    let mut agendas = [RenewalAgenda::default(), RenewalAgenda::default()];
+    let mut agendas = [Agenda::default(), Agenda::default()];
     let [one, other] = &mut agendas;
     let (one, other) = join(round(&world, one), round(&world, other)).await;
     assert_eq!([one.0, other.0].concat(), ["2 renewed"]);

@@ -16,8 +16,8 @@ use dcm_core::port::synchronizer::{Removal, STOP_LIMIT, Synchronizer};
 use dcm_core::render::naming::Identity;
 use dcm_core::secret::Secret;
 use dcm_core::service::{
-    BoundName, Caller, DocumentSurvey, Error, LogicalClouds, Projects, RegisteredClusters, Registration,
-    RenewalAgenda, SWEEP_INTERVAL, SweepAgenda,
+    Agenda, BoundName, Caller, DocumentSurvey, Error, LogicalClouds, Projects, RegisteredClusters,
+    Registration, SWEEP_INTERVAL, SweepAgenda,
 };
 use dcm_core::subject::Subject;
 use dcm_sync::sim::{Seeded, cluster_id};
@@ -114,10 +114,10 @@ async fn sweep(clouds: LogicalClouds, clock: Arc<dyn Clock>) {
 }
 
 async fn renew(clouds: LogicalClouds, clock: Arc<dyn Clock>) {
-    let (caller, mut agenda) = (Caller::new("worker"), RenewalAgenda::default());
+    let (caller, mut agenda) = (Caller::new("worker"), Agenda::default());
     loop {
         // The next one goes on.
-        let _ = clouds.renew_due(&caller, &mut agenda).await;
+        let _ = clouds.tend(&caller, &mut agenda).await;
         clock.sleep(SWEEP_INTERVAL).await;
     }
 }

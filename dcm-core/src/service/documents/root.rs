@@ -64,6 +64,9 @@ pub(in crate::service) struct Root {
     /// Who wanted it off its clusters, since it was applied last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terminated: Option<Change>,
+    /// Who wanted it deleted as soon as it is off them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leaving: Option<Change>,
     /// How it is to be taken off them.
     #[serde(default)]
     pub removal: Removal,
@@ -114,6 +117,7 @@ impl Root {
 
     /// Lets a snapshot be applied; the one that was to be until now may have been handed over.
     pub(in crate::service) fn begin(&mut self, snapshot: SnapshotReference) {
+        self.leaving = None;
         self.replaced.extend(self.applying.replace(snapshot));
         let oldest = self.replaced.len().saturating_sub(REPLACED_MAX);
         self.replaced.drain(..oldest);

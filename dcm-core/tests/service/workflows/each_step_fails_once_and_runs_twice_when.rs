@@ -172,6 +172,25 @@ async fn terminating_and_applying_again() {
 }
 
 #[tokio::test]
+async fn deleting_what_is_on_clusters() {
+    let steps = &[
+        Leave(CAREFULLY),
+        FinishIn("one"),
+        Stop,
+        Apply,
+        Finish,
+        Leave(CAREFULLY),
+        Leave(WITH_CONTENTS),
+        Stop,
+        Resume,
+        Finish,
+        Rounds,
+        DeleteProject,
+    ];
+    holds(Fake, &Workflow { before: STANDING, steps, numbers: Numbers::Same }).await;
+}
+
+#[tokio::test]
 async fn stopping_and_resuming() {
     let steps = &[
         Refused(&Stop),

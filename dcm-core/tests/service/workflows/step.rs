@@ -4,7 +4,7 @@ use dcm_core::logical_cloud::MetadataDraft;
 use dcm_core::pki::SystemKeys;
 use dcm_core::port::key_source::KeySource as _;
 use dcm_core::port::synchronizer::{Removal, STOP_LIMIT};
-use dcm_core::service::{Error, PartDraft, PartName, Precondition, Remains, RenewalAgenda, RenewalNews};
+use dcm_core::service::{Agenda, Error, News, PartDraft, PartName, Precondition, Remains};
 use serde_json::Value;
 
 use super::drafts::first;
@@ -36,6 +36,8 @@ pub(super) enum Step {
     Stop,
     Resume,
     Delete,
+    /// It is deleted once it is off its clusters.
+    Leave(Removal),
     RenewWhatIsDue,
     Renew(&'static str),
     /// A worker looks after what is due, and again when what was cut off is to be finished.
@@ -103,7 +105,7 @@ impl Step {
     }
 
     fn removes(self) -> bool {
-        matches!(self, DeleteProject | DeleteProvider | RemoveCluster(..) | DeletePart(_) | Delete)
+        matches!(self, DeleteProject | DeleteProvider | RemoveCluster(..) | DeletePart(_) | Delete | Leave(_))
     }
 
     fn happen(self, world: &World) {
@@ -139,6 +141,10 @@ impl Step {
             Stop => clouds.stop(caller, project, shop, STOP_LIMIT).await,
             Resume => clouds.resume(caller, project, shop).await,
             Delete => world.delete("shop").await,
+            Leave(removal) => clouds
+                .delete_when_off(caller, project, shop, removal, &Precondition::default())
+                .await
+                .map(drop),
             RenewWhatIsDue => clouds.renew(caller, project, shop, None).await.map(drop),
             Renew(user) => clouds.renew(caller, project, shop, Some(&name(user))).await.map(drop),
             Rounds => rounds(world).await,
@@ -213,12 +219,12 @@ async fn bring_request(world: &World, user: &str) -> Result<(), Error> {
 
 /// A worker's rounds, with the memory of a new process.
 async fn rounds(world: &World) -> Result<(), Error> {
-    let mut agenda = RenewalAgenda::default();
+    let mut agenda = Agenda::default();
     for seconds in [0, 125] {
         world.wait(seconds);
-        let round = world.clouds.renew_due(&world.caller, &mut agenda).await?;
+        let round = world.clouds.tend(&world.caller, &mut agenda).await?;
         for event in round.events {
-            if let RenewalNews::Failed(error) = event.what {
+            if let News::Failed(error) = event.what {
                 return Err(error);
             }
         }

@@ -2,22 +2,65 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use dcm_core::service::EditId;
+use axum::response::{IntoResponse, Response};
+use dcm_core::service::{Departure, EditId};
+use serde::Deserialize;
 
-use crate::documented::place::{Asked, At, InCloud, Nothing};
-use crate::documented::problem::Problem;
+use super::accepted;
+use super::removal::How;
+use crate::documented::place::{Asked, At, InCloud};
+use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 use crate::documented::tag::If;
 use crate::request::Asking;
 
+/// Whether it is taken off its clusters before, and how.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(in crate::documented) struct Leaving {
+    #[serde(default)]
+    terminate: bool,
+    #[serde(default)]
+    delete_contents: bool,
+    keep_objects: Option<bool>,
+    deadline_seconds: Option<i64>,
+}
+
+impl Leaving {
+    /// How it is taken off; none where it is not.
+    fn how(self) -> Result<Option<How>, Problem> {
+        let Self { terminate, delete_contents, keep_objects, deadline_seconds } = self;
+        let is_said = delete_contents || keep_objects.is_some() || deadline_seconds.is_some();
+        match (terminate, is_said) {
+            (true, _) => Ok(Some(How { delete_contents, keep_objects, deadline_seconds })),
+            (false, false) => Ok(None),
+            (false, true) => {
+                Err(Problem::new(Kind::Malformed, "how it is terminated says nothing without terminate=true"))
+            }
+        }
+    }
+}
+
 pub(in crate::documented) async fn handle(
     State(services): State<Shared>,
-    At(InCloud { project, cloud }): At<InCloud>,
-    Asked(Nothing {}): Asked<Nothing>,
+    At(place): At<InCloud>,
+    Asked(leaving): Asked<Leaving>,
     Asking(caller): Asking,
     when: If<EditId>,
-) -> Result<StatusCode, Problem> {
-    let deleted = services.clouds.delete_if(&caller, &project, &cloud, &when.condition).await;
-    deleted.map_err(|error| when.told(error.into()))?;
-    Ok(StatusCode::NO_CONTENT)
+) -> Result<Response, Problem> {
+    let InCloud { project, cloud } = &place;
+    let departure = match leaving.how()? {
+        None => {
+            let deleted = services.clouds.delete_if(&caller, project, cloud, &when.condition).await;
+            deleted.map(|()| Departure::Deleted)
+        }
+        Some(how) => {
+            let removal = how.removal()?;
+            services.clouds.delete_when_off(&caller, project, cloud, removal, &when.condition).await
+        }
+    };
+    match departure.map_err(|error| when.told(error.into()))? {
+        Departure::Deleted => Ok(StatusCode::NO_CONTENT.into_response()),
+        Departure::Leaving => Ok(accepted(&place)?.into_response()),
+    }
 }

@@ -21,6 +21,7 @@ pub(super) mod terminate;
 
 mod merge_patch;
 mod notation;
+mod removal;
 mod text;
 
 use axum::http::StatusCode;
