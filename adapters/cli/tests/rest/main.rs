@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod events;
+mod example;
 mod exchange;
 mod listening;
 mod routes;
