@@ -93,6 +93,7 @@ fn code_of_service(error: &Error) -> Option<Exit> {
         | Error::NotApplied { .. }
         | Error::NotHandedOver { .. }
         | Error::TerminatedMeanwhile { .. }
+        | Error::Forbidden { .. }
         | Error::NotEmpty { .. }
         | Error::ClusterInUse { .. }
         | Error::LeftOnCluster { .. }

@@ -12,13 +12,15 @@ pub struct Caller {
     who: String,
     why: String,
     request_id: String,
+    is_limited: bool,
 }
 
 impl Caller {
-    /// A caller. Texts here are cut to [`CALLER_TEXT_MAX`] characters.
+    /// A caller without limits: whether somebody may call at all is for whoever makes this. Texts here are cut to
+    /// [`CALLER_TEXT_MAX`] characters.
     #[must_use]
     pub fn new(who: impl AsRef<str>) -> Self {
-        Self { who: cut(who.as_ref()), why: String::new(), request_id: String::new() }
+        Self { who: cut(who.as_ref()), why: String::new(), request_id: String::new(), is_limited: false }
     }
 
     /// Adds the reason.
@@ -31,6 +33,17 @@ impl Caller {
     #[must_use]
     pub fn with_request_id(self, request_id: impl AsRef<str>) -> Self {
         Self { request_id: cut(request_id.as_ref()), ..self }
+    }
+
+    /// The same, who may not grant rights in privileged and admin clouds, nor all verbs, nor verbs by which more rights are got
+    /// (`bind`, `escalate`, `impersonate`).
+    #[must_use]
+    pub fn limited(self) -> Self {
+        Self { is_limited: true, ..self }
+    }
+
+    pub(super) fn is_limited(&self) -> bool {
+        self.is_limited
     }
 
     /// Who asks.
@@ -53,7 +66,7 @@ impl Caller {
 
     /// A change that this caller makes at a time.
     pub(super) fn change(&self, at: Timestamp) -> Change {
-        let Self { who, why, request_id } = self.clone();
+        let Self { who, why, request_id, .. } = self.clone();
         Change { by: who, why, request_id, at }
     }
 }

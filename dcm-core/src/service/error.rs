@@ -68,6 +68,12 @@ pub enum Error {
         /// Which logical cloud.
         cloud: LogicalCloudName,
     },
+    /// The caller may not grant it.
+    #[error("{what} can't be granted by this caller")]
+    Forbidden {
+        /// What would be granted.
+        what: String,
+    },
     /// It owns something.
     #[error("{kind} {owner} has {owned}s, such as {name}; {} them first", .owned.leaving())]
     NotEmpty {
@@ -242,6 +248,7 @@ impl Error {
             | Self::NotHandedOver { .. }
             | Self::TerminatedMeanwhile { .. }
             | Self::Stale { .. }
+            | Self::Forbidden { .. }
             | Self::NotEmpty { .. }
             | Self::ClusterInUse { .. }
             | Self::LeftOnCluster { .. }

@@ -39,6 +39,7 @@ mod error;
 mod following;
 mod foreseen;
 mod freeze;
+mod grants;
 mod hand_over;
 mod handing_out;
 mod hold;

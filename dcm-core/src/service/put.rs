@@ -17,7 +17,7 @@ use super::logical_clouds::LogicalClouds;
 use super::owners::OfClouds;
 use super::path::Place;
 use super::precondition::{EditId, Precondition};
-use super::{clean, delete, owners, requests};
+use super::{clean, delete, grants, owners, requests};
 
 /// An edit that was accepted.
 #[derive(Debug, Clone, PartialEq)]
@@ -156,14 +156,14 @@ impl LogicalClouds {
                 self.create_once(caller, &place, version, draft).await.map(Some)
             }
             Found::Deleting(place, version) => {
-                check_new(&place, draft)?;
+                check_made(caller, &place, draft)?;
                 delete::clear(&*self.documents, &place, version, self.clock.now()).await?;
                 Ok(None)
             }
             Found::Nothing | Found::Standing(..) => {
                 let uid = LogicalCloudUid::from_random(self.random.next());
                 let place = Place { project: project.clone(), cloud: name.clone(), uid };
-                check_new(&place, draft)?;
+                check_made(caller, &place, draft)?;
                 self.reserve_name(caller, &place).await?;
                 Ok(None)
             }
@@ -185,7 +185,7 @@ impl LogicalClouds {
         version: Version,
         draft: Draft,
     ) -> Result<Edited, Error> {
-        let (cloud, warnings) = check_new(place, draft)?;
+        let (cloud, warnings) = check_made(caller, place, draft)?;
         let parts = Parts::list(&*self.documents, place).await?;
         let change = self.change(caller);
         let plan = Plan::new(place, None, &parts, &cloud, &change)?;
@@ -248,6 +248,7 @@ impl LogicalClouds {
             let edit = loaded.root.edit;
             return Ok(Edited { cloud, edit, outcome: EditOutcome::Unchanged, warnings });
         }
+        grants::check(caller, Some(&loaded.cloud), &cloud)?;
         let load::Loaded { place, root, version, parts, .. } = loaded;
         let change = self.change(caller);
         let plan = Plan::new(&place, Some(&root), &parts, &cloud, &change)?;
@@ -280,6 +281,13 @@ impl LogicalClouds {
         }
         Ok((cloud, warnings))
     }
+}
+
+/// Checks a draft of a cloud that is not there yet, and that this caller may make it.
+fn check_made(caller: &Caller, place: &Place, draft: Draft) -> Result<(LogicalCloud, Vec<Warning>), Error> {
+    let (cloud, warnings) = check_new(place, draft)?;
+    grants::check(caller, None, &cloud)?;
+    Ok((cloud, warnings))
 }
 
 /// Checks a draft of a cloud that is not there yet.

@@ -11,6 +11,7 @@ mod conditions;
 mod editing;
 mod engine_records;
 mod foreseeing;
+mod grants;
 mod life;
 mod looking;
 mod planned;

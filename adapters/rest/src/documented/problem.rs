@@ -28,6 +28,8 @@ pub(super) enum Kind {
     UserNotNamed,
     /// There is no such thing.
     NotFound,
+    /// The caller may not do it.
+    Forbidden,
     /// There is such a path, and it is not asked in this way.
     MethodNotAllowed,
     /// There is such a thing already.
@@ -63,6 +65,7 @@ impl Kind {
         match self {
             Self::Malformed | Self::UserNotNamed => StatusCode::BAD_REQUEST,
             Self::NotFound => StatusCode::NOT_FOUND,
+            Self::Forbidden => StatusCode::FORBIDDEN,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::AlreadyThere
             | Self::NameMismatch
@@ -86,6 +89,7 @@ impl Kind {
             Self::Malformed => ("malformed", "The request can't be read"),
             Self::UserNotNamed => ("user-not-named", "A user must be named"),
             Self::NotFound => ("not-found", "There is no such thing"),
+            Self::Forbidden => ("forbidden", "You may not do this"),
             Self::MethodNotAllowed => ("method-not-allowed", "This is not asked in this way"),
             Self::AlreadyThere => ("already-there", "There is such a thing already"),
             Self::NameMismatch => ("name-mismatch", "The names in path and body differ"),
@@ -282,6 +286,7 @@ fn kind_of(error: &Error) -> Kind {
         Error::NotFound { .. } => Kind::NotFound,
         Error::UserNotNamed { users } if !users.is_empty() => Kind::UserNotNamed,
         Error::AlreadyThere { .. } => Kind::AlreadyThere,
+        Error::Forbidden { .. } => Kind::Forbidden,
         Error::PreconditionFailed { .. } => Kind::PreconditionFailed,
         Error::WrongState(_)
         | Error::NotHandedOver { .. }
