@@ -14,6 +14,7 @@
 //! | The audit log as documents of a store; what a store is looked through for | [`audit`], [`check`] |
 //! | Logical clouds, their documents, and how they are rendered (feature `logical-cloud`) | `logical_cloud`, `document`, `shape`, `render` |
 //! | Keys, requests and checks of certificates (feature `pki`) | `pki` |
+//! | Records of external programs that are called when an app context is made (feature `logical-cloud`) | `controller` |
 //! | Kubeconfigs, rights that a cluster must grant, the use cases (feature `logical-cloud`) | `kubeconfig`, `preflight`, `service` |
 //!
 //! Without default features only the first six rows remain: what the sync engine needs, with no model of logical clouds
@@ -23,6 +24,8 @@ pub mod app_context;
 pub mod audit;
 pub mod causes;
 pub mod check;
+#[cfg(feature = "logical-cloud")]
+pub mod controller;
 pub mod defaults;
 #[cfg(feature = "logical-cloud")]
 pub mod document;

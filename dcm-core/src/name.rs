@@ -196,6 +196,10 @@ name_type!(
     ClusterName, "cluster name", is_api_name, API_NAME_RULE
 );
 name_type!(
+    /// Name of a controller, unique in its group.
+    ControllerName, "controller name", is_api_name, API_NAME_RULE
+);
+name_type!(
     /// Name of an app inside an app context; a logical cloud's app context has one, `logical-cloud`.
     AppName, "app name", is_api_name, API_NAME_RULE
 );

@@ -13,7 +13,9 @@ use dcm_core::port::clock::{Clock, Random};
 use dcm_core::port::cluster::{Call, Clusters, Fence};
 use dcm_core::port::room::Room;
 use dcm_core::port::store::{Error, Store};
-use dcm_core::service::{KubeconfigCheck, LogicalClouds, Projects, Providers, RegisteredClusters};
+use dcm_core::service::{
+    Controllers, KubeconfigCheck, LogicalClouds, Projects, Providers, RegisteredClusters,
+};
 use dcm_kube::{KubeClusters, Options as KubeOptions};
 use dcm_store::encrypted::{self, KeyFile, KeyringError, KeyringSource, KeysError};
 use dcm_store::{EncryptedStore, Keyring, OpenError as StoreError, StoreUrl};
@@ -121,6 +123,7 @@ pub struct Deployment {
     registered: RegisteredClusters,
     projects: Projects,
     providers: Providers,
+    controllers: Controllers,
     contexts: Contexts,
     audit: StoredAudit,
     audit_days: u16,
@@ -156,7 +159,8 @@ impl Deployment {
             clouds: clouds.audited_by(log.clone()),
             registered: registered.audited_by(log.clone()),
             projects: Projects::new(store.clone(), clock.clone()).audited_by(log.clone()),
-            providers: Providers::new(store.clone(), clock.clone()).audited_by(log),
+            providers: Providers::new(store.clone(), clock.clone()).audited_by(log.clone()),
+            controllers: Controllers::new(store.clone(), clock.clone()).audited_by(log),
             contexts,
             audit,
             audit_days: AUDIT_DAYS,
@@ -187,6 +191,12 @@ impl Deployment {
     #[must_use]
     pub fn providers(&self) -> &Providers {
         &self.providers
+    }
+
+    /// The use cases of controllers' records.
+    #[must_use]
+    pub fn controllers(&self) -> &Controllers {
+        &self.controllers
     }
 
     /// The same deployment, whose worker keeps entries of the audit log for so many days.

@@ -68,11 +68,17 @@ impl Access {
     /// The file for one cluster; none when the user has nothing in it.
     #[must_use]
     pub fn for_cluster(&self, reference: &ReferenceName) -> Option<Kubeconfig> {
-        let names = Names {
-            cluster: reference.to_string(),
-            context: format!("{}-context", self.user),
-            user: self.user.to_string(),
-        };
+        self.with_context(reference, format!("{}-context", self.user))
+    }
+
+    /// The same with the name that EMCO gives to the context: `USER@REFERENCE`.
+    #[must_use]
+    pub fn for_cluster_as_emco(&self, reference: &ReferenceName) -> Option<Kubeconfig> {
+        self.with_context(reference, format!("{}@{reference}", self.user))
+    }
+
+    fn with_context(&self, reference: &ReferenceName, context: String) -> Option<Kubeconfig> {
+        let names = Names { cluster: reference.to_string(), context, user: self.user.to_string() };
         let mut config = empty();
         add(&mut config, self.entries(names, self.clusters.get(reference)?));
         Some(Kubeconfig(config))

@@ -195,6 +195,17 @@ impl LogicalCloud {
         &self.manifests
     }
 
+    /// The draft that makes this cloud for callers to whom a standard and a privileged cloud are one level: a standard one becomes
+    /// privileged where its permissions need that.
+    #[must_use]
+    pub fn to_draft_of_one_level(&self) -> Draft {
+        let mut draft = self.to_draft();
+        if self.level == Level::Standard {
+            draft.spec.level = Some(Level::STANDARD_OR_PRIVILEGED.to_owned());
+        }
+        draft
+    }
+
     /// The draft that makes this cloud, in canonical form: where an edit begins.
     #[must_use]
     pub fn to_draft(&self) -> Draft {

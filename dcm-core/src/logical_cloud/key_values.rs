@@ -13,7 +13,7 @@ use super::limits::KEY_VALUES_BYTES_MAX;
 use super::metadata::Metadata;
 
 /// An ordered list of maps with any JSON in them, returned as it was sent. Nothing of it reaches a cluster.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "KeyValuesDraft", into = "KeyValuesDraft")]
 #[non_exhaustive]
 pub struct KeyValues {
@@ -33,11 +33,7 @@ impl Part for KeyValues {
 
     fn check(draft: &KeyValuesDraft, at: &Path, checks: &mut Checks) -> Option<Self> {
         let metadata = Metadata::check(draft.metadata(), at, checks);
-        let mut text = String::new();
-        for pair in &draft.kv {
-            write_canonical(&Value::Object(pair.clone()), &mut text);
-        }
-        if text.len() > KEY_VALUES_BYTES_MAX {
+        if bytes(&draft.kv) > KEY_VALUES_BYTES_MAX {
             checks.refuse(
                 &at.field("kv"),
                 "",
@@ -47,6 +43,22 @@ impl Part for KeyValues {
         }
         Some(Self { metadata: metadata?, pairs: draft.kv.clone() })
     }
+}
+
+impl KeyValues {
+    /// How many bytes of JSON its pairs are.
+    #[cfg(feature = "pki")]
+    pub(crate) fn bytes(&self) -> usize {
+        bytes(&self.pairs)
+    }
+}
+
+fn bytes(pairs: &[Map<String, Value>]) -> usize {
+    let mut text = String::new();
+    for pair in pairs {
+        write_canonical(&Value::Object(pair.clone()), &mut text);
+    }
+    text.len()
 }
 
 impl TryFrom<KeyValuesDraft> for KeyValues {

@@ -20,6 +20,9 @@ pub enum Level {
 }
 
 impl Level {
+    /// EMCO's one level for standard and privileged clouds: which of the two a cloud is, its permissions tell.
+    pub const STANDARD_OR_PRIVILEGED: &str = "1";
+
     /// The level as documents spell it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -47,7 +50,9 @@ impl Level {
             "" | "standard" => Some(Self::Standard),
             "privileged" => Some(Self::Privileged),
             "admin" | "0" => Some(Self::Admin),
-            "1" => Some(if leaves_namespace { Self::Privileged } else { Self::Standard }),
+            Self::STANDARD_OR_PRIVILEGED => {
+                Some(if leaves_namespace { Self::Privileged } else { Self::Standard })
+            }
             other => {
                 checks.refuse(at, other, "must be standard, privileged or admin (or EMCO's 1 or 0)");
                 None

@@ -21,6 +21,11 @@ pub const QUOTA_KEYS_MAX: usize = 100;
 pub const KEY_VALUES_MAX: usize = 100;
 /// Largest set of key-value pairs, in bytes of JSON.
 pub const KEY_VALUES_BYTES_MAX: usize = 64 * 1024;
+/// Most sets of key-value pairs of a registered cluster.
+pub const CLUSTER_KEY_VALUES_MAX: usize = 100;
+/// Largest sets of key-value pairs of a registered cluster together, in bytes of JSON: they are in its document, which every
+/// selector of clusters reads.
+pub const CLUSTER_KEY_VALUES_BYTES_MAX: usize = 256 * 1024;
 /// Most cluster references of a logical cloud.
 pub const REFERENCES_MAX: usize = 10_000;
 /// Most terms of a cluster selector, labels and expressions together.

@@ -62,6 +62,10 @@ pub enum Action {
     PutProvider,
     /// A cluster provider is to be deleted.
     DeleteProvider,
+    /// The record of a controller is to be made or changed.
+    PutController,
+    /// The record of a controller is to be deleted.
+    DeleteController,
     /// A cluster is to be registered.
     RegisterCluster,
     /// What is registered of a cluster is to be changed.
@@ -89,7 +93,7 @@ pub enum Action {
 
 impl Action {
     /// All there are.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::Put,
         Self::Apply,
         Self::Terminate,
@@ -103,6 +107,8 @@ impl Action {
         Self::DeleteProject,
         Self::PutProvider,
         Self::DeleteProvider,
+        Self::PutController,
+        Self::DeleteController,
         Self::RegisterCluster,
         Self::UpdateCluster,
         Self::RemoveCluster,

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::hash::ContentHash;
 use crate::logical_cloud::{Epoch, LogicalCloud, LogicalCloudUid, Serial};
+use crate::manifest::GroupVersionKind;
 use crate::name::{
     ContextId, DNS_LABEL_MAX, DNS_SUBDOMAIN_MAX, LogicalCloudName, PermissionName, ProjectName, QuotaName,
     UserName, is_dns_subdomain, is_label_value,
@@ -32,6 +33,12 @@ pub const LIMIT_RANGE: &str = "dcm-defaults";
 /// Beginning of names outside the cloud's namespace, of common names and of organizations: tells people whose it is,
 /// and keeps a project called `system` from making names that Kubernetes keeps for itself.
 const PREFIX: &str = "dcm";
+
+/// Beginning of the names of steps that ask for certificates.
+const CERTIFICATE: &str = "certificate";
+
+/// Beginning of the names of steps that ask for tokens.
+const TOKEN: &str = "token";
 
 /// Hexadecimal digits of a hash in a name: 64 bits, too many to find a second name with the same ones.
 const HASH_DIGITS: usize = 16;
@@ -122,6 +129,25 @@ impl<'a> Identity<'a> {
         self.outside("certificate-request", &parts, DNS_SUBDOMAIN_MAX)
     }
 
+    /// What a step of a user's credential asks a cluster for, by its kind and its name; none for other steps.
+    #[must_use]
+    pub fn requested(&self, step: &str) -> Option<(GroupVersionKind, String)> {
+        let mut parts = step.split('/');
+        let (kind, user) = (parts.next()?, UserName::new(parts.next()?).ok()?);
+        let (epoch, serial) = (Epoch(parts.next()?.parse().ok()?), Serial(parts.next()?.parse().ok()?));
+        match (kind, parts.next()) {
+            (CERTIFICATE, None) => Some((
+                GroupVersionKind::new("certificates.k8s.io", "v1", "CertificateSigningRequest"),
+                self.certificate_request(&user, epoch, serial),
+            )),
+            (TOKEN, None) => Some((
+                GroupVersionKind::new("authentication.k8s.io", "v1", "TokenRequest"),
+                service_account(&user, epoch),
+            )),
+            _ => None,
+        }
+    }
+
     /// A DNS label or subdomain that carries project, cloud and parts, and a hash over them, the UID and the purpose.
     fn outside(&self, purpose: &str, parts: &[Value], longest: usize) -> String {
         let mut text = format!("{PREFIX}-{}-{}", self.project, self.cloud);
@@ -161,13 +187,13 @@ pub fn service_account(user: &UserName, epoch: Epoch) -> String {
 /// The request for a user's certificate, in the cloud's app context.
 #[must_use]
 pub fn certificate_step(user: &UserName, epoch: Epoch, serial: Serial) -> Arc<str> {
-    format!("certificate/{user}/{epoch}/{serial}").into()
+    format!("{CERTIFICATE}/{user}/{epoch}/{serial}").into()
 }
 
 /// The request for a user's token, in the cloud's app context.
 #[must_use]
 pub fn token_step(user: &UserName, epoch: Epoch, serial: Serial) -> Arc<str> {
-    format!("token/{user}/{epoch}/{serial}").into()
+    format!("{TOKEN}/{user}/{epoch}/{serial}").into()
 }
 
 /// An API name as a label's value: itself where it is legal.
@@ -262,5 +288,19 @@ mod tests {
         assert_ne!(request(1, 1), request(1, 2));
         assert_ne!(identity.common_name(&user, Epoch(1)), identity.common_name(&user, Epoch(2)));
         assert_ne!(service_account(&user, Epoch(1)), service_account(&user, Epoch(2)));
+    }
+
+    #[test]
+    fn the_name_of_a_step_tells_what_it_asks_for() {
+        let (project, cloud, user) = names("p", "c", "u.1");
+        let identity = Identity { project: &project, cloud: &cloud, uid: LogicalCloudUid::from_random(1) };
+        let (kind, name) = identity.requested(&certificate_step(&user, Epoch(2), Serial(3))).unwrap();
+        assert_eq!(kind.to_string(), "certificates.k8s.io/v1 CertificateSigningRequest");
+        assert_eq!(name, identity.certificate_request(&user, Epoch(2), Serial(3)));
+        let (kind, name) = identity.requested(&token_step(&user, Epoch(2), Serial(3))).unwrap();
+        assert_eq!((&*kind.kind, name), ("TokenRequest", service_account(&user, Epoch(2))));
+        for other in ["", "certificate/u/1", "certificate/u/1/1/1", "certificate/u/x/1", "else/u/1/1"] {
+            assert_eq!(identity.requested(other), None, "{other}");
+        }
     }
 }

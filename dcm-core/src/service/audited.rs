@@ -19,6 +19,7 @@ use crate::port::synchronizer::Tombstone;
 
 use super::apply::{Applied, ApplyOutcome};
 use super::caller::Caller;
+use super::controllers::Controller;
 use super::error::Error;
 use super::load::{self, Found};
 use super::logical_clouds::LogicalClouds;
@@ -161,6 +162,12 @@ impl<K: OwnerKind> Told for Owner<K> {
 }
 
 impl<K: OwnerKind> Told for (Owner<K>, EditOutcome) {
+    fn outcome(&self) -> Outcome {
+        self.1.outcome()
+    }
+}
+
+impl Told for (Controller, EditOutcome) {
     fn outcome(&self) -> Outcome {
         self.1.outcome()
     }

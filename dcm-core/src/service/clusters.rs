@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::audit::Told;
 use crate::kubeconfig::Admin;
-use crate::logical_cloud::{LogicalCloud, Notes, check_labels};
+use crate::logical_cloud::{KeyValues, LogicalCloud, Notes, check_labels};
 use crate::name::{ClusterId, ClusterName, ClusterProviderName, Namespace};
 use crate::port::audit::{About, Action, AuditLog};
 use crate::port::clock::Clock;
@@ -18,6 +18,7 @@ use crate::status::LaneState;
 
 use super::audited::{Audit, kept_in};
 use super::caller::{Caller, Change};
+use super::cluster_parts;
 use super::documents::{ClusterDocument, Root, SCHEMA, read};
 use super::error::{Error, Kind};
 use super::load::{self, CONTENTION_TRIES, Frozen, Loaded};
@@ -54,13 +55,16 @@ pub struct Registration {
     pub namespace: Option<Namespace>,
     /// What people wrote about it.
     pub notes: Notes,
+    /// Further notes, for programs, in the order of their names.
+    pub key_values: Vec<KeyValues>,
 }
 
 impl Registration {
     /// A cluster with the administrator's kubeconfig, and else nothing.
     #[must_use]
     pub fn new(id: ClusterId, kubeconfig: Secret) -> Self {
-        Self { id, kubeconfig, labels: BTreeMap::new(), namespace: None, notes: Notes::default() }
+        let (labels, namespace) = (BTreeMap::new(), None);
+        Self { id, kubeconfig, labels, namespace, notes: Notes::default(), key_values: Vec::new() }
     }
 }
 
@@ -124,7 +128,7 @@ impl RegisteredClusters {
         Self { check, ..self }
     }
 
-    async fn audited<T: Told>(
+    pub(super) async fn audited<T: Told>(
         &self,
         caller: &Caller,
         action: (Action, &str),
@@ -245,7 +249,7 @@ impl RegisteredClusters {
         id: &ClusterId,
         kubeconfig: Secret,
     ) -> Result<EditOutcome, Error> {
-        let change = |old| Registration { kubeconfig: kubeconfig.clone(), ..old };
+        let change = |old| Ok(Registration { kubeconfig: kubeconfig.clone(), ..old });
         let changing = self.change(caller, id, change);
         self.audited(caller, (Action::UpdateCluster, "kubeconfig"), id, changing).await
     }
@@ -260,7 +264,7 @@ impl RegisteredClusters {
         id: &ClusterId,
         labels: BTreeMap<String, String>,
     ) -> Result<EditOutcome, Error> {
-        let changing = self.change(caller, id, |old| Registration { labels: labels.clone(), ..old });
+        let changing = self.change(caller, id, |old| Ok(Registration { labels: labels.clone(), ..old }));
         self.audited(caller, (Action::UpdateCluster, "labels"), id, changing).await
     }
 
@@ -274,7 +278,7 @@ impl RegisteredClusters {
         id: &ClusterId,
         namespace: Option<Namespace>,
     ) -> Result<EditOutcome, Error> {
-        let change = |old| Registration { namespace: namespace.clone(), ..old };
+        let change = |old| Ok(Registration { namespace: namespace.clone(), ..old });
         let changing = self.change(caller, id, change);
         self.audited(caller, (Action::UpdateCluster, "namespace"), id, changing).await
     }
@@ -290,16 +294,16 @@ impl RegisteredClusters {
         condition: &Precondition<Revision>,
         next: impl Fn(Registration) -> Registration + Send + Sync,
     ) -> Result<EditOutcome, Error> {
-        let next = |old: Registration| Registration { id: id.clone(), ..next(old) };
+        let next = |old: Registration| Ok(Registration { id: id.clone(), ..next(old) });
         let editing = self.change_if(caller, id, condition, next);
         self.audited(caller, (Action::UpdateCluster, ""), id, editing).await
     }
 
-    async fn change(
+    pub(super) async fn change(
         &self,
         caller: &Caller,
         id: &ClusterId,
-        change: impl Fn(Registration) -> Registration + Send + Sync,
+        change: impl Fn(Registration) -> Result<Registration, Error> + Send + Sync,
     ) -> Result<EditOutcome, Error> {
         self.change_if(caller, id, &Precondition::default(), change).await
     }
@@ -309,7 +313,7 @@ impl RegisteredClusters {
         caller: &Caller,
         id: &ClusterId,
         condition: &Precondition<Revision>,
-        change: impl Fn(Registration) -> Registration + Send + Sync,
+        change: impl Fn(Registration) -> Result<Registration, Error> + Send + Sync,
     ) -> Result<EditOutcome, Error> {
         for _ in 0..CONTENTION_TRIES {
             let stored = self.stored(id).await?;
@@ -317,7 +321,7 @@ impl RegisteredClusters {
             condition.check(Kind::Cluster, id, revision.as_ref())?;
             let (stored, version) = stored.ok_or_else(|| Error::not_found(Kind::Cluster, id))?;
             let RegisteredCluster { registration: old, created, .. } = of_document(stored);
-            let registration = change(old.clone());
+            let registration = change(old.clone())?;
             if registration == old {
                 return Ok(EditOutcome::Unchanged);
             }
@@ -456,6 +460,7 @@ impl RegisteredClusters {
         let mut checks = Checks::default();
         check_labels(&registration.labels, &Path::root().field("labels"), &mut checks);
         registration.notes.check(&Path::root(), &mut checks);
+        cluster_parts::check_key_values(&registration.key_values, &mut checks);
         if old.is_some_and(|old| old.kubeconfig == registration.kubeconfig) {
             return checks.finish(Some(()));
         }
@@ -491,14 +496,16 @@ impl RegisteredClusters {
 }
 
 fn document(registration: Registration, created: Change, changed: Change) -> ClusterDocument {
-    let Registration { id, kubeconfig, labels, namespace, notes } = registration;
-    ClusterDocument { schema: SCHEMA, id, kubeconfig, labels, namespace, notes, created, changed }
+    let Registration { id, kubeconfig, labels, namespace, notes, key_values } = registration;
+    let schema = SCHEMA;
+    ClusterDocument { schema, id, kubeconfig, labels, namespace, notes, key_values, created, changed }
 }
 
 fn of_document(document: ClusterDocument) -> RegisteredCluster {
     let revision = document.revision();
-    let ClusterDocument { id, kubeconfig, labels, namespace, notes, created, changed, .. } = document;
-    let registration = Registration { id, kubeconfig, labels, namespace, notes };
+    let ClusterDocument { id, kubeconfig, labels, namespace, notes, key_values, created, changed, .. } =
+        document;
+    let registration = Registration { id, kubeconfig, labels, namespace, notes, key_values };
     RegisteredCluster { registration, created, changed, revision }
 }
 

@@ -94,6 +94,7 @@ pub(super) fn first_root(cloud: &LogicalCloud, plan: &Plan, change: Change) -> R
         terminated: None,
         leaving: None,
         removal: Removal::default(),
+        history: Vec::new(),
     }
 }
 
@@ -111,6 +112,7 @@ pub(super) fn next_root(before: &Root, cloud: &LogicalCloud, plan: &Plan, change
         terminated: before.terminated,
         leaving: before.leaving,
         removal: before.removal,
+        history: before.history,
         ..first_root(cloud, plan, change)
     }
 }

@@ -310,6 +310,12 @@ pub enum Kind {
     Cluster,
     /// A cluster provider.
     Provider,
+    /// A label of a registered cluster.
+    ClusterLabel,
+    /// A set of key-value pairs of a registered cluster.
+    ClusterKeyValues,
+    /// A controller.
+    Controller,
 }
 
 impl Kind {
@@ -328,9 +334,11 @@ impl fmt::Display for Kind {
             Self::Permission => "user permission",
             Self::Quota => "quota",
             Self::Reference => "cluster reference",
-            Self::KeyValues => "set of key-value pairs",
+            Self::KeyValues | Self::ClusterKeyValues => "set of key-value pairs",
             Self::Cluster => "cluster",
             Self::Provider => "cluster provider",
+            Self::ClusterLabel => "label",
+            Self::Controller => "controller",
         })
     }
 }

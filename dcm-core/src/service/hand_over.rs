@@ -255,7 +255,7 @@ fn applied(root: &Root, snapshot: &SnapshotReference, generation: Generation) ->
         other => other.is_some(),
     };
     let applied = AppliedReference { snapshot: snapshot.clone(), generation, updates };
-    Root {
+    let mut next = Root {
         applying: None,
         replaced: Vec::new(),
         applied: Some(applied),
@@ -264,5 +264,7 @@ fn applied(root: &Root, snapshot: &SnapshotReference, generation: Generation) ->
         leaving: None,
         removal: Removal::default(),
         ..root.clone()
-    }
+    };
+    next.remember_apply(root.applied_snapshot(), snapshot);
+    next
 }

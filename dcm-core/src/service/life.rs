@@ -3,11 +3,13 @@
 //! What is wanted on clusters, and whether it is paused, only the synchronizer knows: kept a second time here, the two
 //! could contradict each other after a crash.
 
-use crate::logical_cloud::life_cycle::{Intent, LaneProgress, LifeCycle, Progress};
+use crate::logical_cloud::life_cycle::{Intent, LaneProgress, LifeCycle, Progress, State};
+use crate::name::{LogicalCloudName, ProjectName};
 use crate::status::{self, ContextStatus, LaneState, LaneStatus};
 
 use super::documents::Root;
 use super::error::Error;
+use super::load;
 use super::logical_clouds::LogicalClouds;
 use super::path::Place;
 
@@ -29,6 +31,15 @@ pub(super) fn of(root: &Root, context: Option<&ContextStatus>, edited: bool, ref
 }
 
 impl LogicalClouds {
+    /// Which state a logical cloud is in; reads no more than that needs.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; errors of the store and the synchronizer.
+    pub async fn state(&self, project: &ProjectName, cloud: &LogicalCloudName) -> Result<State, Error> {
+        let (place, root, _) = load::standing(&*self.documents, project, cloud).await?;
+        Ok(self.life(&place, &root, false, root.references).await?.state())
+    }
+
     /// What is known of a cloud's life, with what the synchronizer says now.
     pub(super) async fn life(
         &self,

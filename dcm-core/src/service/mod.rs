@@ -1,4 +1,4 @@
-//! The use cases: what can be done with projects, registered clusters and logical clouds.
+//! The use cases: what can be done with projects, registered clusters, controllers and logical clouds.
 //!
 //! [`Projects`], [`Providers`], [`RegisteredClusters`] and [`LogicalClouds`] work over ports alone: a store of documents, a
 //! synchronizer that brings app contexts about, a source of keys, a clock and randomness.
@@ -29,8 +29,10 @@ mod audited;
 mod caller;
 mod check;
 mod clean;
+mod cluster_parts;
 mod clusters;
 mod commit;
+mod controllers;
 mod credential_status;
 mod credentials;
 mod delete;
@@ -42,6 +44,7 @@ mod freeze;
 mod grants;
 mod hand_over;
 mod handing_out;
+mod history;
 mod hold;
 mod issued;
 mod leaving;
@@ -79,10 +82,12 @@ pub use check::{DocumentSurvey, WantedCloud};
 pub use clusters::{
     ClusterPage, KubeconfigCheck, RegisteredCluster, RegisteredClusters, Registration, Remains,
 };
+pub use controllers::{Controller, ControllerPage, Controllers};
 pub use credential_status::{CredentialStatus, Issuance};
 pub use error::{Error, Kind, Winner};
 pub use following::StatusStream;
 pub use foreseen::Foreseen;
+pub use history::Milestone;
 pub use hold::Hold;
 pub use issued::Missing;
 pub use leaving::Departure;

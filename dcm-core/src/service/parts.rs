@@ -158,10 +158,38 @@ impl LogicalClouds {
         part: PartDraft,
         condition: &Precondition<EditId>,
     ) -> Result<Edited, Error> {
+        self.put_part_into(caller, (project, cloud), part, condition, LogicalCloud::to_draft).await
+    }
+
+    /// The same for callers to whom a standard and a privileged cloud are one level: a standard one becomes privileged where the part
+    /// needs that.
+    ///
+    /// # Errors
+    /// The same.
+    pub async fn put_part_of_one_level(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        part: PartDraft,
+        condition: &Precondition<EditId>,
+    ) -> Result<Edited, Error> {
+        self.put_part_into(caller, (project, cloud), part, condition, LogicalCloud::to_draft_of_one_level)
+            .await
+    }
+
+    async fn put_part_into(
+        &self,
+        caller: &Caller,
+        (project, cloud): (&ProjectName, &LogicalCloudName),
+        part: PartDraft,
+        condition: &Precondition<EditId>,
+        to_draft: fn(&LogicalCloud) -> Draft,
+    ) -> Result<Edited, Error> {
         let (kind, name) = part.named();
         let last = Mutex::new(Put::default());
         let next = |current: Option<&LogicalCloud>| {
-            let mut draft = current.ok_or_else(|| Error::no_cloud(project, cloud))?.to_draft();
+            let mut draft = to_draft(current.ok_or_else(|| Error::no_cloud(project, cloud))?);
             let put = part.clone().put_into(&mut draft);
             condition.presence.check(kind, name, put.was_there)?;
             *last.lock().unwrap_or_else(PoisonError::into_inner) = put;

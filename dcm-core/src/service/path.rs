@@ -5,8 +5,11 @@
 //! Parts and snapshots are never changed: a new edit has new ones. What belongs to a cloud lies below its UID, so that
 //! late work on a deleted cloud never touches one that is made again under its name.
 
+use crate::controller::ControllerGroup;
 use crate::logical_cloud::LogicalCloudUid;
-use crate::name::{ClusterId, ClusterProviderName, ContextId, LogicalCloudName, ProjectName, UserName};
+use crate::name::{
+    ClusterId, ClusterProviderName, ContextId, ControllerName, LogicalCloudName, ProjectName, UserName,
+};
 use crate::port::room::Room;
 use crate::port::store::{Path, Prefix};
 use crate::render::naming::Identity;
@@ -23,6 +26,9 @@ const CLUSTERS: Room = Room {
     keys: &["provider", "cluster"],
     holds: "a registered cluster, with the kubeconfig that was given",
 };
+
+const CONTROLLERS: Room =
+    Room { name: "controllers", keys: &["group", "controller"], holds: "the record of a controller" };
 
 const LOGICAL_CLOUDS: Room = Room {
     name: "logical-clouds",
@@ -67,11 +73,12 @@ const DELETED: Room = Room {
     holds: "a logical cloud that was deleted, for as long as something of it may still come",
 };
 
-/// Where the documents of projects, clusters and logical clouds lie.
-pub const ROOMS: [Room; 10] = [
+/// Where the documents of projects, clusters, controllers and logical clouds lie.
+pub const ROOMS: [Room; 11] = [
     PROJECTS,
     PROVIDERS,
     CLUSTERS,
+    CONTROLLERS,
     LOGICAL_CLOUDS,
     PARTS,
     SNAPSHOTS,
@@ -154,6 +161,21 @@ pub(super) fn of_provider(path: &Path) -> Option<ClusterProviderName> {
     ClusterProviderName::new(PROVIDERS.key(path, "provider")?).ok()
 }
 
+pub(super) fn controller(group: ControllerGroup, name: &ControllerName) -> Path {
+    CONTROLLERS.at(&[group.as_str(), name.as_str()])
+}
+
+/// The controllers of one group.
+pub(super) fn controllers(group: ControllerGroup) -> Prefix {
+    CONTROLLERS.below(&[group.as_str()])
+}
+
+/// The controller whose record lies at a path.
+pub(super) fn of_controller(path: &Path) -> Option<(ControllerGroup, ControllerName)> {
+    let group = ControllerGroup::from_name(CONTROLLERS.key(path, "group")?)?;
+    Some((group, ControllerName::new(CONTROLLERS.key(path, "controller")?).ok()?))
+}
+
 /// The id at the end of a part's or snapshot's path.
 pub(super) fn id_of(path: &Path) -> Option<DocumentId> {
     path.segments().next_back()?.parse().ok()
@@ -164,6 +186,7 @@ pub(super) enum Belonging {
     Project(ProjectName),
     Provider(ClusterProviderName),
     Cluster(ClusterId),
+    Controller(ControllerGroup, ControllerName),
     Root(ProjectName, LogicalCloudName),
     Owner(ContextId),
     Deleted(Place),
@@ -189,6 +212,10 @@ pub(super) fn belonging(path: &Path) -> Option<Belonging> {
         "projects" => Belonging::Project(of_project(path)?),
         "cluster-providers" => Belonging::Provider(of_provider(path)?),
         "clusters" => Belonging::Cluster(of_cluster(path)?),
+        "controllers" => {
+            let (group, controller) = of_controller(path)?;
+            Belonging::Controller(group, controller)
+        }
         "context-owners" => Belonging::Owner(ContextId::new(key("context")?).ok()?),
         "logical-clouds" => {
             let (project, cloud) = of_root(path)?;

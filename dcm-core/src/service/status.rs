@@ -18,6 +18,7 @@ use super::caller::Change;
 use super::credential_status::CredentialStatus;
 use super::documents::Root;
 use super::error::{Error, Kind};
+use super::history::Milestone;
 use super::life;
 use super::load;
 use super::logical_clouds::LogicalClouds;
@@ -47,6 +48,8 @@ pub struct CloudStatus {
     /// What was applied last; none when nothing is wanted on clusters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub applied: Option<AppliedStatus>,
+    /// Who made it.
+    pub created: Change,
     /// Who changed its documents last.
     pub changed: Change,
     /// Who paused it, when it is paused.
@@ -58,6 +61,9 @@ pub struct CloudStatus {
     /// Who wanted it deleted as soon as it is off its clusters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leaving: Option<Change>,
+    /// What was decided about its clusters, the newest last; the oldest are forgotten.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<Milestone>,
     /// What is accepted and perhaps not meant.
     pub warnings: Vec<Warning>,
     /// Its clusters: those of its documents, those that it is applied to and those that it is being taken off.
@@ -141,10 +147,12 @@ impl LogicalClouds {
             is_edited: is_edited(root, context.as_ref()),
             is_interrupted: root.applying.is_some(),
             applied: applied_status(root),
+            created: root.created.clone(),
             changed: root.changed.clone(),
             stopped: root.stopped.clone(),
             terminated: root.terminated.clone(),
             leaving: root.leaving.clone(),
+            history: root.history.clone(),
             warnings,
             clusters: clusters(&loaded.cloud, applied_cloud, context),
             credentials,

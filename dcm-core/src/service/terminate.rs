@@ -58,7 +58,7 @@ impl LogicalClouds {
         // First the root: a crash now leaves a cloud on clusters that can be terminated again, and never one that
         // seems to be there and is gone.
         self.change_root(place, |root| {
-            let wanted = Root {
+            let mut wanted = Root {
                 applying: None,
                 replaced: Vec::new(),
                 applied: None,
@@ -68,6 +68,9 @@ impl LogicalClouds {
                 removal,
                 ..root.clone()
             };
+            if root.terminated.is_none() {
+                wanted.remember_termination(change.clone());
+            }
             std::mem::replace(root, wanted.clone()) != wanted
         })
         .await?;
@@ -113,9 +116,12 @@ impl LogicalClouds {
         // First who did it: whoever finds the work paused is told.
         let change = self.change(caller);
         self.change_root(place, |root| {
-            let was_there = root.stopped.is_some();
-            root.stopped.get_or_insert_with(|| change.clone());
-            !was_there
+            if root.stopped.is_some() {
+                return false;
+            }
+            root.stopped = Some(change.clone());
+            root.remember_pause(change.clone());
+            true
         })
         .await?;
         // Also where it is paused already: whoever asks wants to know that nothing is under way.

@@ -23,7 +23,8 @@ fn audited(world: World) -> (World, StoredAudit) {
         clouds: world.clouds.clone().audited_by(kept.clone()),
         clusters: world.clusters.clone().audited_by(kept.clone()),
         projects: world.projects.clone().audited_by(kept.clone()),
-        providers: world.providers.clone().audited_by(kept),
+        providers: world.providers.clone().audited_by(kept.clone()),
+        controllers: world.controllers.clone().audited_by(kept),
         ..world
     };
     (world, log)

@@ -1,6 +1,6 @@
 //! Putting whole clouds, and single parts of them.
 
-use dcm_core::logical_cloud::{QuotaDraft, UserDraft};
+use dcm_core::logical_cloud::{Draft, Level, PermissionDraft, QuotaDraft, SpecDraft, UserDraft};
 use dcm_core::refusal::Refusals;
 use dcm_core::service::{Caller, EditOutcome, Edited, Error, Kind, PartDraft, PartName, Precondition};
 use serde_json::{Value, json};
@@ -309,4 +309,25 @@ async fn parts_of_a_cloud_that_is_not_there_are_not_found() {
     let error = put_part(&world, part).await.unwrap_err();
     assert!(matches!(error, Error::NotFound { kind: Kind::LogicalCloud, .. }), "{error}");
     assert!(world.cloud_paths().await.is_empty());
+}
+
+#[tokio::test]
+async fn who_knows_one_level_for_both_kinds_of_clouds_makes_one_privileged_by_a_permission() {
+    let world = World::new(true).await;
+    world.put(draft()).await.unwrap();
+    let leaving: PermissionDraft = serde_json::from_value(json!({
+        "name": "wide", "clusterWide": true, "apiGroups": [""], "resources": ["nodes"], "verbs": ["get"],
+    }))
+    .unwrap();
+    let (clouds, any) = (&world.clouds, Precondition::default());
+    let part = || PartDraft::Permission(leaving.clone());
+    let shop = name("shop");
+    let refused = clouds.put_part(&world.caller, &world.project, &shop, part(), &any).await.unwrap_err();
+    assert_eq!(paths(refused), ["clusterWide"]);
+    let put = clouds.put_part_of_one_level(&world.caller, &world.project, &shop, part(), &any).await.unwrap();
+    assert_eq!((put.cloud.level(), put.outcome), (Level::Privileged, EditOutcome::Created));
+    let back = clouds.get(&world.project, &shop).await.unwrap().cloud.to_draft_of_one_level();
+    let back = Draft { spec: SpecDraft { permissions: Vec::new(), ..back.spec }, ..back };
+    let put = clouds.put(&world.caller, &world.project, back).await.unwrap();
+    assert_eq!(put.cloud.level(), Level::Privileged, "it stays so: nobody knows what else it is for");
 }

@@ -44,6 +44,54 @@ async fn a_cloud_goes_through_its_life() {
 }
 
 #[tokio::test]
+async fn what_was_decided_about_its_clusters_is_remembered() {
+    let world = World::new(false).await;
+    let history = async || {
+        let status = world.clouds.status(&world.project, &name("shop")).await.unwrap();
+        let told = status.history.iter().map(|one| {
+            assert_eq!(one.change.by, "tester");
+            format!("{}{}{}", one.number, if one.paused { " paused while " } else { " " }, one.work)
+        });
+        told.collect::<Vec<_>>()
+    };
+    world.put(draft()).await.unwrap();
+    assert!(history().await.is_empty());
+    world.apply("shop").await.unwrap();
+    stop(&world).await.unwrap();
+    stop(&world).await.unwrap();
+    resume(&world).await.unwrap();
+    world.engine.finish();
+    world.apply("shop").await.unwrap();
+    world.clouds.renew(&world.caller, &world.project, &name("shop"), Some(&name("ann"))).await.unwrap();
+    let mut edited = draft();
+    edited["spec"]["labels"] = serde_json::json!({});
+    world.put(edited).await.unwrap();
+    world.apply("shop").await.unwrap();
+    world.terminate("shop").await.unwrap();
+    world.terminate("shop").await.unwrap();
+    stop(&world).await.unwrap();
+    let told = [
+        "1 instantiating",
+        "2 paused while instantiating",
+        "3 updating",
+        "4 terminating",
+        "5 paused while terminating",
+    ];
+    assert_eq!(history().await, told);
+    world.apply("shop").await.unwrap();
+    assert_eq!(history().await[5], "6 instantiating");
+    for _ in 0..20 {
+        stop(&world).await.unwrap();
+        resume(&world).await.unwrap();
+        world.terminate("shop").await.unwrap();
+        world.engine.finish();
+        world.apply("shop").await.unwrap();
+    }
+    let told = history().await;
+    assert_eq!((told.len(), told[31].as_str()), (32, "66 instantiating"), "the oldest are forgotten");
+}
+
+#[tokio::test]
 async fn a_cloud_that_was_never_applied_is_deleted_and_not_terminated() {
     let world = World::new(true).await;
     world.put(draft()).await.unwrap();

@@ -6,8 +6,10 @@
 mod access;
 mod applying;
 mod auditing;
+mod cluster_parts;
 mod clusters;
 mod conditions;
+mod controllers;
 mod editing;
 mod engine_records;
 mod foreseeing;

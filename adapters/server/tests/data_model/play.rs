@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dcm_core::app_context::AppContext;
-use dcm_core::logical_cloud::{Draft, MetadataDraft};
+use dcm_core::controller::{ControllerDraft, ControllerGroup};
+use dcm_core::logical_cloud::{Draft, KeyValuesDraft, MetadataDraft};
 use dcm_core::name::{ClusterId, ContextId, LogicalCloudName, ProjectName, UserName};
 use dcm_core::port::clock::{Clock, Seeded};
 use dcm_core::port::cluster::ClusterUid;
@@ -12,7 +13,7 @@ use dcm_core::port::synchronizer::{Disposal, STOP_LIMIT};
 use dcm_core::render;
 use dcm_core::render::naming::Identity;
 use dcm_core::secret::Secret;
-use dcm_core::service::{Caller, PartDraft, PartName, Precondition, Remains};
+use dcm_core::service::{Caller, PartDraft, PartName, Precondition, Presence, Remains};
 use dcm_core::status::Reason;
 use dcm_server::serve;
 use dcm_store::EncryptedStore;
@@ -85,6 +86,20 @@ async fn changed_cluster(world: &World) {
     during("RegisteredClusters::replace_labels", replace).await.unwrap();
     let replace = registered.replace_namespace(caller, &id, Some("operations".parse().unwrap()));
     during("RegisteredClusters::replace_namespace", replace).await.unwrap();
+    during("RegisteredClusters::put_label", registered.put_label(caller, &id, "edge", Presence::Any))
+        .await
+        .unwrap();
+    let notes = json!({"name": "gateway", "kv": [{"address": "192.0.2.10"}]});
+    let notes: KeyValuesDraft = serde_json::from_value(notes).unwrap();
+    for name in ["gateway", "trial"] {
+        let notes = KeyValuesDraft { name: name.into(), ..notes.clone() };
+        let put = registered.put_key_values(caller, &id, notes, Presence::Any);
+        during("RegisteredClusters::put_key_values", put).await.unwrap();
+    }
+    let trial = "trial".parse().unwrap();
+    let delete = registered.delete_key_values(caller, &id, &trial);
+    during("RegisteredClusters::delete_key_values", delete).await.unwrap();
+    during("RegisteredClusters::delete_label", registered.delete_label(caller, &id, "edge")).await.unwrap();
     let other = Secret::new(kubeconfig(&json!({"token": "other"})));
     let replace = registered.replace_kubeconfig(caller, &id, other);
     during("RegisteredClusters::replace_kubeconfig", replace).await.unwrap();
@@ -194,6 +209,15 @@ async fn what_goes(world: &World) {
     let (providers, edge) = (world.deployment.providers(), "edge".parse().unwrap());
     during("Providers::put", providers.put(caller, provider)).await.unwrap();
     during("Providers::delete", providers.delete(caller, &edge)).await.unwrap();
+    let (controllers, group) = (world.deployment.controllers(), ControllerGroup::Orchestrator);
+    let metadata = MetadataDraft { name: "scheduler".into(), ..MetadataDraft::default() };
+    let (host, kind) = ("scheduler.example".into(), "placement".into());
+    let draft = ControllerDraft { metadata, host, port: 9099, kind, priority: 1 };
+    let any = Precondition::default();
+    during("Controllers::put", controllers.put(caller, group, draft, &any)).await.unwrap();
+    let scheduler = "scheduler".parse().unwrap();
+    let delete = controllers.delete(caller, group, &scheduler, &any);
+    during("Controllers::delete", delete).await.unwrap();
     let other = ProjectName::new("trials").unwrap();
     let metadata = MetadataDraft { name: other.to_string(), ..MetadataDraft::default() };
     during("Projects::put", projects.put(caller, metadata)).await.unwrap();

@@ -20,8 +20,8 @@ use crate::port::room::Room;
 use crate::port::store::{Entry, Path, Version};
 
 use super::documents::{
-    ClusterDocument, Contents, ContextOwner, CredentialDocument, Deleted, DocumentId, HandedOut,
-    OwnerDocument, Part, RootDocument, Schema, Snapshot, join,
+    ClusterDocument, Contents, ContextOwner, ControllerDocument, CredentialDocument, Deleted, DocumentId,
+    HandedOut, OwnerDocument, Part, RootDocument, Schema, Snapshot, join,
 };
 use super::path::{self, Belonging, Place};
 use facts::{Facts, RootFacts, SnapshotFacts, Stage};
@@ -88,6 +88,10 @@ impl DocumentSurvey {
             Some(Belonging::Project(project)) => owner_document(entry, project.as_str()),
             Some(Belonging::Provider(provider)) => owner_document(entry, provider.as_str()),
             Some(Belonging::Cluster(cluster)) => cluster_document(entry, &cluster),
+            Some(Belonging::Controller(group, controller)) => {
+                let is = read::<ControllerDocument>(entry)?;
+                placed(entry, is.group == group && is.metadata.name == controller.as_str(), &is.metadata.name)
+            }
             Some(Belonging::Root(project, cloud)) => {
                 let root = RootFacts::of(project, cloud, read::<RootDocument>(entry)?, entry.version);
                 self.facts.roots.insert(root.key(), root);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::logical_cloud::Notes;
+use crate::logical_cloud::{KeyValues, Notes};
 use crate::name::{ClusterId, Namespace};
 use crate::secret::Secret;
 use crate::service::caller::Change;
@@ -26,6 +26,8 @@ pub(in crate::service) struct ClusterDocument {
     pub namespace: Option<Namespace>,
     #[serde(default, skip_serializing_if = "Notes::is_empty")]
     pub notes: Notes,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub key_values: Vec<KeyValues>,
     pub created: Change,
     pub changed: Change,
 }
@@ -34,7 +36,7 @@ impl ClusterDocument {
     /// Names what was registered last. Not the kubeconfig itself, of which a hash would tell something: who has replaced it tells
     /// as much.
     pub(in crate::service) fn revision(&self) -> Revision {
-        let Self { id, labels, namespace, notes, created, changed, .. } = self;
-        Revision::of(&json!([id, labels, namespace, notes, created, changed]))
+        let Self { id, labels, namespace, notes, key_values, created, changed, .. } = self;
+        Revision::of(&json!([id, labels, namespace, notes, key_values, created, changed]))
     }
 }

@@ -1,6 +1,7 @@
 //! The documents of the services, as they are stored.
 
 mod cluster;
+mod controller;
 mod credential;
 mod handed_out;
 mod id;
@@ -10,6 +11,7 @@ mod root;
 mod snapshot;
 
 pub(super) use cluster::ClusterDocument;
+pub(super) use controller::ControllerDocument;
 pub(super) use credential::{CredentialDocument, EarlierCredential, Material, OneCredential};
 pub(super) use handed_out::HandedOut;
 pub(super) use id::DocumentId;

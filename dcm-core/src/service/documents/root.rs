@@ -7,6 +7,7 @@ use crate::logical_cloud::{Level, LogicalCloudUid, MetadataDraft};
 use crate::name::Namespace;
 use crate::port::synchronizer::Removal;
 use crate::service::caller::Change;
+use crate::service::history::Milestone;
 use crate::service::precondition::EditId;
 
 use super::{DocumentId, Schema};
@@ -70,6 +71,9 @@ pub(in crate::service) struct Root {
     /// How it is to be taken off them.
     #[serde(default)]
     pub removal: Removal,
+    /// What was decided about its clusters, the newest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<Milestone>,
 }
 
 /// Names a snapshot.

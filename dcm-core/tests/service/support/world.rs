@@ -16,7 +16,8 @@ use dcm_core::port::store::{Prefix, StoreExt as _};
 use dcm_core::port::synchronizer::Synchronizer;
 use dcm_core::secret::Secret;
 use dcm_core::service::{
-    Applied, Caller, Edited, Error, LogicalClouds, Projects, Providers, RegisteredClusters, Registration,
+    Applied, Caller, Controllers, Edited, Error, LogicalClouds, Projects, Providers, RegisteredClusters,
+    Registration,
 };
 use dcm_core::subject::Subject;
 use dcm_store::MemoryStore;
@@ -101,6 +102,7 @@ pub(crate) struct World {
     pub(crate) clusters: RegisteredClusters,
     pub(crate) projects: Projects,
     pub(crate) providers: Providers,
+    pub(crate) controllers: Controllers,
 }
 
 impl World {
@@ -139,6 +141,7 @@ impl World {
             ),
             projects: Projects::new(store.clone(), clock.clone()),
             providers: Providers::new(store.clone(), clock.clone()),
+            controllers: Controllers::new(store.clone(), clock.clone()),
             caller: Caller::new("tester").because("to see").with_request_id("r-1"),
             project: name("retail"),
             memory: store.inner(),
@@ -209,7 +212,9 @@ impl World {
     }
 
     pub(crate) async fn state(&self, cloud: &str) -> String {
-        self.clouds.status(&self.project, &name(cloud)).await.unwrap().state.to_string()
+        let state = self.clouds.state(&self.project, &name(cloud)).await.unwrap();
+        assert_eq!(self.clouds.status(&self.project, &name(cloud)).await.unwrap().state, state);
+        state.to_string()
     }
 
     /// All documents.

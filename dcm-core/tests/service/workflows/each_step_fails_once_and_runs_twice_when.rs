@@ -92,6 +92,32 @@ async fn making_changing_and_deleting_a_cluster_provider() {
     holds(Fake, &Workflow { before: &[], steps, numbers: Numbers::Same }).await;
 }
 
+#[tokio::test]
+async fn recording_changing_and_deleting_a_controller() {
+    let steps = &[
+        PutController(9031),
+        PutController(9032),
+        Refused(&PutController(-1)),
+        DeleteController,
+        PutController(9031),
+    ];
+    holds(Fake, &Workflow { before: &[], steps, numbers: Numbers::Same }).await;
+}
+
+#[tokio::test]
+async fn editing_the_parts_of_a_cluster() {
+    let steps = &[
+        PutLabel("east"),
+        PutKeyValues("mesh"),
+        Refused(&PutLabel("two words")),
+        PutKeyValues("csr"),
+        DeleteLabel("east"),
+        DeleteKeyValues("mesh"),
+        PutLabel("west"),
+    ];
+    holds(Fake, &Workflow { before: &[Register("one")], steps, numbers: Numbers::Same }).await;
+}
+
 fn part<T: DeserializeOwned>(draft: Value) -> T {
     serde_json::from_value(draft).unwrap()
 }

@@ -65,7 +65,7 @@ impl Outcome {
         if !self.has_clouds() {
             // The engine remembers how far generations went.
             let is_of_clouds = |path: &&str| {
-                !["projects/", "cluster-providers/", "clusters/", "forgotten"]
+                !["projects/", "cluster-providers/", "clusters/", "controllers/", "forgotten"]
                     .iter()
                     .any(|room| path.starts_with(room))
             };

@@ -1,10 +1,11 @@
 //! The steps of workflows, and how each is made.
 
-use dcm_core::logical_cloud::MetadataDraft;
+use dcm_core::controller::{ControllerDraft, ControllerGroup};
+use dcm_core::logical_cloud::{KeyValuesDraft, MetadataDraft};
 use dcm_core::pki::SystemKeys;
 use dcm_core::port::key_source::KeySource as _;
 use dcm_core::port::synchronizer::{Removal, STOP_LIMIT};
-use dcm_core::service::{Agenda, Error, News, PartDraft, PartName, Precondition, Remains};
+use dcm_core::service::{Agenda, Error, News, PartDraft, PartName, Precondition, Presence, Remains};
 use serde_json::Value;
 
 use super::drafts::first;
@@ -18,10 +19,16 @@ pub(super) enum Step {
     DeleteProject,
     PutProvider(&'static str),
     DeleteProvider,
+    PutController(i64),
+    DeleteController,
     Register(&'static str),
     ReplaceKubeconfig(&'static str),
     Relabel(&'static str),
     ReplaceNamespace(&'static str),
+    PutLabel(&'static str),
+    DeleteLabel(&'static str),
+    PutKeyValues(&'static str),
+    DeleteKeyValues(&'static str),
     RemoveCluster(&'static str, Remains),
     StopCluster(&'static str),
     ResumeCluster(&'static str),
@@ -105,7 +112,18 @@ impl Step {
     }
 
     fn removes(self) -> bool {
-        matches!(self, DeleteProject | DeleteProvider | RemoveCluster(..) | DeletePart(_) | Delete | Leave(_))
+        matches!(
+            self,
+            DeleteProject
+                | DeleteProvider
+                | DeleteController
+                | DeleteLabel(_)
+                | DeleteKeyValues(_)
+                | RemoveCluster(..)
+                | DeletePart(_)
+                | Delete
+                | Leave(_)
+        )
     }
 
     fn happen(self, world: &World) {
@@ -125,6 +143,10 @@ impl Step {
         match self {
             CreateProject | PutProject(_) | DeleteProject => self.call_projects(world).await,
             PutProvider(_) | DeleteProvider => self.call_providers(world).await,
+            PutController(_) | DeleteController => self.call_controllers(world).await,
+            PutLabel(_) | DeleteLabel(_) | PutKeyValues(_) | DeleteKeyValues(_) => {
+                self.call_cluster_parts(world).await
+            }
             Register(_) | ReplaceKubeconfig(_) | Relabel(_) | ReplaceNamespace(_) | RemoveCluster(..)
             | StopCluster(_) | ResumeCluster(_) => self.call_clusters(world).await,
             Put(draft) => world.put(draft()).await.map(drop),
@@ -181,6 +203,35 @@ impl Step {
                 providers.put(caller, draft).await.map(drop)
             }
             _ => providers.delete(caller, &name("sim")).await,
+        }
+    }
+
+    async fn call_controllers(self, world: &World) -> Result<(), Error> {
+        let (controllers, caller, any) = (&world.controllers, &world.caller, Precondition::default());
+        let group = ControllerGroup::Orchestrator;
+        match self {
+            PutController(port) => {
+                let metadata = MetadataDraft { name: "rsync".into(), ..MetadataDraft::default() };
+                let host = "it.example".into();
+                let draft = ControllerDraft { metadata, host, port, ..ControllerDraft::default() };
+                controllers.put(caller, group, draft, &any).await.map(drop)
+            }
+            _ => controllers.delete(caller, group, &name("rsync"), &any).await,
+        }
+    }
+
+    /// Parts of the cluster `one`.
+    async fn call_cluster_parts(self, world: &World) -> Result<(), Error> {
+        let (clusters, caller, one) = (&world.clusters, &world.caller, &cluster("one"));
+        match self {
+            PutLabel(label) => clusters.put_label(caller, one, label, Presence::Any).await.map(drop),
+            DeleteLabel(label) => clusters.delete_label(caller, one, label).await,
+            PutKeyValues(set) => {
+                let draft = KeyValuesDraft { name: set.into(), ..KeyValuesDraft::default() };
+                clusters.put_key_values(caller, one, draft, Presence::Any).await.map(drop)
+            }
+            DeleteKeyValues(set) => clusters.delete_key_values(caller, one, &name(set)).await,
+            other => unreachable!("{other:?} is for something else"),
         }
     }
 

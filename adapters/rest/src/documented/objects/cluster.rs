@@ -71,6 +71,7 @@ impl ClusterBody {
             labels: spec.labels.unwrap_or(old.labels),
             namespace,
             notes: notes.unwrap_or(old.notes),
+            key_values: old.key_values,
             id: old.id,
         })
     }
@@ -105,7 +106,7 @@ struct ClusterAnswerSpec {
 
 impl From<RegisteredCluster> for ClusterAnswer {
     fn from(cluster: RegisteredCluster) -> Self {
-        let Registration { id, kubeconfig, labels, namespace, notes } = cluster.registration;
+        let Registration { id, kubeconfig, labels, namespace, notes, .. } = cluster.registration;
         let Notes { description, user_data1, user_data2 } = notes;
         let server = Admin::read(&kubeconfig).ok().map(|admin| admin.server().to_owned());
         Self {
