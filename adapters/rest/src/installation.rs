@@ -7,7 +7,7 @@ use dcm_core::logical_cloud::Level;
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::cluster::{ClusterUid, Error};
 use dcm_core::port::synchronizer::{self, Disposal};
-use dcm_core::preflight::Findings;
+use dcm_core::preflight::{self, CLOCK_SKEW_SECONDS_MAX, Findings, MINOR_VERSION_MIN};
 use dcm_core::service::{Caller, OrphanError, Orphans, OtherBindings, Registration, Revoked};
 
 /// An installation. Whoever wires the services knows how clusters are reached.
@@ -69,4 +69,25 @@ pub struct Other {
     pub known: ClusterUid,
     /// The one that was found.
     pub found: ClusterUid,
+}
+
+/// Why a cluster is not ready.
+pub(crate) fn hindered(findings: &Findings) -> String {
+    let mut told = Vec::new();
+    if findings.too_old {
+        told.push(format!("version {} is too old, 1.{MINOR_VERSION_MIN} is needed", findings.version));
+    }
+    if let Some(seconds) = findings.clock_skew_seconds.filter(|_| findings.is_skewed()) {
+        let side = if seconds < 0 { "behind" } else { "ahead of" };
+        let seconds = seconds.unsigned_abs();
+        told.push(format!(
+            "its clock is {seconds} s {side} ours, and at most {CLOCK_SKEW_SECONDS_MAX} s are borne"
+        ));
+    }
+    if !findings.missing.is_empty() {
+        let role = preflight::cluster_role("dcm-missing", findings.missing.clone());
+        let rules = serde_json::to_string(&role.rules).unwrap_or_default();
+        told.push(format!("rights are missing, at least {rules}"));
+    }
+    told.join("; ")
 }

@@ -14,6 +14,18 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Value, serde_json::Error> {
     serde_json::from_slice(bytes).map(|Unambiguous(value)| value)
 }
 
+/// Reads the first value and passes over what is behind it, as readers of streams do.
+///
+/// # Errors
+/// The same.
+pub(crate) fn read_first(bytes: &[u8]) -> Result<Value, serde_json::Error> {
+    let mut values = serde_json::Deserializer::from_slice(bytes).into_iter();
+    match values.next() {
+        Some(first) => first.map(|Unambiguous(value)| value),
+        None => read(bytes),
+    }
+}
+
 /// From here on not every integer is a number of IEEE 754: one that is read as such may be another one. JSON texts are not told
 /// apart from those of numbers with a fraction.
 const INTEGERS_MAX: f64 = 9_007_199_254_740_992.0;
@@ -95,6 +107,14 @@ mod tests {
     fn json_is_read_as_it_is() {
         let text = r#"{"a": [null, true, -1, 18446744073709551615, 1.5, "x\n"], "b": {"a": {}}}"#;
         assert_eq!(read(text.as_bytes()).unwrap(), serde_json::from_str::<Value>(text).unwrap());
+    }
+
+    #[test]
+    fn what_is_behind_the_first_value_is_passed_over() {
+        assert_eq!(read_first(br#" {"a": 1} [{"#).unwrap(), serde_json::json!({"a": 1}));
+        for bad in ["", " ", r#"{"a": 1"#, r#"{"a": 1, "a": 1} {}"#] {
+            assert!(read_first(bad.as_bytes()).is_err(), "{bad}");
+        }
     }
 
     #[test]

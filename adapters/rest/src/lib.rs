@@ -1,17 +1,20 @@
 //! The v2 HTTP API of the Distributed Cloud Manager.
 //!
-//! [`documented::router`] serves the documented dialect over the services of `dcm-core`: it reads requests, calls one
-//! service, and writes what that says. There is no logic of its own here, and no listener: whoever wires the services
-//! decides where the router is reached, and by whom.
+//! There are two dialects over the services of `dcm-core`: the documented one ([`documented::router`]), and EMCO's
+//! ([`emco::router`]). Both read requests, call one service, and write what that says. There is no logic of its own here, and
+//! no listener: whoever wires the services decides where a router is reached, and by whom.
 //!
-//! All routes are on one page, [`documented::routes`]; what each does is in a file of its own.
+//! All routes of a dialect are on one page, [`documented::routes`] and [`emco::routes`]; what each does is in a file of its own.
 
 pub mod documented;
+pub mod emco;
 
 mod installation;
 mod json;
 mod request;
+mod route;
 mod services;
 
 pub use installation::{Inspection, Installation, Other};
+pub use route::Route;
 pub use services::{Services, Stop};

@@ -1,6 +1,7 @@
 //! What holds for every request: it has an id and a caller, and is in the log when it is done.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
@@ -20,6 +21,9 @@ const REASON: HeaderName = HeaderName::from_static("x-reason");
 
 /// Longest id that a caller may send, in bytes; a longer one is replaced.
 const REQUEST_ID_MAX: usize = 128;
+
+/// How long a stop waits for what is under way. What takes longer is accepted all the same: nothing new begins.
+pub(crate) const STOP_WAIT: Duration = Duration::from_secs(10);
 
 /// Who does what is done without authentication.
 const UNNAMED: &str = "anonymous";

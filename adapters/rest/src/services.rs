@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dcm_core::audit::StoredAudit;
 use dcm_core::port::clock::{Clock, Random};
-use dcm_core::service::{LogicalClouds, Projects, Providers, RegisteredClusters};
+use dcm_core::service::{Controllers, LogicalClouds, Projects, Providers, RegisteredClusters};
 use dcm_sync::planning::Planner;
 use futures::future::{BoxFuture, Shared};
 
@@ -20,6 +20,8 @@ pub struct Services {
     pub projects: Projects,
     /// The use cases of cluster providers.
     pub providers: Providers,
+    /// The use cases of controllers' records.
+    pub controllers: Controllers,
     /// The use cases of registered clusters.
     pub registered: RegisteredClusters,
     /// What is asked beside the services.

@@ -8,10 +8,10 @@ use crate::logical_cloud::MetadataDraft;
 use crate::name::ControllerName;
 use crate::port::audit::{About, Action, AuditLog};
 use crate::port::clock::Clock;
+use crate::port::schema::Broken;
 use crate::port::store::{Document, PageRequest, Store, StoreExt, Version, Write};
 
 use super::audited::{Audit, kept_in};
-use super::broken::Broken;
 use super::caller::{Caller, Change};
 use super::documents::{ControllerDocument, SCHEMA, read};
 use super::error::{Error, Kind};

@@ -13,13 +13,11 @@ mod page;
 mod parts;
 mod place;
 mod problem;
-mod route;
 mod tag;
 mod users;
 mod warnings;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
@@ -30,17 +28,14 @@ use dcm_core::service::{OfClouds, OfClusters};
 use tower::Layer as _;
 use tower_http::normalize_path::NormalizePathLayer;
 
-use crate::request;
 use crate::services::Services;
+use crate::{request, route};
 use objects::{KeyValuesSpec, PermissionSpec, QuotaSpec, ReferenceSpec, UserSpec};
 use problem::{Kind, Problem};
 pub use route::Route;
 
 /// Largest body, in bytes. A logical cloud with a thousand permissions has less than half of it.
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
-
-/// How long a stop waits for what is under way. What takes longer is accepted all the same: nothing new begins.
-const STOP_WAIT: Duration = Duration::from_secs(10);
 
 /// All routes.
 #[must_use]

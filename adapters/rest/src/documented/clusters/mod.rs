@@ -16,12 +16,11 @@ use dcm_core::causes;
 use dcm_core::logical_cloud::Level;
 use dcm_core::name::{ClusterId, ClusterName, ClusterProviderName};
 use dcm_core::port::cluster::{ClusterUid, Error};
-use dcm_core::preflight::{self, CLOCK_SKEW_SECONDS_MAX, Findings, MINOR_VERSION_MIN};
 use dcm_core::service::{OrphanError, Registration};
 use serde::Deserialize;
 
 use super::problem::{Kind, Problem};
-use crate::installation::{Inspection, Other};
+use crate::installation::{Inspection, Other, hindered};
 use crate::services::Services;
 
 /// A cluster provider.
@@ -105,25 +104,4 @@ fn of_orphans(cluster: &ClusterId, error: &OrphanError) -> Problem {
             Problem::new(Kind::Unavailable, error.to_string())
         }
     }
-}
-
-/// Why a cluster is not ready.
-fn hindered(findings: &Findings) -> String {
-    let mut told = Vec::new();
-    if findings.too_old {
-        told.push(format!("version {} is too old, 1.{MINOR_VERSION_MIN} is needed", findings.version));
-    }
-    if let Some(seconds) = findings.clock_skew_seconds.filter(|_| findings.is_skewed()) {
-        let side = if seconds < 0 { "behind" } else { "ahead of" };
-        let seconds = seconds.unsigned_abs();
-        told.push(format!(
-            "its clock is {seconds} s {side} ours, and at most {CLOCK_SKEW_SECONDS_MAX} s are borne"
-        ));
-    }
-    if !findings.missing.is_empty() {
-        let role = preflight::cluster_role("dcm-missing", findings.missing.clone());
-        let rules = serde_json::to_string(&role.rules).unwrap_or_default();
-        told.push(format!("rights are missing, at least {rules}"));
-    }
-    told.join("; ")
 }

@@ -6,12 +6,11 @@ use dcm_core::port::synchronizer::Error as Failure;
 use dcm_core::service::Error;
 
 use super::OneCluster;
-use crate::documented::STOP_WAIT;
 use crate::documented::place::{Asked, At, Nothing};
 use crate::documented::problem::Problem;
 use crate::documented::route::Shared;
 use crate::documented::tag::Unconditional;
-use crate::request::Asking;
+use crate::request::{Asking, STOP_WAIT};
 
 pub(in crate::documented) async fn handle(
     State(services): State<Shared>,

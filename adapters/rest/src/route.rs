@@ -11,7 +11,7 @@ use axum::routing::{MethodFilter, MethodRouter, on};
 use crate::services::Services;
 
 /// What handlers are given.
-pub(super) type Shared = Arc<Services>;
+pub(crate) type Shared = Arc<Services>;
 
 /// A route of the API.
 #[derive(Clone)]
@@ -22,13 +22,13 @@ pub struct Route {
 }
 
 impl Route {
-    pub(super) fn new<H: Handler<T, Shared>, T: 'static>(method: Method, path: &str, handler: H) -> Self {
+    pub(crate) fn new<H: Handler<T, Shared>, T: 'static>(method: Method, path: &str, handler: H) -> Self {
         let filter = MethodFilter::try_from(method.clone()).unwrap_or(MethodFilter::TRACE);
         Self { method, path: path.to_owned(), serve: on(filter, handler) }
     }
 
     /// The same for larger bodies, of at most so many bytes.
-    pub(super) fn with_body_max(self, bytes_max: usize) -> Self {
+    pub(crate) fn with_body_max(self, bytes_max: usize) -> Self {
         Self { serve: self.serve.layer(DefaultBodyLimit::max(bytes_max)), ..self }
     }
 
@@ -44,7 +44,7 @@ impl Route {
         &self.path
     }
 
-    pub(super) fn add_to(self, router: Router<Shared>) -> Router<Shared> {
+    pub(crate) fn add_to(self, router: Router<Shared>) -> Router<Shared> {
         router.route(&self.path, self.serve)
     }
 }

@@ -1,0 +1,41 @@
+//! `GET …/cluster-references/{clusterReference}/kubeconfig`: the first user's.
+
+use axum::extract::State;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::{Method, StatusCode};
+use axum::response::IntoResponse;
+use dcm_core::service::{Kind, UserAccess};
+
+use crate::emco::names::Names;
+use crate::emco::problem::Problem;
+use crate::request::Asking;
+use crate::route::Shared;
+
+pub(in crate::emco) async fn handle(
+    State(services): State<Shared>,
+    names: Names,
+    Asking(caller): Asking,
+    method: Method,
+) -> Result<impl IntoResponse, Problem> {
+    let ((project, cloud), clouds) = (names.cloud()?, &services.clouds);
+    let found = clouds.get(&project, &cloud).await?.cloud;
+    let reference = names.one("clusterReference", Kind::Reference)?;
+    if !found.references().iter().any(|one| one.metadata.name == reference) {
+        return Err(Problem::missing(Kind::Reference));
+    }
+    let no_user = || Problem::conflict("Error getting private key from logical cloud");
+    let user = &found.users().first().ok_or_else(no_user)?.metadata.name;
+    let given = clouds.kubeconfigs(&project, &cloud, Some(user), Some(&reference)).await?;
+    let UserAccess { access, .. } = given;
+    let kubeconfig = access.for_cluster_as_emco(&reference).ok_or_else(Problem::internal)?;
+    let text = kubeconfig.to_yaml().map_err(|_| Problem::internal())?;
+    // Who asks for the head alone is given nothing.
+    if method != Method::HEAD
+        && let Err(error) = clouds.handed_out(&caller, &access).await
+    {
+        // It is given all the same; only its status will not tell when it is out of date.
+        tracing::warn!(error = &error as &dyn std::error::Error, "it is not remembered what was handed out");
+    }
+    let headers = [(CONTENT_TYPE, "application/yaml"), (CACHE_CONTROL, "no-store")];
+    Ok((StatusCode::OK, headers, text.expose().to_owned()))
+}
