@@ -9,6 +9,7 @@ mod arguments;
 mod commands;
 mod drawing;
 mod duration;
+mod emco_address;
 mod exit;
 mod folders;
 mod lane_tree;

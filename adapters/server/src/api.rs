@@ -1,8 +1,9 @@
-//! The HTTP API on a loopback address.
+//! The HTTP API on loopback addresses: the documented dialect, and EMCO's.
 //!
 //! Whoever can connect may do everything, so the address is one of this machine alone, and pages that a browser on this machine
 //! has loaded from elsewhere are refused.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +13,8 @@ use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
 use axum_server::Handle;
 use dcm_kube::kubeconfig::Allowed;
-use dcm_rest::{Services, Stop, documented};
+use dcm_rest::emco::Service as EmcoService;
+use dcm_rest::{Services, Stop, documented, emco};
 use futures::FutureExt as _;
 use futures::channel::oneshot;
 use hyper_util::rt::TokioTimer;
@@ -32,6 +34,15 @@ const HEAD_BYTES_MAX: usize = 64 * 1024;
 /// How long requests that are under way when the server stops may take.
 const STOP_TIMEOUT: Duration = Duration::from_secs(15);
 
+/// Where EMCO's dialect is asked, for some of its services.
+#[derive(Debug)]
+pub struct EmcoListener {
+    /// Where.
+    pub listener: LoopbackListener,
+    /// Which services; a request for another one is answered with 404.
+    pub services: BTreeSet<EmcoService>,
+}
+
 /// The API, being served.
 pub(crate) struct Api {
     handle: Handle<std::net::SocketAddr>,
@@ -41,8 +52,21 @@ pub(crate) struct Api {
 }
 
 impl Api {
-    /// Serves the services of a deployment. Must be called on a tokio runtime.
-    pub(crate) fn begin(deployment: &Deployment, listener: LoopbackListener) -> Self {
+    /// Serves the services of a deployment at all listeners for them. Must be called on a tokio runtime.
+    pub(crate) fn begin_all(
+        deployment: &Deployment,
+        documented: Option<LoopbackListener>,
+        emco: Vec<EmcoListener>,
+    ) -> Vec<Self> {
+        let documented = documented
+            .map(|listener| Self::begin(listener, |stop| documented::router(services(deployment, stop))));
+        let emco = emco.into_iter().map(|EmcoListener { listener, services: served }| {
+            Self::begin(listener, |stop| emco::router(services(deployment, stop), served))
+        });
+        documented.into_iter().chain(emco).collect()
+    }
+
+    fn begin(listener: LoopbackListener, router: impl FnOnce(Stop) -> Router) -> Self {
         let handle = Handle::new();
         let mut server = axum_server::Server::from_listener(listener.listener)
             .http1_only()
@@ -52,7 +76,7 @@ impl Api {
         let http1 = &mut server.http_builder().http1();
         http1.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(HEAD_BYTES_MAX);
         let (stop, stopped) = oneshot::channel();
-        let router = router(deployment, stopped.map(drop).boxed().shared());
+        let router = router(stopped.map(drop).boxed().shared()).layer(from_fn(from_this_machine));
         let serving = tokio::spawn(server.serve(router.into_make_service()));
         Self { handle, stop, serving }
     }
@@ -74,10 +98,11 @@ impl Api {
     }
 }
 
-fn router(deployment: &Deployment, stop: Stop) -> Router {
-    let services = Services {
+fn services(deployment: &Deployment, stop: Stop) -> Services {
+    Services {
         projects: deployment.projects().clone(),
         providers: deployment.providers().clone(),
+        controllers: deployment.controllers().clone(),
         // Who asks here may be anybody on this machine, and is not to run programs as whoever serves.
         registered: deployment.registered().clone().checked_by(check_for(Allowed::default())),
         installation: Arc::new(deployment.clone()),
@@ -87,8 +112,7 @@ fn router(deployment: &Deployment, stop: Stop) -> Router {
         clouds: deployment.clouds().clone(),
         clock: deployment.clock().clone(),
         random: deployment.random().clone(),
-    };
-    documented::router(services).layer(from_fn(from_this_machine))
+    }
 }
 
 async fn from_this_machine(request: Request, next: Next) -> Response {

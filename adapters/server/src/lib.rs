@@ -36,9 +36,11 @@ mod serve;
 mod sweeping;
 mod tending;
 
+pub use api::EmcoListener;
 pub use audit::AUDIT_DAYS;
 pub use check::{CheckReport, StoreCheck};
 pub use configuration::{Configuration, Keys, SESSION_LEASE};
+pub use dcm_rest::emco::Service as EmcoService;
 pub use deployment::{Deployment, OpenError, Parts, open_sealed, open_sealed_existing, rooms};
 pub use listening::{ListenError, LoopbackListener};
 pub use rekey::{RekeyError, RekeyReport, Rekeying, rekey};

@@ -4,10 +4,10 @@ use std::pin::pin;
 use std::time::Duration;
 
 use dcm_sync::engine::{Acquire, Engine, Event, Lost, What};
-use futures::future::{Either, FutureExt as _, select};
+use futures::future::{Either, FutureExt as _, join_all, select};
 use tokio::task::JoinSet;
 
-use crate::api::Api;
+use crate::api::{Api, EmcoListener};
 use crate::deployment::Deployment;
 use crate::following::{Heard, follow};
 use crate::listening::LoopbackListener;
@@ -25,6 +25,8 @@ const KEEP_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct Listeners {
     /// The HTTP API.
     pub api: Option<LoopbackListener>,
+    /// The HTTP API of EMCO.
+    pub emco: Vec<EmcoListener>,
     /// Figures of the work, in the text format of Prometheus.
     pub metrics: Option<LoopbackListener>,
 }
@@ -71,7 +73,7 @@ pub async fn serve_at(
     if let Some(listener) = listeners.metrics {
         telling.spawn(metrics::answer(deployment.clone(), listener, source));
     }
-    let api = listeners.api.map(|listener| Api::begin(deployment, listener));
+    let apis = Api::begin_all(deployment, listeners.api, listeners.emco);
     let mut changing = JoinSet::new();
     changing.spawn(tending::keep_tended(deployment.clone(), ends));
     changing.spawn(sweeping::keep_swept(deployment.clone()));
@@ -80,9 +82,8 @@ pub async fn serve_at(
         Either::Left((ended, _)) => Some(ended),
         Either::Right(((), _)) => None,
     };
-    if let Some(api) = api {
-        api.stop().await;
-    }
+    // All at once: each has its time.
+    join_all(apis.into_iter().map(Api::stop)).await;
     // What they begin from now on the engine has no time for.
     drop(changing);
     let served = match lost {

@@ -2,10 +2,11 @@
 
 use std::net::SocketAddr;
 
-use dcm_server::{AUDIT_DAYS, Listeners, LoopbackListener};
+use dcm_server::{AUDIT_DAYS, EmcoListener, Listeners, LoopbackListener};
 use futures::channel::oneshot;
 
 use crate::arguments::Global;
+use crate::emco_address::{self, EmcoAddress};
 use crate::exit::Exit;
 use crate::output;
 use crate::session::Session;
@@ -20,6 +21,10 @@ pub(crate) struct Arguments {
     /// TLS nor a check of who asks; port 0 is any that is free.
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
+    /// Serves EMCO's HTTP API at http://ADDRESS/v2: that of one service (orchestrator, clm or dcm), or of all. May be given several
+    /// times. Only a loopback address, as with `--listen`.
+    #[arg(long, value_name = "[SERVICE=]ADDRESS")]
+    emco_listen: Vec<EmcoAddress>,
     /// Gives metrics for Prometheus at http://ADDRESS/metrics. Only a loopback address, and asked by it or as localhost, as
     /// there is neither TLS nor a check of who asks; port 0 is any that is free.
     #[arg(long, value_name = "ADDRESS")]
@@ -29,10 +34,21 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
     let deployment = session.deployment.keeping_audit(arguments.audit_days);
-    let listeners =
-        Listeners { api: listen(arguments.listen).await?, metrics: listen(arguments.metrics_listen).await? };
+    let listeners = Listeners {
+        api: listen(arguments.listen).await?,
+        emco: listen_for_emco(&arguments.emco_listen).await?,
+        metrics: listen(arguments.metrics_listen).await?,
+    };
     if let Some(listener) = &listeners.api {
         output::note(format_args!("API at http://{}/v2", listener.address()));
+    }
+    for EmcoListener { listener, services } in &listeners.emco {
+        let services: Vec<&str> = services.iter().map(|service| service.as_str()).collect();
+        output::note(format_args!(
+            "API of EMCO ({}) at http://{}/v2",
+            services.join(", "),
+            listener.address()
+        ));
     }
     if let Some(listener) = &listeners.metrics {
         output::note(format_args!("metrics at http://{}/metrics", listener.address()));
@@ -57,6 +73,14 @@ async fn listen(address: Option<SocketAddr>) -> anyhow::Result<Option<LoopbackLi
         Some(address) => Some(LoopbackListener::bind(address).await?),
         None => None,
     })
+}
+
+async fn listen_for_emco(addresses: &[EmcoAddress]) -> anyhow::Result<Vec<EmcoListener>> {
+    let mut listeners = Vec::with_capacity(addresses.len());
+    for (address, services) in emco_address::joined(addresses) {
+        listeners.push(EmcoListener { listener: LoopbackListener::bind(address).await?, services });
+    }
+    Ok(listeners)
 }
 
 /// Says at the first signal that it is to stop, which takes as long as requests to clusters do; ends with the second.
