@@ -1,10 +1,13 @@
 //! Running the command as a user does.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub(crate) mod exchange;
 pub(crate) mod installation;
 pub(crate) mod inventory;
 pub(crate) mod leftovers;
 pub(crate) mod requests;
+pub(crate) mod routes;
+pub(crate) mod server;
 pub(crate) mod somebody;
 
 use std::ffi::OsStr;

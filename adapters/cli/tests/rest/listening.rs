@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::net::TcpStream;
 
 use crate::common::User;
-use crate::server::Server;
+use crate::common::server::Server;
 
 #[test]
 fn only_a_loopback_address_is_listened_on() {

@@ -6,14 +6,27 @@
 mod common;
 mod events;
 mod example;
-mod exchange;
 mod listening;
-mod routes;
-mod server;
 
+use common::exchange::Exchanges;
+use common::server::{self, Server};
+use dcm_rest::documented::routes;
 use dcm_testenv::{Environment, Route};
-use exchange::{play, play_with};
-use server::Server;
+
+/// All exchanges in this dialect.
+const EXCHANGES: Exchanges =
+    Exchanges { folder: "rest/exchanges", regenerate: "DCM_REGENERATE_REST", varying: &[] };
+
+async fn play(server: &Server, name: &str) {
+    EXCHANGES.play(server, name).await;
+}
+
+#[test]
+fn every_route_is_asked_and_in_the_table() {
+    common::routes::hold("rest.md", &EXCHANGES, &routes(), "| Route | Answers | Asked in |", &|route| {
+        format!("{} `{}`", route.method(), route.path())
+    });
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn projects() {
@@ -64,7 +77,7 @@ async fn cluster_providers_and_clusters() {
     let (one, other) = (one.admin_kubeconfig(Route::Direct), other.admin_kubeconfig(Route::Direct));
     let runs = common::UNREACHABLE.replace("{token: hunter2}", "{exec: {command: /bin/sh}}");
     let texts = [("one", &*one), ("other", &*other), ("unreachable", common::UNREACHABLE), ("runs", &*runs)];
-    play_with(&Server::new(), "clusters.http", &texts).await;
+    EXCHANGES.play_with(&Server::new(), "clusters.http", &texts).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

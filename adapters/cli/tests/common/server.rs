@@ -7,8 +7,8 @@ use std::sync::mpsc;
 
 use dcm_testenv::{Environment, SharedEnvironment};
 
-use crate::common::User;
-use crate::common::installation::{Installation, SOON, Worker, until};
+use super::User;
+use super::installation::{Installation, SOON, Worker, until};
 
 /// Headers whose values differ from run to run, or say nothing.
 const PASSED_OVER: [&str; 4] = ["content-length", "date", "connection", "x-request-id"];
@@ -39,14 +39,23 @@ impl Server {
 
     /// The same, with what it writes to its log: all of it, once it has ended.
     pub(crate) fn logging(person: User) -> (Self, mpsc::Receiver<String>) {
+        Self::serving(person, "--listen", "127.0.0.1:0")
+    }
+
+    /// On an empty store of its own, asked in EMCO's dialect: all services on one port, or one.
+    pub(crate) fn of_emco(person: User, address: &str) -> Self {
+        Self::serving(person, "--emco-listen", address).0
+    }
+
+    fn serving(person: User, option: &str, address: &str) -> (Self, mpsc::Receiver<String>) {
         let (told, tells) = std::io::pipe().unwrap();
         let mut command: Command = person.command();
-        command.args(["serve", "--listen", "127.0.0.1:0", "-v"]).stdout(Stdio::null()).stderr(tells);
+        command.args(["serve", option, address, "-v"]).stdout(Stdio::null()).stderr(tells);
         let worker = Worker::begin(&mut command);
         drop(command);
         let mut lines = BufReader::new(told).lines().map_while(Result::ok);
         let address = lines.find_map(|line| {
-            let (_, address) = line.split_once("API at http://")?;
+            let (_, address) = line.split_once("API")?.1.split_once(" at http://")?;
             address.strip_suffix("/v2")?.parse().ok()
         });
         let (written, log) = mpsc::channel();
@@ -102,6 +111,9 @@ impl Server {
         let (line, headers) = head.split_once('\n').unwrap_or((head, ""));
         let mut bytes = format!("{line} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.address);
         headers.lines().for_each(|header| bytes.push_str(&format!("{header}\r\n")));
+        // Forms have the line ends of mails.
+        let is_form = headers.contains("multipart/form-data");
+        let body = if is_form { body.replace('\n', "\r\n") } else { body.to_owned() };
         if !body.is_empty() {
             if !headers.contains("Content-Type") {
                 bytes.push_str("Content-Type: application/json\r\n");
