@@ -271,6 +271,16 @@ users:
 }
 
 #[test]
+fn emcos_file_for_one_cluster_has_another_name_for_its_context_alone() {
+    let (reference, access) = (ReferenceName::new("east").unwrap(), access(&["east"]));
+    let file = read(&access.for_cluster_as_emco(&reference).unwrap().to_yaml().unwrap());
+    assert_eq!(names(&file, "contexts"), ["alice@east"]);
+    assert_eq!(file["current-context"], "alice@east");
+    let documented = read(&access.for_cluster(&reference).unwrap().to_yaml().unwrap());
+    assert_eq!((&file["clusters"], &file["users"]), (&documented["clusters"], &documented["users"]));
+}
+
+#[test]
 fn the_file_for_all_clusters_names_contexts_and_users_by_user_and_reference() {
     let file = read(&access(&["west", "east"]).for_all_clusters().to_yaml().unwrap());
     assert_eq!(names(&file, "clusters"), ["east", "west"]);
