@@ -114,7 +114,11 @@ impl Exchanges {
         if self.is_regenerating() {
             std::fs::write(&file, played).unwrap();
         } else {
-            assert_eq!(played, text, "{name}");
+            let lines = played.lines().zip(text.lines()).enumerate();
+            for (number, (played, written)) in lines {
+                assert_eq!(played, written, "{name}, line {}; {}", number + 1, self.regenerate);
+            }
+            assert_eq!(played.len(), text.len(), "{name}");
         }
     }
 
