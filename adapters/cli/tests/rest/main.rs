@@ -66,6 +66,11 @@ async fn quotas_and_key_value_pairs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn controllers() {
+    play(&Server::new(), "controllers.http").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_can_not_be_read() {
     play(&Server::new(), "unreadable.http").await;
 }

@@ -7,6 +7,7 @@ mod audit;
 mod body;
 mod clouds;
 mod clusters;
+mod controllers;
 mod objects;
 mod owners;
 mod page;
@@ -89,6 +90,8 @@ pub fn routes() -> Vec<Route> {
     .into_iter()
     .chain(owners::routes::<OfClouds>("/v2/projects"))
     .chain(owners::routes::<OfClusters>("/v2/cluster-providers"))
+    .chain(controllers::routes::<controllers::OfOrchestrator>("/v2/controllers"))
+    .chain(controllers::routes::<controllers::OfClusters>("/v2/cluster-controllers"))
     .chain(parts::routes::<ReferenceSpec>(&below("cluster-references")))
     .chain(parts::routes::<UserSpec>(&below("users")))
     .chain(parts::routes::<PermissionSpec>(&below("user-permissions")))

@@ -4,6 +4,7 @@
 
 mod cluster;
 mod cluster_reference;
+mod controller;
 mod key_values;
 mod logical_cloud;
 mod named;
@@ -13,6 +14,7 @@ mod user_permission;
 
 pub(super) use cluster::{ClusterAnswer, ClusterBody};
 pub(super) use cluster_reference::{Cluster, ReferenceSpec};
+pub(super) use controller::ControllerBody;
 pub(super) use key_values::KeyValuesSpec;
 pub(super) use logical_cloud::{LogicalCloudBody, Put, Summary};
 pub(super) use named::NamedBody;

@@ -1,0 +1,30 @@
+//! `PUT`: a controller, recorded or changed as a whole. Its name need not be in the body.
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::IntoResponse;
+use dcm_core::service::Revision;
+
+use super::{Group, One};
+use crate::documented::body::Body;
+use crate::documented::objects::ControllerBody;
+use crate::documented::place::{Asked, At, Nothing};
+use crate::documented::problem::Problem;
+use crate::documented::tag::{If, etag};
+use crate::request::Asking;
+use crate::documented::route::Shared;
+
+pub(super) async fn handle<G: Group>(
+    State(services): State<Shared>,
+    At(One { controller }): At<One>,
+    Asked(Nothing {}): Asked<Nothing>,
+    Asking(caller): Asking,
+    when: If<Revision>,
+    Body { mut read, .. }: Body<ControllerBody>,
+) -> Result<impl IntoResponse, Problem> {
+    Problem::of_names(&read.metadata.name, controller.as_ref())?;
+    read.metadata.name = controller.to_string();
+    let put = services.controllers.put(&caller, G::GROUP, read.into(), &when.condition).await;
+    let (put, _) = put.map_err(|error| when.told(error.into()))?;
+    Ok(([etag(&put.revision)], Json(ControllerBody::from(put.record))))
+}
