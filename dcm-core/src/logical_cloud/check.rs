@@ -11,7 +11,7 @@ use super::level::Level;
 use super::metadata::Metadata;
 use super::permission::{Permission, Scope};
 use super::policies::ObjectPolicies;
-use super::selector::ClusterSelector;
+use super::selector::LabelSelector;
 use super::uid::LogicalCloudUid;
 use super::{labels, limits, manifests, reference, removal};
 
@@ -44,7 +44,7 @@ pub(super) fn whole(
     let references = parts(&spec.clusters, &at.field("clusters"), checks);
     let cluster_selector = spec
         .cluster_selector
-        .and_then(|draft| ClusterSelector::check(draft, &at.field("clusterSelector"), checks));
+        .and_then(|draft| LabelSelector::check(draft, &at.field("clusterSelector"), checks));
     let key_values = parts(&spec.key_values, &at.field("keyValues"), checks);
     let place = namespace.as_ref().zip(level);
     let manifests = place.map_or_else(Vec::new, |(namespace, level)| {

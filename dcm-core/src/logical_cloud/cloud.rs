@@ -17,7 +17,7 @@ use super::permission::Permission;
 use super::policies::ObjectPolicies;
 use super::quota::Quota;
 use super::reference::ClusterReference;
-use super::selector::ClusterSelector;
+use super::selector::LabelSelector;
 use super::uid::LogicalCloudUid;
 use super::user::User;
 use super::{check, checked, removal, warnings};
@@ -39,7 +39,7 @@ pub struct LogicalCloud {
     pub(super) permissions: Vec<Permission>,
     pub(super) quotas: Vec<Quota>,
     pub(super) references: Vec<ClusterReference>,
-    pub(super) cluster_selector: Option<ClusterSelector>,
+    pub(super) cluster_selector: Option<LabelSelector>,
     pub(super) key_values: Vec<KeyValues>,
     pub(super) manifests: Vec<Manifest>,
 }
@@ -157,7 +157,7 @@ impl LogicalCloud {
 
     /// Which registered clusters it is in besides the referenced ones.
     #[must_use]
-    pub fn cluster_selector(&self) -> Option<&ClusterSelector> {
+    pub fn cluster_selector(&self) -> Option<&LabelSelector> {
         self.cluster_selector.as_ref()
     }
 

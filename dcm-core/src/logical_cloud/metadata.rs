@@ -45,6 +45,7 @@ impl Notes {
     }
 
     /// Checks how long they are, at a path.
+    #[cfg(feature = "pki")]
     pub(crate) fn check(&self, at: &Path, checks: &mut Checks) {
         text(&self.description, DESCRIPTION_MAX, &at.field("description"), checks);
         text(&self.user_data1, USER_DATA_MAX, &at.field("userData1"), checks);

@@ -48,7 +48,7 @@ pub use policies::{ObjectPolicies, ObjectPolicy, PolicyTarget};
 pub use quota::Quota;
 pub use reference::{ClusterReference, LoadBalancer};
 pub use request_pem::{InvalidRequestPem, RequestPem};
-pub use selector::ClusterSelector;
+pub use selector::{InvalidSelector, LabelSelector};
 pub use uid::{InvalidUid, LogicalCloudUid};
 pub use user::{LifetimeSeconds, User, UserType};
 pub use warnings::RENDERED_KINDS;

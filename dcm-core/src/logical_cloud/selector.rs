@@ -1,4 +1,6 @@
-//! Cluster selectors: which registered clusters a logical cloud is in, by their labels.
+//! Label selectors: which registered clusters a logical cloud is in, and what of a list is asked for.
+
+mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +10,12 @@ use crate::refusal::{Checks, Path};
 use super::draft::{ExpressionDraft, SelectorDraft};
 use super::labels::{LABEL_VALUE_RULE, QUALIFIED_NAME_RULE, is_qualified_name};
 use super::limits::{SELECTOR_TERMS_MAX, SELECTOR_VALUES_MAX};
+pub use text::InvalidSelector;
 
-/// Selects clusters by their labels, with the meaning that Kubernetes gives to label selectors: a cluster is selected
-/// when all terms hold, so a selector without terms selects every cluster. The order of terms means nothing.
+/// Selects clusters and other things by their labels, with the meaning that Kubernetes gives to label selectors: one is selected
+/// when all terms hold, so a selector without terms selects all. The order of terms means nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ClusterSelector {
+pub struct LabelSelector {
     match_labels: BTreeMap<String, String>,
     match_expressions: BTreeSet<Expression>,
 }
@@ -37,8 +40,8 @@ enum Operator {
     DoesNotExist,
 }
 
-impl ClusterSelector {
-    /// True when a cluster with these labels is selected.
+impl LabelSelector {
+    /// True when what has these labels is selected.
     #[must_use]
     pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
         self.match_labels.iter().all(|(key, value)| labels.get(key) == Some(value))
@@ -127,8 +130,8 @@ fn check_value(value: &str, at: &Path, checks: &mut Checks) {
     }
 }
 
-impl From<ClusterSelector> for SelectorDraft {
-    fn from(selector: ClusterSelector) -> Self {
+impl From<LabelSelector> for SelectorDraft {
+    fn from(selector: LabelSelector) -> Self {
         let expression = |Expression { key, operator }| {
             let (operator, values) = match operator {
                 Operator::In(values) => ("In", values),
@@ -150,9 +153,9 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn selector(draft: Value) -> Result<ClusterSelector, Vec<String>> {
+    fn selector(draft: Value) -> Result<LabelSelector, Vec<String>> {
         let draft = serde_json::from_value(draft).unwrap();
-        crate::logical_cloud::checked(|checks| ClusterSelector::check(draft, &Path::root(), checks))
+        crate::logical_cloud::checked(|checks| LabelSelector::check(draft, &Path::root(), checks))
             .map_err(|refusals| refusals.into_iter().map(|refusal| refusal.path).collect())
     }
 

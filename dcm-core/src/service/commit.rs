@@ -78,6 +78,7 @@ pub(super) fn first_root(cloud: &LogicalCloud, plan: &Plan, change: Change) -> R
         uid: cloud.uid(),
         metadata: cloud.metadata().clone().into(),
         level: cloud.level(),
+        labels: cloud.labels().clone(),
         namespace: cloud.namespace().cloned(),
         users: cloud.users().len(),
         references: cloud.references().len(),

@@ -1,5 +1,7 @@
 //! Looking at logical clouds.
 
+use std::collections::BTreeMap;
+
 use crate::logical_cloud::{Level, LogicalCloud, LogicalCloudUid, MetadataDraft};
 use crate::name::{LogicalCloudName, Namespace, ProjectName};
 use crate::port::store::PageRequest;
@@ -47,6 +49,8 @@ pub struct Summary {
     pub uid: LogicalCloudUid,
     /// How much it may do.
     pub level: Level,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
     /// Its namespace; none for an admin cloud.
     pub namespace: Option<Namespace>,
     /// How many users it has.
@@ -120,6 +124,7 @@ fn summary(root: Root) -> Summary {
         metadata: root.metadata,
         uid: root.uid,
         level: root.level,
+        labels: root.labels,
         namespace: root.namespace,
         users: root.users,
         references: root.references,

@@ -1,6 +1,7 @@
 //! Lists in pages.
 
 use axum::http::Uri;
+use dcm_core::logical_cloud::{InvalidSelector, LabelSelector};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +26,26 @@ impl<Name> Wanted<Name> {
     /// How many items at most.
     pub(super) fn limit(&self) -> Result<usize, Problem> {
         checked(self.limit)
+    }
+}
+
+/// The same of a list of what has labels.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) struct Labelled<Name> {
+    /// Where to go on: behind what has this name.
+    pub(super) after: Option<Name>,
+    pub(super) limit: Option<usize>,
+    /// Only what has such labels.
+    label_selector: Option<String>,
+}
+
+impl<Name> Labelled<Name> {
+    /// Which labels are asked for.
+    pub(super) fn selector(&self) -> Result<LabelSelector, Problem> {
+        let Some(text) = &self.label_selector else { return Ok(LabelSelector::default()) };
+        let malformed = |error| Problem::new(Kind::Malformed, format!("label-selector: {error}"));
+        text.parse().map_err(|error: InvalidSelector| malformed(error))
     }
 }
 

@@ -1,5 +1,7 @@
 //! The root document of a logical cloud.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::app_context::Generation;
@@ -33,6 +35,8 @@ pub(in crate::service) struct Root {
     pub uid: LogicalCloudUid,
     pub metadata: MetadataDraft,
     pub level: Level,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<Namespace>,
     /// How many users it has.

@@ -8,7 +8,7 @@ use dcm_core::name::ClusterName;
 
 use super::OfProvider;
 use crate::documented::objects::ClusterAnswer;
-use crate::documented::page::{Page, Wanted};
+use crate::documented::page::{self, Labelled, Page};
 use crate::documented::place::{Asked, At};
 use crate::documented::problem::Problem;
 use crate::documented::route::Shared;
@@ -16,12 +16,13 @@ use crate::documented::route::Shared;
 pub(in crate::documented) async fn handle(
     State(services): State<Shared>,
     At(OfProvider { provider }): At<OfProvider>,
-    Asked(wanted): Asked<Wanted<ClusterName>>,
+    Asked(wanted): Asked<Labelled<ClusterName>>,
     uri: Uri,
 ) -> Result<impl IntoResponse, Problem> {
-    let limit = wanted.limit()?;
+    let (limit, selector) = (page::checked(wanted.limit)?, wanted.selector()?);
     let page = services.registered.list_of(&provider, wanted.after.as_ref(), Some(limit)).await?;
-    let items = page.clusters.into_iter().map(ClusterAnswer::from).collect();
+    let selected = page.clusters.into_iter().filter(|one| selector.matches(&one.registration.labels));
+    let items = selected.map(ClusterAnswer::from).collect();
     let next = page.next.map(|next| next.cluster);
     Ok(Json(Page::new(items, page.broken, next, limit, &uri)))
 }

@@ -12,9 +12,9 @@ use crate::documented::body::Body;
 use crate::documented::objects::ControllerBody;
 use crate::documented::place::{Asked, Nothing};
 use crate::documented::problem::Problem;
+use crate::documented::route::Shared;
 use crate::documented::tag::{Unconditional, etag};
 use crate::request::Asking;
-use crate::documented::route::Shared;
 
 pub(super) async fn handle<G: Group>(
     State(services): State<Shared>,

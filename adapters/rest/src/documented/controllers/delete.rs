@@ -7,9 +7,9 @@ use dcm_core::service::Revision;
 use super::{Group, One};
 use crate::documented::place::{Asked, At, Nothing};
 use crate::documented::problem::Problem;
+use crate::documented::route::Shared;
 use crate::documented::tag::If;
 use crate::request::Asking;
-use crate::documented::route::Shared;
 
 pub(super) async fn handle<G: Group>(
     State(services): State<Shared>,

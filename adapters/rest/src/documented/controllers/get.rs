@@ -8,8 +8,8 @@ use super::{Group, One};
 use crate::documented::objects::ControllerBody;
 use crate::documented::place::{Asked, At, Nothing};
 use crate::documented::problem::Problem;
-use crate::documented::tag::etag;
 use crate::documented::route::Shared;
+use crate::documented::tag::etag;
 
 pub(super) async fn handle<G: Group>(
     State(services): State<Shared>,

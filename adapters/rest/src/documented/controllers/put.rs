@@ -10,9 +10,9 @@ use crate::documented::body::Body;
 use crate::documented::objects::ControllerBody;
 use crate::documented::place::{Asked, At, Nothing};
 use crate::documented::problem::Problem;
+use crate::documented::route::Shared;
 use crate::documented::tag::{If, etag};
 use crate::request::Asking;
-use crate::documented::route::Shared;
 
 pub(super) async fn handle<G: Group>(
     State(services): State<Shared>,

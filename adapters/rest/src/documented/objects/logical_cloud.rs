@@ -240,6 +240,8 @@ struct SummarySpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     namespace: Option<String>,
     level: String,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    labels: BTreeMap<String, String>,
 }
 
 /// What is counted of it.
@@ -264,6 +266,7 @@ impl From<service::Summary> for Summary {
             spec: SummarySpec {
                 namespace: summary.namespace.as_ref().map(ToString::to_string),
                 level: summary.level.to_string(),
+                labels: summary.labels,
             },
             status: SummaryStatus {
                 uid: summary.uid.to_string(),
