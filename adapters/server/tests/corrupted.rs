@@ -8,11 +8,12 @@ use std::sync::Arc;
 
 use common::kept::Kept;
 use common::{Ground, SOON, World, everything, spec};
-use dcm_core::logical_cloud::Draft;
+use dcm_core::controller::{ControllerDraft, ControllerGroup};
+use dcm_core::logical_cloud::{Draft, MetadataDraft};
 use dcm_core::name::{LogicalCloudName, UserName};
 use dcm_core::port::clock::Seeded;
 use dcm_core::port::store::{Document, Entry, Path, Prefix, Store as _, StoreExt as _, Write};
-use dcm_core::service::Error;
+use dcm_core::service::{Error, Precondition};
 use dcm_core::status::Progress;
 use dcm_server::serve;
 use dcm_store::EncryptedStore;
@@ -54,6 +55,11 @@ impl Installation {
         let (clouds, ann) = (world.deployment.clouds(), UserName::new("ann").unwrap());
         let given = clouds.kubeconfigs(&world.project, &world.cloud, Some(&ann), None).await.unwrap();
         clouds.handed_out(&world.caller, &given.access).await.unwrap();
+        let (metadata, host) =
+            (MetadataDraft { name: "rsync".into(), ..MetadataDraft::default() }, "it".into());
+        let draft = ControllerDraft { metadata, host, ..ControllerDraft::default() };
+        let (controllers, group) = (world.deployment.controllers(), ControllerGroup::Orchestrator);
+        controllers.put(&world.caller, group, draft, &Precondition::default()).await.unwrap();
         engine.shutdown().await;
         installation
     }

@@ -82,16 +82,24 @@ pub(super) fn read<T: Document>(bytes: &[u8]) -> Result<T, Problem> {
         true => unread("unexpected EOF".to_owned()),
         false => unread(error.to_string()),
     })?;
-    fold(&mut value, T::SHAPE)
-        .map_err(|member| unread(format!("json: the member {member} is there twice")))?;
+    fold(&mut value, T::SHAPE).map_err(unread)?;
     // Go takes a whole document that is null for an empty one, too.
     let value = if value.is_null() { Value::Object(Map::new()) } else { value };
     T::deserialize(value).map_err(|error| unread(format!("json: cannot unmarshal: {error}")))
 }
 
-/// Gives members the names that they are known by, and drops those that are not known or `null`. Tells what is there twice.
-fn fold(value: &mut Value, shape: Shape) -> Result<(), &'static str> {
-    let (Shape::Of(members), Value::Object(object)) = (shape, value) else { return Ok(()) };
+/// Gives members the names that they are known by, and drops those that are not known or `null`. Tells what is there twice, and what is
+/// no object where one is to be: a list would be taken for one.
+fn fold(value: &mut Value, shape: Shape) -> Result<(), String> {
+    let Shape::Of(members) = shape else { return Ok(()) };
+    let object = match value {
+        Value::Null => return Ok(()),
+        Value::Object(object) => object,
+        Value::Array(_) => return Err(no_object("array")),
+        Value::String(_) => return Err(no_object("string")),
+        Value::Number(_) => return Err(no_object("number")),
+        Value::Bool(_) => return Err(no_object("bool")),
+    };
     let mut folded = Map::new();
     for (key, mut member) in std::mem::take(object) {
         let Some((name, shape)) = members.iter().find(|(name, _)| name.eq_ignore_ascii_case(&key)) else {
@@ -99,11 +107,15 @@ fn fold(value: &mut Value, shape: Shape) -> Result<(), &'static str> {
         };
         fold(&mut member, *shape)?;
         if !member.is_null() && folded.insert((*name).to_owned(), member).is_some() {
-            return Err(name);
+            return Err(format!("json: the member {name} is there twice"));
         }
     }
     *object = folded;
     Ok(())
+}
+
+fn no_object(found: &str) -> String {
+    format!("json: cannot unmarshal {found} into an object")
 }
 
 #[cfg(test)]
@@ -150,11 +162,7 @@ mod tests {
             (" \n", 400, "Empty body"),
             ("{", 422, "unexpected EOF"),
             ("{]", 422, "key must be a string at line 1 column 2"),
-            (
-                "[]",
-                422,
-                "json: cannot unmarshal: invalid length 0, expected struct Reference with 2 elements",
-            ),
+            ("[]", 422, "json: cannot unmarshal array into an object"),
             (
                 r#"{"loadBalancer": 1}"#,
                 422,
