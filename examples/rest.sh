@@ -61,8 +61,14 @@ send POST "projects/shop/logical-clouds/$cloud/cluster-quotas" \
 
 # Until here no cluster was touched.
 send POST "projects/shop/logical-clouds/$cloud/apply"
-until curl --silent --show-error --fail-with-body "$api/projects/shop/logical-clouds/$cloud/status" |
-    grep --quiet '"state":"instantiated"'; do
+for ((tries = 0; ; tries++)); do
+    status="$(curl --silent --show-error --fail-with-body "$api/projects/shop/logical-clouds/$cloud/status")"
+    if [[ $status == *'"state":"instantiated"'* ]]; then
+        break
+    elif [[ $status == *'"state":"failed"'* ]] || ((tries == 600)); then
+        echo "$status" >&2
+        exit 1
+    fi
     sleep 0.2
 done
 

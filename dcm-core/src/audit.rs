@@ -57,6 +57,7 @@ pub struct Recorded {
     /// What was asked for.
     pub asked: Decision,
     /// What came of it; none when the call was cut off, or is under way: it may have been done, in part or whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<Ending>,
 }
 

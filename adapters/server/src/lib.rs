@@ -31,7 +31,6 @@ mod metrics;
 mod orphans;
 mod other_bindings;
 mod rekey;
-
 mod serve;
 mod sweeping;
 mod tending;

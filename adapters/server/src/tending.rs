@@ -15,9 +15,12 @@ use crate::metrics::Ends;
 /// How long to wait after clouds could not be listed, or not be followed.
 const RETRY_WAIT: Duration = Duration::from_secs(10);
 
+/// How long to wait for others after one cloud is to be deleted: a round lists all of them.
+const DEPARTURES_WAIT: Duration = Duration::from_secs(1);
+
 /// Tends all logical clouds, again and again. Never ends by itself; ending it anywhere is safe.
 pub(crate) async fn keep_tended(deployment: Deployment, ends: Ends) {
-    let caller = Caller::new("dcm serve").because("renewal");
+    let caller = Caller::new("dcm serve").because("tending logical clouds");
     let request = tracing::info_span!("request", caller = caller.who());
     let mut agenda = Agenda::default();
     let mut departures = followed(&deployment).await;
@@ -32,15 +35,20 @@ pub(crate) async fn keep_tended(deployment: Deployment, ends: Ends) {
             Err(error) => {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
-                    "can't look for credentials to renew"
+                    "can't look for what is to be renewed or deleted"
                 );
                 RETRY_WAIT
             }
         };
         let sleep = deployment.clock().sleep(wait);
-        if let Either::Right((None, _)) = select(sleep, departures.next()).await {
-            deployment.clock().sleep(RETRY_WAIT).await;
-            departures = followed(&deployment).await;
+        match select(sleep, departures.next()).await {
+            Either::Left(_) => {}
+            // More may follow at once.
+            Either::Right((Some(()), _)) => deployment.clock().sleep(DEPARTURES_WAIT).await,
+            Either::Right((None, _)) => {
+                deployment.clock().sleep(RETRY_WAIT).await;
+                departures = followed(&deployment).await;
+            }
         }
     }
 }

@@ -68,6 +68,7 @@ impl AuditedError for synchronizer::Error {
     }
 
     fn is_refusal(&self) -> bool {
-        !matches!(self, Self::Store(_) | Self::Contended { .. })
+        // The work is paused then, whatever is still under way.
+        !matches!(self, Self::Store(_) | Self::Contended { .. } | Self::StillUnderWay { .. } | Self::Resumed)
     }
 }

@@ -81,6 +81,12 @@ impl ObjectPolicies {
         named.cloned().unwrap_or_default()
     }
 
+    /// True where something that is on a cluster already may become ours.
+    #[must_use]
+    pub fn take_over(&self) -> bool {
+        self.0.values().any(|policy| policy.existing != Existing::default())
+    }
+
     pub(super) fn check(
         drafts: &BTreeMap<String, ObjectPolicyDraft>,
         at: &Path,

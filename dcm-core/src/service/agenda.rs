@@ -11,11 +11,12 @@ use jiff::{SignedDuration, Timestamp};
 use crate::logical_cloud::Serial;
 use crate::name::{LogicalCloudName, ProjectName, UserName};
 use crate::port::store::{Entry, StoreExt, Version};
+use crate::port::synchronizer::Removal;
 
 use super::caller::{Caller, Change};
-use super::delete::clear;
 use super::documents::Root;
 use super::error::Error;
+use super::leaving::SeenOff;
 use super::load::{self, Found};
 use super::logical_clouds::LogicalClouds;
 use super::outlook::{Ending, Outlook};
@@ -158,8 +159,8 @@ impl LogicalClouds {
             },
             // Whoever began to delete it may have died.
             Ok(Found::Deleting(place, version)) => {
-                let cleared = clear(&*self.documents, &place, version, self.clock.now()).await;
-                cleared.map(|()| Seen::nothing(Timestamp::MAX))
+                let finished = self.finish_deleting(&place, version, Removal::default()).await;
+                finished.map(|()| Seen::nothing(Timestamp::MAX))
             }
             Ok(_) => Ok(Seen { warned, ..Seen::nothing(Timestamp::MAX) }),
             Err(error) => Err(error),
@@ -181,9 +182,9 @@ impl LogicalClouds {
 
     /// Deletes a cloud that is to be deleted, once it is off its clusters.
     async fn see_leaving(&self, place: &Place, wanted: &Change, news: &mut Vec<News>) -> Result<Seen, Error> {
-        let is_gone = self.see_off(place, wanted).await?;
-        news.extend(is_gone.then_some(News::Deleted));
-        Ok(Seen::nothing(if is_gone { Timestamp::MAX } else { Timestamp::MIN }))
+        let seen = self.see_off(place, wanted).await?;
+        news.extend((seen == SeenOff::Deleted).then_some(News::Deleted));
+        Ok(Seen::nothing(if seen == SeenOff::NotYet { Timestamp::MIN } else { Timestamp::MAX }))
     }
 
     /// Renews what is due of one cloud.

@@ -10,6 +10,7 @@ use crate::logical_cloud::{KeyValues, LogicalCloud, Notes, check_labels};
 use crate::name::{ClusterId, ClusterName, ClusterProviderName, Namespace};
 use crate::port::audit::{About, Action, AuditLog};
 use crate::port::clock::Clock;
+use crate::port::schema::Broken;
 use crate::port::store::{Document, PageRequest, Prefix, Store, StoreExt, Version, Write};
 use crate::port::synchronizer::{Synchronizer, Tombstone};
 use crate::refusal::{Checks, Path, Refusals};
@@ -26,7 +27,6 @@ use super::owners::{self, OfClusters, Providers};
 use super::path::{self, Place};
 use super::precondition::{Precondition, Revision};
 use super::put::EditOutcome;
-use crate::port::schema::Broken;
 
 /// What a kubeconfig must be beyond being readable, such as free of programs to run. Whoever wires the services
 /// decides.

@@ -8,6 +8,7 @@ use crate::logical_cloud::life_cycle::Operation;
 use crate::name::{LogicalCloudName, ProjectName};
 use crate::port::audit::Action;
 use crate::port::store::{self, Document, Store, StoreExt, Version, Write};
+use crate::port::synchronizer::Removal;
 
 use super::audited::about;
 use super::caller::{Caller, Change};
@@ -67,7 +68,7 @@ impl LogicalClouds {
             let (place, version) = match found {
                 Found::Nothing => return Err(Error::no_cloud(project, cloud)),
                 Found::Deleting(place, version) => {
-                    return clear(&*self.documents, &place, version, now).await;
+                    return self.finish_deleting(&place, version, Removal::default()).await;
                 }
                 Found::Reserved(place, version) => (place, version),
                 Found::Standing(place, root, version) => {

@@ -22,7 +22,8 @@ pub type StatusStream = BoxStream<'static, Result<CloudStatus, Error>>;
 const CHANGES_JOINED_MAX: usize = 1024;
 
 impl LogicalClouds {
-    /// The status of a logical cloud now, and again whenever it is another one. Whoever is slow misses what was between: it
+    /// The status of a logical cloud now, and again whenever its documents or its work have made it another one. What in it changes
+    /// with the time, or with registered clusters, is told with the next such change. Whoever is slow misses what was between: it
     /// is always the newest that is told. A cloud of the same name that is made after this one was deleted is another one.
     ///
     /// # Errors

@@ -30,6 +30,12 @@ fn beyond_limits(cloud: &LogicalCloud) -> Option<String> {
     if cloud.level() != Level::Standard {
         return Some(format!("rights in a cloud of level {}", cloud.level().as_str()));
     }
+    if cloud.object_policies().take_over() {
+        return Some("what is on clusters already (objectPolicies)".to_owned());
+    }
+    if let Some(key) = cloud.labels().keys().find(|key| is_of_kubernetes(key)) {
+        return Some(format!("the label {key} of a namespace"));
+    }
     // Its extra manifests have no rights in them: a standard cloud's may not.
     cloud.permissions().iter().find_map(|permission| {
         let verb = VERBS.iter().find(|verb| permission.verbs.contains(**verb))?;
@@ -37,13 +43,21 @@ fn beyond_limits(cloud: &LogicalCloud) -> Option<String> {
     })
 }
 
-/// All of a cloud but what grants nothing.
+/// True for a label by which Kubernetes, or what extends it, decides what may be in a namespace, such as
+/// `pod-security.kubernetes.io/enforce`.
+fn is_of_kubernetes(key: &str) -> bool {
+    let Some((prefix, _)) = key.split_once('/') else { return false };
+    ["kubernetes.io", "k8s.io"].iter().any(|domain| {
+        prefix.strip_suffix(domain).is_some_and(|below| below.is_empty() || below.ends_with('.'))
+    })
+}
+
+/// All of a cloud but what grants nothing: its labels are those of its namespace, and webhooks and network policies go by them.
 fn granting(cloud: &LogicalCloud) -> Draft {
     let mut draft = cloud.to_draft();
     draft.metadata.description.clear();
     draft.metadata.user_data1.clear();
     draft.metadata.user_data2.clear();
-    draft.spec.labels.clear();
     draft.spec.quotas.clear();
     draft.spec.key_values.clear();
     draft

@@ -44,10 +44,12 @@ impl Root {
 
     /// Remembers that the work was paused, whichever it was.
     pub(super) fn remember_pause(&mut self, change: Change) {
-        let work = match (&self.terminated, &self.applied) {
-            (Some(_), _) => Work::Terminate,
-            (None, Some(applied)) if applied.updates => Work::Update,
-            (None, _) => Work::Instantiate,
+        let work = match (&self.applying, &self.applied, &self.terminated) {
+            (Some(_), Some(_), _) => Work::Update,
+            (Some(_), None, _) => Work::Instantiate,
+            (None, _, Some(_)) => Work::Terminate,
+            (None, Some(applied), None) if applied.updates => Work::Update,
+            (None, _, None) => Work::Instantiate,
         };
         self.remember(work, true, change);
     }

@@ -8,16 +8,18 @@ use std::future::ready;
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
 
+use crate::audit::Told;
 use crate::name::{LogicalCloudName, ProjectName};
-use crate::port::audit::{About, Action};
-use crate::port::store::Change as Written;
+use crate::port::audit::{About, Action, Outcome};
+use crate::port::store::{Change as Written, Version};
 use crate::port::synchronizer::Removal;
+use crate::status::Intent;
 
 use super::audited::about;
 use super::caller::{Caller, Change};
 use super::delete::{clear, mark};
-use super::documents::{RootDocument, read};
-use super::error::{Error, Kind};
+use super::documents::{Root, RootDocument, read};
+use super::error::Error;
 use super::load::{self, Found};
 use super::logical_clouds::LogicalClouds;
 use super::path::{self, Place};
@@ -35,6 +37,26 @@ pub enum Departure {
     Leaving,
 }
 
+/// What a look at a cloud that is to be deleted gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SeenOff {
+    /// It is deleted now.
+    Deleted,
+    /// It is not off its clusters yet, or another worker deletes it.
+    NotYet,
+    /// It is gone, or to stay after all.
+    Settled,
+}
+
+impl Told for SeenOff {
+    fn outcome(&self) -> Outcome {
+        match self {
+            Self::Deleted => Outcome::Accepted { generation: None },
+            Self::NotYet | Self::Settled => Outcome::Unchanged,
+        }
+    }
+}
+
 impl LogicalClouds {
     /// Deletes a logical cloud, under a condition: at once where it is on no cluster, and otherwise once it is taken off them. That
     /// is for whoever [tends](Self::tend) clouds, so a cloud that is applied again before stays.
@@ -49,17 +71,22 @@ impl LogicalClouds {
         removal: Removal,
         condition: &Precondition<EditId>,
     ) -> Result<Departure, Error> {
-        match self.delete_if(caller, project, cloud, condition).await {
-            Err(Error::WrongState(_)) => {}
-            deleted => return deleted.map(|()| Departure::Deleted),
+        let is_off = match load::standing(&*self.documents, project, cloud).await {
+            Ok((place, root, _)) => self.may_be_deleted(&place, &root).await?,
+            // What there is of it a deletion finds, too.
+            Err(Error::NotFound { .. }) => true,
+            Err(error) => return Err(error),
+        };
+        if is_off {
+            match self.delete_if(caller, project, cloud, condition).await {
+                // Applied since.
+                Err(Error::WrongState(_)) => {}
+                deleted => return deleted.map(|()| Departure::Deleted),
+            }
         }
         let detail = serde_json::to_string(&removal).unwrap_or_default();
         let about = About { detail, ..about(project, cloud) };
-        let leaving = async {
-            let (_, root, _) = load::standing(&*self.documents, project, cloud).await?;
-            condition.check(Kind::LogicalCloud, cloud, Some(&root.edit_id()))?;
-            self.terminate_once(caller, project, cloud, removal, true).await
-        };
+        let leaving = self.terminate_once(caller, project, cloud, removal, Some(condition));
         match self.audited(caller, Action::Terminate, about, leaving).await? {
             Some(_) => Ok(Departure::Leaving),
             // The synchronizer never had it.
@@ -67,28 +94,54 @@ impl LogicalClouds {
         }
     }
 
-    /// Deletes a cloud that is to be deleted, if it is off its clusters; false while it is not.
-    pub(super) async fn see_off(&self, place: &Place, wanted: &Change) -> Result<bool, Error> {
-        let caller = Caller::new(&wanted.by).because(&wanted.why).with_request_id(&wanted.request_id);
-        match load::find(&*self.documents, &place.project, &place.cloud).await? {
+    /// Deletes a cloud that is to be deleted, if it is off its clusters.
+    pub(super) async fn see_off(&self, place: &Place, wanted: &Change) -> Result<SeenOff, Error> {
+        let found = load::find(&*self.documents, &place.project, &place.cloud).await?;
+        let (root, version) = match found {
             Found::Standing(found, root, version) if found == *place && root.leaving.is_some() => {
-                if !self.may_be_deleted(place, &root).await? {
-                    return Ok(false);
-                }
-                let deleting = async {
-                    self.forget(place, &root).await?;
-                    let version = mark(&*self.documents, place, version, self.change(&caller)).await?;
-                    clear(&*self.documents, place, version, self.clock.now()).await
-                };
-                let about = about(&place.project, &place.cloud);
-                match self.audited(&caller, Action::Delete, about, deleting).await {
-                    // Somebody has changed it meanwhile: it is looked at again.
-                    Err(error) if error.is_lost_race() => Ok(false),
-                    deleted => deleted.map(|()| true),
-                }
+                (root, version)
             }
-            _ => Ok(true),
+            _ => return Ok(SeenOff::Settled),
+        };
+        if !self.may_be_deleted(place, &root).await? {
+            self.remove_again(place, &root).await?;
+            return Ok(SeenOff::NotYet);
         }
+        let caller = Caller::new(&wanted.by).because(&wanted.why).with_request_id(&wanted.request_id);
+        let deleting = async {
+            let version = match mark(&*self.documents, place, version, self.change(&caller)).await {
+                Ok(version) => version,
+                // Another worker deletes it, or somebody has changed it: it is looked at again.
+                Err(error) if error.is_lost_race() => return Ok(SeenOff::NotYet),
+                Err(error) => return Err(error),
+            };
+            self.finish_deleting(place, version, root.removal).await?;
+            Ok(SeenOff::Deleted)
+        };
+        self.audited(&caller, Action::Delete, about(&place.project, &place.cloud), deleting).await
+    }
+
+    /// Clears a cloud that is said to be gone. Unlike who has the synchronizer forget it, nobody waits here for workers that are behind.
+    pub(super) async fn finish_deleting(
+        &self,
+        place: &Place,
+        version: Version,
+        removal: Removal,
+    ) -> Result<(), Error> {
+        // Before its root goes: afterwards only a sweep would know of it.
+        self.synchronizer.discard(&place.context_id(), removal).await.map_err(Error::Synchronizer)?;
+        clear(&*self.documents, place, version, self.clock.now()).await
+    }
+
+    /// Whoever wanted it taken off may have died before the synchronizer was told.
+    async fn remove_again(&self, place: &Place, root: &Root) -> Result<(), Error> {
+        let id = place.context_id();
+        let status = self.synchronizer.status(&id).await.map_err(Error::Synchronizer)?;
+        if root.newest().is_some() || status.is_none_or(|status| status.intent == Intent::Absent) {
+            return Ok(());
+        }
+        self.synchronizer.remove(&id, root.removal).await.map_err(Error::Synchronizer)?;
+        self.synchronizer.resume(&id).await.map_err(Error::Synchronizer)
     }
 
     /// Tells when a logical cloud is to be deleted that is on clusters, so that it is tended at once. Ends when the store does not

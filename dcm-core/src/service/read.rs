@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::logical_cloud::{Level, LogicalCloud, LogicalCloudUid, MetadataDraft};
 use crate::name::{LogicalCloudName, Namespace, ProjectName};
+use crate::port::schema::Broken;
 use crate::port::store::PageRequest;
 use crate::refusal::Warning;
 
@@ -15,7 +16,6 @@ use super::logical_clouds::LogicalClouds;
 use super::owners::OfClouds;
 use super::precondition::EditId;
 use super::{owners, path};
-use crate::port::schema::Broken;
 
 /// A logical cloud, as its documents are.
 #[derive(Debug, Clone, PartialEq)]

@@ -88,8 +88,9 @@ impl LogicalClouds {
         let standing = self.must_stand(project, cloud, user).await?;
         let id = standing.loaded.place.context_id();
         let context = self.synchronizer.status(&id).await.map_err(Error::Synchronizer)?;
-        let snapshot = &standing.frozen.snapshot;
-        let generation = context.as_ref().map(|context| context.generation).unwrap_or_default();
-        Ok((Revoked::of(&standing, snapshot, user, generation)?, context))
+        let held = context.as_ref().map(|context| context.generation).unwrap_or_default();
+        // What is being applied, or was cut off, may not be handed over yet: no cluster can have brought it about.
+        let generation = if standing.loaded.root.applying.is_some() { held.next() } else { held };
+        Ok((Revoked::of(&standing, &standing.frozen.snapshot, user, generation)?, context))
     }
 }

@@ -11,10 +11,11 @@ use crate::port::synchronizer::{Error as Failure, Removal};
 use super::audited::about;
 use super::caller::Caller;
 use super::documents::Root;
-use super::error::Error;
+use super::error::{Error, Kind};
 use super::load;
 use super::logical_clouds::LogicalClouds;
 use super::path::Place;
+use super::precondition::{EditId, Precondition};
 
 /// A logical cloud that an operation is allowed on.
 struct Operable {
@@ -39,32 +40,38 @@ impl LogicalClouds {
     ) -> Result<(), Error> {
         let detail = serde_json::to_string(&removal).unwrap_or_default();
         let about = About { detail, ..about(project, cloud) };
-        let terminating = self.terminate_once(caller, project, cloud, removal, false);
+        let terminating = self.terminate_once(caller, project, cloud, removal, None);
         self.audited(caller, Action::Terminate, about, terminating).await.map(drop)
     }
 
-    /// Gives the generation that takes it off; none when the synchronizer never had it. One that is leaving is deleted then.
+    /// Gives the generation that takes it off; none when the synchronizer never had it. It is deleted then where that is wanted, on a
+    /// condition.
     pub(super) async fn terminate_once(
         &self,
         caller: &Caller,
         project: &ProjectName,
         cloud: &LogicalCloudName,
         removal: Removal,
-        is_leaving: bool,
+        leaving: Option<&Precondition<EditId>>,
     ) -> Result<Option<Generation>, Error> {
         let operable = self.operable(project, cloud, Operation::Terminate).await?;
         let (place, id) = (&operable.place, operable.place.context_id());
         let change = self.change(caller);
         // First the root: a crash now leaves a cloud on clusters that can be terminated again, and never one that
         // seems to be there and is gone.
-        self.change_root(place, |root| {
+        let known = leaving.cloned().unwrap_or_default();
+        let is_known = |root: &Root| known.check(Kind::LogicalCloud, cloud, Some(&root.edit_id()));
+        let root = self.change_root(place, |root| {
+            if is_known(root).is_err() {
+                return false;
+            }
             let mut wanted = Root {
                 applying: None,
                 replaced: Vec::new(),
                 applied: None,
                 stopped: None,
                 terminated: root.terminated.clone().or(Some(change.clone())),
-                leaving: root.leaving.clone().or(is_leaving.then(|| change.clone())),
+                leaving: root.leaving.clone().or(leaving.map(|_| change.clone())),
                 removal,
                 ..root.clone()
             };
@@ -72,8 +79,8 @@ impl LogicalClouds {
                 wanted.remember_termination(change.clone());
             }
             std::mem::replace(root, wanted.clone()) != wanted
-        })
-        .await?;
+        });
+        is_known(&root.await?)?;
         match self.synchronizer.remove(&id, removal).await {
             Ok(generation) => {
                 if operable.paused {

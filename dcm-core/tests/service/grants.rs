@@ -36,7 +36,18 @@ async fn a_limited_caller_grants_no_rights_beyond_the_cloud_and_none_that_give_m
         let told = refused(&world, granting).await;
         assert!(told.starts_with(&format!("the verb {verb} (user permission ")), "{told}");
     }
-    world.put(draft()).await.unwrap();
+    let mut taking = draft();
+    taking["spec"]["objectPolicies"] = json!({"Namespace": {"existing": "adopt"}});
+    assert!(refused(&world, taking).await.starts_with("what is on clusters already"));
+    for key in ["pod-security.kubernetes.io/enforce", "k8s.io/x"] {
+        let mut labelled = draft();
+        labelled["spec"]["labels"] = json!({key: "privileged", "tier": "gold"});
+        assert!(refused(&world, labelled).await.starts_with(&format!("the label {key}")));
+    }
+    let mut allowed = draft();
+    allowed["spec"]["labels"] = json!({"tier": "gold", "notkubernetes.io/x": "y"});
+    allowed["spec"]["objectPolicies"] = json!({"ResourceQuota": {"drift": "report"}});
+    world.put(allowed).await.unwrap();
     assert!(refused(&world, privileged).await.contains("privileged"));
 }
 
@@ -48,7 +59,6 @@ async fn of_a_cloud_with_such_rights_a_limited_caller_edits_what_grants_nothing(
     world.put(privileged.clone()).await.unwrap();
     let world = limited(world);
     privileged["metadata"]["description"] = "edited".into();
-    privileged["spec"]["labels"] = json!({"tier": "gold"});
     privileged["spec"]["quotas"] = json!([{"name": "less", "hard": {"pods": "1"}}]);
     world.put(privileged).await.unwrap();
     let (caller, project, shop, any) =

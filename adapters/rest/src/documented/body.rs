@@ -10,6 +10,7 @@ use dcm_core::shape;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::BODY_BYTES_MAX;
 use super::problem::{Kind, Problem};
 use crate::json;
 
@@ -49,7 +50,8 @@ impl<T: Shaped, S: Send + Sync> FromRequest<S> for Body<T> {
             let detail = "say `Content-Type: application/json`";
             return Err(Problem::new(Kind::UnsupportedMediaType, detail));
         }
-        let bytes = Bytes::from_request(request, state).await?;
+        let bytes = Bytes::from_request(request, state).await;
+        let bytes = bytes.map_err(|rejection| Problem::of_body(&rejection, BODY_BYTES_MAX))?;
         let sent = json::read(&bytes).map_err(|error| Problem::new(Kind::Malformed, error.to_string()))?;
         shape::check(T::schema(), &sent)?;
         let read = T::deserialize(&sent)

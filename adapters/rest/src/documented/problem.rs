@@ -225,6 +225,16 @@ impl Problem {
         Self { kind: Kind::Invalid, detail: told.join("; "), refusals }
     }
 
+    /// Why a body of at most so many bytes was not read.
+    pub(super) fn of_body(rejection: &BytesRejection, bytes_max: usize) -> Self {
+        match rejection.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => {
+                Self::new(Kind::TooLarge, format!("a body has at most {bytes_max} bytes here"))
+            }
+            _ => Self::new(Kind::Malformed, "the body could not be read to its end"),
+        }
+    }
+
     /// Its body as a text, for where it is no answer of its own.
     pub(super) fn text(self, instance: &str) -> String {
         serde_json::to_string(&self.body(instance)).unwrap_or_default()
@@ -266,17 +276,6 @@ impl From<Error> for Problem {
                 Self::new(kind, error.to_string())
             }
             _ => Self::new(kind, causes::told(&error)),
-        }
-    }
-}
-
-impl From<BytesRejection> for Problem {
-    fn from(rejection: BytesRejection) -> Self {
-        match rejection.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => {
-                Self::new(Kind::TooLarge, format!("a body has at most {} bytes", super::BODY_BYTES_MAX))
-            }
-            _ => Self::new(Kind::Malformed, "the body could not be read to its end"),
         }
     }
 }

@@ -114,6 +114,7 @@ impl From<Error> for Problem {
             Error::ClusterInUse { .. } | Error::LeftOnCluster { .. } => {
                 Self::conflict("Cannot delete without deleting or updating referencing resources first")
             }
+            Error::Forbidden { .. } => Self::new(StatusCode::FORBIDDEN, error.to_string()),
             Error::NotApplied { .. } => Self::conflict("Logical Cloud hasn't been instantiated"),
             Error::NotIssued { .. } | Error::Certificate { .. } => Self::conflict(
                 "The cluster doesn't contain status, please check if all services are up and running",

@@ -125,7 +125,6 @@ impl Root {
 
     /// Lets a snapshot be applied; the one that was to be until now may have been handed over.
     pub(in crate::service) fn begin(&mut self, snapshot: SnapshotReference) {
-        self.leaving = None;
         self.replaced.extend(self.applying.replace(snapshot));
         let oldest = self.replaced.len().saturating_sub(REPLACED_MAX);
         self.replaced.drain(..oldest);

@@ -14,7 +14,7 @@ mod outcome;
 mod stage;
 mod step;
 
-use dcm_core::service::Error;
+use dcm_core::service::{Error, SweepAgenda};
 use dcm_store::memory::Fault;
 
 use self::outcome::{Numbers, Outcome, readable};
@@ -192,6 +192,11 @@ impl Trial<'_> {
             assert!(terminated.as_ref().err().is_none_or(is_fine), "{}: {terminated:?}", self.place());
             let is_gone = |error: &Error| matches!(error, Error::NotFound { .. });
             assert!(deleted.as_ref().err().is_none_or(is_gone), "{}: {deleted:?}", self.place());
+        }
+        // As workers do: an app context may be left of a deletion that was cut off.
+        let mut agenda = SweepAgenda::default();
+        for _ in 0..2 {
+            stage.world.clouds.sweep(&mut agenda).await.unwrap();
         }
         Outcome::of(&stage.world, self.workflow.numbers).await.assert_whole(&self.place());
     }

@@ -58,10 +58,10 @@ struct Telling {
 impl Telling {
     /// The next event; nothing comes after one without itself.
     async fn next(mut self) -> (Event, Option<Self>) {
-        if self.told.is_some() {
-            self.services.clock.sleep(PAUSE).await;
-        }
         loop {
+            if self.told.is_some() {
+                self.services.clock.sleep(PAUSE).await;
+            }
             let numbered = Event::default().id(self.number.to_string());
             match self.statuses.next().await {
                 None => return (numbered.event("deleted").data("{}"), None),

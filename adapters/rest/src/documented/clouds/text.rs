@@ -3,7 +3,7 @@
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::HeaderMap;
-use dcm_core::document::{self, Document, Limits, Refused, RefusedText};
+use dcm_core::document::{self, Document, Limits, Refused, RefusedText, TEXT_BYTES_MAX};
 use dcm_core::refusal::Refusal;
 
 use super::notation::YAML_TYPES;
@@ -22,7 +22,8 @@ impl<S: Send + Sync> FromRequest<S> for Text {
             let detail = "say `Content-Type: application/json` or `application/yaml`";
             return Err(Problem::new(Kind::UnsupportedMediaType, detail));
         }
-        Ok(Self(Bytes::from_request(request, state).await?))
+        let bytes = Bytes::from_request(request, state).await;
+        bytes.map(Self).map_err(|rejection| Problem::of_body(&rejection, TEXT_BYTES_MAX))
     }
 }
 

@@ -43,5 +43,5 @@ pub(in crate::documented) async fn handle(
     services.registered.get(&id).await?;
     let disposal = if keep_objects { Disposal::Keep } else { Disposal::Delete };
     let cleared = services.installation.clear_orphans(&caller, &id, &context, disposal).await;
-    Ok(Json(cleared.map_err(|error| of_orphans(&id, &error))?))
+    Ok(Json(cleared.map_err(|error| of_orphans(&id, error))?))
 }

@@ -16,7 +16,7 @@ use dcm_core::causes;
 use dcm_core::logical_cloud::Level;
 use dcm_core::name::{ClusterId, ClusterName, ClusterProviderName};
 use dcm_core::port::cluster::{ClusterUid, Error};
-use dcm_core::service::{OrphanError, Registration};
+use dcm_core::service::{self, OrphanError, Registration};
 use serde::Deserialize;
 
 use super::problem::{Kind, Problem};
@@ -60,11 +60,11 @@ async fn must_be_ready(
     registration: &Registration,
     level: Level,
 ) -> Result<(), Problem> {
-    let Inspection { findings, other } = services
-        .installation
-        .inspect(registration, level)
-        .await
-        .map_err(|error| unasked(registration, &error))?;
+    let Inspection { findings, other } =
+        services.installation.inspect(registration, level).await.map_err(|error| match error {
+            Error::Kubeconfig { reason } => Problem::field("spec.kubeconfig", reason),
+            error => unasked(registration, &error),
+        })?;
     if let Some(Other { known: ClusterUid(known), found: ClusterUid(found) }) = other {
         let detail = format!(
             "the kubeconfig leads to another cluster ({found}) than before ({known}): register that one under another name"
@@ -82,26 +82,19 @@ async fn must_be_ready(
     Err(Problem::new(Kind::NotReady, detail))
 }
 
+/// Why a cluster that is registered, or is to be, could not be asked.
 fn unasked(registration: &Registration, error: &Error) -> Problem {
-    match error {
-        Error::Kubeconfig { reason } => Problem::field("spec.kubeconfig", reason),
-        error => {
-            let detail = format!("{} can't be asked: {}", registration.id, causes::told(error));
-            Problem::new(Kind::NotReady, detail)
-        }
-    }
+    let detail = format!("{} can't be asked: {}", registration.id, causes::told(error));
+    Problem::new(Kind::NotReady, detail)
 }
 
 /// Why orphans could not be looked for, or cleared.
-fn of_orphans(cluster: &ClusterId, error: &OrphanError) -> Problem {
-    let told = causes::told(error);
+fn of_orphans(cluster: &ClusterId, error: OrphanError) -> Problem {
     match error {
         OrphanError::Cluster(_) | OrphanError::Object { .. } => {
-            Problem::new(Kind::NotReady, format!("{cluster}: {told}"))
+            Problem::new(Kind::NotReady, format!("{cluster}: {}", causes::told(&error)))
         }
-        OrphanError::Store(_) | OrphanError::Audit(_) => {
-            tracing::error!(error = told, "a request failed");
-            Problem::new(Kind::Unavailable, error.to_string())
-        }
+        OrphanError::Store(source) => service::Error::Synchronizer(source).into(),
+        OrphanError::Audit(source) => service::Error::Audit(source).into(),
     }
 }

@@ -26,7 +26,7 @@ pub(in crate::documented) async fn handle(
 ) -> Result<impl IntoResponse, Problem> {
     let id = cluster.id();
     services.registered.get(&id).await?;
-    let mut found = services.installation.orphans(&id).await.map_err(|error| of_orphans(&id, &error))?;
+    let mut found = services.installation.orphans(&id).await.map_err(|error| of_orphans(&id, error))?;
     found.orphans.retain(|orphan| context.as_ref().is_none_or(|context| orphan.context == *context));
     Ok(Json(found))
 }

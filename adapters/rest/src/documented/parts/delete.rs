@@ -30,7 +30,10 @@ pub(super) async fn handle<P: Part>(
             let one =
                 one_of::<P>(&name, P::aliased(&found.cloud, &name)).map_err(|problem| when.told(problem))?;
             // Only that one: it may go by another cluster meanwhile.
-            let as_found = Precondition { known: Some(vec![found.id()]), ..Precondition::default() };
+            // And only as the caller knows it.
+            let is_known = |id: &EditId| when.condition.known.as_ref().is_none_or(|known| known.contains(id));
+            let known = Some(found.id()).filter(is_known).into_iter().collect();
+            let as_found = Precondition { known: Some(known), ..Precondition::default() };
             delete(one, &as_found).await
         }
         deleted => deleted,
