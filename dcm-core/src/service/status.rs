@@ -122,10 +122,23 @@ impl LogicalClouds {
         project: &ProjectName,
         cloud: &LogicalCloudName,
     ) -> Result<CloudStatus, Error> {
+        self.status_with(project, cloud, None).await
+    }
+
+    /// The same, with what the synchronizer was heard to say; it is asked where that is nothing.
+    pub(super) async fn status_with(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        heard: Option<ContextStatus>,
+    ) -> Result<CloudStatus, Error> {
         let (loaded, applied) =
             load::load_with(&*self.documents, project, cloud, Root::applied_snapshot).await?;
         let place = &loaded.place;
-        let context = self.synchronizer.status(&place.context_id()).await.map_err(Error::Synchronizer)?;
+        let context = match heard {
+            Some(context) => Some(context),
+            None => self.synchronizer.status(&place.context_id()).await.map_err(Error::Synchronizer)?,
+        };
         let credentials = match &applied {
             Some(applied) => self.credential_statuses(place, applied, context.as_ref()).await?,
             None => BTreeMap::new(),
