@@ -42,8 +42,8 @@ const VERBS: [&str; 7] = ["create", "delete", "get", "list", "patch", "update", 
 /// What a certificate request goes through: it is never changed, only approved.
 const REQUEST_VERBS: [&str; 5] = ["create", "delete", "get", "list", "watch"];
 
-/// The accesses that are needed on a cluster.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The accesses that are needed on a cluster; none by default.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Needs(BTreeSet<Access>);
 
 impl Needs {

@@ -3,22 +3,21 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use dcm_core::logical_cloud::Level;
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::cluster::{ClusterUid, Error};
 use dcm_core::port::synchronizer::{self, Disposal};
-use dcm_core::preflight::{self, CLOCK_SKEW_SECONDS_MAX, Findings, MINOR_VERSION_MIN};
+use dcm_core::preflight::{self, CLOCK_SKEW_SECONDS_MAX, Findings, MINOR_VERSION_MIN, Needs};
 use dcm_core::service::{Caller, OrphanError, Orphans, OtherBindings, Registration, Revoked};
 
 /// An installation. Whoever wires the services knows how clusters are reached.
 #[async_trait]
 pub trait Installation: Send + Sync + 'static {
-    /// Looks at a cluster by what is to be registered of it: whether it is ready for logical clouds up to a level, and whether it is
-    /// the one that is known by this name.
+    /// Looks at a cluster by what is to be registered of it: whether it grants what is needed, and whether it is the one that is known
+    /// by this name.
     ///
     /// # Errors
     /// When it can't be asked.
-    async fn inspect(&self, registration: &Registration, level: Level) -> Result<Inspection, Error>;
+    async fn inspect(&self, registration: &Registration, needs: &Needs) -> Result<Inspection, Error>;
 
     /// Takes another cluster as the one that a name stands for.
     ///

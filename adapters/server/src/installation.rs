@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use dcm_core::logical_cloud::Level;
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::cluster::{ClusterUid, Error};
 use dcm_core::port::synchronizer::{self, Disposal};
@@ -14,13 +13,17 @@ use dcm_rest::{Inspection, Installation, Other};
 
 use crate::deployment::Deployment;
 
-#[async_trait]
-impl Installation for Deployment {
-    async fn inspect(&self, registration: &Registration, level: Level) -> Result<Inspection, Error> {
+impl Deployment {
+    /// Looks at a cluster by what is to be registered of it: whether it grants what is needed, and whether it is the one that
+    /// workers have found under its name.
+    ///
+    /// # Errors
+    /// When it can't be asked.
+    pub async fn inspect(&self, registration: &Registration, needs: &Needs) -> Result<Inspection, Error> {
         let Registration { id, kubeconfig, .. } = registration;
-        let (call, needs) = (self.call(), Needs::of_level(level));
+        let call = self.call();
         let cluster = self.clusters().connect_with(id, kubeconfig).await?;
-        let findings = preflight::check(&*cluster, &call, &needs, &**self.clock()).await?;
+        let findings = preflight::check(&*cluster, &call, needs, &**self.clock()).await?;
         let known = self.contexts().cluster_uid(id).await;
         let known = known.map_err(|error| Error::Unreachable { source: Arc::new(error) })?;
         let other = match known {
@@ -31,6 +34,13 @@ impl Installation for Deployment {
             }
         };
         Ok(Inspection { findings, other })
+    }
+}
+
+#[async_trait]
+impl Installation for Deployment {
+    async fn inspect(&self, registration: &Registration, needs: &Needs) -> Result<Inspection, Error> {
+        Self::inspect(self, registration, needs).await
     }
 
     async fn accept(

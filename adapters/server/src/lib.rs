@@ -40,6 +40,7 @@ pub use audit::AUDIT_DAYS;
 pub use check::{CheckReport, StoreCheck};
 pub use configuration::{Configuration, Keys, SESSION_LEASE};
 pub use dcm_rest::emco::Service as EmcoService;
+pub use dcm_rest::{Inspection, Other};
 pub use deployment::{Deployment, OpenError, Parts, open_sealed, open_sealed_existing, rooms};
 pub use listening::{ListenError, LoopbackListener};
 pub use rekey::{RekeyError, RekeyReport, Rekeying, rekey};

@@ -2,6 +2,7 @@
 //! answers are compared.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
+mod accept;
 #[path = "../common/mod.rs"]
 mod common;
 mod events;

@@ -2,21 +2,16 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context as _;
 use dcm_core::name::{ClusterId, Namespace};
-use dcm_core::port::cluster::{Cluster, ClusterUid};
 use dcm_core::service::{EditOutcome, Registration};
 
 use super::check::Wanted;
 use super::{label, ready};
 use crate::arguments::Global;
-use crate::exit::{Ended, Exit};
+use crate::exit::Exit;
 use crate::output;
 use crate::own_kubeconfig;
 use crate::session::Session;
-
-/// What is said of a cluster that is refused.
-const UNDONE: &str = "was not changed";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -76,25 +71,9 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
     // What is refused is refused before anything is sent.
     session.deployment.registered().check(&new)?;
     if new.kubeconfig != old.kubeconfig && !arguments.unchecked {
-        let cluster = ready::must_be(&session, &new, &needs, UNDONE).await?;
-        must_be_the_same(&session, id, &cluster).await?;
+        ready::must_be(&session, &new, &needs, "was not changed").await?;
     }
     write(&session, new).await
-}
-
-/// Refuses a cluster that is another one than a worker has found under the name.
-async fn must_be_the_same(session: &Session, id: &ClusterId, cluster: &dyn Cluster) -> anyhow::Result<()> {
-    let Some(ClusterUid(known)) = session.deployment.contexts().cluster_uid(id).await? else { return Ok(()) };
-    let found = cluster.uid(&session.deployment.call()).await;
-    let ClusterUid(found) = found.with_context(|| format!("{id} {UNDONE}"))?;
-    if found == known {
-        return Ok(());
-    }
-    let message = format!(
-        "{id} {UNDONE}: the kubeconfig leads to another cluster ({found}) than before ({known}); register that one under \
-         another name; or, where it takes the other one's place, say --unchecked here and then dcm cluster accept {id}"
-    );
-    Err(Ended::new(Exit::Stuck, message).into())
 }
 
 async fn write(session: &Session, new: Registration) -> anyhow::Result<Exit> {

@@ -3,8 +3,8 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use dcm_core::logical_cloud::Level;
 use dcm_core::port::cluster::ClusterUid;
+use dcm_core::preflight::Needs;
 use dcm_core::service::Error;
 use serde::Deserialize;
 
@@ -31,7 +31,7 @@ pub(in crate::documented) async fn handle(
     Unconditional: Unconditional,
 ) -> Result<StatusCode, Problem> {
     let found = services.registered.get(&cluster.id()).await?.registration;
-    let inspected = services.installation.inspect(&found, Level::default()).await;
+    let inspected = services.installation.inspect(&found, &Needs::default()).await;
     let other = inspected.map_err(|error| unasked(&found, &error))?.other;
     match other {
         None => Err(Problem::new(Kind::WrongState, format!("{} is no other cluster than before", found.id))),

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::IntoResponse;
 use dcm_core::logical_cloud::Level;
 use dcm_core::port::cluster::ClusterUid;
-use dcm_core::preflight::Findings;
+use dcm_core::preflight::{Findings, Needs};
 use serde::{Deserialize, Serialize};
 
 use super::{OneCluster, unasked};
@@ -40,7 +40,7 @@ pub(in crate::documented) async fn handle(
     Asked(For { level }): Asked<For>,
 ) -> Result<impl IntoResponse, Problem> {
     let found = services.registered.get(&cluster.id()).await?.registration;
-    let inspected = services.installation.inspect(&found, level).await;
+    let inspected = services.installation.inspect(&found, &Needs::of_level(level)).await;
     let Inspection { findings, other } = inspected.map_err(|error| unasked(&found, &error))?;
     let is_ready = findings.is_ready() && other.is_none();
     Ok(Json(Found { is_ready, findings, other: other.map(|other| other.found) }))

@@ -16,6 +16,7 @@ use dcm_core::causes;
 use dcm_core::logical_cloud::Level;
 use dcm_core::name::{ClusterId, ClusterName, ClusterProviderName};
 use dcm_core::port::cluster::{ClusterUid, Error};
+use dcm_core::preflight::Needs;
 use dcm_core::service::{self, OrphanError, Registration};
 use serde::Deserialize;
 
@@ -61,9 +62,11 @@ async fn must_be_ready(
     level: Level,
 ) -> Result<(), Problem> {
     let Inspection { findings, other } =
-        services.installation.inspect(registration, level).await.map_err(|error| match error {
-            Error::Kubeconfig { reason } => Problem::field("spec.kubeconfig", reason),
-            error => unasked(registration, &error),
+        services.installation.inspect(registration, &Needs::of_level(level)).await.map_err(|error| {
+            match error {
+                Error::Kubeconfig { reason } => Problem::field("spec.kubeconfig", reason),
+                error => unasked(registration, &error),
+            }
         })?;
     if let Some(Other { known: ClusterUid(known), found: ClusterUid(found) }) = other {
         let detail = format!(

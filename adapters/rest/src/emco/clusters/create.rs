@@ -6,6 +6,7 @@ use dcm_core::causes;
 use dcm_core::logical_cloud::Level;
 use dcm_core::name::{ClusterId, ClusterName};
 use dcm_core::port::cluster::{ClusterUid, Error as ClusterError};
+use dcm_core::preflight::Needs;
 use dcm_core::service::{EditOutcome, Error, Kind, Registration};
 
 use super::form::Form;
@@ -52,7 +53,7 @@ pub(in crate::emco) async fn handle(
 /// before they are reachable.
 async fn look_at(services: &Services, registration: &Registration) -> Result<(), Problem> {
     let id = &registration.id;
-    let inspected = services.installation.inspect(registration, Level::default()).await;
+    let inspected = services.installation.inspect(registration, &Needs::of_level(Level::default())).await;
     let Inspection { findings, other } = match inspected {
         Ok(inspection) => inspection,
         Err(ClusterError::Kubeconfig { reason }) => {
