@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use axum::http::Method;
 use dcm_core::audit::StoredAudit;
+use dcm_core::kubeconfig::Access;
 use dcm_core::port::clock::{Clock, Random};
-use dcm_core::service::{Controllers, LogicalClouds, Projects, Providers, RegisteredClusters};
+use dcm_core::service::{Caller, Controllers, LogicalClouds, Projects, Providers, RegisteredClusters};
 use dcm_sync::planning::Planner;
 use futures::future::{BoxFuture, Shared};
 
@@ -38,4 +40,17 @@ pub struct Services {
     pub clock: Arc<dyn Clock>,
     /// Randomness, for the ids of requests that come without one.
     pub random: Arc<dyn Random>,
+}
+
+impl Services {
+    /// Remembers what was handed out. It is given all the same where that fails; only its status will not tell when it is out of
+    /// date. Who asks for the head alone is given nothing.
+    pub(crate) async fn remember_handed_out(&self, method: &Method, caller: &Caller, access: &Access) {
+        if method != Method::HEAD
+            && let Err(error) = self.clouds.handed_out(caller, access).await
+        {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(error, "it is not remembered what was handed out");
+        }
+    }
 }

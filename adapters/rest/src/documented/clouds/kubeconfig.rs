@@ -40,13 +40,7 @@ pub(in crate::documented) async fn handle(
         services.clouds.kubeconfigs(&project, &cloud, user, reference).await?;
     let notation = Notation::accepted(&headers);
     let text = write(&access, reference, notation)?;
-    // Who asks for the head alone is given nothing.
-    if method != Method::HEAD
-        && let Err(error) = services.clouds.handed_out(&caller, &access).await
-    {
-        // It is given all the same; only its status will not tell when it is out of date.
-        tracing::warn!(error = &error as &dyn std::error::Error, "it is not remembered what was handed out");
-    }
+    services.remember_handed_out(&method, &caller, &access).await;
     let left_out = missing.iter().map(|(reference, missing)| format!("{reference} is left out: {missing}"));
     let headers = [(CONTENT_TYPE, notation.content_type()), (CACHE_CONTROL, "no-store"), (VARY, "accept")];
     Ok((StatusCode::CREATED, headers, warnings::headers(left_out), text.expose().to_owned()))

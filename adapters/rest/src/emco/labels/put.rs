@@ -1,9 +1,9 @@
 //! `PUT …/clusters/{cluster}/labels/{clusterLabel}`: makes it where it is not there; its value stays.
 
 use axum::extract::State;
-use axum::http::StatusCode;
-use dcm_core::service::{Error, Kind, Presence};
+use dcm_core::service::Presence;
 
+use super::give;
 use crate::emco::answer::Answer;
 use crate::emco::body::Body;
 use crate::emco::names::Names;
@@ -21,11 +21,5 @@ pub(in crate::emco) async fn handle(
     if sent.cluster_label != names.text("clusterLabel") {
         return Err(Problem::bad_request("Mismatched label name in PUT request"));
     }
-    let id = names.cluster().map_err(|_| Problem::no_parent())?;
-    let put = services.registered.put_label(&caller, &id, &sent.cluster_label, Presence::Any).await;
-    put.map_err(|error| match error {
-        Error::NotFound { kind: Kind::Cluster, .. } => Problem::no_parent(),
-        error => error.into(),
-    })?;
-    Ok(Answer(StatusCode::CREATED, sent))
+    give(&services, &caller, &names, sent, Presence::Any).await
 }

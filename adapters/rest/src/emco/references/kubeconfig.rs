@@ -29,13 +29,7 @@ pub(in crate::emco) async fn handle(
     let UserAccess { access, .. } = given;
     let kubeconfig = access.for_cluster_as_emco(&reference).ok_or_else(Problem::internal)?;
     let text = kubeconfig.to_yaml().map_err(|_| Problem::internal())?;
-    // Who asks for the head alone is given nothing.
-    if method != Method::HEAD
-        && let Err(error) = clouds.handed_out(&caller, &access).await
-    {
-        // It is given all the same; only its status will not tell when it is out of date.
-        tracing::warn!(error = &error as &dyn std::error::Error, "it is not remembered what was handed out");
-    }
+    services.remember_handed_out(&method, &caller, &access).await;
     let headers = [(CONTENT_TYPE, "application/yaml"), (CACHE_CONTROL, "no-store")];
     Ok((StatusCode::OK, headers, text.expose().to_owned()))
 }
