@@ -1,13 +1,12 @@
 //! What an apply would do with a cloud's documents, before anything is written.
 
-use std::collections::BTreeMap;
-
 use crate::app_context::AppContext;
 use crate::logical_cloud::life_cycle::{LifeCycle, Operation};
-use crate::logical_cloud::{Draft, Epoch, LogicalCloud, LogicalCloudUid, Serial};
+use crate::logical_cloud::{Draft, Epoch, LogicalCloud, LogicalCloudUid, Serial, User};
 use crate::name::{LogicalCloudName, ProjectName, UserName};
-use crate::render::{Credential, Credentials};
+use crate::render::Credential;
 
+use super::documents::CredentialId;
 use super::error::Error;
 use super::hand_over::app_context;
 use super::load::{self, Loaded};
@@ -21,8 +20,6 @@ use super::{credentials, resolve};
 pub struct Foreseen {
     /// True while there is no such cloud. Then names that carry its UID are those of UID 0: its own is drawn when it is put.
     pub is_new: bool,
-    /// The credential of each user.
-    pub credentials: BTreeMap<UserName, (Epoch, Serial)>,
     /// The app context, with something in the place of certificate requests that are still to be made.
     pub context: AppContext,
 }
@@ -59,8 +56,7 @@ impl LogicalClouds {
         let references = cloud.references().len();
         self.life(&loaded.place, &loaded.root, true, references).await?.allows(Operation::Apply)?;
         let ids = self.ids_to_be(loaded, &cloud).await?;
-        let ids = ids.into_iter().map(|(user, id)| (user, (id.epoch, id.serial)));
-        foreseen(&loaded.place, false, &cloud, ids.collect())
+        foreseen(&loaded.place, false, &cloud, |user| ids.get(user).copied())
     }
 
     async fn foresee_new(&self, place: &Place, draft: Draft) -> Result<Foreseen, Error> {
@@ -69,9 +65,8 @@ impl LogicalClouds {
         let cloud = self.resolve(&cloud, &positions).await?.cloud;
         let references = cloud.references().len();
         LifeCycle { edited: true, references, ..LifeCycle::default() }.allows(Operation::Apply)?;
-        let first = (Epoch(credentials::FIRST), Serial(credentials::FIRST));
-        let ids = cloud.users().iter().map(|user| (user.metadata.name.clone(), first));
-        foreseen(place, true, &cloud, ids.collect())
+        let first = CredentialId { epoch: Epoch(credentials::FIRST), serial: Serial(credentials::FIRST) };
+        foreseen(place, true, &cloud, |_| Some(first))
     }
 }
 
@@ -79,15 +74,13 @@ fn foreseen(
     place: &Place,
     is_new: bool,
     cloud: &LogicalCloud,
-    credentials: BTreeMap<UserName, (Epoch, Serial)>,
+    id: impl Fn(&UserName) -> Option<CredentialId>,
 ) -> Result<Foreseen, Error> {
-    let mut rendered = Credentials::new();
-    for user in cloud.users() {
-        let name = &user.metadata.name;
-        if let Some((epoch, serial)) = credentials.get(name).copied() {
-            rendered.insert(name.clone(), Credential::to_be_made(user, epoch, serial));
-        }
-    }
-    let context = app_context(place, cloud, &rendered)?;
-    Ok(Foreseen { is_new, credentials, context })
+    let credential = |user: &User| {
+        let CredentialId { epoch, serial } = id(&user.metadata.name)?;
+        Some((user.metadata.name.clone(), Credential::to_be_made(user, epoch, serial)))
+    };
+    let credentials = cloud.users().iter().filter_map(credential).collect();
+    let context = app_context(place, cloud, &credentials)?;
+    Ok(Foreseen { is_new, context })
 }

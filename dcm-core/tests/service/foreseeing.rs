@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use dcm_core::app_context::{Action, Step};
 use dcm_core::logical_cloud::{Draft, Epoch, Serial};
 use dcm_core::name::UserName;
 use dcm_core::render::naming::Identity;
+use dcm_core::service::Foreseen;
 use serde_json::{Value, json};
 
 use crate::support::{World, draft, name, user};
@@ -17,7 +19,18 @@ fn credentials(users: &[(&str, u32, u32)]) -> Credentials {
 
 async fn foreseen(world: &World, draft: &Value) -> Credentials {
     let draft: Draft = serde_json::from_value(draft.clone()).unwrap();
-    world.clouds.foresee(&world.project, draft).await.unwrap().credentials
+    asked_for(&world.clouds.foresee(&world.project, draft).await.unwrap())
+}
+
+/// The credentials that its steps ask for: `KIND/USER/EPOCH/SERIAL`.
+fn asked_for(foreseen: &Foreseen) -> Credentials {
+    let steps = foreseen.context.placements.values().flat_map(|bundle| bundle.steps());
+    let of_step = |step: &Step| {
+        let Action::Request { name: request, .. } = &step.action else { return None };
+        let [_, user, epoch, serial] = request.split('/').collect::<Vec<_>>().try_into().unwrap();
+        Some((name(user), (Epoch(epoch.parse().unwrap()), Serial(serial.parse().unwrap()))))
+    };
+    steps.filter_map(of_step).collect()
 }
 
 /// Puts and applies a draft that was foreseen so.
@@ -42,7 +55,7 @@ async fn a_cloud_that_is_not_there_is_foreseen_under_a_uid_that_none_has() {
     assert_ne!(foreseen.context.id, Identity::of(&stored).context_id());
     let clusters: Vec<_> = foreseen.context.placements.keys().collect();
     assert_eq!(clusters, stored.references().iter().map(|one| &one.cluster).collect::<Vec<_>>());
-    assert_eq!(foreseen.credentials, credentials(&[("ann", 1, 1), ("bot", 1, 1)]));
+    assert_eq!(asked_for(&foreseen), credentials(&[("ann", 1, 1), ("bot", 1, 1)]));
 }
 
 #[tokio::test]
