@@ -136,6 +136,36 @@ async fn a_cloud_on_clusters_leaves_them_and_is_deleted_then_as_by_who_asked() {
 }
 
 #[tokio::test]
+async fn a_wish_to_delete_of_which_the_synchronizer_was_not_told_is_told_by_a_worker() {
+    let world = World::new(true).await;
+    world.put(draft()).await.unwrap();
+    world.apply("shop").await.unwrap();
+    world.engine.finish();
+    world.engine.fail_next(Failure::Contended { id: name("any") });
+    leave(&world).await.unwrap_err();
+    assert!(!deleted_in_a_round(&world).await);
+    world.engine.finish();
+    assert!(deleted_in_a_round(&world).await);
+    assert!(world.cloud_paths().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_wish_to_delete_holds_only_for_what_the_caller_knows() {
+    let world = World::new(true).await;
+    let known = world.put(draft()).await.unwrap().id();
+    world.apply("shop").await.unwrap();
+    let mut edited = draft();
+    edited["metadata"]["description"] = "edited".into();
+    world.put(edited).await.unwrap();
+    let before = world.documents().await;
+    let condition = Precondition { known: Some(vec![known]), ..Precondition::default() };
+    let (clouds, caller, shop) = (&world.clouds, &world.caller, &name("shop"));
+    let leaving = clouds.delete_when_off(caller, &world.project, shop, Removal::default(), &condition).await;
+    assert!(matches!(leaving.unwrap_err(), Error::PreconditionFailed { .. }));
+    assert_eq!(world.documents().await, before);
+}
+
+#[tokio::test]
 async fn a_cloud_that_is_on_no_cluster_leaves_at_once() {
     let world = World::new(true).await;
     world.put(draft()).await.unwrap();

@@ -3,8 +3,8 @@
 use dcm_core::logical_cloud::Epoch;
 use dcm_core::pki::SystemKeys;
 use dcm_core::port::key_source::KeySource as _;
-use dcm_core::port::synchronizer::STOP_LIMIT;
-use dcm_core::service::{BoundName, Error, Revoked};
+use dcm_core::port::synchronizer::{Error as Failure, STOP_LIMIT};
+use dcm_core::service::{BoundName, Error, OtherBindings, Revoked};
 use dcm_core::status::LaneStatus;
 use serde_json::{Value, json};
 
@@ -171,4 +171,27 @@ async fn a_binding_that_somebody_else_changed_is_told_as_pending_though_its_lane
         let told = revoked.cause_in(&lane).map(|cause| &*cause.message);
         assert_eq!(told, (!is_done).then_some("subjects is held by rancher"), "{kind} {state}");
     }
+}
+
+#[tokio::test]
+async fn a_revocation_that_was_cut_off_is_not_told_as_done() {
+    let world = World::new(true).await;
+    world.instantiated().await;
+    world.engine.finish();
+    let is_done = async || {
+        let (revoked, context) =
+            world.clouds.revocation(&world.project, &name("shop"), &name("ann")).await.unwrap();
+        let report = revoked.report([(cluster("one"), Ok(OtherBindings::default()))].into(), |id| {
+            context.as_ref()?.lanes.get(id)
+        });
+        report.clusters[&cluster("one")].is_revoked
+    };
+    world.engine.fail_next(Failure::Contended { id: name("any") });
+    revoke(&world, "ann").await.unwrap_err();
+    assert!(bound(&world).contains(&format!("{ANN}:1")));
+    assert!(!is_done().await);
+    revoke(&world, "ann").await.unwrap();
+    world.engine.finish();
+    assert!(!bound(&world).contains(&format!("{ANN}:1")));
+    assert!(is_done().await);
 }
