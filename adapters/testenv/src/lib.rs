@@ -41,8 +41,8 @@
 //! It works on Unix systems.
 //!
 //! # Programs
-//! `etcd`, `kube-apiserver`, `kube-controller-manager`, `kubectl` and `mongodb-wire` (FerretDB) are each looked for in the
-//! folder that `KUBEBUILDER_ASSETS` names, then on `PATH`, then in a cache (`DCM_TESTENV_CACHE`, or `dcm-testenv` in the
+//! `etcd`, `kube-apiserver`, `kube-controller-manager`, `kubectl`, `mongodb-wire` (FerretDB) and `oidc-issuer` are each
+//! looked for in the folder that `KUBEBUILDER_ASSETS` names, then on `PATH`, then in a cache (`DCM_TESTENV_CACHE`, or `dcm-testenv` in the
 //! user's cache folder). What is nowhere is built into the cache, once, which takes Go 1.26 and some minutes.
 //!
 //! # Logs
@@ -57,6 +57,7 @@ mod environment;
 mod error;
 pub mod etcd_http;
 pub mod guard;
+pub mod issuer;
 mod kubeconfig;
 mod ports;
 pub mod probe;
@@ -73,6 +74,7 @@ pub use self::certificates::Identity;
 pub use self::cluster::{Cluster, Route};
 pub use self::environment::{Builder, Environment, START_TIMEOUT, SharedEnvironment};
 pub use self::error::Error;
+pub use self::issuer::Issuer;
 pub use self::programs::{Lookup, Program};
 pub use self::proxy::{Fault, Proxy};
 pub use self::standalone::Standalone;

@@ -38,12 +38,20 @@ pub enum Program {
     Kubectl,
     /// `mongodb-wire`: a server that speaks the MongoDB wire protocol (FerretDB, one request at a time).
     FerretDb,
+    /// `oidc-issuer`: an OpenID Connect issuer.
+    OidcIssuer,
 }
 
 impl Program {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Etcd, Self::ApiServer, Self::ControllerManager, Self::Kubectl, Self::FerretDb];
+    pub const ALL: [Self; 6] = [
+        Self::Etcd,
+        Self::ApiServer,
+        Self::ControllerManager,
+        Self::Kubectl,
+        Self::FerretDb,
+        Self::OidcIssuer,
+    ];
 
     /// The name of the file.
     pub fn name(self) -> &'static str {
@@ -53,6 +61,7 @@ impl Program {
             Self::ControllerManager => "kube-controller-manager",
             Self::Kubectl => "kubectl",
             Self::FerretDb => "mongodb-wire",
+            Self::OidcIssuer => "oidc-issuer",
         }
     }
 
@@ -61,6 +70,7 @@ impl Program {
         match self {
             Self::Etcd | Self::ApiServer | Self::ControllerManager | Self::Kubectl => module::KUBERNETES,
             Self::FerretDb => module::FERRETDB,
+            Self::OidcIssuer => module::ISSUER,
         }
     }
 }

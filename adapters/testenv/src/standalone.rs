@@ -14,7 +14,7 @@ use crate::environment::start::new_folder;
 use crate::environment::{START_TIMEOUT, keep_folder, keeps_folders, lock_guard};
 use crate::guard::Guard;
 use crate::ports;
-use crate::process::Server;
+use crate::process::{Launch, Server};
 use crate::programs::{Lookup, Program};
 use crate::ready::{self, Deadline, Sign, lock};
 use crate::runtime;
@@ -24,27 +24,22 @@ use crate::servers::{TlsFiles, ferretdb, write};
 /// Starts with new ports, when somebody else was faster on a port; twice in a row is bad luck enough.
 const TRIES_MAX: usize = 3;
 
-/// What is started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Etcd,
-    MongoDb,
-}
-
 /// How it is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Speaks {
+pub(crate) enum Speaks {
     Clear,
     Tls,
 }
 
-impl Kind {
-    fn program(self) -> Program {
-        match self {
-            Self::Etcd => Program::Etcd,
-            Self::MongoDb => Program::FerretDb,
-        }
-    }
+/// What it is started with.
+pub(crate) struct Setting<'a> {
+    pub(crate) executable: &'a Path,
+    pub(crate) folder: &'a Path,
+    /// Where its clients find it.
+    pub(crate) clients: SocketAddr,
+    /// Another free address.
+    pub(crate) peers: SocketAddr,
+    pub(crate) tls: Option<&'a TlsFiles>,
 }
 
 /// A server that keeps documents. It lives as long as this value, or as this process.
@@ -65,7 +60,7 @@ impl Standalone {
     /// # Errors
     /// When the program is missing and can't be built, or the server is not ready in time.
     pub async fn etcd() -> Result<Self, Error> {
-        Self::start_kind(Kind::Etcd, Speaks::Clear).await
+        Self::start_program(Program::Etcd, Speaks::Clear, launch_etcd).await
     }
 
     /// Starts an etcd that speaks TLS and wants a certificate of its clients: [`Self::authority`], [`Self::identity`].
@@ -73,7 +68,7 @@ impl Standalone {
     /// # Errors
     /// As [`Self::etcd`].
     pub async fn etcd_with_tls() -> Result<Self, Error> {
-        Self::start_kind(Kind::Etcd, Speaks::Tls).await
+        Self::start_program(Program::Etcd, Speaks::Tls, launch_etcd).await
     }
 
     /// Starts a server that speaks the MongoDB wire protocol, in clear: FerretDB over SQLite, which has neither transactions
@@ -82,7 +77,7 @@ impl Standalone {
     /// # Errors
     /// As [`Self::etcd`].
     pub async fn mongodb() -> Result<Self, Error> {
-        Self::start_kind(Kind::MongoDb, Speaks::Clear).await
+        Self::start_program(Program::FerretDb, Speaks::Clear, launch_mongodb).await
     }
 
     /// Starts a server that speaks the MongoDB wire protocol over TLS: [`Self::authority`].
@@ -90,15 +85,20 @@ impl Standalone {
     /// # Errors
     /// As [`Self::etcd`].
     pub async fn mongodb_with_tls() -> Result<Self, Error> {
-        Self::start_kind(Kind::MongoDb, Speaks::Tls).await
+        Self::start_program(Program::FerretDb, Speaks::Tls, launch_mongodb).await
     }
 
-    async fn start_kind(kind: Kind, speaks: Speaks) -> Result<Self, Error> {
+    /// Starts a program, with what `launch` makes of the addresses and files that it gets.
+    pub(crate) async fn start_program(
+        program: Program,
+        speaks: Speaks,
+        launch: impl Fn(&Setting<'_>) -> Result<Launch, Error>,
+    ) -> Result<Self, Error> {
         let runtime = runtime::handle().map_err(Error::Runtime)?;
-        let [executable] = Lookup::from_environment().resolve([kind.program()]).await?;
+        let [executable] = Lookup::from_environment().resolve([program]).await?;
         let mut tries = 1;
         loop {
-            let standalone = Self::prepare(kind, speaks, &executable, runtime)?;
+            let standalone = Self::prepare(&launch, speaks, &executable, runtime)?;
             match standalone.start().await {
                 Err(error) if error.is_port_taken() && tries < TRIES_MAX => tries += 1,
                 started => return started.map(|()| standalone),
@@ -106,7 +106,12 @@ impl Standalone {
         }
     }
 
-    fn prepare(kind: Kind, speaks: Speaks, executable: &Path, runtime: &Handle) -> Result<Self, Error> {
+    fn prepare(
+        launch: impl Fn(&Setting<'_>) -> Result<Launch, Error>,
+        speaks: Speaks,
+        executable: &Path,
+        runtime: &Handle,
+    ) -> Result<Self, Error> {
         let guard = Guard::start(new_folder().map_err(Error::Name)?)?;
         let folder = guard.folder().to_owned();
         let [clients, peers] = ports::free().map_err(Error::Port)?;
@@ -114,10 +119,8 @@ impl Standalone {
             Speaks::Clear => None,
             Speaks::Tls => Some(make_certificates(&folder)?),
         };
-        let launch = match kind {
-            Kind::Etcd => etcd::launch(executable, &folder, Addresses { clients, peers }, tls.as_ref()),
-            Kind::MongoDb => ferretdb::launch(executable, &folder, clients, tls.as_ref())?,
-        };
+        let setting = Setting { executable, folder: &folder, clients, peers, tls: tls.as_ref() };
+        let launch = launch(&setting)?;
         let standalone = Self {
             name: launch.program,
             server: Arc::new(Mutex::new(Server::new(launch, guard.group()))),
@@ -193,6 +196,15 @@ impl Drop for Standalone {
         }
         lock_guard(&self.guard).release();
     }
+}
+
+fn launch_etcd(setting: &Setting<'_>) -> Result<Launch, Error> {
+    let Setting { executable, folder, clients, peers, tls } = *setting;
+    Ok(etcd::launch(executable, folder, Addresses { clients, peers }, tls))
+}
+
+fn launch_mongodb(setting: &Setting<'_>) -> Result<Launch, Error> {
+    ferretdb::launch(setting.executable, setting.folder, setting.clients, setting.tls)
 }
 
 const AUTHORITY: &str = "authority.pem";

@@ -53,6 +53,22 @@ pub(super) const FERRETDB: Module = Module {
     duration: "1 to 2 minutes",
 };
 
+/// An OpenID Connect issuer.
+pub(super) const ISSUER: Module = Module {
+    name: "issuer",
+    files: &[
+        ("go.mod", include_str!("../../servers/issuer/go.mod")),
+        ("go.sum", include_str!("../../servers/issuer/go.sum")),
+        ("client.go", include_str!("../../servers/issuer/client.go")),
+        ("main.go", include_str!("../../servers/issuer/main.go")),
+        ("signer.go", include_str!("../../servers/issuer/signer.go")),
+        ("storage.go", include_str!("../../servers/issuer/storage.go")),
+    ],
+    linker_flags: "-s -w",
+    programs: &["oidc-issuer"],
+    duration: "about a minute",
+};
+
 impl Module {
     /// The folder of this state of the source in a cache.
     pub(super) fn folder(&self, cache: &Path) -> PathBuf {
