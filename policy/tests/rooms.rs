@@ -16,17 +16,27 @@ enum Inside {
 }
 
 /// Every crate of the workspace has its place here, also the planned ones.
-const ROOMS: [(&str, Inside); 13] = [
+const ROOMS: [(&str, Inside); 14] = [
     ("dcm-core", Inside::Only(&[])),
     ("dcm-store", Inside::Only(&["dcm-core"])),
     ("dcm-sync", Inside::Only(&["dcm-core"])),
+    ("dcm-identity", Inside::Only(&["dcm-core"])),
     ("dcm-kube", Inside::Only(&["dcm-core"])),
     ("dcm-rest", Inside::Only(&["dcm-core", "dcm-sync"])),
     ("dcm-grpc", Inside::Only(&["dcm-core", "dcm-sync"])),
     ("dcm-emco", Inside::Only(&["dcm-core", "dcm-sync"])),
     (
         "dcm-server",
-        Inside::Only(&["dcm-core", "dcm-store", "dcm-sync", "dcm-kube", "dcm-rest", "dcm-grpc", "dcm-emco"]),
+        Inside::Only(&[
+            "dcm-core",
+            "dcm-store",
+            "dcm-sync",
+            "dcm-identity",
+            "dcm-kube",
+            "dcm-rest",
+            "dcm-grpc",
+            "dcm-emco",
+        ]),
     ),
     (
         "dcm-cli",
@@ -34,6 +44,7 @@ const ROOMS: [(&str, Inside); 13] = [
             "dcm-core",
             "dcm-store",
             "dcm-sync",
+            "dcm-identity",
             "dcm-kube",
             "dcm-rest",
             "dcm-grpc",
@@ -49,12 +60,14 @@ const ROOMS: [(&str, Inside); 13] = [
 ];
 
 /// Crates of others that have one home; a trailing `*` stands for any ending.
-const HOMES: [(&[&str], &[&str]); 4] = [
+const HOMES: [(&[&str], &[&str]); 5] = [
     // The benches measure against the bare client.
     (&["kube", "kube-*"], &["dcm-kube", "dcm-benches"]),
     (&["tonic", "tonic-*"], &["dcm-grpc", "dcm-store"]),
     (&["axum", "axum-*"], &["dcm-rest", "dcm-server"]),
     (DATABASES, &["dcm-store"]),
+    // Who asks is found out in one place.
+    (&["jsonwebtoken", "openidconnect"], &["dcm-identity"]),
 ];
 
 /// What is built into the crate for its users, whatever the platform and the features.

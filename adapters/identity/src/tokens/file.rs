@@ -1,0 +1,325 @@
+//! The file of static tokens.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::PathBuf;
+
+use dcm_core::refusal::{Checks, Path, Refusals};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::token::{digest_of, is_id};
+use crate::live::{Source, read_file, rights_of_others};
+use crate::name::{self, Kind};
+
+/// What the hash of a token begins with: the algorithm.
+pub(super) const HASH_PREFIX: &str = "sha256:";
+
+/// Most tokens in one file. More people than this have an issuer.
+pub const FILE_TOKENS_MAX: usize = 2_000;
+
+/// Why a file of static tokens can't be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FileError {
+    /// It can't be read.
+    #[error("{} can't be read", file.display())]
+    Read {
+        /// The file.
+        file: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Anybody could write themselves into it.
+    #[error("anybody may write {0}; run `chmod o-w {0}`", file.display())]
+    Writable {
+        /// The file.
+        file: PathBuf,
+    },
+    /// It is no file of tokens. The reader's own message would quote what it does not like, which may be a token.
+    #[error("{} is no file of tokens: what is at line {line}, column {column} is not known", file.display())]
+    Syntax {
+        /// The file.
+        file: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// The column, from 1.
+        column: u64,
+    },
+    /// Its entries break rules.
+    #[error("{} has entries that are not taken", file.display())]
+    Entries {
+        /// The file.
+        file: PathBuf,
+        /// All of them.
+        source: Refusals,
+    },
+}
+
+impl FileError {
+    /// Whether the same file can be used later without anybody doing something about it: never.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        false
+    }
+}
+
+/// A file of static tokens, in YAML or JSON.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TokenFile {
+    /// The tokens. An empty list is a file, too: no token is taken.
+    pub tokens: Vec<Entry>,
+}
+
+/// A token in the file: not its text, but what it is recognised by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Entry {
+    /// What it is called in logs; no two are called the same.
+    pub name: String,
+    /// Its id: the 16 hexadecimal digits after `dcm_`.
+    pub id: String,
+    /// Who has it.
+    pub user: String,
+    /// The groups that they are in. Default: none.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub groups: BTreeSet<String>,
+    /// `sha256:` and the SHA-256 of the whole token, in hexadecimal digits.
+    pub hash: String,
+    /// When it ends. Default: when the entry is taken out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+}
+
+impl Entry {
+    /// Checks what it says.
+    ///
+    /// # Errors
+    /// All fields that break a rule.
+    pub fn check(&self) -> Result<(), Refusals> {
+        let mut checks = Checks::default();
+        self.check_at(&Path::root(), &mut checks);
+        checks.finish(Some(()))
+    }
+
+    fn check_at(&self, path: &Path, checks: &mut Checks) {
+        let mut named = |field: &str, kind, name: &str| {
+            if let Err(invalid) = name::check(kind, name) {
+                checks.refuse(&path.field(field), name, invalid.to_string());
+            }
+        };
+        named("user", Kind::User, &self.user);
+        for group in &self.groups {
+            named("groups", Kind::Group, group);
+        }
+        if self.groups.len() > name::GROUPS_MAX {
+            checks.refuse(&path.field("groups"), "", name::Invalid::Groups.to_string());
+        }
+        if self.name.is_empty() || name::check(Kind::User, &self.name).is_err() {
+            checks.refuse(
+                &path.field("name"),
+                &self.name,
+                "the name of a token follows the rules for those of users",
+            );
+        }
+        // What is not as it should be may be the token itself, by mistake.
+        if !is_id(&self.id) {
+            checks.refuse(&path.field("id"), "", "an id has 16 hexadecimal digits in lower case");
+        }
+        if self.digest().is_none() {
+            let rule = "a hash is `sha256:` and 64 hexadecimal digits in lower case";
+            checks.refuse(&path.field("hash"), "", rule);
+        }
+    }
+
+    fn digest(&self) -> Option<[u8; 32]> {
+        digest_of(self.hash.strip_prefix(HASH_PREFIX)?)
+    }
+}
+
+impl TokenFile {
+    /// The file's text, as YAML.
+    #[must_use]
+    pub fn to_yaml(&self) -> String {
+        // Texts, lists and times: nothing that can't be written.
+        serde_saphyr::to_string(self).unwrap_or_default()
+    }
+
+    /// Checks what all its entries say.
+    ///
+    /// # Errors
+    /// All fields that break a rule.
+    pub fn check(&self) -> Result<(), Refusals> {
+        let (mut checks, tokens) = (Checks::default(), Path::root().field("tokens"));
+        let (mut ids, mut names) = (BTreeSet::new(), BTreeSet::new());
+        if self.tokens.len() > FILE_TOKENS_MAX {
+            checks.refuse(&tokens, "", format!("a file has at most {FILE_TOKENS_MAX} tokens"));
+        }
+        for (index, entry) in self.tokens.iter().enumerate().take(FILE_TOKENS_MAX) {
+            let path = tokens.item(index);
+            entry.check_at(&path, &mut checks);
+            if !ids.insert(&entry.id) {
+                checks.refuse(&path.field("id"), "", "no two tokens have the same id");
+            }
+            if !names.insert(&entry.name) {
+                checks.refuse(&path.field("name"), &entry.name, "no two tokens have the same name");
+            }
+        }
+        checks.finish(Some(()))
+    }
+}
+
+/// A token that is taken.
+pub(super) struct Known {
+    pub(super) name: String,
+    pub(super) user: String,
+    pub(super) groups: BTreeSet<String>,
+    pub(super) digest: [u8; 32],
+    pub(super) until: Option<Timestamp>,
+}
+
+/// The tokens of a file, by their ids.
+pub(super) struct Tokens {
+    pub(super) file: PathBuf,
+}
+
+impl Source for Tokens {
+    type Made = BTreeMap<String, Known>;
+    type Error = FileError;
+
+    fn what(&self) -> String {
+        format!("the static tokens in {}", self.file.display())
+    }
+
+    fn read(&self) -> Result<Vec<Vec<u8>>, FileError> {
+        let file = &self.file;
+        let writable = |others: u32| others & 0o2 != 0;
+        let bytes = read_file(
+            file,
+            |metadata| match writable(rights_of_others(metadata)) {
+                true => Err(FileError::Writable { file: file.clone() }),
+                false => Ok(()),
+            },
+            |source| FileError::Read { file: file.clone(), source },
+        )?;
+        Ok(vec![bytes])
+    }
+
+    fn make(&self, contents: &[Vec<u8>]) -> Result<Self::Made, FileError> {
+        let bytes = contents.first().map_or(&[][..], Vec::as_slice);
+        let tokens = self.parse(bytes)?;
+        tokens.check().map_err(|source| FileError::Entries { file: self.file.clone(), source })?;
+        let known = tokens.tokens.into_iter().filter_map(|entry| {
+            let digest = entry.digest()?;
+            let Entry { name, id, user, groups, until, .. } = entry;
+            Some((id, Known { name, user, groups, digest, until }))
+        });
+        Ok(known.collect())
+    }
+}
+
+impl Tokens {
+    fn parse(&self, bytes: &[u8]) -> Result<TokenFile, FileError> {
+        let syntax = |line: u64, column: u64| FileError::Syntax {
+            file: self.file.clone(),
+            line: line.max(1),
+            column: column.max(1),
+        };
+        let text = std::str::from_utf8(bytes).map_err(|_| syntax(1, 1))?;
+        serde_saphyr::from_str_with_options(text, serde_saphyr::options! { with_snippet: false }).map_err(
+            |error| {
+                let (line, column) = error.location().map_or((1, 1), |place| (place.line(), place.column()));
+                syntax(line, column)
+            },
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::live::Live;
+
+    fn entry(name: &str, id: &str) -> Entry {
+        let hash = format!("sha256:{}", "0f".repeat(32));
+        Entry {
+            name: name.to_owned(),
+            id: id.repeat(8),
+            user: "robot".to_owned(),
+            groups: [].into(),
+            hash,
+            until: None,
+        }
+    }
+
+    fn open(text: &str) -> Result<usize, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("tokens");
+        fs::write(&file, text).unwrap();
+        let opened = Live::open(Tokens { file }, Timestamp::UNIX_EPOCH);
+        let place = folder.path().display().to_string();
+        opened
+            .map(|live| live.current(Timestamp::UNIX_EPOCH).made.len())
+            .map_err(|error| dcm_core::causes::told(&error).replace(&place, ""))
+    }
+
+    #[test]
+    fn a_file_is_yaml_or_json() {
+        let two = TokenFile { tokens: vec![entry("one", "01"), entry("two", "02")] };
+        assert_eq!(open(&two.to_yaml()), Ok(2));
+        assert_eq!(open(&serde_json::to_string(&two).unwrap()), Ok(2));
+        assert_eq!(open("tokens: []\n"), Ok(0));
+        let text = "# for the build\ntokens:\n- name: ci\n  id: 0123456789abcdef\n  user: robot\n  groups: [builders]\n  \
+            hash: sha256:0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f\n  until: 2027-01-01T00:00:00Z\n";
+        assert_eq!(open(text), Ok(1));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_file_is_told_without_what_is_in_it() {
+        let secret = "dcm_0123456789abcdef_0123456789";
+        for text in
+            [format!("tokens: {secret}"), format!("{secret}: []"), format!("tokens: [{{{secret}: 1}}]")]
+        {
+            let error = open(&text).unwrap_err();
+            assert!(error.starts_with("/tokens is no file of tokens: what is at line 1, column "), "{error}");
+            assert!(!error.contains("0123"), "{error}");
+        }
+        let wrong = Entry { hash: secret.to_owned(), id: secret.to_owned(), ..entry("one", "01") };
+        let error = open(&TokenFile { tokens: vec![wrong] }.to_yaml()).unwrap_err();
+        assert!(error.contains("tokens[0].id: an id has 16 hexadecimal digits in lower case"), "{error}");
+        assert!(!error.contains("0123"), "{error}");
+    }
+
+    #[test]
+    fn two_tokens_are_never_called_the_same() {
+        let tokens = vec![
+            entry("one", "01"),
+            entry("one", "01"),
+            Entry { user: "system:x".to_owned(), ..entry("", "02") },
+        ];
+        let refused = TokenFile { tokens }.check().unwrap_err();
+        let paths: Vec<_> = refused.as_slice().iter().map(|refusal| refusal.path.as_str()).collect();
+        assert_eq!(paths, ["tokens[1].id", "tokens[1].name", "tokens[2].user", "tokens[2].name"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_anybody_may_write_is_refused_with_what_helps() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("tokens");
+        fs::write(&file, "tokens: []").unwrap();
+        for (mode, is_taken) in [(0o600, true), (0o664, true), (0o666, false), (0o602, false)] {
+            fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+            let opened = Live::open(Tokens { file: file.clone() }, Timestamp::UNIX_EPOCH);
+            assert_eq!(opened.is_ok(), is_taken, "{mode:o}");
+            if let Err(error) = opened {
+                let help = format!("anybody may write {0}; run `chmod o-w {0}`", file.display());
+                assert_eq!(error.to_string(), help);
+            }
+        }
+    }
+}
