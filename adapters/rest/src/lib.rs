@@ -2,10 +2,11 @@
 //!
 //! There are two dialects over the services of `dcm-core`: the documented one ([`documented::router`]), and EMCO's
 //! ([`emco::router`]). Both read requests, call one service, and write what that says. There is no logic of its own here, and
-//! no listener: whoever wires the services decides where a router is reached, and by whom.
+//! no listener: whoever wires the services decides where a router is reached, and finds out who asks ([`access`]).
 //!
 //! All routes of a dialect are on one page, [`documented::routes`] and [`emco::routes`]; what each does is in a file of its own.
 
+pub mod access;
 pub mod documented;
 pub mod emco;
 

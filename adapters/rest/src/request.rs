@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderName, HeaderValue};
+use axum::http::{Extensions, HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::Response;
 use dcm_core::service::Caller;
 use tracing::Instrument as _;
 
+use crate::access::{self, Asker};
 use crate::services::Services;
 
 /// Names a request in the answer, in the log and in the audit log. Callers may send their own.
@@ -25,9 +26,6 @@ const REQUEST_ID_MAX: usize = 128;
 /// How long a stop waits for what is under way. What takes longer is accepted all the same: nothing new begins.
 pub(crate) const STOP_WAIT: Duration = Duration::from_secs(10);
 
-/// Who does what is done without authentication.
-const UNNAMED: &str = "anonymous";
-
 /// Gives a request its id and its caller, and logs its end.
 pub(crate) async fn begin(
     State(services): State<Arc<Services>>,
@@ -38,7 +36,7 @@ pub(crate) async fn begin(
     let id = sent.or_else(|| HeaderValue::from_str(&format!("{:016x}", services.random.next())).ok());
     let text = id.as_ref().and_then(|id| id.to_str().ok()).unwrap_or_default();
     let why = request.headers().get(&REASON).map(|why| String::from_utf8_lossy(why.as_bytes()));
-    let caller = Caller::new(UNNAMED).because(why.unwrap_or_default()).with_request_id(text);
+    let caller = caller(request.extensions()).because(why.unwrap_or_default()).with_request_id(text);
     let span = tracing::error_span!("request", request_id = text, caller = caller.who());
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     request.extensions_mut().insert(Asking(caller));
@@ -57,6 +55,14 @@ pub(crate) async fn begin(
     response
 }
 
+/// Who asks, as the services know it.
+fn caller(extensions: &Extensions) -> Caller {
+    let nobody = Asker::nobody();
+    let asker = access::admitted(extensions).unwrap_or(&nobody);
+    let caller = Caller::new(&asker.name);
+    if asker.rights.has_all() { caller } else { caller.limited() }
+}
+
 /// Visible ASCII, not too long: it is written to logs as it is.
 fn is_an_id(id: &HeaderValue) -> bool {
     (1..=REQUEST_ID_MAX).contains(&id.len()) && id.as_bytes().iter().all(u8::is_ascii_graphic)
@@ -70,6 +76,6 @@ impl<S: Send + Sync> FromRequestParts<S> for Asking {
     type Rejection = std::convert::Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
-        Ok(parts.extensions.get().cloned().unwrap_or_else(|| Self(Caller::new(UNNAMED))))
+        Ok(parts.extensions.get().cloned().unwrap_or_else(|| Self(caller(&parts.extensions))))
     }
 }

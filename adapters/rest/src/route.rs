@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
+use axum::extract::{DefaultBodyLimit, RawPathParams, Request};
 use axum::handler::Handler;
 use axum::http::Method;
+use axum::middleware::{Next, from_fn};
+use axum::response::IntoResponse;
 use axum::routing::{MethodFilter, MethodRouter, on};
 
+use crate::access::{self, Denied, Need};
 use crate::services::Services;
 
 /// What handlers are given.
@@ -18,13 +21,19 @@ pub(crate) type Shared = Arc<Services>;
 pub struct Route {
     method: Method,
     path: String,
+    need: Need,
     serve: MethodRouter<Shared>,
 }
 
 impl Route {
-    pub(crate) fn new<H: Handler<T, Shared>, T: 'static>(method: Method, path: &str, handler: H) -> Self {
+    pub(crate) fn new<H: Handler<T, Shared>, T: 'static>(
+        method: Method,
+        path: &str,
+        need: Need,
+        handler: H,
+    ) -> Self {
         let filter = MethodFilter::try_from(method.clone()).unwrap_or(MethodFilter::TRACE);
-        Self { method, path: path.to_owned(), serve: on(filter, handler) }
+        Self { method, path: path.to_owned(), need, serve: on(filter, handler) }
     }
 
     /// The same for larger bodies, of at most so many bytes.
@@ -44,7 +53,24 @@ impl Route {
         &self.path
     }
 
-    pub(crate) fn add_to(self, router: Router<Shared>) -> Router<Shared> {
-        router.route(&self.path, self.serve)
+    /// What whoever asks needs.
+    #[must_use]
+    pub fn need(&self) -> Need {
+        self.need
+    }
+
+    /// Adds it to a router. Who lacks what it needs is told so in the words of a dialect, before the handler sees anything.
+    pub(crate) fn add_to<P: for<'a> From<&'a Denied> + IntoResponse + 'static>(
+        self,
+        router: Router<Shared>,
+    ) -> Router<Shared> {
+        let need = self.need;
+        let guard = move |names: Result<RawPathParams, _>, request: Request, next: Next| async move {
+            match access::check(need, names.ok().as_ref(), request.extensions()) {
+                Ok(()) => next.run(request).await,
+                Err(denied) => denied.told_as::<P>(),
+            }
+        };
+        router.route(&self.path, self.serve.route_layer(from_fn(guard)))
     }
 }

@@ -10,9 +10,10 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use axum_server::Handle;
 use dcm_kube::kubeconfig::Allowed;
+use dcm_rest::access::{Admission, Asker};
 use dcm_rest::emco::Service as EmcoService;
 use dcm_rest::{Services, Stop, documented, emco};
 use futures::FutureExt as _;
@@ -115,9 +116,10 @@ fn services(deployment: &Deployment, stop: Stop) -> Services {
     }
 }
 
-async fn from_this_machine(request: Request, next: Next) -> Response {
-    match host::refusal(&request).or_else(|| host::page_refusal(&request)) {
-        Some(status) => (status, format!("{status}\n")).into_response(),
-        None => next.run(request).await,
-    }
+/// Lets in whoever asks from this machine.
+async fn from_this_machine(mut request: Request, next: Next) -> Response {
+    let refused = host::refusal(&request).or_else(|| host::page_refusal(&request));
+    let admission: Admission = refused.map_or_else(|| Ok(Asker::anybody()), |refusal| Err(refusal.into()));
+    request.extensions_mut().insert(admission);
+    next.run(request).await
 }

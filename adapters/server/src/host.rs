@@ -6,37 +6,70 @@
 
 use std::net::IpAddr;
 
+use dcm_rest::access::NotAdmitted;
 use hyper::header::{HOST, HeaderName, HeaderValue, ORIGIN};
 use hyper::http::uri::Authority;
 use hyper::{Request, StatusCode, Version};
 
-/// With which status a request is refused before it is looked at.
-pub(crate) fn refusal<B>(request: &Request<B>) -> Option<StatusCode> {
+/// Why a request is refused before it is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// It names no host, or several, or something else.
+    NoHost,
+    /// It names another host than this machine.
+    Misdirected,
+    /// It comes from a page of another site.
+    OtherSite,
+}
+
+impl Refusal {
+    /// The status of the answer.
+    pub(crate) fn status(self) -> StatusCode {
+        match self {
+            Self::NoHost => StatusCode::BAD_REQUEST,
+            Self::Misdirected => StatusCode::MISDIRECTED_REQUEST,
+            Self::OtherSite => StatusCode::FORBIDDEN,
+        }
+    }
+}
+
+impl From<Refusal> for NotAdmitted {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::NoHost => Self::NoHost,
+            Refusal::Misdirected => Self::Misdirected,
+            Refusal::OtherSite => Self::OtherSite,
+        }
+    }
+}
+
+/// Why a request is refused for the host that it names.
+pub(crate) fn refusal<B>(request: &Request<B>) -> Option<Refusal> {
     let hosts: Vec<_> = request.headers().get_all(HOST).iter().collect();
     let host = match hosts[..] {
         [] if request.version() < Version::HTTP_11 => None,
         [host] => match Authority::try_from(host.as_bytes()) {
             Ok(authority) => Some(authority),
-            Err(_) => return Some(StatusCode::BAD_REQUEST),
+            Err(_) => return Some(Refusal::NoHost),
         },
-        _ => return Some(StatusCode::BAD_REQUEST),
+        _ => return Some(Refusal::NoHost),
     };
     // What a proxy is asked for names its target in the first line as well.
     let mut named = host.iter().chain(request.uri().authority());
-    (!named.all(is_of_this_machine)).then_some(StatusCode::MISDIRECTED_REQUEST)
+    (!named.all(is_of_this_machine)).then_some(Refusal::Misdirected)
 }
 
 /// Tells where a request comes from, in browsers.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// With which status a request of a page from elsewhere is refused: browsers send it, and only keep the answer from the page. A page of
+/// Why a request of a page from elsewhere is refused: browsers send it, and only keep the answer from the page. A page of
 /// another port of this machine is from elsewhere, too.
-pub(crate) fn page_refusal<B>(request: &Request<B>) -> Option<StatusCode> {
+pub(crate) fn page_refusal<B>(request: &Request<B>) -> Option<Refusal> {
     let header = |name| request.headers().get(name).map(HeaderValue::as_bytes);
     let own = header(HOST).map(|host| [b"http://", host].concat());
     let is_other_origin = header(ORIGIN).is_some_and(|origin| own.as_deref() != Some(origin));
     let is_other_site = header(FETCH_SITE).is_some_and(|site| matches!(site, b"cross-site" | b"same-site"));
-    (is_other_origin || is_other_site).then_some(StatusCode::FORBIDDEN)
+    (is_other_origin || is_other_site).then_some(Refusal::OtherSite)
 }
 
 /// True for `localhost` and loopback addresses, whatever the port: it may have been forwarded. No page can take these names.
@@ -56,7 +89,7 @@ mod tests {
         for host in hosts {
             request = request.header(HOST, *host);
         }
-        refusal(&request.body(()).unwrap()).map(|status| status.as_u16())
+        refusal(&request.body(()).unwrap()).map(|refusal| refusal.status().as_u16())
     }
 
     #[test]
@@ -64,7 +97,7 @@ mod tests {
         let refused = |headers: &[(HeaderName, &str)]| {
             let request = Request::builder().uri("/v2/projects").header(HOST, "localhost:9077");
             let request = headers.iter().fold(request, |request, (name, value)| request.header(name, *value));
-            page_refusal(&request.body(()).unwrap()).map(|status| status.as_u16())
+            page_refusal(&request.body(()).unwrap()).map(|refusal| refusal.status().as_u16())
         };
         assert_eq!(refused(&[]), None);
         assert_eq!(refused(&[(ORIGIN, "http://localhost:9077"), (FETCH_SITE, "same-origin")]), None);

@@ -20,7 +20,7 @@ use super::audited::about;
 use super::caller::{Caller, Change};
 use super::credentials::{self, StoredCredentials};
 use super::documents::{DocumentId, Root, SCHEMA, Snapshot};
-use super::error::{Error, Kind};
+use super::error::{Error, Kind, Winner};
 use super::freeze::Freezing;
 use super::hand_over::app_context;
 use super::load::{self, Found, Frozen, Loaded};
@@ -158,8 +158,9 @@ impl LogicalClouds {
             Some(id) => id.clone(),
             None => self.reserve(&loaded, &prepared.freezing).await?,
         };
-        let generation =
-            self.hand_over(place, &id, &prepared.context, &prepared.freezing.snapshot.condition).await?;
+        let handed =
+            self.hand_over(place, &id, &prepared.context, &prepared.freezing.snapshot.condition).await;
+        let generation = handed.map_err(|error| told_to(caller, project, error))?;
         let generation = self.settle(place, &id, generation).await?;
         if status.is_some_and(|status| status.paused) {
             self.synchronizer.resume(&place.context_id()).await.map_err(Error::Synchronizer)?;
@@ -227,6 +228,17 @@ impl LogicalClouds {
         }
         Ok(())
     }
+}
+
+/// A limited caller is not told of another project's logical clouds, nor of app contexts whose they are nobody knows.
+fn told_to(caller: &Caller, own: &ProjectName, mut error: Error) -> Error {
+    if let Error::NamespaceTaken { winner, .. } = &mut error
+        && caller.is_limited()
+        && !matches!(winner, Winner::LogicalCloud { project, .. } if project == own)
+    {
+        *winner = Winner::OtherProject;
+    }
+    error
 }
 
 /// True when the synchronizer was given just this, and still wants it.

@@ -36,7 +36,8 @@ impl Caller {
     }
 
     /// The same, who may not grant rights in privileged and admin clouds, nor all verbs, nor verbs by which more rights are got
-    /// (`bind`, `escalate`, `impersonate`), nor take over what is on clusters already, nor set labels of Kubernetes. This is
+    /// (`bind`, `escalate`, `impersonate`), nor take over what is on clusters already, nor set labels of Kubernetes, and is not
+    /// told of other projects' logical clouds. This is
     /// about logical clouds alone: who may register or label a cluster is for whoever calls.
     #[must_use]
     pub fn limited(self) -> Self {

@@ -345,18 +345,26 @@ impl fmt::Display for Kind {
 
 /// Whom a namespace of a cluster belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Winner {
-    /// The app context.
-    pub context: ContextId,
-    /// Its project and logical cloud; none when it is no logical cloud of this store.
-    pub cloud: Option<(ProjectName, LogicalCloudName)>,
+pub enum Winner {
+    /// A logical cloud.
+    LogicalCloud {
+        /// Its project.
+        project: ProjectName,
+        /// Its name.
+        cloud: LogicalCloudName,
+    },
+    /// An app context that is no logical cloud's of this store.
+    AppContext(ContextId),
+    /// Something of another project, of which the caller is not told.
+    OtherProject,
 }
 
 impl fmt::Display for Winner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.cloud {
-            Some((project, cloud)) => write!(f, "logical cloud {cloud} of project {project}"),
-            None => write!(f, "app context {}", self.context),
+        match self {
+            Self::LogicalCloud { project, cloud } => write!(f, "logical cloud {cloud} of project {project}"),
+            Self::AppContext(context) => write!(f, "app context {context}"),
+            Self::OtherProject => f.write_str("another project"),
         }
     }
 }

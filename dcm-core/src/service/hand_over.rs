@@ -62,8 +62,10 @@ impl LogicalClouds {
 
     /// Whose app context it is.
     async fn winner(&self, context: ContextId) -> Result<Winner, Error> {
-        let cloud = self.of_context(&context).await?;
-        Ok(Winner { context, cloud })
+        Ok(match self.of_context(&context).await? {
+            Some((project, cloud)) => Winner::LogicalCloud { project, cloud },
+            None => Winner::AppContext(context),
+        })
     }
 
     /// The project and the name of the logical cloud that an app context was made for; none when it is another's, or the

@@ -203,6 +203,35 @@ impl<K: OwnerKind> Owners<K> {
         Ok(OwnerPage { owners, broken, next: page.next.as_ref().and_then(K::of_path) })
     }
 
+    /// Those of given names, which come in their order, that are there: at most `limit` after `after`, and whether there may be
+    /// more. Nothing is told of any other one.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn list_of(
+        &self,
+        names: &[K::Name],
+        after: Option<&K::Name>,
+        limit: Option<usize>,
+    ) -> Result<OwnerPage<K>, Error> {
+        let begin = after.map_or(0, |after| names.partition_point(|name| name <= after));
+        let limit = limit.unwrap_or(usize::MAX);
+        let (mut owners, mut broken, mut next) = (Vec::new(), Vec::new(), None);
+        for name in names.iter().skip(begin) {
+            if owners.len() + broken.len() >= limit {
+                return Ok(OwnerPage { owners, broken, next });
+            }
+            match self.get(name).await {
+                Ok(owner) => owners.push(owner),
+                Err(Error::NotFound { .. }) => {}
+                Err(error) if error.is_retryable() => return Err(error),
+                Err(error) => broken.push(Broken::new(&K::path(name), &error)),
+            }
+            next = Some(name.clone());
+        }
+        Ok(OwnerPage { owners, broken, next: None })
+    }
+
     /// Deletes one that owns nothing.
     ///
     /// # Errors

@@ -1,9 +1,10 @@
 //! Applying.
 
 use dcm_core::app_context::{Generation, Request};
+use dcm_core::logical_cloud::MetadataDraft;
 use dcm_core::logical_cloud::life_cycle::Work;
 use dcm_core::port::synchronizer::{Error as Failure, STOP_LIMIT};
-use dcm_core::service::{ApplyOutcome, Error, Winner};
+use dcm_core::service::{ApplyOutcome, Caller, Error, Winner};
 use dcm_core::status::Reason;
 use serde_json::json;
 
@@ -196,6 +197,26 @@ async fn a_taken_namespace_is_refused_with_the_cloud_that_has_it() {
 }
 
 #[tokio::test]
+async fn a_limited_caller_is_not_told_of_another_projects_cloud() {
+    let world = World::new(true).await;
+    world.put(draft()).await.unwrap();
+    world.apply("shop").await.unwrap();
+    let world = World { caller: Caller::new("tenant").limited(), ..world };
+    let mut rival = draft();
+    rival["metadata"]["name"] = "rival".into();
+    world.put(rival.clone()).await.unwrap();
+    let error = world.apply("rival").await.unwrap_err();
+    assert!(error.to_string().ends_with("belongs to logical cloud shop of project retail"), "{error}");
+
+    let project = MetadataDraft { name: "wholesale".into(), ..MetadataDraft::default() };
+    world.projects.put(&world.caller, project).await.unwrap();
+    let world = World { project: name("wholesale"), ..world };
+    world.put(rival).await.unwrap();
+    let error = world.apply("rival").await.unwrap_err();
+    assert_eq!(error.to_string(), "namespace shop-ns of cluster sim/one belongs to another project");
+}
+
+#[tokio::test]
 async fn a_winner_that_is_no_logical_cloud_is_named_by_its_app_context() {
     let world = World::new(true).await;
     world.put(draft()).await.unwrap();
@@ -206,7 +227,7 @@ async fn a_winner_that_is_no_logical_cloud_is_named_by_its_app_context() {
     };
     world.engine.fail_next(taken);
     let error = world.apply("shop").await.unwrap_err();
-    let expected = Winner { context: name("somebody-else"), cloud: None };
+    let expected = Winner::AppContext(name("somebody-else"));
     assert!(matches!(&error, Error::NamespaceTaken { winner, .. } if *winner == expected), "{error}");
     assert_eq!(world.apply("shop").await.unwrap().outcome, ApplyOutcome::Begun);
     assert_eq!(steps(&world, "one"), ["certificate/ann/1/1", "token/bot/1/1"]);

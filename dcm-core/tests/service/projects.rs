@@ -44,6 +44,28 @@ async fn projects_are_listed_in_pages() {
 }
 
 #[tokio::test]
+async fn of_given_projects_those_that_are_there_are_listed_in_pages() {
+    let world = World::empty(true);
+    for name in ["a", "b", "d", "e"] {
+        world.projects.put(&world.caller, project(name, "")).await.unwrap();
+    }
+    let given = ["b", "c", "e"].map(name);
+    let mut told = Vec::new();
+    let mut after = None;
+    for _ in 0..4 {
+        let page = world.projects.list_of(&given, after.as_ref(), Some(1)).await.unwrap();
+        told.extend(page.owners.iter().map(|owner| owner.metadata.name.to_string()));
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(told, ["b", "e"]);
+    let all = world.projects.list_of(&given, None, None).await.unwrap();
+    assert_eq!((all.owners.len(), all.next), (2, None));
+}
+
+#[tokio::test]
 async fn only_an_empty_project_is_deleted() {
     let world = World::new(true).await;
     world.put(draft()).await.unwrap();

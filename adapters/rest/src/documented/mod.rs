@@ -24,11 +24,13 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::Method;
 use axum::middleware::{from_fn, from_fn_with_state};
+use axum::response::{IntoResponse as _, Response};
 use dcm_core::document::TEXT_BYTES_MAX;
 use dcm_core::service::{OfClouds, OfClusters};
 use tower::Layer as _;
 use tower_http::normalize_path::NormalizePathLayer;
 
+use crate::access::{self, Need};
 use crate::services::Services;
 use crate::{request, route};
 use objects::{KeyValuesSpec, PermissionSpec, QuotaSpec, ReferenceSpec, UserSpec};
@@ -47,45 +49,47 @@ pub fn routes() -> Vec<Route> {
     let cloud = format!("{clouds}/{{cloud}}");
     let below = |end: &str| format!("{cloud}/{end}");
     vec![
-        Route::new(Method::GET, CLUSTERS, clusters::list::handle),
-        Route::new(Method::POST, CLUSTERS, clusters::create::handle),
-        Route::new(Method::GET, &cluster, clusters::get::handle),
-        Route::new(Method::PUT, &cluster, clusters::put::handle),
-        Route::new(Method::DELETE, &cluster, clusters::delete::handle),
-        Route::new(Method::GET, &format!("{cluster}/check"), clusters::check::handle),
-        Route::new(Method::POST, &format!("{cluster}/stop"), clusters::stop::handle),
-        Route::new(Method::POST, &format!("{cluster}/resume"), clusters::resume::handle),
-        Route::new(Method::POST, &format!("{cluster}/accept"), clusters::accept::handle),
-        Route::new(Method::GET, &format!("{cluster}/orphans"), clusters::orphans::handle),
+        Route::new(Method::GET, CLUSTERS, Need::AnyRole, clusters::list::handle),
+        Route::new(Method::POST, CLUSTERS, Need::Clusters, clusters::create::handle),
+        Route::new(Method::GET, &cluster, Need::AnyRole, clusters::get::handle),
+        Route::new(Method::PUT, &cluster, Need::Clusters, clusters::put::handle),
+        Route::new(Method::DELETE, &cluster, Need::Clusters, clusters::delete::handle),
+        Route::new(Method::GET, &format!("{cluster}/check"), Need::Clusters, clusters::check::handle),
+        Route::new(Method::POST, &format!("{cluster}/stop"), Need::Clusters, clusters::stop::handle),
+        Route::new(Method::POST, &format!("{cluster}/resume"), Need::Clusters, clusters::resume::handle),
+        Route::new(Method::POST, &format!("{cluster}/accept"), Need::Clusters, clusters::accept::handle),
+        Route::new(Method::GET, &format!("{cluster}/orphans"), Need::Clusters, clusters::orphans::handle),
         Route::new(
             Method::DELETE,
             &format!("{cluster}/orphans/{{context}}"),
+            Need::Clusters,
             clusters::clear_orphans::handle,
         ),
-        Route::new(Method::GET, &clouds, clouds::list::handle),
-        Route::new(Method::POST, &clouds, clouds::create::handle),
-        Route::new(Method::GET, &cloud, clouds::get::handle),
-        Route::new(Method::PUT, &cloud, clouds::put::handle),
-        Route::new(Method::DELETE, &cloud, clouds::delete::handle),
-        Route::new(Method::POST, &below("apply"), clouds::apply::handle),
-        Route::new(Method::POST, &below("terminate"), clouds::terminate::handle),
-        Route::new(Method::POST, &below("stop"), clouds::stop::handle),
-        Route::new(Method::POST, &below("resume"), clouds::resume::handle),
-        Route::new(Method::GET, &below("status"), clouds::status::handle),
-        Route::new(Method::GET, &below("kubeconfig"), clouds::kubeconfig::handle),
-        Route::new(Method::GET, &below("document"), clouds::get_document::handle),
-        Route::new(Method::PUT, &below("document"), clouds::put_document::handle)
+        Route::new(Method::GET, &clouds, Need::View, clouds::list::handle),
+        Route::new(Method::POST, &clouds, Need::Change, clouds::create::handle),
+        Route::new(Method::GET, &cloud, Need::View, clouds::get::handle),
+        Route::new(Method::PUT, &cloud, Need::Change, clouds::put::handle),
+        Route::new(Method::DELETE, &cloud, Need::Change, clouds::delete::handle),
+        Route::new(Method::POST, &below("apply"), Need::Change, clouds::apply::handle),
+        Route::new(Method::POST, &below("terminate"), Need::Change, clouds::terminate::handle),
+        Route::new(Method::POST, &below("stop"), Need::Change, clouds::stop::handle),
+        Route::new(Method::POST, &below("resume"), Need::Change, clouds::resume::handle),
+        Route::new(Method::GET, &below("status"), Need::View, clouds::status::handle),
+        Route::new(Method::GET, &below("kubeconfig"), Need::Change, clouds::kubeconfig::handle),
+        Route::new(Method::GET, &below("document"), Need::View, clouds::get_document::handle),
+        Route::new(Method::PUT, &below("document"), Need::Change, clouds::put_document::handle)
             .with_body_max(TEXT_BYTES_MAX),
-        Route::new(Method::GET, &below("plan"), clouds::plan::handle),
-        Route::new(Method::POST, &below("plan"), clouds::plan_document::handle).with_body_max(TEXT_BYTES_MAX),
-        Route::new(Method::POST, &below("renew"), clouds::renew::handle),
-        Route::new(Method::POST, &below("reconcile"), clouds::reconcile::handle),
-        Route::new(Method::GET, &below("events"), clouds::events::handle),
-        Route::new(Method::GET, &below("users/{name}/subject"), users::subject::handle),
-        Route::new(Method::POST, &below("users/{name}/revoke"), users::revoke::handle),
-        Route::new(Method::GET, &below("users/{name}/revocation"), users::revocation::handle),
-        Route::new(Method::GET, "/v2/projects/{project}/audit", audit::of_project::handle),
-        Route::new(Method::GET, "/v2/audit", audit::list::handle),
+        Route::new(Method::GET, &below("plan"), Need::View, clouds::plan::handle),
+        Route::new(Method::POST, &below("plan"), Need::Change, clouds::plan_document::handle)
+            .with_body_max(TEXT_BYTES_MAX),
+        Route::new(Method::POST, &below("renew"), Need::Change, clouds::renew::handle),
+        Route::new(Method::POST, &below("reconcile"), Need::Change, clouds::reconcile::handle),
+        Route::new(Method::GET, &below("events"), Need::View, clouds::events::handle),
+        Route::new(Method::GET, &below("users/{name}/subject"), Need::View, users::subject::handle),
+        Route::new(Method::POST, &below("users/{name}/revoke"), Need::Change, users::revoke::handle),
+        Route::new(Method::GET, &below("users/{name}/revocation"), Need::View, users::revocation::handle),
+        Route::new(Method::GET, "/v2/projects/{project}/audit", Need::View, audit::of_project::handle),
+        Route::new(Method::GET, "/v2/audit", Need::Platform, audit::list::handle),
     ]
     .into_iter()
     .chain(owners::routes::<OfClouds>("/v2/projects"))
@@ -104,7 +108,7 @@ pub fn routes() -> Vec<Route> {
 /// Serves all routes.
 pub fn router(services: Services) -> Router {
     let services = Arc::new(services);
-    let routes = routes().into_iter().fold(Router::new(), |router, route| route.add_to(router));
+    let routes = routes().into_iter().fold(Router::new(), |router, route| route.add_to::<Problem>(router));
     let routes = routes
         .fallback(nothing_there)
         .method_not_allowed_fallback(asked_otherwise)
@@ -115,11 +119,20 @@ pub fn router(services: Services) -> Router {
     Router::new().fallback_service(NormalizePathLayer::trim_trailing_slash().layer(routes))
 }
 
-async fn nothing_there(request: Request) -> Problem {
-    Problem::new(Kind::NotFound, format!("there is nothing at {}", request.uri().path()))
+async fn nothing_there(request: Request) -> Response {
+    match access::admitted(request.extensions()) {
+        Err(denied) => denied.told_as::<Problem>(),
+        Ok(_) => {
+            let detail = format!("there is nothing at {}", request.uri().path());
+            Problem::new(Kind::NotFound, detail).into_response()
+        }
+    }
 }
 
-async fn asked_otherwise(request: Request) -> Problem {
+async fn asked_otherwise(request: Request) -> Response {
+    if let Err(denied) = access::admitted(request.extensions()) {
+        return denied.told_as::<Problem>();
+    }
     let (method, path) = (request.method(), request.uri().path());
-    Problem::new(Kind::MethodNotAllowed, format!("{path} does not take {method}"))
+    Problem::new(Kind::MethodNotAllowed, format!("{path} does not take {method}")).into_response()
 }

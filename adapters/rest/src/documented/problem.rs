@@ -16,6 +16,8 @@ use dcm_core::service::Error;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::access::{Denied, NotAdmitted};
+
 /// After how many seconds a caller may ask again what failed and may succeed.
 const RETRY_AFTER_SECONDS: u64 = 1;
 
@@ -28,6 +30,8 @@ pub(super) enum Kind {
     UserNotNamed,
     /// There is no such thing.
     NotFound,
+    /// It says by nothing that is accepted who asks.
+    Unauthenticated,
     /// The caller may not do it.
     Forbidden,
     /// There is such a path, and it is not asked in this way.
@@ -52,8 +56,12 @@ pub(super) enum Kind {
     TooLarge,
     /// The body is of a type that is not taken.
     UnsupportedMediaType,
+    /// It is for another host than this one.
+    Misdirected,
     /// A value breaks a rule.
     Invalid,
+    /// The caller has asked too often.
+    TooManyRequests,
     /// Something is broken here.
     Internal,
     /// It may succeed later.
@@ -64,6 +72,7 @@ impl Kind {
     fn status(self) -> StatusCode {
         match self {
             Self::Malformed | Self::UserNotNamed => StatusCode::BAD_REQUEST,
+            Self::Unauthenticated => StatusCode::UNAUTHORIZED,
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::Forbidden => StatusCode::FORBIDDEN,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
@@ -77,7 +86,9 @@ impl Kind {
             Self::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::Misdirected => StatusCode::MISDIRECTED_REQUEST,
             Self::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::TooManyRequests => StatusCode::TOO_MANY_REQUESTS,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         }
@@ -88,6 +99,7 @@ impl Kind {
         match self {
             Self::Malformed => ("malformed", "The request can't be read"),
             Self::UserNotNamed => ("user-not-named", "A user must be named"),
+            Self::Unauthenticated => ("unauthenticated", "It is not known who asks"),
             Self::NotFound => ("not-found", "There is no such thing"),
             Self::Forbidden => ("forbidden", "You may not do this"),
             Self::MethodNotAllowed => ("method-not-allowed", "This is not asked in this way"),
@@ -103,7 +115,9 @@ impl Kind {
             Self::UnsupportedMediaType => {
                 ("unsupported-media-type", "The body is of a type that is not taken")
             }
+            Self::Misdirected => ("misdirected", "This is another host"),
             Self::Invalid => ("invalid", "A value breaks a rule"),
+            Self::TooManyRequests => ("too-many-requests", "You ask too often"),
             Self::Internal => ("internal", "Something is broken in the server"),
             Self::Unavailable => ("unavailable", "It may succeed later"),
         }
@@ -222,7 +236,7 @@ impl Problem {
         let mut told = BTreeSet::new();
         refusals.retain(|refusal| told.insert(refusal.clone()));
         let told: Vec<String> = refusals.iter().map(ToString::to_string).collect();
-        Self { kind: Kind::Invalid, detail: told.join("; "), refusals }
+        Self { refusals, ..Self::new(Kind::Invalid, told.join("; ")) }
     }
 
     /// Why a body of at most so many bytes was not read.
@@ -259,6 +273,24 @@ impl Problem {
 impl From<Refusals> for Problem {
     fn from(refusals: Refusals) -> Self {
         Self::of_refusals(refusals.into_iter().collect())
+    }
+}
+
+impl From<&Denied> for Problem {
+    fn from(denied: &Denied) -> Self {
+        let kind = match denied {
+            Denied::NoSuchProject(_) => Kind::NotFound,
+            Denied::Forbidden(_) => Kind::Forbidden,
+            Denied::NotAdmitted(refused) => match refused {
+                NotAdmitted::Anonymous | NotAdmitted::Refused(_) => Kind::Unauthenticated,
+                NotAdmitted::NotNow(_) => Kind::Unavailable,
+                NotAdmitted::TooOften { .. } => Kind::TooManyRequests,
+                NotAdmitted::Misdirected => Kind::Misdirected,
+                NotAdmitted::OtherSite => Kind::Forbidden,
+                NotAdmitted::NoHost => Kind::Malformed,
+            },
+        };
+        Self::new(kind, denied.to_string())
     }
 }
 

@@ -24,11 +24,13 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
+use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::{Method, StatusCode};
 use axum::middleware::from_fn_with_state;
+use axum::response::{IntoResponse as _, Response};
 use dcm_core::service::{OfClouds, OfClusters};
 
+use crate::access::{self, Need};
 use crate::request;
 use crate::route::Route;
 use crate::services::Services;
@@ -110,20 +112,20 @@ fn clm() -> Vec<Route> {
     let (labels, key_values) = (format!("{cluster}/labels"), format!("{cluster}/kv-pairs"));
     let (label, key_value) = (format!("{labels}/{{clusterLabel}}"), format!("{key_values}/{{clusterKv}}"));
     vec![
-        Route::new(Method::GET, CLUSTERS, clusters::list::handle),
-        Route::new(Method::POST, CLUSTERS, clusters::create::handle),
-        Route::new(Method::GET, &cluster, clusters::get::handle),
-        Route::new(Method::DELETE, &cluster, clusters::delete::handle),
-        Route::new(Method::GET, &labels, labels::list::handle),
-        Route::new(Method::POST, &labels, labels::create::handle),
-        Route::new(Method::GET, &label, labels::get::handle),
-        Route::new(Method::PUT, &label, labels::put::handle),
-        Route::new(Method::DELETE, &label, labels::delete::handle),
-        Route::new(Method::GET, &key_values, key_values::list::handle),
-        Route::new(Method::POST, &key_values, key_values::create::handle),
-        Route::new(Method::GET, &key_value, key_values::get::handle),
-        Route::new(Method::PUT, &key_value, key_values::put::handle),
-        Route::new(Method::DELETE, &key_value, key_values::delete::handle),
+        Route::new(Method::GET, CLUSTERS, Need::AnyRole, clusters::list::handle),
+        Route::new(Method::POST, CLUSTERS, Need::Clusters, clusters::create::handle),
+        Route::new(Method::GET, &cluster, Need::AnyRole, clusters::get::handle),
+        Route::new(Method::DELETE, &cluster, Need::Clusters, clusters::delete::handle),
+        Route::new(Method::GET, &labels, Need::AnyRole, labels::list::handle),
+        Route::new(Method::POST, &labels, Need::Clusters, labels::create::handle),
+        Route::new(Method::GET, &label, Need::AnyRole, labels::get::handle),
+        Route::new(Method::PUT, &label, Need::Clusters, labels::put::handle),
+        Route::new(Method::DELETE, &label, Need::Clusters, labels::delete::handle),
+        Route::new(Method::GET, &key_values, Need::Clusters, key_values::list::handle),
+        Route::new(Method::POST, &key_values, Need::Clusters, key_values::create::handle),
+        Route::new(Method::GET, &key_value, Need::Clusters, key_values::get::handle),
+        Route::new(Method::PUT, &key_value, Need::Clusters, key_values::put::handle),
+        Route::new(Method::DELETE, &key_value, Need::Clusters, key_values::delete::handle),
     ]
     .into_iter()
     .chain(owners::routes::<OfClusters>("/v2/cluster-providers"))
@@ -137,21 +139,26 @@ fn dcm() -> Vec<Route> {
     let below = |end: &str| format!("{cloud}/{end}");
     let reference = below("cluster-references/{clusterReference}");
     vec![
-        Route::new(Method::GET, CLOUDS, clouds::list::handle),
-        Route::new(Method::POST, CLOUDS, clouds::create::handle),
-        Route::new(Method::GET, &cloud, clouds::get::handle),
-        Route::new(Method::PUT, &cloud, clouds::put::handle),
-        Route::new(Method::DELETE, &cloud, clouds::delete::handle),
-        Route::new(Method::POST, &below("instantiate"), clouds::instantiate::handle),
-        Route::new(Method::POST, &below("terminate"), clouds::terminate::handle),
-        Route::new(Method::POST, &below("update"), clouds::update::handle),
-        Route::new(Method::POST, &below("stop"), clouds::stop::handle),
-        Route::new(Method::GET, &below("status"), clouds::status::handle),
-        Route::new(Method::GET, &below("cluster-references"), references::list::handle),
-        Route::new(Method::POST, &below("cluster-references"), references::create::handle),
-        Route::new(Method::GET, &reference, references::get::handle),
-        Route::new(Method::DELETE, &reference, references::delete::handle),
-        Route::new(Method::GET, &format!("{reference}/kubeconfig"), references::kubeconfig::handle),
+        Route::new(Method::GET, CLOUDS, Need::View, clouds::list::handle),
+        Route::new(Method::POST, CLOUDS, Need::Change, clouds::create::handle),
+        Route::new(Method::GET, &cloud, Need::View, clouds::get::handle),
+        Route::new(Method::PUT, &cloud, Need::Change, clouds::put::handle),
+        Route::new(Method::DELETE, &cloud, Need::Change, clouds::delete::handle),
+        Route::new(Method::POST, &below("instantiate"), Need::Change, clouds::instantiate::handle),
+        Route::new(Method::POST, &below("terminate"), Need::Change, clouds::terminate::handle),
+        Route::new(Method::POST, &below("update"), Need::Change, clouds::update::handle),
+        Route::new(Method::POST, &below("stop"), Need::Change, clouds::stop::handle),
+        Route::new(Method::GET, &below("status"), Need::View, clouds::status::handle),
+        Route::new(Method::GET, &below("cluster-references"), Need::View, references::list::handle),
+        Route::new(Method::POST, &below("cluster-references"), Need::Change, references::create::handle),
+        Route::new(Method::GET, &reference, Need::View, references::get::handle),
+        Route::new(Method::DELETE, &reference, Need::Change, references::delete::handle),
+        Route::new(
+            Method::GET,
+            &format!("{reference}/kubeconfig"),
+            Need::Change,
+            references::kubeconfig::handle,
+        ),
     ]
     .into_iter()
     .chain(parts::routes::<Permission>(&below("user-permissions")))
@@ -165,7 +172,7 @@ pub fn router(services: Services, served: impl IntoIterator<Item = Service>) -> 
     let services = Arc::new(services);
     let routes = served.into_iter().flat_map(routes);
     routes
-        .fold(Router::new(), |router, route| route.add_to(router))
+        .fold(Router::new(), |router, route| route.add_to::<Problem>(router))
         .fallback(nothing_there)
         .method_not_allowed_fallback(asked_otherwise)
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
@@ -173,10 +180,16 @@ pub fn router(services: Services, served: impl IntoIterator<Item = Service>) -> 
         .with_state(services)
 }
 
-async fn nothing_there() -> Problem {
-    Problem::new(StatusCode::NOT_FOUND, "404 page not found")
+async fn nothing_there(request: Request) -> Response {
+    match access::admitted(request.extensions()) {
+        Ok(_) => Problem::new(StatusCode::NOT_FOUND, "404 page not found").into_response(),
+        Err(denied) => denied.told_as::<Problem>(),
+    }
 }
 
-async fn asked_otherwise() -> StatusCode {
-    StatusCode::METHOD_NOT_ALLOWED
+async fn asked_otherwise(request: Request) -> Response {
+    match access::admitted(request.extensions()) {
+        Ok(_) => StatusCode::METHOD_NOT_ALLOWED.into_response(),
+        Err(denied) => denied.told_as::<Problem>(),
+    }
 }

@@ -12,6 +12,7 @@ use dcm_core::refusal::{Refusal, Refusals};
 use dcm_core::service::{Error, Kind};
 
 use super::clouds::rules;
+use crate::access::{Denied, NotAdmitted};
 
 /// What EMCO says of all that it did not expect.
 const INTERNAL: &str = "The server encountered an internal error and was unable to complete your request.";
@@ -100,6 +101,24 @@ impl Problem {
 impl From<Refusals> for Problem {
     fn from(refusals: Refusals) -> Self {
         Self::invalid(refusals)
+    }
+}
+
+impl From<&Denied> for Problem {
+    fn from(denied: &Denied) -> Self {
+        let status = match denied {
+            Denied::NoSuchProject(_) => return Self::missing(Kind::Project),
+            Denied::Forbidden(_) => StatusCode::FORBIDDEN,
+            Denied::NotAdmitted(refused) => match refused {
+                NotAdmitted::Anonymous | NotAdmitted::Refused(_) => StatusCode::UNAUTHORIZED,
+                NotAdmitted::NotNow(_) => StatusCode::SERVICE_UNAVAILABLE,
+                NotAdmitted::TooOften { .. } => StatusCode::TOO_MANY_REQUESTS,
+                NotAdmitted::Misdirected => StatusCode::MISDIRECTED_REQUEST,
+                NotAdmitted::OtherSite => StatusCode::FORBIDDEN,
+                NotAdmitted::NoHost => StatusCode::BAD_REQUEST,
+            },
+        };
+        Self::new(status, denied.to_string())
     }
 }
 

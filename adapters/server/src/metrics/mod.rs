@@ -112,8 +112,8 @@ async fn respond(request: &Request<Incoming>, source: &Source) -> Response<Full<
         *response.status_mut() = status;
         response
     };
-    if let Some(status) = host::refusal(request) {
-        return short(status);
+    if let Some(refusal) = host::refusal(request) {
+        return short(refusal.status());
     }
     if request.uri().path() != "/metrics" {
         return short(StatusCode::NOT_FOUND);

@@ -24,8 +24,7 @@ pub trait Rules: Clone + fmt::Debug + Default + PartialEq + Eq + Send + Sync + '
         + fmt::Debug
         + fmt::Display
         + Into<String>
-        + PartialEq
-        + Eq
+        + Ord
         + Send
         + Sync
         + TryFrom<String, Error = InvalidName>;

@@ -13,13 +13,16 @@ use axum::http::Uri;
 use axum::response::IntoResponse;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use dcm_core::service::{CloudStatus, StatusStream};
-use futures::{StreamExt as _, stream};
+use futures::future::{pending, select};
+use futures::{FutureExt as _, StreamExt as _, stream};
 use serde_json::Value;
 
 use super::merge_patch;
+use crate::access::Asker;
 use crate::documented::place::{Asked, At, InCloud, Nothing};
 use crate::documented::problem::Problem;
 use crate::documented::route::Shared;
+use crate::services::Services;
 
 /// How long one event is after another at least: what changes meanwhile is told together.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -32,16 +35,26 @@ pub(in crate::documented) async fn handle(
     At(InCloud { project, cloud }): At<InCloud>,
     Asked(Nothing {}): Asked<Nothing>,
     uri: Uri,
+    asker: Asker,
 ) -> Result<impl IntoResponse, Problem> {
     let statuses = services.clouds.follow(&project, &cloud).await?;
-    let stop = services.stop.clone();
+    let ended = ended(&services, &asker);
     let telling = Telling { services, path: uri.path().to_owned(), statuses, told: None, number: 0 };
     let events = stream::unfold(Some(telling), |telling| async {
         let (event, telling) = telling?.next().await;
         Some((Ok::<_, Infallible>(event), telling))
     });
-    let events = events.take_until(stop);
+    let events = events.take_until(ended);
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
+}
+
+/// Ends when the server is to stop, and when the caller may not ask any more.
+fn ended(services: &Services, asker: &Asker) -> impl Future<Output = ()> + Send + use<> {
+    let stop = services.stop.clone();
+    let left = asker.until.map(|until| until.duration_since(services.clock.now()));
+    let left = left.map(|left| Duration::try_from(left).unwrap_or_default());
+    let over = left.map_or_else(|| pending().boxed(), |left| services.clock.sleep(left));
+    select(stop, over).map(drop)
 }
 
 struct Telling {

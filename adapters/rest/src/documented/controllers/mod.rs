@@ -12,10 +12,13 @@ use dcm_core::name::ControllerName;
 use serde::Deserialize;
 
 use super::route::Route;
+use crate::access::Need;
 
 /// A group of controllers that is served.
 pub(super) trait Group: Send + Sync + 'static {
     const GROUP: ControllerGroup;
+    /// What it needs to see or to change one.
+    const NEED: Need;
 }
 
 /// Those that are called when applications are brought to clusters.
@@ -26,10 +29,12 @@ pub(super) struct OfClusters;
 
 impl Group for OfOrchestrator {
     const GROUP: ControllerGroup = ControllerGroup::Orchestrator;
+    const NEED: Need = Need::Platform;
 }
 
 impl Group for OfClusters {
     const GROUP: ControllerGroup = ControllerGroup::Cluster;
+    const NEED: Need = Need::Clusters;
 }
 
 /// One controller of a group.
@@ -42,10 +47,10 @@ struct One {
 pub(super) fn routes<G: Group>(collection: &str) -> Vec<Route> {
     let one = format!("{collection}/{{controller}}");
     vec![
-        Route::new(Method::GET, collection, list::handle::<G>),
-        Route::new(Method::POST, collection, create::handle::<G>),
-        Route::new(Method::GET, &one, get::handle::<G>),
-        Route::new(Method::PUT, &one, put::handle::<G>),
-        Route::new(Method::DELETE, &one, delete::handle::<G>),
+        Route::new(Method::GET, collection, G::NEED, list::handle::<G>),
+        Route::new(Method::POST, collection, G::NEED, create::handle::<G>),
+        Route::new(Method::GET, &one, G::NEED, get::handle::<G>),
+        Route::new(Method::PUT, &one, G::NEED, put::handle::<G>),
+        Route::new(Method::DELETE, &one, G::NEED, delete::handle::<G>),
     ]
 }

@@ -6,6 +6,7 @@ use axum::http::Uri;
 use axum::response::IntoResponse;
 
 use super::{Served, body};
+use crate::access::Asker;
 use crate::documented::page::{Page, Wanted};
 use crate::documented::place::Asked;
 use crate::documented::problem::Problem;
@@ -15,9 +16,14 @@ pub(super) async fn handle<K: Served>(
     State(services): State<Shared>,
     Asked(wanted): Asked<Wanted<K::Name>>,
     uri: Uri,
+    asker: Asker,
 ) -> Result<impl IntoResponse, Problem> {
     let limit = wanted.limit()?;
-    let page = K::owners(&services).list(wanted.after.as_ref(), Some(limit)).await?;
+    let owners = K::owners(&services);
+    let page = match K::only(&asker) {
+        Some(names) => owners.list_of(&names, wanted.after.as_ref(), Some(limit)).await?,
+        None => owners.list(wanted.after.as_ref(), Some(limit)).await?,
+    };
     let items = page.owners.into_iter().map(body).collect();
     Ok(Json(Page::new(items, page.broken, page.next, limit, &uri)))
 }

@@ -14,12 +14,22 @@ use serde::de::DeserializeOwned;
 use super::objects::{NamedBody, field_of_metadata};
 use super::problem::Problem;
 use super::route::Route;
+use crate::access::{Asker, Need};
 use crate::services::Services;
 
 /// A kind of owners that is served.
 pub(super) trait Served: OwnerKind<Name: DeserializeOwned + AsRef<str> + Sync> {
     /// What the segment of a path is called that names one.
     const SEGMENT: &'static str;
+    /// What it needs to see one.
+    const SEE: Need;
+    /// What it needs to make, change or delete one.
+    const CHANGE: Need;
+
+    /// The only ones that somebody may see, in the order of their names; none for whoever sees all.
+    fn only(_: &Asker) -> Option<Vec<Self::Name>> {
+        None
+    }
 
     /// Their services.
     fn owners(services: &Services) -> &Owners<Self>;
@@ -27,6 +37,12 @@ pub(super) trait Served: OwnerKind<Name: DeserializeOwned + AsRef<str> + Sync> {
 
 impl Served for OfClouds {
     const SEGMENT: &'static str = "project";
+    const SEE: Need = Need::View;
+    const CHANGE: Need = Need::Platform;
+
+    fn only(asker: &Asker) -> Option<Vec<Self::Name>> {
+        asker.rights.only_projects()
+    }
 
     fn owners(services: &Services) -> &Owners<Self> {
         &services.projects
@@ -35,6 +51,8 @@ impl Served for OfClouds {
 
 impl Served for OfClusters {
     const SEGMENT: &'static str = "provider";
+    const SEE: Need = Need::AnyRole;
+    const CHANGE: Need = Need::Clusters;
 
     fn owners(services: &Services) -> &Owners<Self> {
         &services.providers
@@ -52,11 +70,11 @@ struct Named<Name> {
 pub(super) fn routes<K: Served>(collection: &str) -> Vec<Route> {
     let one = format!("{collection}/{{{}}}", K::SEGMENT);
     vec![
-        Route::new(Method::GET, collection, list::handle::<K>),
-        Route::new(Method::POST, collection, create::handle::<K>),
-        Route::new(Method::GET, &one, get::handle::<K>),
-        Route::new(Method::PUT, &one, put::handle::<K>),
-        Route::new(Method::DELETE, &one, delete::handle::<K>),
+        Route::new(Method::GET, collection, Need::AnyRole, list::handle::<K>),
+        Route::new(Method::POST, collection, K::CHANGE, create::handle::<K>),
+        Route::new(Method::GET, &one, K::SEE, get::handle::<K>),
+        Route::new(Method::PUT, &one, K::CHANGE, put::handle::<K>),
+        Route::new(Method::DELETE, &one, K::CHANGE, delete::handle::<K>),
     ]
 }
 

@@ -13,16 +13,17 @@ use dcm_core::service::Error;
 use super::objects::{Object, Part};
 use super::problem::Problem;
 use super::route::Route;
+use crate::access::Need;
 
 /// The routes of a collection.
 pub(super) fn routes<P: Part>(collection: &str) -> Vec<Route> {
     let one = format!("{collection}/{{name}}");
     vec![
-        Route::new(Method::GET, collection, list::handle::<P>),
-        Route::new(Method::POST, collection, create::handle::<P>),
-        Route::new(Method::GET, &one, get::handle::<P>),
-        Route::new(Method::PUT, &one, put::handle::<P>),
-        Route::new(Method::DELETE, &one, delete::handle::<P>),
+        Route::new(Method::GET, collection, Need::View, list::handle::<P>),
+        Route::new(Method::POST, collection, Need::Change, create::handle::<P>),
+        Route::new(Method::GET, &one, Need::View, get::handle::<P>),
+        Route::new(Method::PUT, &one, Need::Change, put::handle::<P>),
+        Route::new(Method::DELETE, &one, Need::Change, delete::handle::<P>),
     ]
 }
 

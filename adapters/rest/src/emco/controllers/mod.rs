@@ -14,11 +14,14 @@ use dcm_core::service::{self, Error};
 use super::names::Names;
 use super::objects::Controller;
 use super::problem::Problem;
+use crate::access::Need;
 use crate::route::Route;
 
 /// A group of controllers that is served.
 pub(super) trait Group: Send + Sync + 'static {
     const GROUP: ControllerGroup;
+    /// What it needs to see or to change one.
+    const NEED: Need;
     /// What the segment of a path is called that names one.
     const SEGMENT: &'static str;
     /// What one is called in messages.
@@ -37,6 +40,7 @@ pub(super) struct OfClm;
 
 impl Group for OfOrchestrator {
     const GROUP: ControllerGroup = ControllerGroup::Orchestrator;
+    const NEED: Need = Need::Platform;
     const SEGMENT: &'static str = "controller";
     const CALLED: &'static str = "Controller";
     const PUT_STATUS: StatusCode = StatusCode::CREATED;
@@ -45,6 +49,7 @@ impl Group for OfOrchestrator {
 
 impl Group for OfClm {
     const GROUP: ControllerGroup = ControllerGroup::Cluster;
+    const NEED: Need = Need::Clusters;
     const SEGMENT: &'static str = "controller-name";
     const CALLED: &'static str = "ClmController";
     const PUT_STATUS: StatusCode = StatusCode::OK;
@@ -55,11 +60,11 @@ impl Group for OfClm {
 pub(super) fn routes<G: Group>(collection: &str) -> Vec<Route> {
     let one = format!("{collection}/{{{}}}", G::SEGMENT);
     vec![
-        Route::new(Method::GET, collection, list::handle::<G>),
-        Route::new(Method::POST, collection, create::handle::<G>),
-        Route::new(Method::GET, &one, get::handle::<G>),
-        Route::new(Method::PUT, &one, put::handle::<G>),
-        Route::new(Method::DELETE, &one, delete::handle::<G>),
+        Route::new(Method::GET, collection, G::NEED, list::handle::<G>),
+        Route::new(Method::POST, collection, G::NEED, create::handle::<G>),
+        Route::new(Method::GET, &one, G::NEED, get::handle::<G>),
+        Route::new(Method::PUT, &one, G::NEED, put::handle::<G>),
+        Route::new(Method::DELETE, &one, G::NEED, delete::handle::<G>),
     ]
 }
 

@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 
 use super::{Served, body};
+use crate::access::Asker;
 use crate::emco::answer::Answer;
 use crate::emco::objects::Named;
 use crate::emco::pages;
@@ -12,10 +13,14 @@ use crate::route::Shared;
 
 pub(super) async fn handle<K: Served>(
     State(services): State<Shared>,
+    asker: Asker,
 ) -> Result<Answer<Option<Vec<Named>>>, Problem> {
-    let owners = K::owners(&services);
+    let (owners, asker) = (K::owners(&services), &asker);
     let all = pages::all(|after: Option<K::Name>| async move {
-        let page = owners.list(after.as_ref(), None).await?;
+        let page = match K::only(asker) {
+            Some(names) => owners.list_of(&names, after.as_ref(), None).await?,
+            None => owners.list(after.as_ref(), None).await?,
+        };
         Ok((page.owners, page.broken, page.next))
     })
     .await?;

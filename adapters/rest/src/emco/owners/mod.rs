@@ -12,6 +12,7 @@ use dcm_core::service::{Error, OfClouds, OfClusters, Owner, OwnerKind, Owners};
 use super::names::Names;
 use super::objects::{Metadata, Named};
 use super::problem::Problem;
+use crate::access::{Asker, Need};
 use crate::route::Route;
 use crate::services::Services;
 
@@ -19,12 +20,21 @@ use crate::services::Services;
 pub(super) trait Served: OwnerKind<Name: Sync> {
     /// What the segment of a path is called that names one.
     const SEGMENT: &'static str;
+    /// What it needs to see one.
+    const SEE: Need;
+    /// What it needs to make, change or delete one.
+    const CHANGE: Need;
     /// The status of an answer when one was put.
     const PUT_STATUS: StatusCode;
     /// True when what is put is held against the schema before its name is looked at.
     const PUT_IS_CHECKED: bool;
     /// True when an empty list is `null`.
     const EMPTY_IS_NULL: bool;
+
+    /// The only ones that somebody may see, in the order of their names; none for whoever sees all.
+    fn only(_: &Asker) -> Option<Vec<Self::Name>> {
+        None
+    }
 
     /// Their services.
     fn owners(services: &Services) -> &Owners<Self>;
@@ -38,6 +48,12 @@ pub(super) trait Served: OwnerKind<Name: Sync> {
 
 impl Served for OfClouds {
     const SEGMENT: &'static str = "project";
+    const SEE: Need = Need::View;
+    const CHANGE: Need = Need::Platform;
+
+    fn only(asker: &Asker) -> Option<Vec<Self::Name>> {
+        asker.rights.only_projects()
+    }
     const PUT_STATUS: StatusCode = StatusCode::OK;
     const PUT_IS_CHECKED: bool = false;
     const EMPTY_IS_NULL: bool = true;
@@ -58,6 +74,8 @@ impl Served for OfClouds {
 
 impl Served for OfClusters {
     const SEGMENT: &'static str = "clusterProvider";
+    const SEE: Need = Need::AnyRole;
+    const CHANGE: Need = Need::Clusters;
     const PUT_STATUS: StatusCode = StatusCode::CREATED;
     const PUT_IS_CHECKED: bool = true;
     const EMPTY_IS_NULL: bool = false;
@@ -79,11 +97,11 @@ impl Served for OfClusters {
 pub(super) fn routes<K: Served>(collection: &str) -> Vec<Route> {
     let one = format!("{collection}/{{{}}}", K::SEGMENT);
     vec![
-        Route::new(Method::GET, collection, list::handle::<K>),
-        Route::new(Method::POST, collection, create::handle::<K>),
-        Route::new(Method::GET, &one, get::handle::<K>),
-        Route::new(Method::PUT, &one, put::handle::<K>),
-        Route::new(Method::DELETE, &one, delete::handle::<K>),
+        Route::new(Method::GET, collection, Need::AnyRole, list::handle::<K>),
+        Route::new(Method::POST, collection, K::CHANGE, create::handle::<K>),
+        Route::new(Method::GET, &one, K::SEE, get::handle::<K>),
+        Route::new(Method::PUT, &one, K::CHANGE, put::handle::<K>),
+        Route::new(Method::DELETE, &one, K::CHANGE, delete::handle::<K>),
     ]
 }
 

@@ -16,6 +16,7 @@ use super::body::Document;
 use super::names::Names;
 use super::objects::{Metadata, field_of_part};
 use super::problem::Problem;
+use crate::access::Need;
 use crate::route::Route;
 
 /// A kind of parts of logical clouds.
@@ -56,10 +57,10 @@ pub(super) trait Part: Document + Serialize + Send + Sync + 'static {
 pub(super) fn routes<P: Part>(collection: &str) -> Vec<Route> {
     let one = format!("{collection}/{{{}}}", P::SEGMENT);
     vec![
-        Route::new(Method::GET, collection, list::handle::<P>),
-        Route::new(Method::POST, collection, create::handle::<P>),
-        Route::new(Method::GET, &one, get::handle::<P>),
-        Route::new(Method::DELETE, &one, delete::handle::<P>),
+        Route::new(Method::GET, collection, Need::View, list::handle::<P>),
+        Route::new(Method::POST, collection, Need::Change, create::handle::<P>),
+        Route::new(Method::GET, &one, Need::View, get::handle::<P>),
+        Route::new(Method::DELETE, &one, Need::Change, delete::handle::<P>),
     ]
 }
 

@@ -1,0 +1,99 @@
+//! Who asks, as whoever serves the API has found out.
+
+use std::fmt;
+use std::time::Duration;
+
+use axum::extract::FromRequestParts;
+use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::request::Parts;
+use axum::http::{HeaderName, HeaderValue};
+use jiff::Timestamp;
+
+use super::rights::Rights;
+
+/// What a request carries in its extensions: who asks, or why nobody is let in.
+pub type Admission = Result<Asker, NotAdmitted>;
+
+/// Somebody who asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asker {
+    /// The name, as in the log and in the audit log.
+    pub name: String,
+    /// What may be done.
+    pub rights: Rights,
+    /// Until when this is so: answers that would go on end then. None: as long as the connection lives.
+    pub until: Option<Timestamp>,
+}
+
+/// Who asks without a name.
+const UNNAMED: &str = "anonymous";
+
+impl Asker {
+    /// Somebody who is not known, and may do everything: for an API that only those can reach who may.
+    #[must_use]
+    pub fn anybody() -> Self {
+        Self { name: UNNAMED.to_owned(), rights: Rights::all(), until: None }
+    }
+
+    /// Somebody who is not known, and may do nothing.
+    pub(crate) fn nobody() -> Self {
+        Self { name: UNNAMED.to_owned(), rights: Rights::default(), until: None }
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Asker {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
+        let asker = parts.extensions.get::<Admission>().and_then(|admission| admission.as_ref().ok());
+        Ok(asker.cloned().unwrap_or_else(Self::nobody))
+    }
+}
+
+/// Why a request is refused before it is looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotAdmitted {
+    /// It says by nothing who asks.
+    Anonymous,
+    /// What it says is not accepted; in words that tell nothing secret.
+    Refused(String),
+    /// It can't be found out now who asks, such as when the issuer of a token does not answer.
+    NotNow(String),
+    /// The asker has asked too often.
+    TooOften {
+        /// After which time it may be asked again.
+        after: Duration,
+    },
+    /// It names another host than this one, as a page does whose name was made to resolve to this address.
+    Misdirected,
+    /// It comes from a page of another site, in somebody's browser.
+    OtherSite,
+    /// It names no host, or several.
+    NoHost,
+}
+
+impl NotAdmitted {
+    /// What an answer that says so has in its head (RFC 6750, section 3; RFC 9110, section 10.2.3).
+    pub(crate) fn header(&self) -> Option<(HeaderName, HeaderValue)> {
+        let challenge = |text| (WWW_AUTHENTICATE, HeaderValue::from_static(text));
+        match self {
+            Self::Anonymous => Some(challenge("Bearer")),
+            Self::Refused(_) => Some(challenge(r#"Bearer error="invalid_token""#)),
+            Self::TooOften { after } => Some((RETRY_AFTER, after.as_secs().max(1).into())),
+            Self::NotNow(_) | Self::Misdirected | Self::OtherSite | Self::NoHost => None,
+        }
+    }
+}
+
+impl fmt::Display for NotAdmitted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Anonymous => f.write_str("say who you are, by a bearer token or a client certificate"),
+            Self::Refused(why) | Self::NotNow(why) => f.write_str(why),
+            Self::TooOften { after } => write!(f, "ask again in {} s", after.as_secs().max(1)),
+            Self::Misdirected => f.write_str("this server does not answer by that name"),
+            Self::OtherSite => f.write_str("pages of other sites are not answered"),
+            Self::NoHost => f.write_str("a request names the host that it is for, once"),
+        }
+    }
+}
