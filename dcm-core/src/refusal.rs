@@ -170,6 +170,14 @@ impl Checks {
         }
     }
 
+    /// Takes what was refused of a part of the document, which is at a path.
+    pub fn include(&mut self, path: &Path, checked: Result<(), Refusals>) {
+        for Refusal { path: below, value, rule } in checked.err().into_iter().flatten() {
+            let dot = if path.0.is_empty() || below.is_empty() || below.starts_with('[') { "" } else { "." };
+            self.refusals.push(Refusal { path: format!("{path}{dot}{below}"), value, rule });
+        }
+    }
+
     /// How many were refused so far.
     #[must_use]
     pub fn count(&self) -> usize {

@@ -9,7 +9,7 @@ use dcm_store::StoreUrl;
 
 use crate::commands::{
     apply, audit, cluster, completions, credential, demo, get, kubeconfig, orphans, plan, renew, schema,
-    serve, status, stop, store, terminate, user,
+    serve, status, stop, store, terminate, token, user,
 };
 use crate::output::Format;
 use crate::session::{Named, NamedUser};
@@ -48,9 +48,9 @@ pub(crate) struct Global {
     /// The project of logical clouds whose document or command names none.
     #[arg(short, long, global = true, env = "DCM_PROJECT", default_value = "default", value_name = "NAME")]
     pub(crate) project: ProjectName,
-    /// How long this worker's clusters stay its own without a sign of life; at most 1h.
-    #[arg(long, global = true, default_value = "10s", value_parser = duration::lease, value_name = "DURATION")]
-    pub(crate) lease: Duration,
+    /// How long this worker's clusters stay its own without a sign of life; at most 1h. Default: 10s.
+    #[arg(long, global = true, env = "DCM_LEASE", value_parser = duration::lease, value_name = "DURATION")]
+    pub(crate) lease: Option<Duration>,
     /// Why this is done; the audit log keeps it.
     #[arg(
         long,
@@ -128,8 +128,11 @@ pub(crate) enum Command {
     Audit(audit::Arguments),
     /// Deletes a logical cloud that is on no cluster.
     Delete(Named),
-    /// Works until it is ended: keeps everything in the store in sync.
+    /// Works until it is ended: keeps everything in the store in sync, and answers whoever asks.
     Serve(serve::Arguments),
+    /// The static tokens by which callers of a server prove who they are.
+    #[command(subcommand)]
+    Token(token::Command),
     /// Shows the whole way of a logical cloud on simulated clusters. Touches nothing outside this process.
     Demo(demo::Arguments),
     /// Prints the JSON Schema of documents.

@@ -3,14 +3,21 @@
 use std::time::Duration;
 
 use dcm_sync::engine::LEASE_MAX;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Span, SpanRelativeTo};
 
 /// Reads a duration that is longer than nothing.
 pub(crate) fn parse(text: &str) -> Result<Duration, String> {
-    let wrong = || "must be a duration such as 90s, 10m or 1h30m".to_owned();
-    let duration: SignedDuration = text.parse().map_err(|_| wrong())?;
+    let wrong = || "must be a duration such as 90s, 10m, 1h30m or 90d".to_owned();
+    let span: Span = text.parse().map_err(|_| wrong())?;
+    let duration = span.to_duration(SpanRelativeTo::days_are_24_hours()).map_err(|_| wrong())?;
     let duration = Duration::try_from(duration).map_err(|_| wrong())?;
     if duration.is_zero() { Err(wrong()) } else { Ok(duration) }
+}
+
+/// Writes a duration as it is read.
+pub(crate) fn told(duration: Duration) -> String {
+    // What was read fits.
+    format!("{:#}", SignedDuration::try_from(duration).unwrap_or_default())
 }
 
 /// Reads the length of a lease.
@@ -28,10 +35,12 @@ mod tests {
 
     #[test]
     fn a_duration_has_units_and_is_longer_than_nothing() {
-        for (text, seconds) in [("90s", 90), ("10m", 600), ("1h30m", 5400), ("1h 30m", 5400), ("PT5S", 5)] {
+        for (text, seconds) in
+            [("90s", 90), ("10m", 600), ("1h30m", 5400), ("1h 30m", 5400), ("PT5S", 5), ("2d", 172_800)]
+        {
             assert_eq!(parse(text), Ok(Duration::from_secs(seconds)), "{text}");
         }
-        for text in ["", "90", "-5s", "0s", "soon"] {
+        for text in ["", "90", "-5s", "0s", "soon", "1mo"] {
             assert!(parse(text).is_err(), "{text}");
         }
     }

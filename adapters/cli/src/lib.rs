@@ -9,7 +9,6 @@ mod arguments;
 mod commands;
 mod drawing;
 mod duration;
-mod emco_address;
 mod exit;
 mod folders;
 mod lane_tree;

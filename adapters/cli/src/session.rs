@@ -8,7 +8,7 @@ use dcm_core::port::clock::Random as _;
 use dcm_core::render::naming::Identity;
 use dcm_core::service::{Broken, Caller, Error, Kind, RegisteredCluster};
 use dcm_kube::kubeconfig::Allowed;
-use dcm_server::{Configuration, Deployment, Keys};
+use dcm_server::{Configuration, Deployment, Keys, SESSION_LEASE};
 use dcm_store::StoreUrl;
 use dcm_sync::runtime::OsRandom;
 use jiff::Timestamp;
@@ -174,11 +174,14 @@ pub(crate) fn keys_of(global: &Global) -> anyhow::Result<Keys> {
 pub(crate) fn configuration_of(global: &Global) -> anyhow::Result<Configuration> {
     Ok(Configuration {
         contexts_store: global.contexts_store.clone(),
-        lease: global.lease,
-        // The user could run and read all that by other means.
-        kubeconfigs: Allowed::everything(),
-        ..Configuration::new(store_of(global)?, keys_of(global)?)
+        lease: global.lease.unwrap_or(SESSION_LEASE),
+        ..allowing_everything(Configuration::new(store_of(global)?, keys_of(global)?))
     })
+}
+
+/// The same, whose kubeconfigs may run programs and read files: the user could do all that by other means.
+pub(crate) fn allowing_everything(configuration: Configuration) -> Configuration {
+    Configuration { kubeconfigs: Allowed::everything(), ..configuration }
 }
 
 /// What was read of a cloud that nobody named; none when it was deleted after it was listed.

@@ -1,19 +1,15 @@
-//! The HTTP API on loopback addresses: the documented dialect, and EMCO's.
-//!
-//! Whoever can connect may do everything, so the address is one of this machine alone, and pages that a browser on this machine
-//! has loaded from elsewhere are refused.
+//! The HTTP API: the documented dialect, and EMCO's.
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::Request;
-use axum::middleware::{Next, from_fn};
-use axum::response::Response;
+use axum::middleware::from_fn_with_state;
 use axum_server::Handle;
+use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
 use dcm_kube::kubeconfig::Allowed;
-use dcm_rest::access::{Admission, Asker};
 use dcm_rest::emco::Service as EmcoService;
 use dcm_rest::{Services, Stop, documented, emco};
 use futures::FutureExt as _;
@@ -21,10 +17,11 @@ use futures::channel::oneshot;
 use hyper_util::rt::TokioTimer;
 use tokio::task::JoinHandle;
 
+use crate::access::{Gate, admit};
 use crate::deployment::Deployment;
-use crate::host;
+use crate::health::Health;
 use crate::kubeconfigs::check_for;
-use crate::listening::LoopbackListener;
+use crate::listening::ApiListener;
 
 /// How long the head of a request may take, and how long a connection may be silent between two.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
@@ -39,14 +36,14 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(15);
 #[derive(Debug)]
 pub struct EmcoListener {
     /// Where.
-    pub listener: LoopbackListener,
+    pub listener: ApiListener,
     /// Which services; a request for another one is answered with 404.
     pub services: BTreeSet<EmcoService>,
 }
 
 /// The API, being served.
 pub(crate) struct Api {
-    handle: Handle<std::net::SocketAddr>,
+    handle: Handle<SocketAddr>,
     /// Dropped, it ends answers that would go on.
     stop: oneshot::Sender<()>,
     serving: JoinHandle<std::io::Result<()>>,
@@ -56,29 +53,41 @@ impl Api {
     /// Serves the services of a deployment at all listeners for them. Must be called on a tokio runtime.
     pub(crate) fn begin_all(
         deployment: &Deployment,
-        documented: Option<LoopbackListener>,
+        health: &Health,
+        documented: Option<ApiListener>,
         emco: Vec<EmcoListener>,
     ) -> Vec<Self> {
-        let documented = documented
-            .map(|listener| Self::begin(listener, |stop| documented::router(services(deployment, stop))));
+        let documented = documented.map(|listener| {
+            Self::begin(listener, health, |stop| documented::router(services(deployment, stop)))
+        });
         let emco = emco.into_iter().map(|EmcoListener { listener, services: served }| {
-            Self::begin(listener, |stop| emco::router(services(deployment, stop), served))
+            Self::begin(listener, health, |stop| emco::router(services(deployment, stop), served))
         });
         documented.into_iter().chain(emco).collect()
     }
 
-    fn begin(listener: LoopbackListener, router: impl FnOnce(Stop) -> Router) -> Self {
+    fn begin(listener: ApiListener, health: &Health, router: impl FnOnce(Stop) -> Router) -> Self {
+        let ApiListener { listener, access, .. } = listener;
         let handle = Handle::new();
-        let mut server = axum_server::Server::from_listener(listener.listener)
+        let (stop, stopped) = oneshot::channel();
+        let gate = Arc::new(Gate::new(&access));
+        let router = router(stopped.map(drop).boxed().shared()).layer(from_fn_with_state(gate, admit));
+        let router = health.clone().before(router);
+        let mut server = axum_server::Server::from_listener(listener)
             .http1_only()
             .first_request_timeout(HEAD_TIMEOUT)
             .accept_error_handler(|_, error| tracing::warn!(%error, "a connection could not be taken"))
             .handle(handle.clone());
         let http1 = &mut server.http_builder().http1();
         http1.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(HEAD_BYTES_MAX);
-        let (stop, stopped) = oneshot::channel();
-        let router = router(stopped.map(drop).boxed().shared()).layer(from_fn(from_this_machine));
-        let serving = tokio::spawn(server.serve(router.into_make_service()));
+        let service = router.into_make_service_with_connect_info::<SocketAddr>();
+        let serving = match access.tls() {
+            Some(tls) => {
+                let acceptor = RustlsAcceptor::new(RustlsConfig::from_config(tls.clone()));
+                tokio::spawn(server.acceptor(acceptor).serve(service))
+            }
+            None => tokio::spawn(server.serve(service)),
+        };
         Self { handle, stop, serving }
     }
 
@@ -98,7 +107,6 @@ impl Api {
         }
     }
 }
-
 fn services(deployment: &Deployment, stop: Stop) -> Services {
     Services {
         projects: deployment.projects().clone(),
@@ -114,12 +122,4 @@ fn services(deployment: &Deployment, stop: Stop) -> Services {
         clock: deployment.clock().clone(),
         random: deployment.random().clone(),
     }
-}
-
-/// Lets in whoever asks from this machine.
-async fn from_this_machine(mut request: Request, next: Next) -> Response {
-    let refused = host::refusal(&request).or_else(|| host::page_refusal(&request));
-    let admission: Admission = refused.map_or_else(|| Ok(Asker::anybody()), |refusal| Err(refusal.into()));
-    request.extensions_mut().insert(admission);
-    next.run(request).await
 }

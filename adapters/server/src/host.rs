@@ -64,9 +64,10 @@ const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Why a request of a page from elsewhere is refused: browsers send it, and only keep the answer from the page. A page of
 /// another port of this machine is from elsewhere, too.
-pub(crate) fn page_refusal<B>(request: &Request<B>) -> Option<Refusal> {
+pub(crate) fn page_refusal<B>(request: &Request<B>, is_tls: bool) -> Option<Refusal> {
     let header = |name| request.headers().get(name).map(HeaderValue::as_bytes);
-    let own = header(HOST).map(|host| [b"http://", host].concat());
+    let scheme = if is_tls { "https://" } else { "http://" };
+    let own = header(HOST).map(|host| [scheme.as_bytes(), host].concat());
     let is_other_origin = header(ORIGIN).is_some_and(|origin| own.as_deref() != Some(origin));
     let is_other_site = header(FETCH_SITE).is_some_and(|site| matches!(site, b"cross-site" | b"same-site"));
     (is_other_origin || is_other_site).then_some(Refusal::OtherSite)
@@ -97,7 +98,7 @@ mod tests {
         let refused = |headers: &[(HeaderName, &str)]| {
             let request = Request::builder().uri("/v2/projects").header(HOST, "localhost:9077");
             let request = headers.iter().fold(request, |request, (name, value)| request.header(name, *value));
-            page_refusal(&request.body(()).unwrap()).map(|refusal| refusal.status().as_u16())
+            page_refusal(&request.body(()).unwrap(), false).map(|refusal| refusal.status().as_u16())
         };
         assert_eq!(refused(&[]), None);
         assert_eq!(refused(&[(ORIGIN, "http://localhost:9077"), (FETCH_SITE, "same-origin")]), None);

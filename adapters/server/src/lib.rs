@@ -16,6 +16,7 @@
 //! # }
 //! ```
 
+mod access;
 mod api;
 mod audit;
 mod check;
@@ -23,6 +24,7 @@ mod configuration;
 mod decided;
 mod deployment;
 mod following;
+mod health;
 mod host;
 mod installation;
 mod kubeconfigs;
@@ -32,9 +34,14 @@ mod orphans;
 mod other_bindings;
 mod rekey;
 mod serve;
+mod settings;
 mod sweeping;
 mod tending;
 
+pub use access::{
+    Access, AccessError, AccessSettings, BINDINGS_MAX, REQUESTS_BURST, REQUESTS_PER_SECOND, Rate,
+    RoleBinding, RoleName, SUBJECTS_MAX,
+};
 pub use api::EmcoListener;
 pub use audit::AUDIT_DAYS;
 pub use check::{CheckReport, StoreCheck};
@@ -42,6 +49,7 @@ pub use configuration::{Configuration, Keys, SESSION_LEASE};
 pub use dcm_rest::emco::Service as EmcoService;
 pub use dcm_rest::{Inspection, Other};
 pub use deployment::{Deployment, OpenError, Parts, open_sealed, open_sealed_existing, rooms};
-pub use listening::{ListenError, LoopbackListener};
+pub use listening::{ApiListener, ListenError, LoopbackListener};
 pub use rekey::{RekeyError, RekeyReport, Rekeying, rekey};
-pub use serve::{Listeners, STOP_TIMEOUT, ServeError, serve, serve_at};
+pub use serve::{Listeners, STOP_TIMEOUT, ServeError, answer_at, serve, serve_at};
+pub use settings::{EmcoAddress, SETTINGS_BYTES_MAX, Serving, Settings};

@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 
 use tokio::net::TcpListener;
 
+use crate::access::Access;
+
 /// Why an address is not listened on.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
@@ -15,6 +17,16 @@ pub enum ListenError {
         /// The address.
         address: SocketAddr,
     },
+    /// It could be reached from other machines, and too little is set for that.
+    #[error("{address} is no loopback address: others can reach it, so {}; or listen on 127.0.0.1 or [::1]", lacking(*.has_tls, *.asks_who))]
+    Open {
+        /// The address.
+        address: SocketAddr,
+        /// Whether TLS is spoken.
+        has_tls: bool,
+        /// Whether callers prove who they are.
+        asks_who: bool,
+    },
     /// It can't be listened on.
     #[error("{address} can't be listened on")]
     Listen {
@@ -24,6 +36,13 @@ pub enum ListenError {
         #[source]
         source: std::io::Error,
     },
+}
+
+fn lacking(has_tls: bool, asks_who: bool) -> String {
+    let tls = (!has_tls).then_some("set tls.certificate and tls.key");
+    let authentication = (!asks_who).then_some("set authentication, and bind roles");
+    let lacking: Vec<&str> = tls.into_iter().chain(authentication).collect();
+    lacking.join(", and ")
 }
 
 /// A loopback address that is listened on: it is asked from this machine alone.
@@ -42,9 +61,7 @@ impl LoopbackListener {
         if !address.ip().is_loopback() {
             return Err(ListenError::NotLoopback { address });
         }
-        let failed = |source| ListenError::Listen { address, source };
-        let listener = TcpListener::bind(address).await.map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
+        let (listener, address) = listen(address).await?;
         Ok(Self { listener, address })
     }
 
@@ -53,4 +70,48 @@ impl LoopbackListener {
     pub fn address(&self) -> SocketAddr {
         self.address
     }
+}
+
+/// An address that the API is asked at.
+#[derive(Debug)]
+pub struct ApiListener {
+    pub(crate) listener: TcpListener,
+    pub(crate) access: Access,
+    address: SocketAddr,
+}
+
+impl ApiListener {
+    /// Listens on an address; port 0 is any that is free. One that others can reach needs TLS and callers who prove who they
+    /// are.
+    ///
+    /// # Errors
+    /// [`ListenError`].
+    pub async fn bind(address: SocketAddr, access: &Access) -> Result<Self, ListenError> {
+        if !address.ip().is_loopback() && !access.is_for_others() {
+            let (has_tls, asks_who) = (access.tls().is_some(), access.asks_who());
+            return Err(ListenError::Open { address, has_tls, asks_who });
+        }
+        let (listener, address) = listen(address).await?;
+        Ok(Self { listener, access: access.clone(), address })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The beginning of the URLs that are asked there: `https`, its address and its port.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let scheme = if self.access.tls().is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.address)
+    }
+}
+
+async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ListenError> {
+    let failed = |source| ListenError::Listen { address, source };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    Ok((listener, address))
 }

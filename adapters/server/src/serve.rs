@@ -10,7 +10,8 @@ use tokio::task::JoinSet;
 use crate::api::{Api, EmcoListener};
 use crate::deployment::Deployment;
 use crate::following::{Heard, follow};
-use crate::listening::LoopbackListener;
+use crate::health::Health;
+use crate::listening::{ApiListener, LoopbackListener};
 use crate::metrics::{self, Ends, Source};
 use crate::{audit, sweeping, tending};
 
@@ -24,7 +25,7 @@ const KEEP_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug, Default)]
 pub struct Listeners {
     /// The HTTP API.
-    pub api: Option<LoopbackListener>,
+    pub api: Option<ApiListener>,
     /// The HTTP API of EMCO.
     pub emco: Vec<EmcoListener>,
     /// Figures of the work, in the text format of Prometheus.
@@ -66,14 +67,10 @@ pub async fn serve_at(
     let engine = deployment.engine(Acquire::All);
     let mut decisions = tokio::spawn(deployment.keep_decisions(&engine));
     let ends = Ends::default();
-    let source = Source { engine: engine.clone(), ends: ends.clone(), stores: deployment.stores().clone() };
-    // Both end with the set that they are in.
+    let answering = Answering::begin(deployment, listeners, Some(&engine), &ends);
+    // They end with the set that they are in.
     let mut telling = JoinSet::new();
     telling.spawn(log_events(&engine));
-    if let Some(listener) = listeners.metrics {
-        telling.spawn(metrics::answer(deployment.clone(), listener, source));
-    }
-    let apis = Api::begin_all(deployment, listeners.api, listeners.emco);
     let mut changing = JoinSet::new();
     changing.spawn(tending::keep_tended(deployment.clone(), ends));
     changing.spawn(sweeping::keep_swept(deployment.clone()));
@@ -82,8 +79,7 @@ pub async fn serve_at(
         Either::Left((ended, _)) => Some(ended),
         Either::Right(((), _)) => None,
     };
-    // All at once: each has its time.
-    join_all(apis.into_iter().map(Api::stop)).await;
+    let metrics = answering.stop().await;
     // What they begin from now on the engine has no time for.
     drop(changing);
     let served = match lost {
@@ -95,7 +91,44 @@ pub async fn serve_at(
     };
     select(&mut decisions, deployment.clock().sleep(KEEP_TIMEOUT)).await;
     decisions.abort();
+    drop((telling, metrics));
     served
+}
+
+/// Answers whoever asks at the listeners until `stop` is done, and does no work on clusters: workers on the same store do. A
+/// stop is as that of [`serve_at`].
+pub async fn answer_at(deployment: &Deployment, listeners: Listeners, stop: impl Future<Output = ()>) {
+    let answering = Answering::begin(deployment, listeners, None, &Ends::default());
+    stop.await;
+    tracing::info!("stopping");
+    drop(answering.stop().await);
+}
+
+/// What is answered at listeners.
+struct Answering {
+    apis: Vec<Api>,
+    /// Ends with the set that it is in.
+    metrics: JoinSet<()>,
+}
+
+impl Answering {
+    /// Begins to answer, of what a worker does where one runs.
+    fn begin(deployment: &Deployment, listeners: Listeners, engine: Option<&Engine>, ends: &Ends) -> Self {
+        let mut metrics = JoinSet::new();
+        if let Some(listener) = listeners.metrics {
+            let (engine, ends) = (engine.cloned(), ends.clone());
+            let source = Source { engine, ends, stores: deployment.stores().clone() };
+            metrics.spawn(metrics::answer(deployment.clone(), listener, source));
+        }
+        let health = Health::of(deployment.projects().clone(), deployment.clock().clone(), engine.cloned());
+        Self { apis: Api::begin_all(deployment, &health, listeners.api, listeners.emco), metrics }
+    }
+
+    /// Answers what was asked, all at once as each has its time, and nothing more but for metrics: these as long as the set lives.
+    async fn stop(self) -> JoinSet<()> {
+        join_all(self.apis.into_iter().map(Api::stop)).await;
+        self.metrics
+    }
 }
 
 async fn stop_in_time(engine: &Engine, deployment: &Deployment) -> Result<(), ServeError> {

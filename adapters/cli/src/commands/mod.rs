@@ -21,6 +21,7 @@ pub(crate) mod stop;
 pub(crate) mod store;
 pub(crate) mod subject;
 pub(crate) mod terminate;
+pub(crate) mod token;
 pub(crate) mod user;
 
 mod documents;
@@ -62,6 +63,7 @@ async fn dispatch(arguments: Arguments) -> anyhow::Result<Exit> {
         Command::Stop(arguments) => stop::run(&global, &arguments).await,
         Command::Subject(arguments) => subject::run(&global, &arguments).await,
         Command::Terminate(arguments) => terminate::run(&global, &arguments).await,
+        Command::Token(command) => token::run(&global, command),
         Command::User(command) => user::run(&global, command).await,
     }
 }

@@ -1,84 +1,70 @@
-//! `dcm serve`: a worker that keeps everything in the store in sync.
+//! `dcm serve`: a worker that keeps everything in the store in sync, and the HTTP API.
 
-use std::net::SocketAddr;
+mod flags;
 
-use dcm_server::{AUDIT_DAYS, EmcoListener, Listeners, LoopbackListener};
+use dcm_server::{Access, ApiListener, Deployment, EmcoListener, Listeners, LoopbackListener, Serving};
 use futures::channel::oneshot;
 
 use crate::arguments::Global;
-use crate::emco_address::{self, EmcoAddress};
 use crate::exit::Exit;
-use crate::output;
-use crate::session::Session;
+use crate::output::{self, Notation};
+use crate::session;
 use crate::work;
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {
-    /// How many days entries of the audit log are kept; older ones are deleted.
-    #[arg(long, default_value_t = AUDIT_DAYS, value_parser = clap::value_parser!(u16).range(1..), value_name = "DAYS")]
-    audit_days: u16,
-    /// Serves the HTTP API at http://ADDRESS/v2. Only a loopback address, and asked by it or as localhost, as there is neither
-    /// TLS nor a check of who asks; port 0 is any that is free.
-    #[arg(long, value_name = "ADDRESS")]
-    listen: Option<SocketAddr>,
-    /// Serves EMCO's HTTP API at http://ADDRESS/v2: that of one service (orchestrator, clm or dcm), or of all. May be given several
-    /// times. Only a loopback address, as with `--listen`.
-    #[arg(long, value_name = "[SERVICE=]ADDRESS")]
-    emco_listen: Vec<EmcoAddress>,
-    /// Gives metrics for Prometheus at http://ADDRESS/metrics. Only a loopback address, and asked by it or as localhost, as
-    /// there is neither TLS nor a check of who asks; port 0 is any that is free.
-    #[arg(long, value_name = "ADDRESS")]
-    metrics_listen: Option<SocketAddr>,
-}
+pub(crate) use flags::Arguments;
 
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
-    let session = Session::open(global).await?;
-    let deployment = session.deployment.keeping_audit(arguments.audit_days);
-    let listeners = Listeners {
-        api: listen(arguments.listen).await?,
-        emco: listen_for_emco(&arguments.emco_listen).await?,
-        metrics: listen(arguments.metrics_listen).await?,
-    };
-    if let Some(listener) = &listeners.api {
-        output::note(format_args!("API at http://{}/v2", listener.address()));
+    let settings = arguments.settings(global)?;
+    if arguments.print_config {
+        let notation = global.output.for_programs().unwrap_or(Notation::Yaml);
+        output::print(&notation.write(&settings.shown())?)?;
+        return Ok(Exit::Done);
     }
-    for EmcoListener { listener, services } in &listeners.emco {
-        let services: Vec<&str> = services.iter().map(|service| service.as_str()).collect();
-        output::note(format_args!(
-            "API of EMCO ({}) at http://{}/v2",
-            services.join(", "),
-            listener.address()
-        ));
-    }
-    if let Some(listener) = &listeners.metrics {
-        output::note(format_args!("metrics at http://{}/metrics", listener.address()));
-    }
+    let serving = settings.resolve(session::keys_of(global)?)?;
+    let configuration = session::allowing_everything(serving.configuration.clone());
+    let deployment = Deployment::open(&configuration).await?;
+    let listeners = listen(&deployment, &serving).await?;
     let (stop, stopped) = oneshot::channel();
     let stopped = async {
         // Also when whoever says it is gone.
         let _ = stopped.await;
     };
     let interrupted = twice_interrupted(stop);
-    output::note("serving; interrupt to stop");
+    let served = async {
+        if serving.worker {
+            output::note("serving; interrupt to stop");
+            return dcm_server::serve_at(&deployment, listeners, stopped).await;
+        }
+        output::note("serving without a worker; interrupt to stop");
+        dcm_server::answer_at(&deployment, listeners, stopped).await;
+        Ok(())
+    };
     tokio::select! {
         biased;
-        served = dcm_server::serve_at(&deployment, listeners, stopped) => served?,
+        served = served => served?,
         interrupted = interrupted => return interrupted.map(|()| Exit::Interrupted),
     }
     Ok(Exit::Done)
 }
 
-async fn listen(address: Option<SocketAddr>) -> anyhow::Result<Option<LoopbackListener>> {
-    Ok(match address {
-        Some(address) => Some(LoopbackListener::bind(address).await?),
-        None => None,
-    })
-}
-
-async fn listen_for_emco(addresses: &[EmcoAddress]) -> anyhow::Result<Vec<EmcoListener>> {
-    let mut listeners = Vec::with_capacity(addresses.len());
-    for (address, services) in emco_address::joined(addresses) {
-        listeners.push(EmcoListener { listener: LoopbackListener::bind(address).await?, services });
+/// Listens at all addresses, and says where.
+async fn listen(deployment: &Deployment, serving: &Serving) -> anyhow::Result<Listeners> {
+    let access = Access::open(&serving.access, deployment.clock())?;
+    let mut listeners = Listeners::default();
+    if let Some(address) = serving.listen {
+        let listener = ApiListener::bind(address, &access).await?;
+        output::note(format_args!("API at {}/v2", listener.url()));
+        listeners.api = Some(listener);
+    }
+    for (address, services) in serving.emco_listen.clone() {
+        let listener = ApiListener::bind(address, &access).await?;
+        let names: Vec<&str> = services.iter().map(|service| service.as_str()).collect();
+        output::note(format_args!("API of EMCO ({}) at {}/v2", names.join(", "), listener.url()));
+        listeners.emco.push(EmcoListener { listener, services });
+    }
+    if let Some(address) = serving.metrics_listen {
+        let listener = LoopbackListener::bind(address).await?;
+        output::note(format_args!("metrics at http://{}/metrics", listener.address()));
+        listeners.metrics = Some(listener);
     }
     Ok(listeners)
 }

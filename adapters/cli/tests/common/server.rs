@@ -2,6 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 
@@ -39,23 +40,25 @@ impl Server {
 
     /// The same, with what it writes to its log: all of it, once it has ended.
     pub(crate) fn logging(person: User) -> (Self, mpsc::Receiver<String>) {
-        Self::serving(person, "--listen", "127.0.0.1:0")
+        Self::serving(person, &["--listen", "127.0.0.1:0"])
     }
 
     /// On an empty store of its own, asked in EMCO's dialect: all services on one port, or one.
     pub(crate) fn of_emco(person: User, address: &str) -> Self {
-        Self::serving(person, "--emco-listen", address).0
+        Self::serving(person, &["--emco-listen", address]).0
     }
 
-    fn serving(person: User, option: &str, address: &str) -> (Self, mpsc::Receiver<String>) {
+    /// With options of `dcm serve`, one of which has it listen.
+    pub(crate) fn serving(person: User, options: &[&str]) -> (Self, mpsc::Receiver<String>) {
         let (told, tells) = std::io::pipe().unwrap();
         let mut command: Command = person.command();
-        command.args(["serve", option, address, "-v"]).stdout(Stdio::null()).stderr(tells);
+        command.arg("serve").args(options).arg("-v").stdout(Stdio::null()).stderr(tells);
         let worker = Worker::begin(&mut command);
         drop(command);
         let mut lines = BufReader::new(told).lines().map_while(Result::ok);
         let address = lines.find_map(|line| {
-            let (_, address) = line.split_once("API")?.1.split_once(" at http://")?;
+            let (_, url) = line.split_once("API")?.1.split_once(" at ")?;
+            let (_, address) = url.split_once("://")?;
             address.strip_suffix("/v2")?.parse().ok()
         });
         let (written, log) = mpsc::channel();
@@ -73,6 +76,11 @@ impl Server {
     pub(crate) fn begin_to_stop(self) -> Stopping {
         self.worker.ask_to_end();
         Stopping(self)
+    }
+
+    /// The home of the person who runs it.
+    pub(crate) fn home(&self) -> &Path {
+        self.person.home()
     }
 
     /// Where it is asked.
@@ -100,7 +108,13 @@ impl Server {
 
     /// Asks for events.
     pub(crate) fn follow(&self, path: &str) -> Events {
-        let head = format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.address);
+        self.follow_as(path, "Accept: */*")
+    }
+
+    /// The same with a header, such as one that says who asks.
+    pub(crate) fn follow_as(&self, path: &str, header: &str) -> Events {
+        let host = self.address;
+        let head = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{header}\r\n\r\n");
         Events::of(self.connect(head.as_bytes()))
     }
 

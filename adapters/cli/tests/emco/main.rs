@@ -81,8 +81,8 @@ fn every_route_is_asked_and_on_the_page_as_is_every_deliberate_difference() {
         };
         Service::ALL.into_iter().find(has).unwrap()
     };
-    let heads = "| Service | Route | Answers | Asked in |";
+    let heads = "| Service | Route | Needs | Answers | Asked in |";
     common::routes::hold("emco.md", &EXCHANGES, &all, heads, &|route| {
-        format!("{} | {} `{}`", service(route), route.method(), route.path())
+        format!("{} | {} `{}` | {}", service(route), route.method(), route.path(), route.need())
     });
 }

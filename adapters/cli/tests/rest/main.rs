@@ -24,9 +24,13 @@ async fn play(server: &Server, name: &str) {
 
 #[test]
 fn every_route_is_asked_and_in_the_table() {
-    common::routes::hold("rest.md", &EXCHANGES, &routes(), "| Route | Answers | Asked in |", &|route| {
-        format!("{} `{}`", route.method(), route.path())
-    });
+    common::routes::hold(
+        "rest.md",
+        &EXCHANGES,
+        &routes(),
+        "| Route | Needs | Answers | Asked in |",
+        &|route| format!("{} `{}` | {}", route.method(), route.path(), route.need()),
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

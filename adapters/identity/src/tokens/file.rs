@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path as FilePath, PathBuf};
 
 use dcm_core::refusal::{Checks, Path, Refusals};
 use jiff::Timestamp;
@@ -139,6 +139,15 @@ impl Entry {
 }
 
 impl TokenFile {
+    /// Reads a file, as a server does that uses it.
+    ///
+    /// # Errors
+    /// A file that can't be read, others may write, is none of tokens, or breaks rules.
+    pub fn load(file: &FilePath) -> Result<Self, FileError> {
+        let source = Tokens { file: file.to_owned() };
+        source.entries(&source.read()?)
+    }
+
     /// The file's text, as YAML.
     #[must_use]
     pub fn to_yaml(&self) -> String {
@@ -207,10 +216,7 @@ impl Source for Tokens {
     }
 
     fn make(&self, contents: &[Vec<u8>]) -> Result<Self::Made, FileError> {
-        let bytes = contents.first().map_or(&[][..], Vec::as_slice);
-        let tokens = self.parse(bytes)?;
-        tokens.check().map_err(|source| FileError::Entries { file: self.file.clone(), source })?;
-        let known = tokens.tokens.into_iter().filter_map(|entry| {
+        let known = self.entries(contents)?.tokens.into_iter().filter_map(|entry| {
             let digest = entry.digest()?;
             let Entry { name, id, user, groups, until, .. } = entry;
             Some((id, Known { name, user, groups, digest, until }))
@@ -220,6 +226,12 @@ impl Source for Tokens {
 }
 
 impl Tokens {
+    fn entries(&self, contents: &[Vec<u8>]) -> Result<TokenFile, FileError> {
+        let read = self.parse(contents.first().map_or(&[][..], Vec::as_slice))?;
+        read.check().map_err(|source| FileError::Entries { file: self.file.clone(), source })?;
+        Ok(read)
+    }
+
     fn parse(&self, bytes: &[u8]) -> Result<TokenFile, FileError> {
         let syntax = |line: u64, column: u64| FileError::Syntax {
             file: self.file.clone(),

@@ -72,13 +72,20 @@ pub enum NotAdmitted {
     NoHost,
 }
 
+/// How somebody may say who they are (RFC 6750).
+const CHALLENGE: &str = "Bearer realm=\"dcm\"";
+
 impl NotAdmitted {
     /// What an answer that says so has in its head (RFC 6750, section 3; RFC 9110, section 10.2.3).
     pub(crate) fn header(&self) -> Option<(HeaderName, HeaderValue)> {
-        let challenge = |text| (WWW_AUTHENTICATE, HeaderValue::from_static(text));
         match self {
-            Self::Anonymous => Some(challenge("Bearer")),
-            Self::Refused(_) => Some(challenge(r#"Bearer error="invalid_token""#)),
+            Self::Anonymous => Some((WWW_AUTHENTICATE, HeaderValue::from_static(CHALLENGE))),
+            Self::Refused(why) => {
+                let challenge = format!("{CHALLENGE}, error=\"invalid_token\", error_description=\"{why}\"");
+                // A sentence that does not fit into a header is in the body alone.
+                let challenge = HeaderValue::from_str(&challenge);
+                Some((WWW_AUTHENTICATE, challenge.unwrap_or(HeaderValue::from_static(CHALLENGE))))
+            }
             Self::TooOften { after } => Some((RETRY_AFTER, after.as_secs().max(1).into())),
             Self::NotNow(_) | Self::Misdirected | Self::OtherSite | Self::NoHost => None,
         }

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use dcm_sync::engine::Engine;
+use dcm_sync::engine::metrics::Metrics;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
@@ -63,7 +64,8 @@ impl Ends {
 /// What is told from.
 #[derive(Clone)]
 pub(crate) struct Source {
-    pub(crate) engine: Engine,
+    /// None where no worker runs.
+    pub(crate) engine: Option<Engine>,
     pub(crate) ends: Ends,
     pub(crate) stores: CountedStores,
 }
@@ -123,7 +125,11 @@ async fn respond(request: &Request<Incoming>, source: &Source) -> Response<Full<
         response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
         return response;
     }
-    let Some(metrics) = source.engine.metrics().await else { return short(StatusCode::SERVICE_UNAVAILABLE) };
+    let metrics = match &source.engine {
+        Some(engine) => engine.metrics().await,
+        None => Some(Metrics::default()),
+    };
+    let Some(metrics) = metrics else { return short(StatusCode::SERVICE_UNAVAILABLE) };
     match text::render(metrics, source.ends.get(), source.stores.asked()) {
         Ok(text) => {
             let mut response = Response::new(Full::from(text));

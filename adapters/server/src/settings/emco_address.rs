@@ -1,16 +1,26 @@
 //! Where EMCO's dialect is served: `[SERVICE=]ADDRESS`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::net::SocketAddr;
 use std::str::FromStr;
 
-use dcm_server::EmcoService;
+use dcm_rest::emco::Service as EmcoService;
 
-/// An address, for one service or for all.
+/// An address of EMCO's API, for one service or for all: `[SERVICE=]ADDRESS`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct EmcoAddress {
+pub struct EmcoAddress {
     service: Option<EmcoService>,
     address: SocketAddr,
+}
+
+impl fmt::Display for EmcoAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.service {
+            Some(service) => write!(f, "{service}={}", self.address),
+            None => self.address.fmt(f),
+        }
+    }
 }
 
 impl FromStr for EmcoAddress {
@@ -32,7 +42,7 @@ impl FromStr for EmcoAddress {
 
 /// What is to be listened on, and for which services: an address that is given several times is one, but for port 0, which is
 /// another one each time.
-pub(crate) fn joined(addresses: &[EmcoAddress]) -> Vec<(SocketAddr, BTreeSet<EmcoService>)> {
+pub(super) fn joined(addresses: &[EmcoAddress]) -> Vec<(SocketAddr, BTreeSet<EmcoService>)> {
     let mut joined: BTreeMap<(SocketAddr, usize), BTreeSet<EmcoService>> = BTreeMap::new();
     for (index, EmcoAddress { service, address }) in addresses.iter().enumerate() {
         let place = if address.port() == 0 { index } else { 0 };

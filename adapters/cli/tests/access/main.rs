@@ -1,0 +1,13 @@
+//! Who is let in at a server, and what they may do there.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod callers;
+mod health;
+mod issuer;
+mod matrix;
+mod settings;
+mod tls;
+mod tokens;

@@ -1,0 +1,76 @@
+//! What a server is told to be.
+
+use serde_json::{Value, json};
+
+use crate::callers::Guarded;
+use crate::common::User;
+
+fn shown(person: &User, arguments: &[&str]) -> Value {
+    let all = ["serve", "--print-config", "-o", "json"].iter().chain(arguments);
+    serde_json::from_str(&person.run(all).done()).unwrap()
+}
+
+#[test]
+fn a_flag_is_over_the_environment_and_that_over_the_file() {
+    let person = User::with([
+        ("DCM_AUDIT_DAYS", "8".to_owned()),
+        ("DCM_METRICS_LISTEN", "127.0.0.1:2".to_owned()),
+        ("DCM_STORE", "etcd://ann:hunter2@h:1".to_owned()),
+        ("DCM_CONFIG", "settings.yaml".to_owned()),
+    ]);
+    person.write(
+        "settings.yaml",
+        "auditDays: 7\nmetricsListen: 127.0.0.1:1\nlisten: 127.0.0.1:3\nworker: false\n",
+    );
+    let found = shown(&person, &["--metrics-listen", "127.0.0.1:4", "--emco-listen", "clm=127.0.0.1:5"]);
+    let expected = json!({
+        "store": "etcd://ann:…@h:1",
+        "lease": "10s",
+        "auditDays": 8,
+        "worker": false,
+        "listen": "127.0.0.1:3",
+        "emcoListen": ["clm=127.0.0.1:5"],
+        "metricsListen": "127.0.0.1:4",
+    });
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn what_is_shown_is_a_file_of_settings() {
+    let person = User::new();
+    let text =
+        person.run(["serve", "--print-config", "--listen", "127.0.0.1:1", "--store", "memory:"]).done();
+    person.write("settings.yaml", &text);
+    let again = person.run(["serve", "--print-config", "--config", "settings.yaml"]).done();
+    assert_eq!(text, again);
+    let schema: Value = serde_json::from_str(&person.run(["schema", "--of", "settings"]).done()).unwrap();
+    assert!(schema["properties"]["authentication"].is_object(), "{schema}");
+}
+
+#[test]
+fn a_setting_that_breaks_a_rule_is_told_with_its_field() {
+    let person = User::new();
+    person.write("settings.yaml", "store: 'memory:'\nlisten: everywhere\nroles: [{role: platform-admin}]\n");
+    let said = person.run(["serve", "--config", "settings.yaml"]).ended_with(3);
+    for part in ["listen: must be an address", "roles: is for callers who prove", "roles[0]: names neither"] {
+        assert!(said.contains(part), "{said}");
+    }
+    person.write("settings.yaml", "listn: 127.0.0.1:1\n");
+    let said = person.run(["serve", "--config", "settings.yaml"]).ended_with(1);
+    assert!(said.contains("settings.yaml is no file of settings") && said.contains("listn"), "{said}");
+}
+
+#[test]
+fn an_address_that_others_can_reach_needs_tls_and_authentication() {
+    let person = User::new();
+    let said = person.run(["serve", "--store", "memory:", "--listen", "192.0.2.1:9077"]).ended_with(1);
+    let expected = "dcm: 192.0.2.1:9077 is no loopback address: others can reach it, so set tls.certificate and tls.key, and set \
+        authentication, and bind roles; or listen on 127.0.0.1 or [::1]\n";
+    assert_eq!(said, expected);
+    let guarded = Guarded::new();
+    let arguments = ["serve", "--config", "settings.yaml", "--emco-listen", "0.0.0.0:0"];
+    let said = guarded.person.run(arguments).ended_with(1);
+    let expected = "dcm: 0.0.0.0:0 is no loopback address: others can reach it, so set tls.certificate and tls.key; or listen on \
+        127.0.0.1 or [::1]\n";
+    assert_eq!(said, expected);
+}

@@ -1,0 +1,87 @@
+//! How often somebody may ask.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use dcm_core::refusal::{Checks, Path};
+use governor::clock::{Clock as _, DefaultClock};
+use governor::state::keyed::HashMapStateStore;
+use governor::{Quota, RateLimiter};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How many requests a second a caller may make, unless the configuration says otherwise.
+pub const REQUESTS_PER_SECOND: u32 = 100;
+
+/// How many a caller may make at once after a pause, unless the configuration says otherwise.
+pub const REQUESTS_BURST: u32 = 1_000;
+
+/// After how many callers those are forgotten who have not asked for long enough to have all their requests again.
+const CALLERS_KEPT: usize = 10_000;
+
+/// How often each caller may ask: a token bucket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Rate {
+    /// Requests a second, in the long run. Default 100; 0: as many as one likes.
+    pub per_second: u32,
+    /// Requests at once after a pause. Default 1,000; at least 1.
+    pub burst: u32,
+}
+
+impl Default for Rate {
+    fn default() -> Self {
+        Self { per_second: REQUESTS_PER_SECOND, burst: REQUESTS_BURST }
+    }
+}
+
+impl Rate {
+    pub(super) fn is_unlimited(self) -> bool {
+        self.per_second == 0
+    }
+
+    pub(super) fn check_at(self, path: &Path, checks: &mut Checks) {
+        if self.burst == 0 {
+            checks.refuse(&path.field("burst"), "0", "must be 1 or more");
+        }
+    }
+
+    fn quota(self) -> Option<Quota> {
+        let (per_second, burst) = (NonZeroU32::new(self.per_second)?, NonZeroU32::new(self.burst)?);
+        Some(Quota::per_second(per_second).allow_burst(burst))
+    }
+}
+
+/// Counts the requests of each caller.
+pub(super) struct Limiter(RateLimiter<String, HashMapStateStore<String>, DefaultClock>);
+
+impl Limiter {
+    /// None where there is no limit.
+    pub(super) fn new(rate: Rate) -> Option<Self> {
+        Some(Self(RateLimiter::hashmap(rate.quota()?)))
+    }
+
+    /// Counts a request of a caller; after which time the next one is taken where this one is too many.
+    pub(super) fn count(&self, caller: &str) -> Result<(), Duration> {
+        if self.0.len() > CALLERS_KEPT {
+            self.0.retain_recent();
+        }
+        let counted = self.0.check_key(&caller.to_owned());
+        counted.map_err(|too_many| too_many.wait_time_from(DefaultClock::default().now()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_caller_has_nothing_of_what_another_used() {
+        let limiter = Limiter::new(Rate { per_second: 1, burst: 2 }).unwrap();
+        assert_eq!([limiter.count("ann"), limiter.count("ann")], [Ok(()), Ok(())]);
+        let wait = limiter.count("ann").unwrap_err();
+        assert!(wait > Duration::ZERO && wait <= Duration::from_secs(1), "{wait:?}");
+        assert_eq!(limiter.count("bob"), Ok(()));
+        assert!(Limiter::new(Rate { per_second: 0, burst: 2 }).is_none());
+    }
+}

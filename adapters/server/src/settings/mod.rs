@@ -1,0 +1,274 @@
+//! What a server is to be, as it is written down: in a file, in the environment and on the command line alike.
+//!
+//! [`Settings`] hold what was said at one of these places; those of several places are laid over each other, and
+//! [`Settings::resolve`] checks the whole and gives what is served by it.
+
+mod emco_address;
+mod hiding;
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use dcm_core::refusal::{Checks, Path, Refusals};
+use dcm_identity::tls;
+use dcm_rest::emco::Service as EmcoService;
+use dcm_sync::engine::LEASE_MAX;
+use jiff::SignedDuration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::access::{AccessSettings, Rate, RoleBinding};
+use crate::audit::AUDIT_DAYS;
+use crate::configuration::{Configuration, Keys, SESSION_LEASE};
+pub use emco_address::EmcoAddress;
+
+/// Largest file of settings, in bytes: one with as many bindings as are allowed, of many people each, is smaller.
+pub const SETTINGS_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// What a server is to be. What is not set is default.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Settings {
+    /// URL of the store: sqlite:PATH, etcd://HOST:PORT, mongodb://HOST:PORT, or memory: for nothing that stays. Default: a file in the
+    /// user's data folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub store: Option<String>,
+    /// URL of the store of app contexts and of the state of work on clusters. Default: the same store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contexts_store: Option<String>,
+    /// File with the keys that secrets in the store are encrypted with. Default: the text of such a file in the environment
+    /// variable DCM_KEYS, or a file in the user's configuration folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_file: Option<PathBuf>,
+    /// How long this worker's clusters stay its own without a sign of life, such as 10s, which is the default; at most 1h.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease: Option<String>,
+    /// How many days entries of the audit log are kept. Default 366; at least 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit_days: Option<u16>,
+    /// Whether the server works on clusters itself. Without a worker it answers alone, and others work on the same store.
+    /// Default true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worker: Option<bool>,
+    /// Address and port of the HTTP API. One that other machines can reach needs tls and authentication. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub listen: Option<String>,
+    /// Addresses and ports of EMCO's HTTP API, each for one of its services (orchestrator=, clm= or dcm= before it) or for all. As
+    /// with listen. Default: none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub emco_listen: Vec<String>,
+    /// Loopback address and port of metrics for Prometheus. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metrics_listen: Option<String>,
+    /// Certificate and key of the server: with them TLS is spoken wherever the API is asked. Default: none, and plain HTTP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls: Option<tls::Files>,
+    /// How callers prove who they are. Default: nobody has to, and whoever can connect may do everything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authentication: Option<dcm_identity::Settings>,
+    /// Who may do what, where callers prove who they are. At most 10,000. Who is in none may do nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<RoleBinding>,
+    /// How often each caller may ask, where callers prove who they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<Rate>,
+}
+
+/// What is served.
+#[derive(Debug, Clone)]
+pub struct Serving {
+    /// The deployment.
+    pub configuration: Configuration,
+    /// Whether a worker runs.
+    pub worker: bool,
+    /// Where the HTTP API is asked.
+    pub listen: Option<SocketAddr>,
+    /// Where EMCO's is, and for which of its services.
+    pub emco_listen: Vec<(SocketAddr, BTreeSet<EmcoService>)>,
+    /// Where metrics are given.
+    pub metrics_listen: Option<SocketAddr>,
+    /// Who is let in.
+    pub access: AccessSettings,
+}
+
+impl Settings {
+    /// These, and what is not set in them as it is in others.
+    #[must_use]
+    pub fn over(self, below: Self) -> Self {
+        let list = |own: Vec<String>, below| if own.is_empty() { below } else { own };
+        Self {
+            store: self.store.or(below.store),
+            contexts_store: self.contexts_store.or(below.contexts_store),
+            key_file: self.key_file.or(below.key_file),
+            lease: self.lease.or(below.lease),
+            audit_days: self.audit_days.or(below.audit_days),
+            worker: self.worker.or(below.worker),
+            listen: self.listen.or(below.listen),
+            emco_listen: list(self.emco_listen, below.emco_listen),
+            metrics_listen: self.metrics_listen.or(below.metrics_listen),
+            tls: self.tls.or(below.tls),
+            authentication: self.authentication.or(below.authentication),
+            roles: if self.roles.is_empty() { below.roles } else { self.roles },
+            requests: self.requests.or(below.requests),
+        }
+    }
+
+    /// What is set where nobody sets anything, but for the store and its keys.
+    #[must_use]
+    pub fn defaults() -> Self {
+        Self {
+            lease: Some(format!("{:#}", SignedDuration::try_from(SESSION_LEASE).unwrap_or_default())),
+            audit_days: Some(AUDIT_DAYS),
+            worker: Some(true),
+            ..Self::default()
+        }
+    }
+
+    /// The same to be shown: without passwords.
+    #[must_use]
+    pub fn shown(self) -> Self {
+        let hidden = |url: Option<String>| url.map(|url| hiding::without_passwords(&url));
+        Self { store: hidden(self.store), contexts_store: hidden(self.contexts_store), ..self }
+    }
+
+    /// What is served by these, with keys from another place where no file is set.
+    ///
+    /// # Errors
+    /// All fields that break a rule.
+    pub fn resolve(self, keys: Keys) -> Result<Serving, Refusals> {
+        let mut checks = Checks::default();
+        let root = Path::root();
+        let address = |field: &str, text: Option<String>, checks: &mut Checks| {
+            let text = text?;
+            let read = text.parse::<SocketAddr>();
+            if read.is_err() {
+                checks.refuse(
+                    &root.field(field),
+                    &text,
+                    "must be an address with a port, such as 127.0.0.1:9077",
+                );
+            }
+            read.ok()
+        };
+        let listen = address("listen", self.listen, &mut checks);
+        let metrics_listen = address("metricsListen", self.metrics_listen, &mut checks);
+        let mut emco = Vec::with_capacity(self.emco_listen.len());
+        for (index, text) in self.emco_listen.iter().enumerate() {
+            match text.parse::<EmcoAddress>() {
+                Ok(address) => emco.push(address),
+                Err(rule) => checks.refuse(&root.field("emcoListen").item(index), text, rule),
+            }
+        }
+        let lease = lease(self.lease.as_deref(), &root.field("lease"), &mut checks);
+        let audit_days = self.audit_days.unwrap_or(AUDIT_DAYS);
+        if audit_days == 0 {
+            checks.refuse(&root.field("auditDays"), "0", "must be 1 or more");
+        }
+        if self.store.is_none() {
+            checks.refuse(&root.field("store"), "", "is missing");
+        }
+        let access = AccessSettings {
+            tls: self.tls,
+            authentication: self.authentication,
+            roles: self.roles,
+            requests: self.requests,
+        };
+        checks.include(&root, access.check());
+        let configuration = Configuration {
+            contexts_store: self.contexts_store.map(Into::into),
+            lease,
+            audit_days,
+            ..Configuration::new(self.store.unwrap_or_default(), self.key_file.map_or(keys, Keys::File))
+        };
+        checks.finish(Some(Serving {
+            configuration,
+            worker: self.worker.unwrap_or(true),
+            listen,
+            emco_listen: emco_address::joined(&emco),
+            metrics_listen,
+            access,
+        }))
+    }
+}
+
+fn lease(text: Option<&str>, path: &Path, checks: &mut Checks) -> Duration {
+    let Some(text) = text else { return SESSION_LEASE };
+    let read = text.parse::<SignedDuration>().ok().and_then(|read| Duration::try_from(read).ok());
+    match read.filter(|lease| !lease.is_zero() && *lease <= LEASE_MAX) {
+        Some(lease) => lease,
+        None => {
+            checks.refuse(
+                path,
+                text,
+                format!("must be a duration such as 10s, of at most {} s", LEASE_MAX.as_secs()),
+            );
+            SESSION_LEASE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Settings {
+        serde_saphyr::from_str(text).unwrap()
+    }
+
+    fn refused(text: &str) -> Vec<String> {
+        let refusals = read(text).resolve(Keys::Variable("DCM_KEYS".to_owned())).unwrap_err();
+        refusals.into_iter().map(|refusal| refusal.to_string()).collect()
+    }
+
+    #[test]
+    fn what_is_not_set_is_as_it_is_below() {
+        let above = read("listen: 127.0.0.1:1\nworker: false");
+        let below = read("listen: 127.0.0.1:2\nauditDays: 7\nemcoListen: ['clm=127.0.0.1:3']");
+        let whole = above.over(below).over(Settings::defaults());
+        let expected =
+            "lease: 10s\nauditDays: 7\nworker: false\nlisten: 127.0.0.1:1\nemcoListen: ['clm=127.0.0.1:3']";
+        assert_eq!(whole, read(expected));
+    }
+
+    #[test]
+    fn everything_that_breaks_a_rule_is_told_with_its_field() {
+        let text = "listen: localhost\nmetricsListen: '1'\nemcoListen: ['ncm=127.0.0.1:1']\nlease: 2h\nauditDays: 0\nroles:\n\
+            - {role: project-admin}\n- {role: platform-admin, projects: [p], users: ['system:x']}\nrequests: {burst: 0}\n";
+        let expected = [
+            "listen: must be an address with a port, such as 127.0.0.1:9077 (found \"localhost\")",
+            "metricsListen: must be an address with a port, such as 127.0.0.1:9077 (found \"1\")",
+            "emcoListen[0]: a service is orchestrator, clm or dcm, not \"ncm\" (found \"ncm=127.0.0.1:1\")",
+            "lease: must be a duration such as 10s, of at most 3600 s (found \"2h\")",
+            "auditDays: must be 1 or more (found \"0\")",
+            "store: is missing",
+            "roles: is for callers who prove who they are: set authentication",
+            "requests: is for callers who prove who they are: set authentication",
+            "requests.burst: must be 1 or more (found \"0\")",
+            "roles[0].projects: names no project",
+            "roles[0]: names neither users nor groups",
+            "roles[1].projects: must not be there: the role is for all projects, or for none",
+        ];
+        let refused = refused(text);
+        assert_eq!(refused[..expected.len()], expected);
+        assert!(refused[expected.len()].starts_with("roles[1].users[0]: "), "{refused:?}");
+        assert_eq!(refused.len(), expected.len() + 1);
+    }
+
+    #[test]
+    fn callers_who_prove_who_they_are_need_a_way_to_and_somebody_needs_a_role() {
+        assert_eq!(
+            refused("store: 'memory:'\nauthentication: {}"),
+            [
+                "authentication: names no way for a caller to prove who they are",
+                "roles: must bind somebody to a role: nobody else may do anything",
+            ]
+        );
+        let text = "store: 'memory:'\nauthentication: {clientCertificates: {authorities: a}}\nroles: [{role: platform-admin, users: [a]}]";
+        assert_eq!(
+            refused(text),
+            ["authentication.clientCertificates: needs tls: they are shown in its handshake"]
+        );
+    }
+}
