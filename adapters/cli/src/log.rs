@@ -34,7 +34,16 @@ pub(crate) fn begin(verbose: u8, form: Form) {
 }
 
 fn ours(level: &str) -> String {
-    let crates = ["dcm_cli", "dcm_core", "dcm_kube", "dcm_rest", "dcm_server", "dcm_store", "dcm_sync"];
+    let crates = [
+        "dcm_cli",
+        "dcm_core",
+        "dcm_identity",
+        "dcm_kube",
+        "dcm_rest",
+        "dcm_server",
+        "dcm_store",
+        "dcm_sync",
+    ];
     let ours: Vec<String> = crates.iter().map(|one| format!("{one}={level}")).collect();
     format!("warn,{}", ours.join(","))
 }

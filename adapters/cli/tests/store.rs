@@ -110,6 +110,17 @@ fn keys_are_made_where_nothing_is_encrypted_and_nowhere_else() {
 }
 
 #[test]
+fn keys_can_be_made_before_there_is_a_store_and_never_over_others() {
+    let user = User::new();
+    user.run(["store", "new-keys", "keys.json"]).done();
+    let kept = std::fs::read_to_string(user.home().join("keys.json")).unwrap();
+    let again = user.run(["store", "new-keys", "keys.json"]).ended_with(1);
+    assert_eq!(again, "dcm: keys.json is there already\n");
+    let user = User::with([("DCM_KEYS", kept)]);
+    user.run(["--store", "sqlite:store.db", "get"]).done();
+}
+
+#[test]
 fn an_import_writes_nothing_over_and_says_where_it_ended() {
     let user = person();
     user.run(["store", "export", "--file", "all.jsonl"]).done();

@@ -119,9 +119,7 @@ async fn old_keys_are_fetched_again_without_anybody_waiting_for_it() {
     world.web.answer(|_| None);
     world.clock.advance(KEYS_REFRESH_AGE);
     assert!(world.authenticator.bearer(&token).await.is_ok());
-    while world.web.asked() < 3 {
-        tokio::task::yield_now().await;
-    }
+    world.web.is_asked(3).await;
     assert!(world.authenticator.bearer(&token).await.is_ok());
 }
 
@@ -134,9 +132,7 @@ async fn a_caller_who_goes_away_does_not_end_the_fetch() {
         let mut call = Box::pin(world.authenticator.bearer(&token));
         assert!(futures::poll!(&mut call).is_pending());
     }
-    while world.web.asked() < 2 {
-        tokio::task::yield_now().await;
-    }
+    world.web.is_asked(2).await;
     assert!(world.authenticator.bearer(&token).await.is_ok());
     assert_eq!(world.web.asked(), 2);
 }

@@ -14,12 +14,15 @@ pub(crate) use flags::Arguments;
 
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let settings = arguments.settings(global)?;
+    let keys = session::keys_of(global)?;
     if arguments.print_config {
+        // What breaks a rule is told here, too.
+        settings.clone().resolve(keys)?;
         let notation = global.output.for_programs().unwrap_or(Notation::Yaml);
         output::print(&notation.write(&settings.shown())?)?;
         return Ok(Exit::Done);
     }
-    let serving = settings.resolve(session::keys_of(global)?)?;
+    let serving = settings.resolve(keys)?;
     let configuration = session::allowing_everything(serving.configuration.clone());
     let deployment = Deployment::open(&configuration).await?;
     let listeners = listen(&deployment, &serving).await?;

@@ -78,7 +78,7 @@ struct Made<'a> {
 
 fn new(global: &Global, arguments: NewArguments) -> anyhow::Result<Exit> {
     let NewArguments { file, name, user, groups, valid_for } = arguments;
-    let mut known = or_empty(TokenFile::load(&file.token_file))?;
+    let mut known = or_empty(TokenFile::read(&file.token_file))?;
     anyhow::ensure!(
         known.tokens.iter().all(|entry| entry.name != name),
         "there is a token {name} in {} already",
@@ -99,7 +99,7 @@ fn new(global: &Global, arguments: NewArguments) -> anyhow::Result<Exit> {
 }
 
 fn list(global: &Global, file: &Path) -> anyhow::Result<Exit> {
-    let known = TokenFile::load(file)?;
+    let known = TokenFile::read(file)?;
     output::print_either(global.output, &known, || {
         let rows = known.tokens.iter().map(|entry| {
             let until = entry.until.map_or_else(|| "-".to_owned(), |until| until.to_string());
@@ -113,7 +113,7 @@ fn list(global: &Global, file: &Path) -> anyhow::Result<Exit> {
 }
 
 fn delete(file: &Path, names: &[String]) -> anyhow::Result<Exit> {
-    let mut known = TokenFile::load(file)?;
+    let mut known = TokenFile::read(file)?;
     for name in names {
         let before = known.tokens.len();
         known.tokens.retain(|entry| entry.name != *name);

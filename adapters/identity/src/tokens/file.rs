@@ -1,8 +1,9 @@
 //! The file of static tokens.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::Metadata;
 use std::io;
-use std::path::{Path as FilePath, PathBuf};
+use std::path::PathBuf;
 
 use dcm_core::refusal::{Checks, Path, Refusals};
 use jiff::Timestamp;
@@ -14,6 +15,9 @@ use crate::name::{self, Kind};
 
 /// What the hash of a token begins with: the algorithm.
 pub(super) const HASH_PREFIX: &str = "sha256:";
+
+/// The right to write, in an octal digit of a mode.
+const WRITE: u32 = 0o2;
 
 /// Most tokens in one file. More people than this have an issuer.
 pub const FILE_TOKENS_MAX: usize = 2_000;
@@ -139,13 +143,13 @@ impl Entry {
 }
 
 impl TokenFile {
-    /// Reads a file, as a server does that uses it.
+    /// Reads a file, as a server does.
     ///
     /// # Errors
-    /// A file that can't be read, others may write, is none of tokens, or breaks rules.
-    pub fn load(file: &FilePath) -> Result<Self, FileError> {
-        let source = Tokens { file: file.to_owned() };
-        source.entries(&source.read()?)
+    /// As for a server: it can't be read, anybody may write it, or it breaks rules.
+    pub fn read(file: impl Into<PathBuf>) -> Result<Self, FileError> {
+        let tokens = Tokens { file: file.into() };
+        tokens.parse(&tokens.bytes()?)
     }
 
     /// The file's text, as YAML.
@@ -202,21 +206,13 @@ impl Source for Tokens {
     }
 
     fn read(&self) -> Result<Vec<Vec<u8>>, FileError> {
-        let file = &self.file;
-        let writable = |others: u32| others & 0o2 != 0;
-        let bytes = read_file(
-            file,
-            |metadata| match writable(rights_of_others(metadata)) {
-                true => Err(FileError::Writable { file: file.clone() }),
-                false => Ok(()),
-            },
-            |source| FileError::Read { file: file.clone(), source },
-        )?;
-        Ok(vec![bytes])
+        Ok(vec![self.bytes()?])
     }
 
     fn make(&self, contents: &[Vec<u8>]) -> Result<Self::Made, FileError> {
-        let known = self.entries(contents)?.tokens.into_iter().filter_map(|entry| {
+        let bytes = contents.first().map_or(&[][..], Vec::as_slice);
+        let tokens = self.parse(bytes)?;
+        let known = tokens.tokens.into_iter().filter_map(|entry| {
             let digest = entry.digest()?;
             let Entry { name, id, user, groups, until, .. } = entry;
             Some((id, Known { name, user, groups, digest, until }))
@@ -226,10 +222,13 @@ impl Source for Tokens {
 }
 
 impl Tokens {
-    fn entries(&self, contents: &[Vec<u8>]) -> Result<TokenFile, FileError> {
-        let read = self.parse(contents.first().map_or(&[][..], Vec::as_slice))?;
-        read.check().map_err(|source| FileError::Entries { file: self.file.clone(), source })?;
-        Ok(read)
+    fn bytes(&self) -> Result<Vec<u8>, FileError> {
+        let file = &self.file;
+        let check = |metadata: &Metadata| match rights_of_others(metadata) & WRITE {
+            0 => Ok(()),
+            _ => Err(FileError::Writable { file: file.clone() }),
+        };
+        read_file(file, check, |source| FileError::Read { file: file.clone(), source })
     }
 
     fn parse(&self, bytes: &[u8]) -> Result<TokenFile, FileError> {
@@ -239,12 +238,15 @@ impl Tokens {
             column: column.max(1),
         };
         let text = std::str::from_utf8(bytes).map_err(|_| syntax(1, 1))?;
-        serde_saphyr::from_str_with_options(text, serde_saphyr::options! { with_snippet: false }).map_err(
-            |error| {
-                let (line, column) = error.location().map_or((1, 1), |place| (place.line(), place.column()));
-                syntax(line, column)
-            },
-        )
+        let options = serde_saphyr::options! { with_snippet: false };
+        let tokens: TokenFile = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+            let (line, column) = error.location().map_or((1, 1), |place| (place.line(), place.column()));
+            syntax(line, column)
+        })?;
+        match tokens.check() {
+            Ok(()) => Ok(tokens),
+            Err(source) => Err(FileError::Entries { file: self.file.clone(), source }),
+        }
     }
 }
 
@@ -326,9 +328,9 @@ mod tests {
         fs::write(&file, "tokens: []").unwrap();
         for (mode, is_taken) in [(0o600, true), (0o664, true), (0o666, false), (0o602, false)] {
             fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
-            let opened = Live::open(Tokens { file: file.clone() }, Timestamp::UNIX_EPOCH);
-            assert_eq!(opened.is_ok(), is_taken, "{mode:o}");
-            if let Err(error) = opened {
+            let read = TokenFile::read(&file);
+            assert_eq!(read.is_ok(), is_taken, "{mode:o}");
+            if let Err(error) = read {
                 let help = format!("anybody may write {0}; run `chmod o-w {0}`", file.display());
                 assert_eq!(error.to_string(), help);
             }

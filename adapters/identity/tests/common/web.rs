@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject as _;
@@ -31,6 +32,9 @@ pub(crate) async fn get(address: SocketAddr, authority: &Path, path: &str) -> Va
     stream.read_to_string(&mut text).await.unwrap();
     serde_json::from_str(text.split_once("\r\n\r\n").unwrap().1).unwrap()
 }
+
+/// Nothing here takes longer, on any machine.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a server answers to a path: the status with further headers, and the body; none: it says nothing at all.
 pub(crate) type Answer = Option<(String, String)>;
@@ -73,6 +77,16 @@ impl Web {
     pub(crate) fn asked(&self) -> usize {
         self.asked.load(Ordering::SeqCst)
     }
+
+    /// Waits until something was asked for so often.
+    pub(crate) async fn is_asked(&self, times: usize) {
+        let asked = async {
+            while self.asked() < times {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, asked).await.unwrap();
+    }
 }
 
 pub(crate) fn json(value: &Value) -> Answer {
@@ -82,7 +96,9 @@ pub(crate) fn json(value: &Value) -> Answer {
 async fn serve(mut stream: TcpStream, asked: Arc<AtomicUsize>, answers: Answers) {
     let mut request = Vec::new();
     while !request.ends_with(b"\r\n\r\n") {
-        request.push(stream.read_u8().await.unwrap_or_default());
+        // Who goes away before they have asked is not counted.
+        let Ok(byte) = stream.read_u8().await else { return };
+        request.push(byte);
     }
     asked.fetch_add(1, Ordering::SeqCst);
     let request = String::from_utf8(request).unwrap();

@@ -3,6 +3,7 @@
 mod check;
 mod export;
 mod import;
+mod new_keys;
 mod rekey;
 
 use crate::arguments::Global;
@@ -35,6 +36,9 @@ pub(crate) enum Command {
     /// what is encrypted with it. What can't be read keeps nothing else from being encrypted anew. It may be cut off and begun again;
     /// earlier keys stay in the key file until they are forgotten.
     Rekey(rekey::Arguments),
+    /// Makes a file with a new key, for a store that is to be: where nobody can make one in the place where it is used, such as a
+    /// secret of Kubernetes.
+    NewKeys(new_keys::Arguments),
 }
 
 pub(crate) async fn run(global: &Global, command: &Command) -> anyhow::Result<Exit> {
@@ -42,6 +46,7 @@ pub(crate) async fn run(global: &Global, command: &Command) -> anyhow::Result<Ex
         Command::Check => check::run(global).await,
         Command::Export(arguments) => export::run(global, arguments).await,
         Command::Import(arguments) => import::run(global, arguments).await,
+        Command::NewKeys(arguments) => new_keys::run(arguments),
         Command::Rekey(arguments) => rekey::run(global, arguments).await,
     }
 }
