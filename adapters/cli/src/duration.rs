@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use dcm_sync::engine::LEASE_MAX;
-use jiff::{SignedDuration, Span, SpanRelativeTo};
+use jiff::{Span, SpanRelativeTo};
 
 /// Reads a duration that is longer than nothing.
 pub(crate) fn parse(text: &str) -> Result<Duration, String> {
@@ -12,12 +12,6 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     let duration = span.to_duration(SpanRelativeTo::days_are_24_hours()).map_err(|_| wrong())?;
     let duration = Duration::try_from(duration).map_err(|_| wrong())?;
     if duration.is_zero() { Err(wrong()) } else { Ok(duration) }
-}
-
-/// Writes a duration as it is read.
-pub(crate) fn told(duration: Duration) -> String {
-    // What was read fits.
-    format!("{:#}", SignedDuration::try_from(duration).unwrap_or_default())
 }
 
 /// Reads the length of a lease.

@@ -12,6 +12,7 @@ mod duration;
 mod exit;
 mod folders;
 mod lane_tree;
+mod limits;
 mod log;
 mod output;
 mod own_kubeconfig;

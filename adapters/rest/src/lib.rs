@@ -12,10 +12,12 @@ pub mod emco;
 
 mod installation;
 mod json;
+mod limits;
 mod request;
 mod route;
 mod services;
 
 pub use installation::{Inspection, Installation, Other};
+pub use limits::Limits;
 pub use route::Route;
 pub use services::{Services, Stop};

@@ -11,6 +11,7 @@ use dcm_sync::planning::Planner;
 use futures::future::{BoxFuture, Shared};
 
 use crate::installation::Installation;
+use crate::limits::Limits;
 
 /// Ends as soon as a server is to stop.
 pub type Stop = Shared<BoxFuture<'static, ()>>;
@@ -40,6 +41,8 @@ pub struct Services {
     pub clock: Arc<dyn Clock>,
     /// Randomness, for the ids of requests that come without one.
     pub random: Arc<dyn Random>,
+    /// What requests may take.
+    pub limits: Limits,
 }
 
 impl Services {

@@ -1,7 +1,6 @@
 //! The HTTP API: the documented dialect, and EMCO's.
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum_server::Handle;
 use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
+use dcm_core::port::clock::Clock;
 use dcm_kube::kubeconfig::Allowed;
 use dcm_rest::emco::Service as EmcoService;
 use dcm_rest::{Services, Stop, documented, emco};
@@ -17,14 +17,14 @@ use futures::channel::oneshot;
 use hyper_util::rt::TokioTimer;
 use tokio::task::JoinHandle;
 
+use crate::accepting::{Accepting, Origin, STOP_PAUSE};
 use crate::access::{Gate, admit};
+use crate::connections::Connections;
 use crate::deployment::Deployment;
 use crate::health::Health;
 use crate::kubeconfigs::check_for;
+use crate::limits::Limits;
 use crate::listening::ApiListener;
-
-/// How long the head of a request may take, and how long a connection may be silent between two.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Largest head of a request, in bytes.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
@@ -43,10 +43,19 @@ pub struct EmcoListener {
 
 /// The API, being served.
 pub(crate) struct Api {
-    handle: Handle<SocketAddr>,
-    /// Dropped, it ends answers that would go on.
+    handle: Handle<Origin>,
+    /// Dropped, nobody can connect any more, and answers that would go on end.
     stop: oneshot::Sender<()>,
+    clock: Arc<dyn Clock>,
     serving: JoinHandle<std::io::Result<()>>,
+}
+
+/// What all listeners serve by.
+#[derive(Clone, Copy)]
+struct Common<'a> {
+    clock: &'a Arc<dyn Clock>,
+    health: &'a Health,
+    limits: Limits,
 }
 
 impl Api {
@@ -56,45 +65,54 @@ impl Api {
         health: &Health,
         documented: Option<ApiListener>,
         emco: Vec<EmcoListener>,
+        limits: Limits,
     ) -> Vec<Self> {
-        let documented = documented.map(|listener| {
-            Self::begin(listener, health, |stop| documented::router(services(deployment, stop)))
-        });
+        let services = |stop| services(deployment, limits, stop);
+        let common = Common { clock: deployment.clock(), health, limits };
+        let documented = documented
+            .map(|listener| Self::begin(listener, common, |stop| documented::router(services(stop))));
         let emco = emco.into_iter().map(|EmcoListener { listener, services: served }| {
-            Self::begin(listener, health, |stop| emco::router(services(deployment, stop), served))
+            Self::begin(listener, common, |stop| emco::router(services(stop), served))
         });
         documented.into_iter().chain(emco).collect()
     }
 
-    fn begin(listener: ApiListener, health: &Health, router: impl FnOnce(Stop) -> Router) -> Self {
+    fn begin(listener: ApiListener, common: Common<'_>, router: impl FnOnce(Stop) -> Router) -> Self {
         let ApiListener { listener, access, .. } = listener;
+        let Common { clock, health, limits } = common;
         let handle = Handle::new();
         let (stop, stopped) = oneshot::channel();
+        let stopped: Stop = stopped.map(drop).boxed().shared();
         let gate = Arc::new(Gate::new(&access));
-        let router = router(stopped.map(drop).boxed().shared()).layer(from_fn_with_state(gate, admit));
+        let router = router(stopped.clone()).layer(from_fn_with_state(gate, admit));
         let router = health.clone().before(router);
-        let mut server = axum_server::Server::from_listener(listener)
+        let mut server = axum_server::Server::<Origin>::from_listener(Accepting::until(stopped, listener))
             .http1_only()
-            .first_request_timeout(HEAD_TIMEOUT)
-            .accept_error_handler(|_, error| tracing::warn!(%error, "a connection could not be taken"))
+            .first_request_timeout(limits.idle_timeout)
+            .accept_error_handler(|origin: Option<&Origin>, error| {
+                let origin = origin.map(|Origin(address)| tracing::field::display(address));
+                tracing::warn!(origin, %error, "a connection could not be taken");
+            })
             .handle(handle.clone());
         let http1 = &mut server.http_builder().http1();
-        http1.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(HEAD_BYTES_MAX);
-        let service = router.into_make_service_with_connect_info::<SocketAddr>();
+        http1.timer(TokioTimer::new()).header_read_timeout(limits.idle_timeout).max_buf_size(HEAD_BYTES_MAX);
+        let connections = Connections::new(limits.connections_max, limits.answer_timeout);
+        let service = router.into_make_service_with_connect_info::<Origin>();
         let serving = match access.tls() {
             Some(tls) => {
                 let acceptor = RustlsAcceptor::new(RustlsConfig::from_config(tls.clone()));
-                tokio::spawn(server.acceptor(acceptor).serve(service))
+                tokio::spawn(server.acceptor(acceptor.acceptor(connections)).serve(service))
             }
-            None => tokio::spawn(server.serve(service)),
+            None => tokio::spawn(server.acceptor(connections).serve(service)),
         };
-        Self { handle, stop, serving }
+        Self { handle, stop, clock: clock.clone(), serving }
     }
 
     /// Takes no more connections, answers what was asked, and ends.
     pub(crate) async fn stop(self) {
-        self.handle.graceful_shutdown(Some(STOP_TIMEOUT));
         drop(self.stop);
+        self.clock.sleep(STOP_PAUSE).await;
+        self.handle.graceful_shutdown(Some(STOP_TIMEOUT));
         let ended = self.serving.await;
         match self.handle.connection_count() {
             0 => {}
@@ -107,7 +125,8 @@ impl Api {
         }
     }
 }
-fn services(deployment: &Deployment, stop: Stop) -> Services {
+
+fn services(deployment: &Deployment, limits: Limits, stop: Stop) -> Services {
     Services {
         projects: deployment.projects().clone(),
         providers: deployment.providers().clone(),
@@ -121,5 +140,6 @@ fn services(deployment: &Deployment, stop: Stop) -> Services {
         clouds: deployment.clouds().clone(),
         clock: deployment.clock().clone(),
         random: deployment.random().clone(),
+        limits: limits.requests,
     }
 }

@@ -16,11 +16,13 @@
 //! # }
 //! ```
 
+mod accepting;
 mod access;
 mod api;
 mod audit;
 mod check;
 mod configuration;
+mod connections;
 mod decided;
 mod deployment;
 mod following;
@@ -28,6 +30,7 @@ mod health;
 mod host;
 mod installation;
 mod kubeconfigs;
+mod limits;
 mod listening;
 mod metrics;
 mod orphans;
@@ -49,7 +52,8 @@ pub use configuration::{Configuration, Keys, SESSION_LEASE};
 pub use dcm_rest::emco::Service as EmcoService;
 pub use dcm_rest::{Inspection, Other};
 pub use deployment::{Deployment, OpenError, Parts, open_sealed, open_sealed_existing, rooms};
+pub use limits::Limits;
 pub use listening::{ApiListener, ListenError, LoopbackListener};
 pub use rekey::{RekeyError, RekeyReport, Rekeying, rekey};
 pub use serve::{Listeners, STOP_TIMEOUT, ServeError, answer_at, serve, serve_at};
-pub use settings::{EmcoAddress, SETTINGS_BYTES_MAX, Serving, Settings};
+pub use settings::{EmcoAddress, LimitSettings, SETTINGS_BYTES_MAX, Serving, Settings, duration_text};

@@ -11,6 +11,7 @@ use crate::api::{Api, EmcoListener};
 use crate::deployment::Deployment;
 use crate::following::{Heard, follow};
 use crate::health::Health;
+use crate::limits::Limits;
 use crate::listening::{ApiListener, LoopbackListener};
 use crate::metrics::{self, Ends, Source};
 use crate::{audit, sweeping, tending};
@@ -30,6 +31,8 @@ pub struct Listeners {
     pub emco: Vec<EmcoListener>,
     /// Figures of the work, in the text format of Prometheus.
     pub metrics: Option<LoopbackListener>,
+    /// What whoever asks for the API, also that of EMCO, may take.
+    pub limits: Limits,
 }
 
 /// Why a worker did not end in order.
@@ -121,7 +124,10 @@ impl Answering {
             metrics.spawn(metrics::answer(deployment.clone(), listener, source));
         }
         let health = Health::of(deployment.projects().clone(), deployment.clock().clone(), engine.cloned());
-        Self { apis: Api::begin_all(deployment, &health, listeners.api, listeners.emco), metrics }
+        Self {
+            apis: Api::begin_all(deployment, &health, listeners.api, listeners.emco, listeners.limits),
+            metrics,
+        }
     }
 
     /// Answers what was asked, all at once as each has its time, and nothing more but for metrics: these as long as the set lives.

@@ -7,6 +7,7 @@ use futures::channel::oneshot;
 
 use crate::arguments::Global;
 use crate::exit::Exit;
+use crate::limits;
 use crate::output::{self, Notation};
 use crate::session;
 use crate::work;
@@ -52,7 +53,9 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
 /// Listens at all addresses, and says where.
 async fn listen(deployment: &Deployment, serving: &Serving) -> anyhow::Result<Listeners> {
     let access = Access::open(&serving.access, deployment.clock())?;
-    let mut listeners = Listeners::default();
+    let apis = serving.emco_listen.len() + usize::from(serving.listen.is_some());
+    let limits = limits::possible(serving.limits, apis);
+    let mut listeners = Listeners { limits, ..Listeners::default() };
     if let Some(address) = serving.listen {
         let listener = ApiListener::bind(address, &access).await?;
         output::note(format_args!("API at {}/v2", listener.url()));

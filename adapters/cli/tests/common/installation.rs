@@ -158,6 +158,11 @@ impl Worker {
         assert_eq!(self.0.wait().unwrap().code(), Some(0));
     }
 
+    /// Waits for its end after it was killed.
+    pub(crate) fn killed(mut self) {
+        assert_eq!(self.0.wait().unwrap().code(), None);
+    }
+
     pub(crate) fn ask_to_end(&self) {
         self.signal("TERM");
     }

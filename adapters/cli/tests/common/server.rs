@@ -72,6 +72,18 @@ impl Server {
         self.begin_to_stop().end();
     }
 
+    /// Waits for its end, which must be a good one; somebody else has asked for it.
+    pub(crate) fn ended(self) -> User {
+        self.worker.end();
+        self.person
+    }
+
+    /// Waits for its end after it was killed.
+    pub(crate) fn killed(self) -> User {
+        self.worker.killed();
+        self.person
+    }
+
     /// Asks it to end.
     pub(crate) fn begin_to_stop(self) -> Stopping {
         self.worker.ask_to_end();
@@ -86,6 +98,11 @@ impl Server {
     /// Where it is asked.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.worker.id()
     }
 
     /// Sends bytes as they are, and gives all that is answered.

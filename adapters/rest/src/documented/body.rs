@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::BODY_BYTES_MAX;
 use super::problem::{Kind, Problem};
-use crate::json;
+use crate::{json, limits};
 
 /// The schema of a body, made when it is first needed.
 pub(super) type Schema = LazyLock<Value>;
@@ -50,14 +50,26 @@ impl<T: Shaped, S: Send + Sync> FromRequest<S> for Body<T> {
             let detail = "say `Content-Type: application/json`";
             return Err(Problem::new(Kind::UnsupportedMediaType, detail));
         }
-        let bytes = Bytes::from_request(request, state).await;
-        let bytes = bytes.map_err(|rejection| Problem::of_body(&rejection, BODY_BYTES_MAX))?;
+        let bytes = bytes(request, state, BODY_BYTES_MAX).await?;
         let sent = json::read(&bytes).map_err(|error| Problem::new(Kind::Malformed, error.to_string()))?;
         shape::check(T::schema(), &sent)?;
         let read = T::deserialize(&sent)
             .map_err(|_| Problem::new(Kind::Invalid, "the body has another shape than its schema says"))?;
         Ok(Self { sent, read })
     }
+}
+
+/// Reads a body of at most so many bytes. One that is said to have more is not read at all.
+pub(super) async fn bytes<S: Send + Sync>(
+    request: Request,
+    state: &S,
+    bytes_max: usize,
+) -> Result<Bytes, Problem> {
+    if limits::is_said_to_exceed(request.headers(), bytes_max) {
+        return Err(Problem::too_large(bytes_max));
+    }
+    let bytes = Bytes::from_request(request, state).await;
+    bytes.map_err(|rejection| Problem::of_body(&rejection, bytes_max))
 }
 
 /// `application/json` or `application/*+json`, with any parameters.

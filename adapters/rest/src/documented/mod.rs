@@ -107,12 +107,15 @@ pub fn routes() -> Vec<Route> {
 
 /// Serves all routes.
 pub fn router(services: Services) -> Router {
+    let limits = services.limits;
     let services = Arc::new(services);
     let routes = routes().into_iter().fold(Router::new(), |router, route| route.add_to::<Problem>(router));
     let routes = routes
         .fallback(nothing_there)
         .method_not_allowed_fallback(asked_otherwise)
-        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX));
+    let routes = limits
+        .hold(routes, problem::overloaded)
         .layer(from_fn(problem::write))
         .layer(from_fn_with_state(services.clone(), request::begin))
         .with_state(services);

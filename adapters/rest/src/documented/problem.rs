@@ -17,6 +17,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::access::{Denied, NotAdmitted};
+use crate::limits;
 
 /// After how many seconds a caller may ask again what failed and may succeed.
 const RETRY_AFTER_SECONDS: u64 = 1;
@@ -52,6 +53,8 @@ pub(super) enum Kind {
     PlanStale,
     /// It is not as the caller takes it for.
     PreconditionFailed,
+    /// The body took too long.
+    BodyTimeout,
     /// The body is too large.
     TooLarge,
     /// The body is of a type that is not taken.
@@ -84,6 +87,7 @@ impl Kind {
             | Self::NotReady
             | Self::PlanStale => StatusCode::CONFLICT,
             Self::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
+            Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Misdirected => StatusCode::MISDIRECTED_REQUEST,
@@ -111,6 +115,7 @@ impl Kind {
             Self::NotReady => ("not-ready", "The cluster is not ready"),
             Self::PlanStale => ("plan-stale", "It would do something else than was planned"),
             Self::PreconditionFailed => ("precondition-failed", "It was changed since it was read"),
+            Self::BodyTimeout => ("body-timeout", "The body took too long"),
             Self::TooLarge => ("too-large", "The body is too large"),
             Self::UnsupportedMediaType => {
                 ("unsupported-media-type", "The body is of a type that is not taken")
@@ -239,11 +244,17 @@ impl Problem {
         Self { refusals, ..Self::new(Kind::Invalid, told.join("; ")) }
     }
 
+    /// A body of more bytes than it may have.
+    pub(super) fn too_large(bytes_max: usize) -> Self {
+        Self::new(Kind::TooLarge, format!("a body has at most {bytes_max} bytes here"))
+    }
+
     /// Why a body of at most so many bytes was not read.
     pub(super) fn of_body(rejection: &BytesRejection, bytes_max: usize) -> Self {
         match rejection.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => {
-                Self::new(Kind::TooLarge, format!("a body has at most {bytes_max} bytes here"))
+            StatusCode::PAYLOAD_TOO_LARGE => Self::too_large(bytes_max),
+            _ if limits::is_late(rejection) => {
+                Self::new(Kind::BodyTimeout, "the body did not arrive in time; send the request again")
             }
             _ => Self::new(Kind::Malformed, "the body could not be read to its end"),
         }
@@ -370,6 +381,11 @@ impl IntoResponse for Problem {
         response.extensions_mut().insert(self);
         response
     }
+}
+
+/// One request too many.
+pub(super) fn overloaded() -> Response {
+    Problem::new(Kind::Unavailable, "too many requests are under way").into_response()
 }
 
 /// Writes the body of a problem, now that the path is known.

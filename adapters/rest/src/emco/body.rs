@@ -7,8 +7,9 @@ use axum::http::StatusCode;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::BODY_BYTES_MAX;
 use super::problem::Problem;
-use crate::json;
+use crate::{json, limits};
 
 /// What is known of the members of a value.
 #[derive(Clone, Copy)]
@@ -47,6 +48,9 @@ impl<S: Send + Sync> FromRequest<S> for Sent {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        if limits::is_said_to_exceed(request.headers(), BODY_BYTES_MAX) {
+            return Err(Problem::too_large());
+        }
         Bytes::from_request(request, state).await.map(Self).map_err(unread)
     }
 }
@@ -55,6 +59,7 @@ impl<S: Send + Sync> FromRequest<S> for Sent {
 fn unread(rejection: BytesRejection) -> Problem {
     match rejection.status() {
         StatusCode::PAYLOAD_TOO_LARGE => Problem::too_large(),
+        _ if limits::is_late(&rejection) => Problem::late(),
         _ => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "unexpected EOF"),
     }
 }

@@ -169,13 +169,16 @@ fn dcm() -> Vec<Route> {
 
 /// Serves the routes of some services.
 pub fn router(services: Services, served: impl IntoIterator<Item = Service>) -> Router {
+    let limits = services.limits;
     let services = Arc::new(services);
     let routes = served.into_iter().flat_map(routes);
-    routes
+    let routes = routes
         .fold(Router::new(), |router, route| route.add_to::<Problem>(router))
         .fallback(nothing_there)
         .method_not_allowed_fallback(asked_otherwise)
-        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX));
+    limits
+        .hold(routes, problem::overloaded)
         .layer(from_fn_with_state(services.clone(), request::begin))
         .with_state(services)
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Display;
 
-use axum::http::header::{CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use dcm_core::audit::AuditedError as _;
@@ -49,6 +49,11 @@ impl Problem {
 
     pub(super) fn too_large() -> Self {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "http: request body too large")
+    }
+
+    /// The body did not arrive in time.
+    pub(super) fn late() -> Self {
+        Self::new(StatusCode::REQUEST_TIMEOUT, "http: request body took too long")
     }
 
     /// An error about a document, with what breaks a rule by its place in the document that was sent.
@@ -181,6 +186,12 @@ fn already_there(kind: Kind) -> &'static str {
         Kind::ClusterKeyValues => "Cluster KV Pair already exists",
         Kind::Controller => "Controller already exists",
     }
+}
+
+/// One request too many. EMCO's services have no such limit, nor this answer.
+pub(super) fn overloaded() -> Response {
+    let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too many requests are under way");
+    ([(RETRY_AFTER, "1")], problem).into_response()
 }
 
 impl IntoResponse for Problem {

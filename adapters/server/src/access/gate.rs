@@ -1,6 +1,5 @@
 //! What is found out of each request before it is looked at: who asks.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::extract::{ConnectInfo, Request, State};
@@ -14,6 +13,7 @@ use rustls::pki_types::CertificateDer;
 
 use super::rate::Limiter;
 use super::{Access, Known};
+use crate::accepting::Origin;
 use crate::host;
 
 /// A request without its body, which nobody reads before it is known who asks.
@@ -47,8 +47,8 @@ impl Gate {
             return Err(refusal.into());
         }
         let Some(known) = &self.known else { return Ok(Asker::anybody()) };
-        let address =
-            request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| peer.ip());
+        let origin = request.extensions().get::<ConnectInfo<Origin>>();
+        let address = origin.map(|ConnectInfo(Origin(address))| address.ip());
         match prove(known, request).await {
             Ok(identity) => {
                 self.count(identity.user())?;

@@ -3,26 +3,29 @@
 //! [`Settings`] hold what was said at one of these places; those of several places are laid over each other, and
 //! [`Settings::resolve`] checks the whole and gives what is served by it.
 
+mod duration;
 mod emco_address;
 mod hiding;
+mod limits;
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use dcm_core::refusal::{Checks, Path, Refusals};
 use dcm_identity::tls;
 use dcm_rest::emco::Service as EmcoService;
 use dcm_sync::engine::LEASE_MAX;
-use jiff::SignedDuration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::access::{AccessSettings, Rate, RoleBinding};
 use crate::audit::AUDIT_DAYS;
 use crate::configuration::{Configuration, Keys, SESSION_LEASE};
+use crate::limits::Limits;
+pub use duration::told as duration_text;
 pub use emco_address::EmcoAddress;
+pub use limits::LimitSettings;
 
 /// Largest file of settings, in bytes: one with as many bindings as are allowed, of many people each, is smaller.
 pub const SETTINGS_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -74,6 +77,9 @@ pub struct Settings {
     /// How often each caller may ask, where callers prove who they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<Rate>,
+    /// What whoever asks may take.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<LimitSettings>,
 }
 
 /// What is served.
@@ -91,6 +97,8 @@ pub struct Serving {
     pub metrics_listen: Option<SocketAddr>,
     /// Who is let in.
     pub access: AccessSettings,
+    /// What whoever asks may take.
+    pub limits: Limits,
 }
 
 impl Settings {
@@ -112,6 +120,10 @@ impl Settings {
             authentication: self.authentication.or(below.authentication),
             roles: if self.roles.is_empty() { below.roles } else { self.roles },
             requests: self.requests.or(below.requests),
+            limits: match (self.limits, below.limits) {
+                (Some(own), Some(below)) => Some(own.over(below)),
+                (own, below) => own.or(below),
+            },
         }
     }
 
@@ -119,9 +131,10 @@ impl Settings {
     #[must_use]
     pub fn defaults() -> Self {
         Self {
-            lease: Some(format!("{:#}", SignedDuration::try_from(SESSION_LEASE).unwrap_or_default())),
+            lease: Some(duration::told(SESSION_LEASE)),
             audit_days: Some(AUDIT_DAYS),
             worker: Some(true),
+            limits: Some(LimitSettings::of(Limits::default())),
             ..Self::default()
         }
     }
@@ -161,7 +174,11 @@ impl Settings {
                 Err(rule) => checks.refuse(&root.field("emcoListen").item(index), text, rule),
             }
         }
-        let lease = lease(self.lease.as_deref(), &root.field("lease"), &mut checks);
+        let limits = self.limits.unwrap_or_default().read(&root.field("limits"), &mut checks);
+        let lease = self
+            .lease
+            .as_deref()
+            .and_then(|text| duration::read(text, Some(LEASE_MAX), &root.field("lease"), &mut checks));
         let audit_days = self.audit_days.unwrap_or(AUDIT_DAYS);
         if audit_days == 0 {
             checks.refuse(&root.field("auditDays"), "0", "must be 1 or more");
@@ -178,7 +195,7 @@ impl Settings {
         checks.include(&root, access.check());
         let configuration = Configuration {
             contexts_store: self.contexts_store.map(Into::into),
-            lease,
+            lease: lease.unwrap_or(SESSION_LEASE),
             audit_days,
             ..Configuration::new(self.store.unwrap_or_default(), self.key_file.map_or(keys, Keys::File))
         };
@@ -189,23 +206,8 @@ impl Settings {
             emco_listen: emco_address::joined(&emco),
             metrics_listen,
             access,
+            limits,
         }))
-    }
-}
-
-fn lease(text: Option<&str>, path: &Path, checks: &mut Checks) -> Duration {
-    let Some(text) = text else { return SESSION_LEASE };
-    let read = text.parse::<SignedDuration>().ok().and_then(|read| Duration::try_from(read).ok());
-    match read.filter(|lease| !lease.is_zero() && *lease <= LEASE_MAX) {
-        Some(lease) => lease,
-        None => {
-            checks.refuse(
-                path,
-                text,
-                format!("must be a duration such as 10s, of at most {} s", LEASE_MAX.as_secs()),
-            );
-            SESSION_LEASE
-        }
     }
 }
 
@@ -240,7 +242,7 @@ mod tests {
             "listen: must be an address with a port, such as 127.0.0.1:9077 (found \"localhost\")",
             "metricsListen: must be an address with a port, such as 127.0.0.1:9077 (found \"1\")",
             "emcoListen[0]: a service is orchestrator, clm or dcm, not \"ncm\" (found \"ncm=127.0.0.1:1\")",
-            "lease: must be a duration such as 10s, of at most 3600 s (found \"2h\")",
+            "lease: must be a duration such as 10s, of at most 1h (found \"2h\")",
             "auditDays: must be 1 or more (found \"0\")",
             "store: is missing",
             "roles: is for callers who prove who they are: set authentication",

@@ -6,10 +6,11 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use dcm_server::{EmcoAddress, SETTINGS_BYTES_MAX, Settings};
+use dcm_server::{EmcoAddress, SETTINGS_BYTES_MAX, Settings, duration_text};
 
 use crate::arguments::Global;
 use crate::folders;
+use crate::limits::Limited;
 
 /// Each option is a field of the settings, which may also be in a file (`--config`) or, as listed, in the environment. What is in
 /// none of them is default; `--print-config` shows the whole.
@@ -59,6 +60,8 @@ pub(crate) struct Arguments {
     /// The file of static tokens (`dcm token new`): callers may prove by one of them who they are.
     #[arg(long, env = "DCM_TOKEN_FILE", value_name = "FILE")]
     token_file: Option<PathBuf>,
+    #[command(flatten)]
+    limits: Limited,
 }
 
 impl Arguments {
@@ -81,13 +84,14 @@ impl Arguments {
             store: global.store.as_ref().map(|url| url.as_str().to_owned()),
             contexts_store: global.contexts_store.as_ref().map(|url| url.as_str().to_owned()),
             key_file: global.key_file.clone(),
-            lease: global.lease.map(crate::duration::told),
+            lease: global.lease.map(duration_text),
             audit_days: self.audit_days,
             worker: self.worker,
             listen: text(self.listen),
             emco_listen: self.emco_listen.iter().map(ToString::to_string).collect(),
             metrics_listen: text(self.metrics_listen),
             tls: files.map(|(certificate, key)| dcm_identity::tls::Files { certificate, key }),
+            limits: Some(self.limits.said()),
             ..Settings::default()
         }
     }

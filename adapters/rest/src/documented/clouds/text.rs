@@ -7,7 +7,7 @@ use dcm_core::document::{self, Document, Limits, Refused, RefusedText, TEXT_BYTE
 use dcm_core::refusal::Refusal;
 
 use super::notation::YAML_TYPES;
-use crate::documented::body::{essence, is_json};
+use crate::documented::body::{bytes, essence, is_json};
 use crate::documented::place::InCloud;
 use crate::documented::problem::{Kind, Problem};
 
@@ -22,8 +22,7 @@ impl<S: Send + Sync> FromRequest<S> for Text {
             let detail = "say `Content-Type: application/json` or `application/yaml`";
             return Err(Problem::new(Kind::UnsupportedMediaType, detail));
         }
-        let bytes = Bytes::from_request(request, state).await;
-        bytes.map(Self).map_err(|rejection| Problem::of_body(&rejection, TEXT_BYTES_MAX))
+        bytes(request, state, TEXT_BYTES_MAX).await.map(Self)
     }
 }
 

@@ -5,7 +5,9 @@ use axum::extract::{FromRequest, Multipart, Request};
 use axum::http::StatusCode;
 use dcm_core::secret::Secret;
 
+use crate::emco::BODY_BYTES_MAX;
 use crate::emco::problem::Problem;
+use crate::limits;
 
 /// The parts of a form that are known; others are passed over, and so are later ones of the same name.
 pub(in crate::emco) struct Form {
@@ -20,6 +22,9 @@ impl<S: Send + Sync> FromRequest<S> for Form {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         let unprocessable = |text: String| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, text);
+        if limits::is_said_to_exceed(request.headers(), BODY_BYTES_MAX) {
+            return Err(Problem::too_large());
+        }
         let parts = Multipart::from_request(request, state).await;
         let mut parts =
             parts.map_err(|_| unprocessable("request Content-Type isn't multipart/form-data".to_owned()))?;
@@ -46,6 +51,7 @@ async fn content(part: Field<'_>) -> Result<Vec<u8>, Problem> {
 fn unread(error: &MultipartError) -> Problem {
     match error.status() {
         StatusCode::PAYLOAD_TOO_LARGE => Problem::too_large(),
+        _ if limits::is_late(error) => Problem::late(),
         _ => {
             Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "multipart: the form could not be read to its end")
         }

@@ -1,0 +1,164 @@
+//! Bodies: large ones, slow ones, and many at once.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use super::{head, limited, others_are_answered, read};
+use crate::common::User;
+use crate::common::installation::SOON;
+use crate::common::server::Server;
+
+/// A body that is larger than any.
+const GIGABYTE: u64 = 1 << 30;
+
+/// What such bodies may take of memory at most, while several are sent.
+const GROWTH_MAX: u64 = 32 * 1024;
+
+/// How many are sent at a time.
+const SENDERS: usize = 8;
+
+/// A slow body holds its place for so long.
+const BODY_TIMEOUT: &str = "1s";
+
+/// The most memory that a process has had, in KiB.
+fn memory(id: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+/// Sends a gigabyte, as long as anybody takes it; gives how many bytes were taken, and the answer.
+fn pour(mut stream: TcpStream, head: &str, piece: &[u8]) -> (u64, String) {
+    stream.set_read_timeout(Some(SOON)).unwrap();
+    stream.set_write_timeout(Some(SOON)).unwrap();
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut taken = 0;
+    while taken < GIGABYTE && stream.write_all(piece).is_ok() {
+        taken += piece.len() as u64;
+    }
+    (taken, read(&mut stream))
+}
+
+fn a_gigabyte_is_refused(server: &Server, path: &str) {
+    let said = head(path, GIGABYTE);
+    let untold = said.replace(&format!("Content-Length: {GIGABYTE}"), "Transfer-Encoding: chunked");
+    let piece = vec![b' '; 64 * 1024];
+    let chunk = [format!("{:x}\r\n", piece.len()).as_bytes(), &piece, b"\r\n"].concat();
+    server.ask("GET /v2/projects");
+    let before = memory(server.id());
+    std::thread::scope(|scope| {
+        let pour = |head, piece| {
+            let stream = TcpStream::connect(server.address()).unwrap();
+            scope.spawn(move || pour(stream, head, piece))
+        };
+        let senders: Vec<_> = (0..SENDERS)
+            .flat_map(|_| [pour(said.as_str(), piece.as_slice()), pour(&untold, &chunk)])
+            .collect();
+        for sender in senders {
+            let (taken, answer) = sender.join().unwrap();
+            assert!(answer.starts_with("HTTP/1.1 413 "), "{path}: {answer}");
+            // What the system buffers between the two.
+            assert!(taken < GIGABYTE / 16, "{path}: {taken} bytes were taken");
+        }
+    });
+    let grown = memory(server.id()) - before;
+    assert!(grown < GROWTH_MAX, "{path}: {grown} KiB");
+}
+
+#[test]
+fn a_body_of_a_gigabyte_is_refused_without_being_read() {
+    let server = limited(&[]);
+    a_gigabyte_is_refused(&server, "/v2/projects");
+    others_are_answered(&server);
+    let emco = Server::of_emco(User::new(), "127.0.0.1:0");
+    a_gigabyte_is_refused(&emco, "/v2/projects");
+    assert!(emco.ask("GET /v2/projects").starts_with("200"));
+}
+
+/// Sends a byte of a body now and then, until somebody else is done with it.
+fn trickle(mut stream: TcpStream, head: &str) -> String {
+    stream.set_read_timeout(Some(SOON)).unwrap();
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut end = stream.try_clone().unwrap();
+    let reader = std::thread::spawn(move || read(&mut end));
+    while !reader.is_finished() {
+        // Once it is answered, nobody takes more of it.
+        let _ = stream.write_all(b" ");
+        std::thread::park_timeout(Duration::from_millis(50));
+    }
+    reader.join().unwrap()
+}
+
+#[test]
+fn slow_bodies_are_given_up_while_others_are_answered() {
+    let server = limited(&["--body-timeout", BODY_TIMEOUT]);
+    let head = head("/v2/projects", 1000);
+    std::thread::scope(|scope| {
+        let slow: Vec<_> = (0..100)
+            .map(|_| TcpStream::connect(server.address()).unwrap())
+            .map(|stream| scope.spawn(|| trickle(stream, &head)))
+            .collect();
+        others_are_answered(&server);
+        for slow in slow {
+            let answer = slow.join().unwrap();
+            assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+            assert!(answer.contains("content-type: application/problem+json"), "{answer}");
+            let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+            assert_eq!(
+                body,
+                r#"{"type":"/problems/body-timeout","title":"The body took too long","status":408,"detail":"the body did not arrive in time; send the request again","instance":"/v2/projects"}"#
+            );
+        }
+    });
+    others_are_answered(&server);
+}
+
+#[test]
+fn slow_bodies_are_given_up_in_the_dialect_of_emco() {
+    let options = ["--emco-listen", "127.0.0.1:0", "--body-timeout", BODY_TIMEOUT];
+    let server = Server::serving(User::new(), &options).0;
+    let form = head("/v2/cluster-providers/edge/clusters", 1000)
+        .replace("application/json", "multipart/form-data; boundary=x");
+    for head in [head("/v2/projects", 1000), form] {
+        let answer = trickle(TcpStream::connect(server.address()).unwrap(), &head);
+        assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+        assert!(answer.ends_with("\r\n\r\nhttp: request body took too long\n"), "{answer}");
+    }
+}
+
+/// Says that a body is wanted.
+const GO_ON: &[u8; 25] = b"HTTP/1.1 100 Continue\r\n\r\n";
+
+#[test]
+fn one_request_too_many_is_told_to_come_again() {
+    for (listen, body) in [
+        (
+            "--listen",
+            r#"{"type":"/problems/unavailable","title":"It may succeed later","status":503,"detail":"too many requests are under way","instance":"/v2/projects"}"#,
+        ),
+        ("--emco-listen", "too many requests are under way\n"),
+    ] {
+        let server = Server::serving(User::new(), &[listen, "127.0.0.1:0", "--requests-max", "2"]).0;
+        let document = r#"{"metadata": {"name": "slow"}}"#;
+        let more = "\r\nConnection: close\r\nExpect: 100-continue\r\n\r\n";
+        let head = head("/v2/projects", document.len() as u64).replace("\r\n\r\n", more);
+        let mut slow: Vec<_> = (0..2).map(|_| server.connect(head.as_bytes())).collect();
+        for slow in &mut slow {
+            // It has its place: its body is waited for.
+            let mut told = [0; GO_ON.len()];
+            slow.read_exact(&mut told).unwrap();
+            assert_eq!(&told, GO_ON);
+        }
+        let told = server.ask("GET /v2/projects");
+        assert!(told.starts_with("503") && told.contains("\nretry-after: 1\n"), "{told}");
+        assert!(told.ends_with(&format!("\n\n{body}")), "{told}");
+        for slow in &mut slow {
+            slow.write_all(document.as_bytes()).unwrap();
+        }
+        let mut statuses = slow.iter_mut().map(|slow| read(slow)[..12].to_owned()).collect::<Vec<_>>();
+        statuses.sort();
+        assert_eq!(statuses, ["HTTP/1.1 201", "HTTP/1.1 409"]);
+        assert!(server.ask("GET /v2/projects").starts_with("200"));
+    }
+}

@@ -1,0 +1,83 @@
+//! What whoever asks may take, as it is set.
+
+use std::time::Duration;
+
+use dcm_core::refusal::{Checks, Path};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::duration;
+use crate::limits::Limits;
+
+/// What whoever asks may take of each listener for the API.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct LimitSettings {
+    /// Connections. Beyond that the one that has been idle longest is closed for a new one, and where none is idle, the new one is closed.
+    /// Default 16,384, or three quarters of the files that the process may open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connections_max: Option<usize>,
+    /// Requests under way at once; further ones are answered with 503. Default 4,096.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests_max: Option<usize>,
+    /// How long the body of a request may take to arrive; one that takes longer is answered with 408. Default 60s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub body_timeout: Option<String>,
+    /// How long the head of a request may take, and how long a connection may be silent between two; then it is closed. Default 30s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_timeout: Option<String>,
+    /// How long an answer may wait for whoever asked to take some of it; then the connection is closed. Default 30s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer_timeout: Option<String>,
+}
+
+impl LimitSettings {
+    /// As limits are.
+    pub(super) fn of(limits: Limits) -> Self {
+        let text = |duration: Duration| Some(duration::told(duration));
+        Self {
+            connections_max: Some(limits.connections_max),
+            requests_max: Some(limits.requests.requests_max),
+            body_timeout: text(limits.requests.body_timeout),
+            idle_timeout: text(limits.idle_timeout),
+            answer_timeout: text(limits.answer_timeout),
+        }
+    }
+
+    /// These, and what is not set in them as it is in others.
+    pub(super) fn over(self, below: Self) -> Self {
+        Self {
+            connections_max: self.connections_max.or(below.connections_max),
+            requests_max: self.requests_max.or(below.requests_max),
+            body_timeout: self.body_timeout.or(below.body_timeout),
+            idle_timeout: self.idle_timeout.or(below.idle_timeout),
+            answer_timeout: self.answer_timeout.or(below.answer_timeout),
+        }
+    }
+
+    /// The limits, and what breaks a rule.
+    pub(super) fn read(&self, path: &Path, checks: &mut Checks) -> Limits {
+        let mut limits = Limits::default();
+        let counts = [
+            ("connectionsMax", self.connections_max, &mut limits.connections_max),
+            ("requestsMax", self.requests_max, &mut limits.requests.requests_max),
+        ];
+        for (field, set, limit) in counts {
+            match set {
+                Some(0) => checks.refuse(&path.field(field), "0", "must be 1 or more"),
+                Some(set) => *limit = set,
+                None => {}
+            }
+        }
+        let timeouts = [
+            ("bodyTimeout", &self.body_timeout, &mut limits.requests.body_timeout),
+            ("idleTimeout", &self.idle_timeout, &mut limits.idle_timeout),
+            ("answerTimeout", &self.answer_timeout, &mut limits.answer_timeout),
+        ];
+        for (field, text, limit) in timeouts {
+            let set = text.as_deref().and_then(|text| duration::read(text, None, &path.field(field), checks));
+            *limit = set.unwrap_or(*limit);
+        }
+        limits
+    }
+}
