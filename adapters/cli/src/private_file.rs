@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -20,6 +21,26 @@ pub(crate) fn read(file: &Path) -> anyhow::Result<Option<Secret>> {
 /// Writes a text with mode 0600, in the place of what is there: a new file is renamed over it, so that nobody ever
 /// reads a part. Where the name is a link, what it leads to is replaced.
 pub(crate) fn write(file: &Path, text: &Secret) -> anyhow::Result<()> {
+    replace(file, text, |_| Ok(()))
+}
+
+/// The same with the owner, the group and the mode of the file that is there: others read it.
+pub(crate) fn write_as_it_is(file: &Path, text: &Secret) -> anyhow::Result<()> {
+    replace(file, text, |new| {
+        let Ok(old) = fs::metadata(file) else { return Ok(()) };
+        let made = new.metadata()?;
+        if (made.uid(), made.gid()) != (old.uid(), old.gid()) {
+            std::os::unix::fs::fchown(new, Some(old.uid()), Some(old.gid()))?;
+        }
+        new.set_permissions(old.permissions())
+    })
+}
+
+fn replace(
+    file: &Path,
+    text: &Secret,
+    adjust: impl FnOnce(&fs::File) -> io::Result<()>,
+) -> anyhow::Result<()> {
     let target = fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
     let folder = folder_of(&target);
     let failed = || format!("{} can't be written", file.display());
@@ -27,6 +48,7 @@ pub(crate) fn write(file: &Path, text: &Secret) -> anyhow::Result<()> {
     // Its mode is 0600 from the start.
     let mut new = NamedTempFile::new_in(folder).with_context(failed)?;
     new.write_all(text.expose().as_bytes()).with_context(failed)?;
+    adjust(new.as_file()).with_context(failed)?;
     new.as_file().sync_all().with_context(failed)?;
     new.persist(&target).map_err(|error| error.error).with_context(failed)?;
     Ok(())

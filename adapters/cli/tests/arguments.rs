@@ -57,7 +57,7 @@ fn table_of_the_readme() -> (String, Vec<Vec<String>>) {
 }
 
 #[test]
-fn the_readme_names_every_command_and_what_all_of_them_and_a_worker_take() {
+fn the_readme_names_every_command_and_what_all_of_them_take_and_a_page_what_a_server_takes() {
     let (readme, rows) = table_of_the_readme();
     let is_named = |wanted: &str| rows.iter().flatten().any(|code| code.split(' ').next() == Some(wanted));
     for command in commands(&[]) {
@@ -69,8 +69,12 @@ fn the_readme_names_every_command_and_what_all_of_them_and_a_worker_take() {
         }
     }
     let of_all = options(&["completions"]);
-    for option in of_all.union(&options(&["serve"])) {
+    for option in &of_all {
         assert!(readme.contains(&format!("`{option}")), "{option}");
+    }
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/server.md")).unwrap();
+    for option in options(&["serve"]).difference(&of_all) {
+        assert!(page.contains(option.as_str()), "{option}");
     }
     assert!(of_all.contains("--why"), "{of_all:?}");
 }

@@ -5,10 +5,6 @@ use crate::tokens;
 /// Longest token that is looked at, in bytes. One with 200 groups has some 10 KiB.
 pub const TOKEN_BYTES_MAX: usize = 16 * 1024;
 
-/// The `WWW-Authenticate` of an answer to somebody who showed nothing (RFC 6750); [`crate::Refused::challenge`] is that of one to
-/// somebody who showed what is not taken.
-pub const CHALLENGE: &str = "Bearer realm=\"dcm\"";
-
 /// Kinds of tokens. No token of one kind can be one of the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {

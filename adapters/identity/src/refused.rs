@@ -101,12 +101,6 @@ impl Refused {
             _ => NOT_TAKEN,
         }
     }
-
-    /// The `WWW-Authenticate` of the answer (RFC 6750).
-    #[must_use]
-    pub fn challenge(&self) -> String {
-        format!("{}, error=\"invalid_token\", error_description=\"{}\"", bearer::CHALLENGE, self.told())
-    }
 }
 
 /// Why a proof can't be checked now.
@@ -149,10 +143,7 @@ mod tests {
     #[test]
     fn a_caller_is_told_nothing_but_that_another_credential_may_help() {
         let expired = Refused::Expired(Timestamp::UNIX_EPOCH);
-        assert_eq!(
-            expired.challenge(),
-            "Bearer realm=\"dcm\", error=\"invalid_token\", error_description=\"The credential has expired, or is not valid yet.\""
-        );
+        assert_eq!(expired.told(), "The credential has expired, or is not valid yet.");
         for refused in [
             Refused::Key,
             Refused::Token("1".to_owned()),

@@ -32,7 +32,7 @@ pub(crate) struct Health {
     /// None where no worker runs.
     engine: Option<Engine>,
     /// Who asks meanwhile waits.
-    known: Arc<Mutex<Option<Known>>>,
+    known: Arc<Mutex<Known>>,
 }
 
 /// Whether the store answered, and when that was found out.
@@ -43,7 +43,8 @@ struct Known {
 
 impl Health {
     pub(crate) fn of(projects: Projects, clock: Arc<dyn Clock>, engine: Option<Engine>) -> Self {
-        Self { projects, clock, engine, known: Arc::default() }
+        let known = Known { at: Timestamp::MIN, found: Err("the store has not answered yet") };
+        Self { projects, clock, engine, known: Arc::new(Mutex::new(known)) }
     }
 
     /// Answers both, and leaves all else to a router.
@@ -61,11 +62,11 @@ impl Health {
         }
         let mut known = self.known.lock().await;
         let now = self.clock.now();
-        if let Some(Known { at, found }) = &*known
-            && now.duration_since(*at).unsigned_abs() < KNOWN_FOR
-        {
-            return *found;
+        if now.duration_since(known.at).unsigned_abs() < KNOWN_FOR {
+            return known.found;
         }
+        // Whoever asks and leaves does not have the store asked again.
+        known.at = now;
         let first = Box::pin(self.projects.list(None, Some(1)));
         let found = match select(first, self.clock.sleep(STORE_TIMEOUT)).await {
             Either::Left((Ok(_), _)) => Ok(()),
@@ -75,7 +76,7 @@ impl Health {
             }
             Either::Right(_) => Err("the store does not answer"),
         };
-        *known = Some(Known { at: self.clock.now(), found });
+        *known = Known { at: self.clock.now(), found };
         found
     }
 }

@@ -1,4 +1,4 @@
-//! By which name a listener on a loopback address was asked.
+//! By which name a listener was asked, and by whose page.
 //!
 //! A page from elsewhere can make its own name resolve to a loopback address after it was loaded (DNS rebinding). Its
 //! scripts may then read what is answered there: for the browser it is the page's own origin. So whatever is asked by another
@@ -66,9 +66,13 @@ const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// another port of this machine is from elsewhere, too.
 pub(crate) fn page_refusal<B>(request: &Request<B>, is_tls: bool) -> Option<Refusal> {
     let header = |name| request.headers().get(name).map(HeaderValue::as_bytes);
-    let scheme = if is_tls { "https://" } else { "http://" };
-    let own = header(HOST).map(|host| [scheme.as_bytes(), host].concat());
-    let is_other_origin = header(ORIGIN).is_some_and(|origin| own.as_deref() != Some(origin));
+    // Without TLS here there may be some before this, where the same host is asked over it.
+    let schemes: &[&str] = if is_tls { &["https://"] } else { &["http://", "https://"] };
+    let is_own = |origin: &[u8]| {
+        let host = schemes.iter().find_map(|scheme| origin.strip_prefix(scheme.as_bytes()));
+        host.is_some() && host == header(HOST)
+    };
+    let is_other_origin = header(ORIGIN).is_some_and(|origin| !is_own(origin));
     let is_other_site = header(FETCH_SITE).is_some_and(|site| matches!(site, b"cross-site" | b"same-site"));
     (is_other_origin || is_other_site).then_some(Refusal::OtherSite)
 }
@@ -103,7 +107,8 @@ mod tests {
         assert_eq!(refused(&[]), None);
         assert_eq!(refused(&[(ORIGIN, "http://localhost:9077"), (FETCH_SITE, "same-origin")]), None);
         assert_eq!(refused(&[(FETCH_SITE, "none")]), None);
-        for origin in ["http://example.com", "http://localhost:9078", "https://localhost:9077", "null", ""] {
+        assert_eq!(refused(&[(ORIGIN, "https://localhost:9077")]), None);
+        for origin in ["http://example.com", "http://localhost:9078", "null", ""] {
             assert_eq!(refused(&[(ORIGIN, origin)]), Some(403), "{origin}");
         }
         for site in ["cross-site", "same-site"] {

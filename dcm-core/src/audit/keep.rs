@@ -19,6 +19,11 @@ pub trait AuditedError: std::error::Error + Send + Sync + Sized + 'static {
 
     /// True when a rule is against it and nothing was changed; false when it failed on the way.
     fn is_refusal(&self) -> bool;
+
+    /// What the log keeps of it. Whoever may see a project reads that.
+    fn kept(&self) -> String {
+        causes::told(self)
+    }
 }
 
 /// Makes a decision between the two halves of its entry. Where the first can't be written, nothing is decided.
@@ -44,7 +49,7 @@ pub async fn kept<T: Told, E: AuditedError>(
 
 /// An error with all that caused it.
 fn of_error<E: AuditedError>(error: &E) -> Outcome {
-    let message = causes::told(error).chars().take(TEXT_MAX).collect();
+    let message = error.kept().chars().take(TEXT_MAX).collect();
     if error.is_refusal() { Outcome::Refused { message } } else { Outcome::Failed { message } }
 }
 

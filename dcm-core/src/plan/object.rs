@@ -150,7 +150,8 @@ fn foreign(rules: &Rules<'_>, wanted: &Wanted<'_>, sighting: &Sighting) -> (Work
             "it carries our marks (generation {}) but is another object than the recorded one",
             marks.generation
         ),
-        Some(marks) => format!("it belongs to app context {} of owner {}", marks.context, marks.owner),
+        // Whoever reads this need not be told of other projects, whose names are in those of their app contexts.
+        Some(marks) => format!("it belongs to another app context of owner {}", marks.owner),
         None => match take_over(wanted, sighting) {
             Ok(taken) => return taken,
             Err(message) => message,

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 
 use crate::app_context::Generation;
 use crate::audit::{AuditedError, Told, kept};
+use crate::causes;
 use crate::name::{LogicalCloudName, ProjectName, UserName};
 use crate::port::audit::{About, Action, AuditLog, Decision, Outcome};
 use crate::port::clock::Clock;
@@ -104,6 +105,16 @@ impl LogicalClouds {
 impl AuditedError for Error {
     fn not_audited(source: store::Error) -> Self {
         Self::Audit(source)
+    }
+
+    /// Without the names of other projects.
+    fn kept(&self) -> String {
+        match self {
+            Self::NamespaceTaken { namespace, cluster, .. } => {
+                format!("namespace {namespace} of cluster {cluster} belongs to somebody else")
+            }
+            error => causes::told(error),
+        }
     }
 
     fn is_refusal(&self) -> bool {

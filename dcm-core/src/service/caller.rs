@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// Longest text about a caller that is kept, in characters: it is written into every document that a call changes.
-pub const CALLER_TEXT_MAX: usize = 256;
+/// Names of users have up to as many bytes.
+pub const CALLER_TEXT_MAX: usize = 512;
 
 /// Who asks for something, and why. It is kept with what the call changes.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,14 +6,15 @@ use crate::logical_cloud::{Draft, Epoch, LogicalCloud, LogicalCloudUid, Serial, 
 use crate::name::{LogicalCloudName, ProjectName, UserName};
 use crate::render::Credential;
 
+use super::caller::Caller;
 use super::documents::CredentialId;
 use super::error::Error;
 use super::hand_over::app_context;
 use super::load::{self, Loaded};
 use super::logical_clouds::LogicalClouds;
 use super::path::Place;
-use super::put::{check_new, refused_name};
-use super::{credentials, resolve};
+use super::put::{check_made, refused_name};
+use super::{credentials, grants, resolve};
 
 /// What an apply would hand over.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,27 +32,39 @@ impl LogicalClouds {
     /// written, and no key is made.
     ///
     /// # Errors
-    /// [`Error::Refused`] with all refusals of the first step that refuses; [`Error::WrongState`] where the life cycle
+    /// [`Error::Refused`] with all refusals of the first step that refuses; [`Error::Forbidden`] of what this caller could not put;
+    /// [`Error::WrongState`] where the life cycle
     /// does not allow an apply; [`Error::Render`]; errors of the store and the synchronizer.
-    pub async fn foresee(&self, project: &ProjectName, draft: Draft) -> Result<Foreseen, Error> {
+    pub async fn foresee(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        draft: Draft,
+    ) -> Result<Foreseen, Error> {
         let name = match LogicalCloudName::new(&draft.metadata.name) {
             Ok(name) => name,
             Err(error) => return Err(refused_name(project, draft, error)),
         };
         match load::load(&*self.documents, project, &name).await {
-            Ok(loaded) => self.foresee_change(&loaded, draft).await,
+            Ok(loaded) => self.foresee_change(caller, &loaded, draft).await,
             Err(Error::NotFound { .. }) => {
                 let place =
                     Place { project: project.clone(), cloud: name, uid: LogicalCloudUid::from_random(0) };
-                self.foresee_new(&place, draft).await
+                self.foresee_new(caller, &place, draft).await
             }
             Err(error) => Err(error),
         }
     }
 
-    async fn foresee_change(&self, loaded: &Loaded, draft: Draft) -> Result<Foreseen, Error> {
+    async fn foresee_change(
+        &self,
+        caller: &Caller,
+        loaded: &Loaded,
+        draft: Draft,
+    ) -> Result<Foreseen, Error> {
         let positions = resolve::positions(&draft);
         let (cloud, _) = self.check_change(loaded, draft).await?;
+        grants::check(caller, Some(&loaded.cloud), &cloud)?;
         let cloud = self.resolve(&cloud, &positions).await?.cloud;
         let references = cloud.references().len();
         self.life(&loaded.place, &loaded.root, true, references).await?.allows(Operation::Apply)?;
@@ -59,9 +72,9 @@ impl LogicalClouds {
         foreseen(&loaded.place, false, &cloud, |user| ids.get(user).copied())
     }
 
-    async fn foresee_new(&self, place: &Place, draft: Draft) -> Result<Foreseen, Error> {
+    async fn foresee_new(&self, caller: &Caller, place: &Place, draft: Draft) -> Result<Foreseen, Error> {
         let positions = resolve::positions(&draft);
-        let (cloud, _) = check_new(place, draft)?;
+        let (cloud, _) = check_made(caller, place, draft)?;
         let cloud = self.resolve(&cloud, &positions).await?.cloud;
         let references = cloud.references().len();
         LifeCycle { edited: true, references, ..LifeCycle::default() }.allows(Operation::Apply)?;

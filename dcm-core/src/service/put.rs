@@ -284,14 +284,18 @@ impl LogicalClouds {
 }
 
 /// Checks a draft of a cloud that is not there yet, and that this caller may make it.
-fn check_made(caller: &Caller, place: &Place, draft: Draft) -> Result<(LogicalCloud, Vec<Warning>), Error> {
+pub(super) fn check_made(
+    caller: &Caller,
+    place: &Place,
+    draft: Draft,
+) -> Result<(LogicalCloud, Vec<Warning>), Error> {
     let (cloud, warnings) = check_new(place, draft)?;
     grants::check(caller, None, &cloud)?;
     Ok((cloud, warnings))
 }
 
 /// Checks a draft of a cloud that is not there yet.
-pub(super) fn check_new(place: &Place, draft: Draft) -> Result<(LogicalCloud, Vec<Warning>), Error> {
+fn check_new(place: &Place, draft: Draft) -> Result<(LogicalCloud, Vec<Warning>), Error> {
     let mut checks = Checks::default();
     requests::none_yet(&draft, &mut checks);
     let requests = checks.finish(Some(()));

@@ -69,7 +69,7 @@ async fn a_check_refuses_what_a_put_and_an_apply_would_and_writes_nothing() {
     let world = World::new(true).await;
     let check = async |draft: &Value| {
         let draft = serde_json::from_value(draft.clone()).unwrap();
-        world.clouds.foresee(&world.project, draft).await
+        world.clouds.foresee(&world.caller, &world.project, draft).await
     };
     let with = |pointer: &str, value: Value| {
         let mut draft = draft();
@@ -103,7 +103,7 @@ async fn a_check_refuses_what_only_the_apply_would() {
     let world = World::new(true).await;
     let check = async |draft: &Value| {
         let draft = serde_json::from_value(draft.clone()).unwrap();
-        world.clouds.foresee(&world.project, draft).await
+        world.clouds.foresee(&world.caller, &world.project, draft).await
     };
     let mut bare = draft();
     bare["spec"]["clusters"] = json!([]);

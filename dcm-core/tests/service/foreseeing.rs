@@ -19,7 +19,7 @@ fn credentials(users: &[(&str, u32, u32)]) -> Credentials {
 
 async fn foreseen(world: &World, draft: &Value) -> Credentials {
     let draft: Draft = serde_json::from_value(draft.clone()).unwrap();
-    asked_for(&world.clouds.foresee(&world.project, draft).await.unwrap())
+    asked_for(&world.clouds.foresee(&world.caller, &world.project, draft).await.unwrap())
 }
 
 /// The credentials that its steps ask for: `KIND/USER/EPOCH/SERIAL`.
@@ -49,7 +49,7 @@ async fn applied_as(world: &World, draft: &Value, expected: &[(&str, u32, u32)])
 async fn a_cloud_that_is_not_there_is_foreseen_under_a_uid_that_none_has() {
     let world = World::new(true).await;
     let wanted: Draft = serde_json::from_value(draft()).unwrap();
-    let foreseen = world.clouds.foresee(&world.project, wanted).await.unwrap();
+    let foreseen = world.clouds.foresee(&world.caller, &world.project, wanted).await.unwrap();
     assert!(foreseen.is_new);
     let stored = world.put(draft()).await.unwrap().cloud;
     assert_ne!(foreseen.context.id, Identity::of(&stored).context_id());

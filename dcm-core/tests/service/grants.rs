@@ -3,7 +3,7 @@
 use dcm_core::service::{Caller, Error, PartDraft, PartName, Precondition};
 use serde_json::{Value, json};
 
-use crate::support::{World, draft, name, permission};
+use crate::support::{World, draft, name, permission, user};
 
 /// The same world, whose caller has limits.
 fn limited(world: World) -> World {
@@ -71,4 +71,54 @@ async fn of_a_cloud_with_such_rights_a_limited_caller_edits_what_grants_nothing(
     // What others have granted may be brought to clusters, and taken off.
     world.apply("shop").await.unwrap();
     world.terminate("shop").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_limited_caller_edits_a_cloud_beside_what_others_have_granted_in_it() {
+    let world = World::new(true).await;
+    let mut wanted = draft();
+    wanted["spec"]["labels"] = json!({"pod-security.kubernetes.io/enforce": "restricted", "tier": "gold"});
+    wanted["spec"]["users"] = json!([user("ann"), {"name": "bot", "type": "token"}]);
+    let mut all = permission("all");
+    all["verbs"] = json!(["*"]);
+    all["users"] = json!(["ann"]);
+    wanted["spec"]["permissions"] = json!([permission("read"), all]);
+    world.put(wanted.clone()).await.unwrap();
+    let world = limited(world);
+
+    let label = "the label pod-security.kubernetes.io/enforce of a namespace can't be granted by this caller";
+    for labels in [json!({"tier": "gold"}), json!({"pod-security.kubernetes.io/enforce": "privileged"})] {
+        let mut relabelled = wanted.clone();
+        relabelled["spec"]["labels"] = labels;
+        assert_eq!(refused(&world, relabelled).await, label);
+    }
+    let mut shared = wanted.clone();
+    shared["spec"]["permissions"][1]["users"] = json!(["ann", "bot"]);
+    assert!(refused(&world, shared).await.starts_with("the verb * (user permission all)"));
+    let mut taken_over = wanted.clone();
+    taken_over["spec"]["users"][0] = json!({"name": "ann", "type": "token"});
+    assert!(refused(&world, taken_over).await.starts_with("the verb * (user permission all)"));
+
+    wanted["spec"]["labels"]["tier"] = "silver".into();
+    wanted["spec"]["users"].as_array_mut().unwrap().push(user("eve"));
+    wanted["spec"]["permissions"].as_array_mut().unwrap().push(permission("more"));
+    wanted["spec"]["clusters"].as_array_mut().unwrap().pop();
+    world.put(wanted.clone()).await.unwrap();
+    wanted["spec"]["permissions"].as_array_mut().unwrap().remove(1);
+    world.put(wanted).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_a_limited_caller_may_not_put_is_not_foreseen_either() {
+    let world = limited(World::new(true).await);
+    let mut taking = draft();
+    taking["spec"]["objectPolicies"] = json!({"ConfigMap": {"existing": "overwrite"}});
+    let foresee = async |draft: &Value| {
+        let draft = serde_json::from_value(draft.clone()).unwrap();
+        world.clouds.foresee(&world.caller, &world.project, draft).await
+    };
+    assert!(matches!(foresee(&taking).await, Err(Error::Forbidden { .. })), "of a cloud that is not there");
+    world.put(draft()).await.unwrap();
+    assert!(matches!(foresee(&taking).await, Err(Error::Forbidden { .. })), "of a change");
+    assert!(foresee(&draft()).await.is_ok());
 }

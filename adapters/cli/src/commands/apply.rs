@@ -128,7 +128,7 @@ async fn note_accepted(session: &Session, accepted: &[Worked]) {
 async fn check(session: &Session, documents: &[Sourced]) -> anyhow::Result<()> {
     for sourced in documents {
         let Document { project, draft, .. } = &sourced.document;
-        let checked = session.deployment.clouds().foresee(project, draft.clone()).await;
+        let checked = session.deployment.clouds().foresee(&session.caller, project, draft.clone()).await;
         checked.with_context(|| sourced.title())?;
     }
     Ok(())

@@ -53,9 +53,7 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
 /// Listens at all addresses, and says where.
 async fn listen(deployment: &Deployment, serving: &Serving) -> anyhow::Result<Listeners> {
     let access = Access::open(&serving.access, deployment.clock())?;
-    let apis = serving.emco_listen.len() + usize::from(serving.listen.is_some());
-    let limits = limits::possible(serving.limits, apis);
-    let mut listeners = Listeners { limits, ..Listeners::default() };
+    let mut listeners = Listeners::default();
     if let Some(address) = serving.listen {
         let listener = ApiListener::bind(address, &access).await?;
         output::note(format_args!("API at {}/v2", listener.url()));
@@ -72,6 +70,8 @@ async fn listen(deployment: &Deployment, serving: &Serving) -> anyhow::Result<Li
         output::note(format_args!("metrics at http://{}/metrics", listener.address()));
         listeners.metrics = Some(listener);
     }
+    let apis = listeners.emco.len() + usize::from(listeners.api.is_some());
+    listeners.limits = limits::possible(serving.limits, apis);
     Ok(listeners)
 }
 

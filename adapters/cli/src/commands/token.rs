@@ -1,6 +1,7 @@
 //! `dcm token`: the static tokens of a server's callers.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -78,6 +79,7 @@ struct Made<'a> {
 
 fn new(global: &Global, arguments: NewArguments) -> anyhow::Result<Exit> {
     let NewArguments { file, name, user, groups, valid_for } = arguments;
+    let _alone = alone(&file.token_file)?;
     let mut known = or_empty(TokenFile::read(&file.token_file))?;
     anyhow::ensure!(
         known.tokens.iter().all(|entry| entry.name != name),
@@ -113,6 +115,7 @@ fn list(global: &Global, file: &Path) -> anyhow::Result<Exit> {
 }
 
 fn delete(file: &Path, names: &[String]) -> anyhow::Result<Exit> {
+    let _alone = alone(file)?;
     let mut known = TokenFile::read(file)?;
     for name in names {
         let before = known.tokens.len();
@@ -135,5 +138,16 @@ fn or_empty(loaded: Result<TokenFile, FileError>) -> anyhow::Result<TokenFile> {
 
 fn keep(file: &Path, known: &TokenFile) -> anyhow::Result<()> {
     known.check()?;
-    private_file::write(file, &Secret::new(known.to_yaml()))
+    private_file::write_as_it_is(file, &Secret::new(known.to_yaml()))
+}
+
+/// Nobody else changes the file meanwhile: what one takes out another would write back. It ends with what is returned.
+fn alone(file: &Path) -> anyhow::Result<File> {
+    let mut name = file.file_name().context("the path of the file has no name")?.to_owned();
+    name.push(".lock");
+    let lock = file.with_file_name(name);
+    let failed = || format!("{} can't be locked", lock.display());
+    let opened = File::options().create(true).truncate(false).write(true).open(&lock).with_context(failed)?;
+    opened.lock().with_context(failed)?;
+    Ok(opened)
 }

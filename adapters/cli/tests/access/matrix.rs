@@ -43,8 +43,8 @@ fn status(answer: &str) -> u16 {
     answer.lines().next().unwrap().parse().unwrap()
 }
 
-/// Holds every route against the table.
-fn hold(server: &Server, headers: &Headers, routes: &[Route], no_project: &str) {
+/// Holds every route against the table. Where something is said of it, that is what a handler answers that was asked.
+fn hold(server: &Server, headers: &Headers, routes: &[Route], no_project: &str, handled: Option<u16>) {
     let mut asked = 0;
     for route in routes {
         let is_of_project = route.path().contains("{project}");
@@ -68,7 +68,14 @@ fn hold(server: &Server, headers: &Headers, routes: &[Route], no_project: &str) 
                         assert!(answer.contains(&no_project.replace("PROJECT", project)), "{context}");
                     }
                     Some(expected) => assert_eq!(status(&answer), expected, "{context}"),
-                    None => assert!(![401, 403].contains(&status(&answer)), "{context}"),
+                    None => {
+                        assert!(![401, 403].contains(&status(&answer)), "{context}");
+                        assert!(
+                            index > 0 || !answer.contains(&no_project.replace("PROJECT", project)),
+                            "{context}"
+                        );
+                        assert!(handled.is_none_or(|handled| status(&answer) == handled), "{context}");
+                    }
                 }
                 asked += 1;
             }
@@ -99,7 +106,7 @@ async fn every_route_of_the_documented_dialect_is_for_whom_it_says() {
         let request = format!("POST /v2/projects\n{}\n\n{body}", headers.of("platform"));
         assert_eq!(status(&server.ask(&request)), 201);
     }
-    hold(&server, &headers, &documented::routes(), "there is no project PROJECT");
+    hold(&server, &headers, &documented::routes(), "there is no project PROJECT", Some(400));
     server.stop();
 }
 
@@ -116,8 +123,38 @@ async fn every_route_of_emcos_dialect_is_for_whom_it_says() {
     let (last, routes): (Vec<Route>, Vec<Route>) = routes
         .into_iter()
         .partition(|route| route.method() == "DELETE" && route.path() == "/v2/projects/{project}");
-    hold(&server, &headers, &routes, "Project not found");
-    hold(&server, &headers, &last, "Project not found");
+    hold(&server, &headers, &routes, "Project not found", None);
+    hold(&server, &headers, &last, "Project not found", None);
+    server.stop();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_path_written_otherwise_is_for_the_same_people() {
+    let (server, headers) = Guarded::new().serve("--listen");
+    for project in &PROJECTS[..2] {
+        let body = format!("{{\"metadata\": {{\"name\": \"{project}\"}}}}");
+        let request = format!("POST /v2/projects\n{}\n\n{body}", headers.of("platform"));
+        assert_eq!(status(&server.ask(&request)), 201);
+    }
+    let asked = |line: &str| status(&server.ask(&format!("{line}\n{}", headers.of("viewer"))));
+    for own in ["GET /v2/projects/shop-1", "HEAD /v2/projects/shop-1/", "GET /v2/projects/%73hop-1"] {
+        assert_eq!(asked(own), 200, "{own}");
+    }
+    let others = [
+        "GET /v2/projects/bank-1",
+        "HEAD /v2/projects/bank-1",
+        "GET /v2/projects/bank-1/",
+        "GET /v2/projects/%62ank-1",
+        "GET /v2/projects/%62ank-1/logical-clouds/",
+        "GET /v2/projects/shop-1%2f..%2fbank-1",
+        "GET /v2/projects/shop-1/../bank-1",
+        "GET //v2/projects/bank-1",
+        "GET /v2/projects/%ff",
+        "GET /v2/projects//logical-clouds",
+    ];
+    for other in others {
+        assert_eq!(asked(other), 404, "{other}");
+    }
     server.stop();
 }
 

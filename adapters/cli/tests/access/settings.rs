@@ -76,11 +76,11 @@ fn an_address_that_others_can_reach_needs_tls_and_authentication() {
     let said = person.run(["serve", "--store", "memory:", "--listen", "192.0.2.1:9077"]).ended_with(1);
     let expected = "dcm: 192.0.2.1:9077 is no loopback address: others can reach it, so set tls.certificate and tls.key, and set \
         authentication, and bind roles; or listen on 127.0.0.1 or [::1]\n";
-    assert!(said.ends_with(expected), "{said}");
+    assert_eq!(said, expected);
     let guarded = Guarded::new();
     let arguments = ["serve", "--config", "settings.yaml", "--emco-listen", "0.0.0.0:0"];
     let said = guarded.person.run(arguments).ended_with(1);
     let expected = "dcm: 0.0.0.0:0 is no loopback address: others can reach it, so set tls.certificate and tls.key; or listen on \
         127.0.0.1 or [::1]\n";
-    assert!(said.ends_with(expected), "{said}");
+    assert_eq!(said, expected);
 }

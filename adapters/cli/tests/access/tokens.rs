@@ -58,3 +58,33 @@ async fn who_asks_too_often_waits_and_others_do_not() {
     assert!(ask("admin").starts_with("200\n"));
     server.stop();
 }
+
+#[test]
+fn the_file_stays_readable_for_whom_it_was() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let person = User::new();
+    let file = ["--token-file", "tokens.yaml"];
+    person.run(["token", "new", "a", "--user", "a"].iter().chain(&file)).done();
+    let path = person.home().join("tokens.yaml");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+    person.run(["token", "new", "b", "--user", "b"].iter().chain(&file)).done();
+    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+}
+
+#[test]
+fn of_commands_at_once_none_undoes_what_another_did() {
+    let person = User::new();
+    let file = ["--token-file", "tokens.yaml"];
+    std::thread::scope(|scope| {
+        for number in 0..8 {
+            let person = &person;
+            scope.spawn(move || {
+                let name = format!("t{number}");
+                person.run(["token", "new", &name, "--user", "a"].iter().chain(&file)).done();
+            });
+        }
+    });
+    let listed = person.run(["token", "list", "-o", "json"].iter().chain(&file)).done();
+    let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+    assert_eq!(listed["tokens"].as_array().unwrap().len(), 8);
+}

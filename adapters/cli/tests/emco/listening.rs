@@ -21,7 +21,7 @@ fn a_port_for_one_service_serves_no_other() {
 }
 
 #[test]
-fn only_a_loopback_address_is_listened_on() {
+fn an_address_that_others_can_reach_is_not_listened_on_without_more() {
     let said = User::new().run(["serve", "--emco-listen", "dcm=192.0.2.1:9077"]).ended_with(1);
     assert!(said.starts_with("dcm: 192.0.2.1:9077 is no loopback address"), "{said}");
 }

@@ -31,7 +31,7 @@ fn meet(users: &[User; 2], meeting: usize) -> (usize, [Ran; 2]) {
 
 /// The loser is told whose the namespace is: all that can be known of another installation is what its labels say.
 fn is_told(loser: &User, cloud: &str, said: &str, context: &str, owner: &str) {
-    let reason = format!("it belongs to app context {context} of owner {owner}");
+    let reason = format!("it belongs to another app context of owner {owner}");
     let shown = format!("foreign: {reason}; somebody has to change something\n");
     assert!(said.contains(&shown), "{said}");
     assert!(said.contains("stuck: nothing more happens before somebody changes something\n"), "{said}");

@@ -7,12 +7,9 @@ use crate::common::User;
 use crate::common::server::Server;
 
 #[test]
-fn only_a_loopback_address_is_listened_on() {
+fn an_address_that_others_can_reach_is_not_listened_on_without_more() {
     let said = User::new().run(["serve", "--listen", "192.0.2.1:9077"]).ended_with(1);
-    assert_eq!(
-        said,
-        "dcm: 192.0.2.1:9077 is no loopback address: what is served there has no TLS, and answers anybody who asks\n"
-    );
+    assert!(said.starts_with("dcm: 192.0.2.1:9077 is no loopback address"), "{said}");
 }
 
 #[tokio::test]

@@ -7,9 +7,10 @@ use axum::extract::FromRequestParts;
 use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue};
+use dcm_core::name::ProjectName;
 use jiff::Timestamp;
 
-use super::rights::Rights;
+use super::rights::{ProjectRole, Rights};
 
 /// What a request carries in its extensions: who asks, or why nobody is let in.
 pub type Admission = Result<Asker, NotAdmitted>;
@@ -33,6 +34,11 @@ impl Asker {
     #[must_use]
     pub fn anybody() -> Self {
         Self { name: UNNAMED.to_owned(), rights: Rights::all(), until: None }
+    }
+
+    /// True for whoever may change a project.
+    pub(crate) fn may_change(&self, project: &ProjectName) -> bool {
+        self.rights.in_project(project.as_str()) == Some(ProjectRole::Admin)
     }
 
     /// Somebody who is not known, and may do nothing.

@@ -62,7 +62,7 @@ pub fn routes() -> Vec<Route> {
         Route::new(
             Method::DELETE,
             &format!("{cluster}/orphans/{{context}}"),
-            Need::Clusters,
+            Need::Platform,
             clusters::clear_orphans::handle,
         ),
         Route::new(Method::GET, &clouds, Need::View, clouds::list::handle),
@@ -83,11 +83,11 @@ pub fn routes() -> Vec<Route> {
         Route::new(Method::POST, &below("plan"), Need::Change, clouds::plan_document::handle)
             .with_body_max(TEXT_BYTES_MAX),
         Route::new(Method::POST, &below("renew"), Need::Change, clouds::renew::handle),
-        Route::new(Method::POST, &below("reconcile"), Need::Change, clouds::reconcile::handle),
+        Route::new(Method::POST, &below("reconcile"), Need::Platform, clouds::reconcile::handle),
         Route::new(Method::GET, &below("events"), Need::View, clouds::events::handle),
         Route::new(Method::GET, &below("users/{name}/subject"), Need::View, users::subject::handle),
         Route::new(Method::POST, &below("users/{name}/revoke"), Need::Change, users::revoke::handle),
-        Route::new(Method::GET, &below("users/{name}/revocation"), Need::View, users::revocation::handle),
+        Route::new(Method::GET, &below("users/{name}/revocation"), Need::Change, users::revocation::handle),
         Route::new(Method::GET, "/v2/projects/{project}/audit", Need::View, audit::of_project::handle),
         Route::new(Method::GET, "/v2/audit", Need::Platform, audit::list::handle),
     ]

@@ -1,9 +1,11 @@
 //! Who is let in at a listener, and what they may do there.
 
 mod gate;
+mod guesses;
 mod rate;
 mod roles;
 
+use std::fmt;
 use std::sync::Arc;
 
 use dcm_core::port::clock::Clock;
@@ -45,18 +47,25 @@ pub enum AccessError {
 }
 
 /// Who is let in at a listener, over what, and what they may do. Cheap to clone.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct Access {
     tls: Option<Arc<ServerConfig>>,
     known: Option<Arc<Known>>,
 }
 
 /// How it is found out who asks.
-#[derive(Debug)]
 struct Known {
     authenticator: Authenticator,
     roles: Roles,
     rate: Option<Rate>,
+    clock: Arc<dyn Clock>,
+}
+
+impl fmt::Debug for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (tls, asks_who) = (self.tls.is_some(), self.asks_who());
+        f.debug_struct("Access").field("tls", &tls).field("asks_who", &asks_who).finish()
+    }
 }
 
 impl Access {
@@ -73,7 +82,7 @@ impl Access {
                 let authenticator = Authenticator::open(authentication, clock.clone());
                 let authenticator = authenticator.map_err(AccessError::Authentication)?;
                 let rate = Some(settings.requests.unwrap_or_default()).filter(|rate| !rate.is_unlimited());
-                Some(Arc::new(Known { authenticator, roles, rate }))
+                Some(Arc::new(Known { authenticator, roles, rate, clock: clock.clone() }))
             }
             None => None,
         };

@@ -1,6 +1,7 @@
 //! How often somebody may ask.
 
 use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use dcm_core::refusal::{Checks, Path};
@@ -16,7 +17,8 @@ pub const REQUESTS_PER_SECOND: u32 = 100;
 /// How many a caller may make at once after a pause, unless the configuration says otherwise.
 pub const REQUESTS_BURST: u32 = 1_000;
 
-/// After how many callers those are forgotten who have not asked for long enough to have all their requests again.
+/// After how many callers those are forgotten for the first time who have not asked for long enough to have all their requests again. Then
+/// when there are twice as many as were left: looking through all of them is not for each request.
 const CALLERS_KEPT: usize = 10_000;
 
 /// How often each caller may ask: a token bucket.
@@ -53,20 +55,26 @@ impl Rate {
 }
 
 /// Counts the requests of each caller.
-pub(super) struct Limiter(RateLimiter<String, HashMapStateStore<String>, DefaultClock>);
+pub(super) struct Limiter {
+    requests: RateLimiter<String, HashMapStateStore<String>, DefaultClock>,
+    /// When callers are to be forgotten next.
+    callers_max: AtomicUsize,
+}
 
 impl Limiter {
     /// None where there is no limit.
     pub(super) fn new(rate: Rate) -> Option<Self> {
-        Some(Self(RateLimiter::hashmap(rate.quota()?)))
+        let requests = RateLimiter::hashmap(rate.quota()?);
+        Some(Self { requests, callers_max: AtomicUsize::new(CALLERS_KEPT) })
     }
 
     /// Counts a request of a caller; after which time the next one is taken where this one is too many.
     pub(super) fn count(&self, caller: &str) -> Result<(), Duration> {
-        if self.0.len() > CALLERS_KEPT {
-            self.0.retain_recent();
+        if self.requests.len() > self.callers_max.load(Ordering::Relaxed) {
+            self.requests.retain_recent();
+            self.callers_max.store(CALLERS_KEPT.max(2 * self.requests.len()), Ordering::Relaxed);
         }
-        let counted = self.0.check_key(&caller.to_owned());
+        let counted = self.requests.check_key(&caller.to_owned());
         counted.map_err(|too_many| too_many.wait_time_from(DefaultClock::default().now()))
     }
 }

@@ -5,11 +5,19 @@ const HIDDEN: &str = "…";
 
 /// The same URL with nothing in the place of its passwords: the one of its user, and parameters that are called so.
 pub(super) fn without_passwords(url: &str) -> String {
-    let (url, query) = url.split_once('?').map_or((url, None), |(url, query)| (url, Some(query)));
+    // A password may have what else ends it.
+    let begins = url.rfind('@').unwrap_or_default();
+    let query = url[begins..].find('?').map(|at| begins + at);
+    let (url, query) = query.map_or((url, None), |at| (&url[..at], Some(&url[at + 1..])));
     let shown = match url.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?)))
     {
         Some((scheme, (who, rest))) => {
-            let user = who.split_once(':').map_or(who.to_owned(), |(user, _)| format!("{user}:{HIDDEN}"));
+            let user = match who.split_once(':') {
+                // Who can say what of it is what.
+                _ if who.contains(['/', '?']) => HIDDEN.to_owned(),
+                Some((user, _)) => format!("{user}:{HIDDEN}"),
+                None => who.to_owned(),
+            };
             format!("{scheme}://{user}@{rest}")
         }
         None => url.to_owned(),
@@ -33,7 +41,10 @@ mod tests {
             ("sqlite:/var/lib/a@b:c", "sqlite:/var/lib/a@b:c"),
             ("etcd://h:2379/dcm?ca=f", "etcd://h:2379/dcm?ca=f"),
             ("etcd://ann@h:2379", "etcd://ann@h:2379"),
-            ("etcd://ann:a/b@c@h,i/dcm", "etcd://ann:…@h,i/dcm"),
+            ("etcd://ann:b@c@h,i/dcm", "etcd://ann:…@h,i/dcm"),
+            ("etcd://ann:a/b@h,i/dcm", "etcd://…@h,i/dcm"),
+            ("etcd://ann:p?w@h", "etcd://…@h"),
+            ("mongodb://h/d?password=a@b", "mongodb://…@b"),
             (
                 "mongodb://a:p@h/d?tls=true&tlsCertificateKeyFilePassword=x%26",
                 "mongodb://a:…@h/d?tls=true&tlsCertificateKeyFilePassword=…",

@@ -122,7 +122,7 @@ async fn wanted(
     let (mut clouds, mut contexts) = (Vec::new(), Vec::new());
     for sourced in documents {
         let Document { project, draft, .. } = &sourced.document;
-        let foreseen = session.deployment.clouds().foresee(project, draft.clone()).await;
+        let foreseen = session.deployment.clouds().foresee(&session.caller, project, draft.clone()).await;
         let Foreseen { is_new, context, .. } = foreseen.with_context(|| sourced.title())?;
         let name = LogicalCloudName::new(&draft.metadata.name)?;
         contexts.push(context);

@@ -16,8 +16,8 @@ use crate::limits::Limited;
 /// none of them is default; `--print-config` shows the whole.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// A file of settings, YAML or JSON. `dcm schema --of settings` has their JSON Schema. Tokens and passwords are in none of them:
-    /// only the names of files.
+    /// A file of settings, YAML or JSON. `dcm schema --of settings` has their JSON Schema. Passwords of stores belong
+    /// in the environment.
     #[arg(long, env = "DCM_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
     /// Shows the settings as they come together, without passwords, and ends.
@@ -118,5 +118,7 @@ fn read(file: &Path) -> anyhow::Result<Settings> {
     opened.take(SETTINGS_BYTES_MAX + 1).read_to_string(&mut text).with_context(failed)?;
     let is_whole = u64::try_from(text.len()).is_ok_and(|bytes| bytes <= SETTINGS_BYTES_MAX);
     anyhow::ensure!(is_whole, "{} has more than {SETTINGS_BYTES_MAX} bytes", file.display());
-    serde_saphyr::from_str(&text).with_context(|| format!("{} is no file of settings", file.display()))
+    // A line of it may have a password.
+    let read = serde_saphyr::from_str_with_options(&text, serde_saphyr::options! { with_snippet: false });
+    read.with_context(|| format!("{} is no file of settings", file.display()))
 }

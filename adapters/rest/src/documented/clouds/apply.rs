@@ -7,7 +7,7 @@ use dcm_core::logical_cloud::LogicalCloud;
 use dcm_core::name::{LogicalCloudName, ProjectName};
 use dcm_core::plan::PlanHash;
 use dcm_core::port::synchronizer::PlannedState;
-use dcm_core::service::{ApplyCondition, EditId, Error};
+use dcm_core::service::{ApplyCondition, Caller, EditId, Error};
 use dcm_sync::planning::{self, Planned};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -57,7 +57,7 @@ pub(in crate::documented) async fn handle(
     when: If<EditId>,
 ) -> Result<impl IntoResponse, Problem> {
     let planned = match how.plan_hash {
-        Some(hash) => Some(must_be_as_planned(&services, &project, &cloud, &hash).await?),
+        Some(hash) => Some(must_be_as_planned(&services, &caller, &project, &cloud, &hash).await?),
         None => None,
     };
     let condition = ApplyCondition { known: when.of_action()?, is_idle: true, planned };
@@ -69,12 +69,14 @@ pub(in crate::documented) async fn handle(
 /// Refuses where an apply would do something else than was planned.
 async fn must_be_as_planned(
     services: &Services,
+    caller: &Caller,
     project: &ProjectName,
     cloud: &LogicalCloudName,
     hash: &PlanHash,
 ) -> Result<PlannedState, Problem> {
     let found = services.clouds.get(project, cloud).await?.cloud;
-    let foreseen = services.clouds.foresee(project, found.to_draft()).await.map_err(Problem::of_action)?;
+    let foreseen =
+        services.clouds.foresee(caller, project, found.to_draft()).await.map_err(Problem::of_action)?;
     let planned = services.planner.plan_unrehearsed(vec![foreseen.context]).await;
     let planned = planned.map_err(Error::Synchronizer)?;
     if let Some(difference) = planning::difference(&planned, hash) {

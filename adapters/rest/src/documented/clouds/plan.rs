@@ -8,13 +8,15 @@ use axum::response::IntoResponse;
 use dcm_core::logical_cloud::Draft;
 use dcm_core::name::{ClusterId, LogicalCloudName, ProjectName};
 use dcm_core::plan::PlanHash;
-use dcm_core::service::{Error, Foreseen};
+use dcm_core::service::{Caller, Error, Foreseen};
 use dcm_sync::planning::{self, Outline, Planned};
 use serde::Serialize;
 
+use crate::access::Asker;
 use crate::documented::place::{Asked, At, InCloud, Nothing};
 use crate::documented::problem::Problem;
 use crate::documented::route::Shared;
+use crate::request::Asking;
 use crate::services::Services;
 
 /// What an apply would do.
@@ -31,11 +33,21 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Plans what an apply of a draft would do; asks all clusters that it concerns, and writes nothing.
-    pub(super) async fn of(services: &Services, place: InCloud, draft: Draft) -> Result<Self, Error> {
+    /// Plans what an apply of a draft would do; asks all clusters that it concerns, and writes nothing. Who may not apply it is not told
+    /// what their API servers would make of it: that takes requests that are like those of the apply.
+    pub(super) async fn of(
+        services: &Services,
+        (asker, caller): (&Asker, &Caller),
+        place: InCloud,
+        draft: Draft,
+    ) -> Result<Self, Error> {
         let InCloud { project, cloud } = place;
-        let Foreseen { is_new, context, .. } = services.clouds.foresee(&project, draft).await?;
-        let planned = services.planner.plan(vec![context]).await.map_err(Error::Synchronizer)?;
+        let Foreseen { is_new, context, .. } = services.clouds.foresee(caller, &project, draft).await?;
+        let planned = match asker.may_change(&project) {
+            true => services.planner.plan(vec![context]).await,
+            false => services.planner.plan_unrehearsed(vec![context]).await,
+        };
+        let planned = planned.map_err(Error::Synchronizer)?;
         let clusters = planned.iter().flat_map(Planned::outline).collect();
         Ok(Self { hash: planning::hash(&planned), project, name: cloud, is_new, clusters })
     }
@@ -45,8 +57,11 @@ pub(in crate::documented) async fn handle(
     State(services): State<Shared>,
     At(place): At<InCloud>,
     Asked(Nothing {}): Asked<Nothing>,
+    asker: Asker,
+    Asking(caller): Asking,
 ) -> Result<impl IntoResponse, Problem> {
     let found = services.clouds.get(&place.project, &place.cloud).await?;
-    let plan = Plan::of(&services, place, found.cloud.to_draft()).await.map_err(Problem::of_action)?;
+    let draft = found.cloud.to_draft();
+    let plan = Plan::of(&services, (&asker, &caller), place, draft).await.map_err(Problem::of_action)?;
     Ok(Json(plan))
 }

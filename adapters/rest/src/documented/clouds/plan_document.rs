@@ -6,18 +6,22 @@ use axum::response::IntoResponse;
 
 use super::plan::Plan;
 use super::text::Text;
+use crate::access::Asker;
 use crate::documented::place::{Asked, At, InCloud, Nothing};
 use crate::documented::problem::Problem;
 use crate::documented::route::Shared;
 use crate::documented::warnings;
+use crate::request::Asking;
 
 pub(in crate::documented) async fn handle(
     State(services): State<Shared>,
     At(place): At<InCloud>,
     Asked(Nothing {}): Asked<Nothing>,
+    asker: Asker,
+    Asking(caller): Asking,
     text: Text,
 ) -> Result<impl IntoResponse, Problem> {
     let document = text.read(&place)?;
     let warnings = warnings::headers(&document.warnings);
-    Ok((warnings, Json(Plan::of(&services, place, document.draft).await?)))
+    Ok((warnings, Json(Plan::of(&services, (&asker, &caller), place, document.draft).await?)))
 }
