@@ -29,8 +29,8 @@ fn meet(users: &[User; 2], meeting: usize) -> (usize, [Ran; 2]) {
     (winner(&ran, meeting), ran)
 }
 
-/// The loser is told whose the namespace is: all that can be known of another installation is what its labels say.
-fn is_told(loser: &User, cloud: &str, said: &str, context: &str, owner: &str) {
+/// The loser is told that the namespace is another's; whose, its labels say to whoever may read them.
+fn is_told(loser: &User, cloud: &str, said: &str, owner: &str) {
     let reason = format!("it belongs to another app context of owner {owner}");
     let shown = format!("foreign: {reason}; somebody has to change something\n");
     assert!(said.contains(&shown), "{said}");
@@ -55,7 +55,7 @@ async fn one_of_two_installations_gets_a_namespace_and_the_other_learns_whose_it
         let (context, owner) = (of_namespace("context"), of_namespace("owner"));
         assert_eq!(of_namespace("logical-cloud"), wins);
         assert!(context.starts_with(&format!("dcm-default-{wins}-")), "{context}");
-        is_told(&users[loser], &loses, &ran[loser].err, &context, &owner);
+        is_told(&users[loser], &loses, &ran[loser].err, &owner);
         // The loser leaves what is not its own alone.
         users[loser].run(["terminate", &loses]).done();
         let state = asked(cluster, &format!("get namespace {namespace} -o jsonpath={{.status.phase}}"));
