@@ -113,7 +113,9 @@ fn kind(draft: &UserDraft, at: &Path, checks: &mut Checks) -> Option<UserType> {
 }
 
 fn key(draft: &UserDraft, at: &Path, checks: &mut Checks) -> Option<KeyType> {
-    let Some(text) = &draft.key else { return Some(KeyType::default()) };
+    let Some(text) = draft.key.as_ref().filter(|text| !text.is_empty()) else {
+        return Some(KeyType::default());
+    };
     let is_token = draft.kind.as_ref().is_some_and(|kind| kind.eq_ignore_ascii_case("token"));
     let made = KeyType::from_name(text);
     let rule = if is_token {
@@ -237,6 +239,9 @@ mod tests {
             assert_eq!(user.key, key);
             let written = UserDraft::from(user).key;
             assert_eq!(written.as_deref(), (key != KeyType::default()).then_some(key.as_str()));
+        }
+        for kind in ["certificate", "token"] {
+            assert_eq!(User::try_from(with("", kind)).unwrap().key, KeyType::default());
         }
         assert!(rule_of(with("rsa-1024", "certificate")).contains("rsa-3072"));
         assert!(rule_of(with("rsa-3072", "Token")).contains("a token user has no key"));
