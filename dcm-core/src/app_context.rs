@@ -28,6 +28,7 @@ pub const CLUSTERS_MAX: usize = 100_000;
 
 /// Counts an app context's desired states. A later one replaces an earlier one, never the other way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 #[serde(transparent)]
 pub struct Generation(pub u64);
 

@@ -15,6 +15,8 @@ pub(crate) const BYTES: usize = 32;
 #[serde(try_from = "String", into = "String")]
 pub struct ContentHash([u8; BYTES]);
 
+text_form!(ContentHash, "^[0-9a-f]{64}$");
+
 /// A text that is not 64 hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a content hash is 64 lower-case hexadecimal digits")]

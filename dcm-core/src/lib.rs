@@ -20,6 +20,9 @@
 //! Without default features only the first six rows remain: what the sync engine needs, with no model of logical clouds
 //! and no cryptography but a digest.
 
+#[macro_use]
+mod text_form;
+
 pub mod app_context;
 pub mod audit;
 pub mod causes;

@@ -79,11 +79,17 @@ impl fmt::Display for GroupVersionKind {
 ///
 /// Cheap to clone, and as large as a pointer, like [`GroupVersionKind`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline, description = "The object."))]
 #[serde(transparent)]
 pub struct ObjectKey(Arc<KeyParts>);
 
 /// The parts of an [`ObjectKey`].
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "Object", description = "Names one object in one cluster.")
+)]
 pub struct KeyParts {
     /// API group.
     #[serde(default, skip_serializing_if = "str::is_empty")]

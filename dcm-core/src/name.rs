@@ -42,6 +42,15 @@ pub const DNS_LABEL_RULE: &str = "1 to 63 of lower-case letters, digits and '-',
 /// The rule of label values that are not empty.
 pub const LABEL_VALUE_RULE: &str = "1 to 63 of letters, digits, '-', '_' and '.', beginning and ending with a letter or digit (Kubernetes label value)";
 
+/// [`API_NAME_RULE`] as a regular expression (ECMA-262), for schemas.
+pub const API_NAME_PATTERN: &str = "^[A-Za-z0-9]([-A-Za-z0-9_.]{0,126}[A-Za-z0-9])?$";
+
+/// [`DNS_LABEL_RULE`] as a regular expression (ECMA-262), for schemas.
+pub const DNS_LABEL_PATTERN: &str = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$";
+
+/// [`LABEL_VALUE_RULE`] as a regular expression (ECMA-262), for schemas.
+pub const LABEL_VALUE_PATTERN: &str = "^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$";
+
 /// True when the text follows [`LABEL_VALUE_RULE`].
 #[must_use]
 pub fn is_label_value(text: &str) -> bool {
@@ -89,7 +98,7 @@ fn invalid(kind: &'static str, value: &str, rule: &'static str) -> InvalidName {
 }
 
 macro_rules! name_type {
-    ($(#[$doc:meta])* $type:ident, $kind:literal, $check:path, $rule:expr) => {
+    ($(#[$doc:meta])* $type:ident, $kind:literal, $check:path, $rule:expr, $pattern:expr) => {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
@@ -156,65 +165,67 @@ macro_rules! name_type {
                 name.0.as_ref().to_owned()
             }
         }
+
+        text_form!($type, $pattern);
     };
 }
 
 name_type!(
     /// Name of a project, the owner of logical clouds.
-    ProjectName, "project name", is_api_name, API_NAME_RULE
+    ProjectName, "project name", is_api_name, API_NAME_RULE, API_NAME_PATTERN
 );
 name_type!(
     /// Name of a logical cloud, unique in its project.
-    LogicalCloudName, "logical cloud name", is_api_name, API_NAME_RULE
+    LogicalCloudName, "logical cloud name", is_api_name, API_NAME_RULE, API_NAME_PATTERN
 );
 name_type!(
     /// Name of a user, unique in its logical cloud.
-    UserName, "user name", is_api_name, API_NAME_RULE
+    UserName, "user name", is_api_name, API_NAME_RULE, API_NAME_PATTERN
 );
 name_type!(
     /// Name of a user permission, unique in its logical cloud.
-    PermissionName, "permission name", is_api_name, API_NAME_RULE
+    PermissionName, "permission name", is_api_name, API_NAME_RULE, API_NAME_PATTERN
 );
 name_type!(
     /// Name of a quota, unique in its logical cloud.
-    QuotaName, "quota name", is_api_name, API_NAME_RULE
+    QuotaName, "quota name", is_api_name, API_NAME_RULE, API_NAME_PATTERN
 );
 name_type!(
     /// Name of a set of key-value pairs, unique in its logical cloud.
-    KeyValuesName, "key-value pairs name", is_api_name, API_NAME_RULE
+    KeyValuesName, "key-value pairs name", is_api_name, API_NAME_RULE, API_NAME_PATTERN
 );
 name_type!(
     /// Name of a cluster reference, unique in its logical cloud.
-    ReferenceName, "cluster reference name", is_api_name, API_NAME_RULE
+    ReferenceName, "cluster reference name", is_api_name, API_NAME_RULE, API_NAME_PATTERN
 );
 name_type!(
     /// Name of a cluster provider.
-    ClusterProviderName, "cluster provider name", is_api_name, API_NAME_RULE
+    ClusterProviderName, "cluster provider name", is_api_name, API_NAME_RULE, API_NAME_PATTERN
 );
 name_type!(
     /// Name of a cluster, unique in its provider.
-    ClusterName, "cluster name", is_api_name, API_NAME_RULE
+    ClusterName, "cluster name", is_api_name, API_NAME_RULE, API_NAME_PATTERN
 );
 name_type!(
     /// Name of a controller, unique in its group.
-    ControllerName, "controller name", is_api_name, API_NAME_RULE
+    ControllerName, "controller name", is_api_name, API_NAME_RULE, API_NAME_PATTERN
 );
 name_type!(
     /// Name of an app inside an app context; a logical cloud's app context has one, `logical-cloud`.
-    AppName, "app name", is_api_name, API_NAME_RULE
+    AppName, "app name", is_api_name, API_NAME_RULE, API_NAME_PATTERN
 );
 name_type!(
     /// Name of a Kubernetes namespace.
-    Namespace, "namespace", is_dns_label, DNS_LABEL_RULE
+    Namespace, "namespace", is_dns_label, DNS_LABEL_RULE, DNS_LABEL_PATTERN
 );
 name_type!(
     /// Identifies one app context for ever: chosen by whoever decides, unique in the engine's store. It is written to
     /// every object as a label's value.
-    ContextId, "app context id", is_label_value, LABEL_VALUE_RULE
+    ContextId, "app context id", is_label_value, LABEL_VALUE_RULE, LABEL_VALUE_PATTERN
 );
 name_type!(
     /// Names an installation of the engine: what it owns on clusters carries it as a label.
-    OwnerId, "owner id", is_dns_label, DNS_LABEL_RULE
+    OwnerId, "owner id", is_dns_label, DNS_LABEL_RULE, DNS_LABEL_PATTERN
 );
 
 /// A cluster is always named by its provider and its name. Its text form is `provider/cluster`.
@@ -226,6 +237,11 @@ pub struct ClusterId {
     /// Its name there.
     pub cluster: ClusterName,
 }
+
+text_form!(
+    ClusterId,
+    "^[A-Za-z0-9]([-A-Za-z0-9_.]{0,126}[A-Za-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]{0,126}[A-Za-z0-9])?$"
+);
 
 impl ClusterId {
     /// Parses both parts.

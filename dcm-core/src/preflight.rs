@@ -136,17 +136,35 @@ fn plural(kind: &GroupVersionKind) -> String {
 
 /// What a preflight found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Findings {
     /// The version that the cluster says it has.
     pub version: String,
-    /// The version is under [`MINOR_VERSION_MIN`]. False where it can't be read.
+    /// The version is older than the oldest that is supported. False where it can't be read.
     pub too_old: bool,
     /// Seconds that the cluster's clock is ahead of ours (negative: behind); none when it tells no time. Its answers
     /// have whole seconds.
     pub clock_skew_seconds: Option<i64>,
     /// The least rules that are missing; empty when nothing is.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<MissingRule>"))]
     pub missing: Vec<PolicyRule>,
+}
+
+/// What is used here of a rule of RBAC.
+#[cfg(feature = "schema")]
+#[derive(schemars::JsonSchema)]
+#[schemars(rename = "PolicyRule", rename_all = "camelCase")]
+#[expect(dead_code, reason = "it is a schema, and nothing else")]
+struct MissingRule {
+    /// API groups; the empty text is the core group.
+    api_groups: Vec<String>,
+    /// Resources in the plural.
+    resources: Vec<String>,
+    /// Names of single objects; absent: all.
+    resource_names: Option<Vec<String>>,
+    /// Verbs.
+    verbs: Vec<String>,
 }
 
 impl Findings {

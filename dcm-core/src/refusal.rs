@@ -91,6 +91,7 @@ impl std::error::Error for Refusals {}
 
 /// Something that is accepted and perhaps not meant.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Warning {
     /// Path of the field in the document.
     pub path: String,

@@ -15,6 +15,7 @@ use crate::name::{ClusterId, ContextId};
 
 /// What is wanted of an app context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Intent {
     /// It is to be in its clusters.
@@ -25,6 +26,7 @@ pub enum Intent {
 
 /// How far an app context is, over all its clusters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Progress {
     /// Some lane is not where it is to be, and is worked on or will be tried again.
@@ -37,6 +39,7 @@ pub enum Progress {
 
 /// The status of one app context.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ContextStatus {
     /// Which app context.
@@ -55,6 +58,7 @@ pub struct ContextStatus {
 
 /// The status of one app context in one cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LaneStatus {
     /// The generation that this status speaks of; smaller than the wanted one until the engine has looked at that.
@@ -74,6 +78,7 @@ pub struct LaneStatus {
 
 /// How far a lane is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LaneState {
     /// Nothing has happened yet.
@@ -114,6 +119,7 @@ impl LaneState {
 
 /// Why something is not where it is to be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Cause {
     /// The kind of cause, for programs.
@@ -130,6 +136,7 @@ pub struct Cause {
 
 /// The kinds of causes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
     /// Something else has to happen first, such as an object going away.
@@ -196,6 +203,7 @@ impl Reason {
 
 /// The status of one object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectStatus {
     /// Which object.
@@ -210,6 +218,7 @@ pub struct ObjectStatus {
 
 /// How far an object is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ObjectState {
     /// Not written yet, or not as it is desired now.
@@ -228,6 +237,7 @@ pub enum ObjectState {
 
 /// The status of one request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RequestStatus {
     /// The request's name.
@@ -241,6 +251,7 @@ pub struct RequestStatus {
 
 /// How far a request is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RequestState {
     /// Not answered yet.

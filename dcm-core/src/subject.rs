@@ -39,13 +39,27 @@ pub struct Subject {
     organization: Option<String>,
 }
 
-/// A subject as it is written down, not checked yet.
+/// The subject of a certificate.
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Subject"))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Parts {
+    /// `CN`: the user's name in the cluster.
     common_name: String,
+    /// `O`: the user's group in the cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     organization: Option<String>,
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Subject {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        Parts::schema_name()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        Parts::json_schema(generator)
+    }
 }
 
 impl Subject {

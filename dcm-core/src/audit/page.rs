@@ -24,6 +24,8 @@ const RANDOM_DIGITS: usize = 16;
 #[serde(try_from = "String")]
 pub struct EntryName(String);
 
+text_form!(EntryName, "^[0-9]{8}T[0-9]{6}\\.[0-9]{9}Z(-[0-9a-f]{16})?$");
+
 /// A text that names no entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be the name of an entry, such as 20260301T080000.000000000Z-0123456789abcdef")]

@@ -15,6 +15,7 @@ const EVERY_WRITES: [&str; 2] =
 
 /// A field that a write would change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FieldChange {
     /// Which field; of a list, the whole list.
@@ -26,6 +27,7 @@ pub struct FieldChange {
 
 /// What a field is, and what it would be. Null stands for a field that is not there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Values {
     /// What it is.

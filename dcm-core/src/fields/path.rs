@@ -16,6 +16,8 @@ const TEXT_BYTES_MAX: usize = 1024;
 #[serde(try_from = "String", into = "String")]
 pub struct FieldPath(Vec<Box<str>>);
 
+text_form!(FieldPath);
+
 /// Why a text is no path of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidFieldPath {

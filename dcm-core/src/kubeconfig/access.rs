@@ -1,10 +1,12 @@
 //! What one user has in one logical cloud, and the kubeconfigs that are written of it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
 use super::admin::Admin;
@@ -58,6 +60,16 @@ pub enum Credential {
 
 /// A kubeconfig, ready to be written.
 pub struct Kubeconfig(pub(super) Config);
+
+impl JsonSchema for Kubeconfig {
+    fn schema_name() -> Cow<'static, str> {
+        "Kubeconfig".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Config::json_schema(generator)
+    }
+}
 
 /// A kubeconfig couldn't be written as text. The cause isn't kept: it might quote a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -1,5 +1,6 @@
 //! A kubeconfig as it is written: the members of `clientcmd/api/v1` that users' files need, in kubectl's order.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::plugin::Exec;
@@ -8,7 +9,8 @@ use crate::secret::Secret;
 /// The name of the entry in `extensions` that marks what [`merge`](super::merge()) wrote into a person's file.
 pub const MARK_NAME: &str = "dcm.internal";
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct Config {
     #[serde(rename = "apiVersion")]
@@ -22,16 +24,19 @@ pub(super) struct Config {
 }
 
 /// Always empty; written because kubectl writes it, too.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
 pub(super) struct Preferences {}
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
 pub(super) struct NamedCluster {
     pub(super) cluster: Cluster,
     pub(super) name: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct Cluster {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,13 +50,15 @@ pub(super) struct Cluster {
     pub(super) tls_server_name: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
 pub(super) struct NamedContext {
     pub(super) context: Context,
     pub(super) name: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
 pub(super) struct Context {
     pub(super) cluster: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -60,35 +67,41 @@ pub(super) struct Context {
     pub(super) user: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
 pub(super) struct NamedUser {
     pub(super) name: String,
     pub(super) user: User,
 }
 
-#[derive(Default, Serialize)]
+#[derive(Default, Serialize, JsonSchema)]
+#[schemars(inline)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct User {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) client_certificate_data: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "in_clear")]
+    #[schemars(with = "Option<String>")]
     pub(super) client_key_data: Option<Secret>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) exec: Option<Exec>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) extensions: Vec<Extension>,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "in_clear")]
+    #[schemars(with = "Option<String>")]
     pub(super) token: Option<Secret>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
 pub(super) struct Extension {
     pub(super) extension: Mark,
     pub(super) name: &'static str,
 }
 
 /// What marks an entry as ours.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct Mark {
     pub(super) project: String,

@@ -2,6 +2,7 @@
 //! program says to the client (`client.authentication.k8s.io/v1`).
 
 use jiff::{Timestamp, Unit};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
@@ -21,7 +22,8 @@ pub struct Plugin {
 }
 
 /// The user entry's `exec`.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Exec {
     api_version: &'static str,

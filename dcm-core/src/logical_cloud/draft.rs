@@ -144,6 +144,7 @@ macro_rules! named_draft {
 /// A name and what people wrote about the thing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[schemars(rename = "Metadata")]
 pub struct MetadataDraft {
     /// Its name.
     pub name: String,

@@ -8,6 +8,7 @@ use crate::refusal::{Checks, Path};
 
 /// How much a logical cloud may do on its clusters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
     /// A namespace of its own on each cluster, and nothing outside it.

@@ -15,6 +15,8 @@ const DIGITS: usize = 16;
 #[serde(try_from = "String", into = "String")]
 pub struct LogicalCloudUid(u64);
 
+text_form!(LogicalCloudUid, "^[0-9a-f]{16}$");
+
 /// A text that is not 16 lower-case hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a logical cloud's UID is 16 lower-case hexadecimal digits")]

@@ -145,6 +145,7 @@ impl Part<'_> {
 
 /// What a plan is recognised by. Its text form is 64 lower-case hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 #[serde(transparent)]
 pub struct PlanHash(ContentHash);
 

@@ -34,6 +34,7 @@ pub const TEXT_MAX: usize = 512;
 
 /// What was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
     /// Documents of a logical cloud are to be made or changed.
@@ -125,6 +126,7 @@ impl Action {
 
 /// The half that asks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Decision {
     /// When.
@@ -149,6 +151,7 @@ pub struct Decision {
 
 /// What a decision is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct About {
     /// The project.
@@ -170,6 +173,7 @@ pub struct About {
 
 /// The half that ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "DecisionEnding"))]
 #[serde(rename_all = "camelCase")]
 pub struct Ending {
     /// When.
@@ -181,6 +185,7 @@ pub struct Ending {
 
 /// What came of a decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "result", rename_all = "kebab-case")]
 pub enum Outcome {
     /// It was accepted.

@@ -239,6 +239,7 @@ pub enum Deletion {
 
 /// What tells a cluster from another one, whatever its address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 #[serde(transparent)]
 pub struct ClusterUid(pub Arc<str>);
 

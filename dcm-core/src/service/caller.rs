@@ -80,6 +80,7 @@ fn cut(text: &str) -> String {
 
 /// Who changed something, why and when.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Change {
     /// Who.

@@ -21,6 +21,7 @@ use super::path::Place;
 
 /// The credential of one user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CredentialStatus {
     /// The type: `certificate` or `token`.
@@ -50,6 +51,7 @@ pub struct CredentialStatus {
 
 /// What a cluster gave for a credential.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "state")]
 pub enum Issuance {
     /// It can be handed out.

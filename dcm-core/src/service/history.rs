@@ -12,6 +12,7 @@ const HISTORY_MAX: usize = 32;
 
 /// A decision about a logical cloud's clusters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Milestone {
     /// Counts on from 1. The oldest are forgotten.

@@ -49,6 +49,7 @@ impl AuditedError for OrphanError {
 
 /// What a cluster holds of app contexts that the store does not know.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Orphans {
     /// The objects.
@@ -75,6 +76,7 @@ impl Told for Orphans {
 
 /// An object of an app context that the store does not know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Orphan {
     /// The app context, by the mark.
@@ -90,6 +92,7 @@ pub struct Orphan {
 
 /// What was done to an orphan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Cleared {
     /// It was deleted.

@@ -25,6 +25,7 @@ const LOOK_MAX: SignedDuration = SignedDuration::from_hours(1);
 
 /// The end of a user's credentials is near, and no newer ones are there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "CredentialEnding"))]
 #[serde(rename_all = "camelCase")]
 pub struct Ending {
     /// When the first of them ends; in the past when it has.

@@ -29,6 +29,7 @@ use super::raise::{Raise, Standing, is_renewable};
 
 /// What a renewal did.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Renewed {
     /// The users who get newer credentials, with the number of the newest.

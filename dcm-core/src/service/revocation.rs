@@ -16,6 +16,7 @@ use super::revoke::{OtherBindings, Revoked};
 
 /// What became of a revocation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Revocation {
     /// What was revoked.
@@ -27,6 +28,7 @@ pub struct Revocation {
 
 /// What became of it on one cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RevokedOnCluster {
     /// The earlier identities have no right of ours any more.

@@ -34,6 +34,7 @@ const KINDS: [&str; 3] = ["RoleBinding", "ClusterRoleBinding", "ServiceAccount"]
 
 /// What a revocation did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Revoked {
     /// Who.
@@ -86,6 +87,7 @@ impl fmt::Display for Unseen {
 
 /// Whom a binding names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind")]
 pub enum BoundName {
     /// The common name of certificates.

@@ -25,6 +25,7 @@ use super::logical_clouds::LogicalClouds;
 
 /// How far a logical cloud is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CloudStatus {
     /// The project that owns it.
@@ -74,6 +75,7 @@ pub struct CloudStatus {
 
 /// What was applied last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AppliedStatus {
     /// The number of the snapshot.
@@ -88,6 +90,7 @@ pub struct AppliedStatus {
 
 /// One cluster of a logical cloud.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterInCloud {
     /// The reference to it; none when it is being taken out.

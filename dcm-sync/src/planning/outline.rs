@@ -17,6 +17,7 @@ const REPLACED: &str =
 
 /// What would be done on one cluster.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ClusterPlan"))]
 #[serde(rename_all = "camelCase")]
 pub enum Outline {
     /// These steps; none when everything is as desired.
@@ -27,6 +28,7 @@ pub enum Outline {
 
 /// One step.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PlanStep"))]
 #[serde(rename_all = "camelCase")]
 pub struct OutlinedStep {
     /// What is done.
@@ -42,6 +44,7 @@ pub struct OutlinedStep {
 
 /// What a step does, in a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PlanAction"))]
 pub enum Act {
     /// An object is made.
     #[serde(rename = "create")]

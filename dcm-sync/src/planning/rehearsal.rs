@@ -12,6 +12,7 @@ use super::live::Place;
 
 /// What a dry run of one write gave.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum Rehearsal {
     /// The cluster would accept it, and it would change these fields; none of what is new.

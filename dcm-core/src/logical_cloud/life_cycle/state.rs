@@ -54,6 +54,7 @@ impl FromIterator<LaneProgress> for Progress {
 
 /// What a cloud's clusters are or were brought to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Work {
     /// The first snapshot.
@@ -66,6 +67,7 @@ pub enum Work {
 
 /// The state of a logical cloud.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "LogicalCloudState"))]
 #[serde(rename_all = "kebab-case", tag = "state", content = "work")]
 pub enum State {
     /// Never applied; on no cluster.
