@@ -9,7 +9,7 @@
 //! | `< …` | a line of the answer: status, headers in order, an empty line, the body |
 //! | `~ PATH … TEXT` | `GET PATH` is asked again and again, until `TEXT` is in the answer |
 //!
-//! What differs from run to run is written as `UID`, `HASH`, `TIME`, `MOMENT`, `REVISION`, `BASE64`, `TOKEN` and `SERVER`. With a variable of the dialect in the
+//! What differs from run to run is written as `UID`, `HASH`, `TIME`, `MOMENT`, `REVISION`, `DIGEST`, `BASE64`, `TOKEN` and `SERVER`. With a variable of the dialect in the
 //! environment ([`Exchanges::regenerate`]) the answers are written into the file anew, to be looked at.
 
 use std::path::{Path, PathBuf};
@@ -33,6 +33,7 @@ pub(crate) struct Exchanges {
 /// What differs from run to run, and what is written for it.
 static VARYING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     let varying = [
+        (r"\bsha256-[A-Za-z0-9+/=]{44}", "sha256-DIGEST"),
         (r#"etag: "[0-9a-f]{32}""#, "etag: \"REVISION\""),
         (r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "CLUSTER-UID"),
         (r"\b\d{8}T\d{6}\.\d{9}Z\b", "MOMENT"),
@@ -132,16 +133,19 @@ impl Exchanges {
     }
 }
 
-/// The requests of a file with the statuses of their answers.
-pub(crate) fn asked(file: &Path) -> Vec<(String, String)> {
+/// The requests of a file with their answers.
+pub(crate) fn recorded(file: &Path) -> Vec<(String, String)> {
     let of = |step| match step {
-        Step::Exchange { request, answer } => {
-            let first = |text: &str| text.lines().next().unwrap().to_owned();
-            Some((first(&request), first(&answer)))
-        }
+        Step::Exchange { request, answer } => Some((request, answer)),
         Step::Comment(_) | Step::Until { .. } => None,
     };
     read(&std::fs::read_to_string(file).unwrap()).into_iter().filter_map(of).collect()
+}
+
+/// The requests of a file with the statuses of their answers.
+pub(crate) fn asked(file: &Path) -> Vec<(String, String)> {
+    let first = |text: String| text.lines().next().unwrap().to_owned();
+    recorded(file).into_iter().map(|(request, answer)| (first(request), first(answer))).collect()
 }
 
 /// What a server answers; of events the first.

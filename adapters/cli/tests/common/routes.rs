@@ -11,7 +11,7 @@ use super::exchange::{Exchanges, asked};
 const MARKS: (&str, &str) = ("<!-- routes -->\n", "<!-- end of routes -->");
 
 /// True when a path is one of a route.
-fn is_of(route: &str, path: &str) -> bool {
+pub(crate) fn is_of(route: &str, path: &str) -> bool {
     let path = path.split('?').next().unwrap().trim_end_matches('/');
     let (route, path): (Vec<&str>, Vec<&str>) = (route.split('/').collect(), path.split('/').collect());
     route.len() == path.len()

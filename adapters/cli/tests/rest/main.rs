@@ -5,6 +5,7 @@
 mod accept;
 #[path = "../common/mod.rs"]
 mod common;
+mod described;
 mod events;
 mod example;
 mod listening;
@@ -73,6 +74,11 @@ async fn quotas_and_key_value_pairs() {
 #[tokio::test(flavor = "multi_thread")]
 async fn controllers() {
     play(&Server::new(), "controllers.http").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_describes_it() {
+    play(&Server::new(), "described.http").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

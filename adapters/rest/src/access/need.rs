@@ -15,6 +15,8 @@ const PROJECT: &str = "project";
 /// What somebody needs to ask a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Need {
+    /// Nothing at all: what is answered is known to everybody.
+    Nothing,
     /// Any role. What is answered may still depend on which.
     AnyRole,
     /// A role in the project of the path.
@@ -32,6 +34,7 @@ impl Need {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Nothing => "none",
             Self::AnyRole => "any role",
             Self::View => "project-viewer",
             Self::Change => "project-admin",
@@ -86,7 +89,12 @@ pub(crate) fn check(
     names: Option<&RawPathParams>,
     extensions: &Extensions,
 ) -> Result<(), Denied> {
-    let asker = admitted(extensions)?;
+    let asker = match admitted(extensions) {
+        Err(Denied::NotAdmitted(
+            NotAdmitted::Anonymous | NotAdmitted::Refused(_) | NotAdmitted::NotNow(_),
+        )) if need == Need::Nothing => return Ok(()),
+        admitted => admitted?,
+    };
     let rights = &asker.rights;
     let in_project = || {
         let name = names.and_then(|names| names.iter().find(|(segment, _)| *segment == PROJECT));
@@ -94,6 +102,7 @@ pub(crate) fn check(
         rights.in_project(name).ok_or_else(|| Denied::NoSuchProject(name.to_owned()))
     };
     let has_it = match need {
+        Need::Nothing => true,
         Need::AnyRole => rights.has_any(),
         Need::View => in_project()? >= ProjectRole::Viewer,
         Need::Change => in_project()? >= ProjectRole::Admin,

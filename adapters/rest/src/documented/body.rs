@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::BODY_BYTES_MAX;
+use super::openapi::Rules;
 use super::problem::{Kind, Problem};
 use crate::{json, limits};
 
@@ -19,6 +20,9 @@ pub(super) type Schema = LazyLock<Value>;
 
 /// A body with fields that are known.
 pub(super) trait Shaped: DeserializeOwned {
+    /// Which rules of the model its documented schema has beside.
+    const RULES: Rules;
+
     /// What it is held against.
     fn schema() -> &'static Value;
 }
@@ -81,7 +85,12 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
 /// What type the body has, without parameters, in lower case; empty where it is not said.
 pub(super) fn essence(headers: &HeaderMap) -> String {
     let said = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    said.and_then(|said| said.split(';').next()).unwrap_or_default().trim().to_ascii_lowercase()
+    said.map(essence_of).unwrap_or_default()
+}
+
+/// The same of a text.
+pub(super) fn essence_of(text: &str) -> String {
+    text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 #[cfg(test)]

@@ -2,15 +2,20 @@
 //!
 //! Every route answers with and without a slash at its end. Bodies are JSON objects of known fields; a field that is not known is
 //! refused with its path. Errors are problems (`application/problem+json`, RFC 9457) with the field where there is one.
+//!
+//! [`openapi()`] describes all of it; it is made of the same routes.
 
 mod audit;
 mod body;
 mod clouds;
 mod clusters;
 mod controllers;
+mod meaning;
 mod objects;
+mod openapi;
 mod owners;
 mod page;
+mod pages;
 mod parts;
 mod place;
 mod problem;
@@ -22,11 +27,11 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
-use axum::http::Method;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use dcm_core::document::TEXT_BYTES_MAX;
 use dcm_core::service::{OfClouds, OfClusters};
+use serde_json::Value;
 use tower::Layer as _;
 use tower_http::normalize_path::NormalizePathLayer;
 
@@ -34,75 +39,120 @@ use crate::access::{self, Need};
 use crate::services::Services;
 use crate::{request, route};
 use objects::{KeyValuesSpec, PermissionSpec, QuotaSpec, ReferenceSpec, UserSpec};
+use openapi::{Described, delete, get, post, put};
 use problem::{Kind, Problem};
 pub use route::Route;
 
 /// Largest body, in bytes. A logical cloud with a thousand permissions has less than half of it.
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
 
+/// All routes, with what the document says of them.
+fn described() -> Vec<Described> {
+    of_clusters()
+        .into_iter()
+        .chain(of_clouds())
+        .chain(of_everything())
+        .chain(owners::routes::<OfClouds>("/v2/projects"))
+        .chain(owners::routes::<OfClusters>("/v2/cluster-providers"))
+        .chain(controllers::routes::<controllers::OfOrchestrator>("/v2/controllers"))
+        .chain(controllers::routes::<controllers::OfClusters>("/v2/cluster-controllers"))
+        .chain(parts::routes::<ReferenceSpec>(&of_cloud("cluster-references")))
+        .chain(parts::routes::<UserSpec>(&of_cloud("users")))
+        .chain(parts::routes::<PermissionSpec>(&of_cloud("user-permissions")))
+        .chain(parts::routes::<QuotaSpec>(&of_cloud("quotas")))
+        .chain(parts::routes::<QuotaSpec>(&of_cloud("cluster-quotas")))
+        .chain(parts::routes::<KeyValuesSpec>(&of_cloud("kv-pairs")))
+        .collect()
+}
+
+/// What is below a logical cloud.
+fn of_cloud(end: &str) -> String {
+    format!("/v2/projects/{{project}}/logical-clouds/{{cloud}}/{end}")
+}
+
+fn of_clusters() -> Vec<Described> {
+    use Need::{AnyRole, Clusters, Platform};
+    use clusters::{accept, check, clear_orphans, create, list, orphans, resume, stop};
+    let all = "/v2/cluster-providers/{provider}/clusters";
+    let one = &format!("{all}/{{cluster}}");
+    let below = |end: &str| format!("{one}/{end}");
+    vec![
+        get(all, AnyRole, list::handle, list::describe),
+        post(all, Clusters, create::handle, create::describe),
+        get(one, AnyRole, clusters::get::handle, clusters::get::describe),
+        put(one, Clusters, clusters::put::handle, clusters::put::describe),
+        delete(one, Clusters, clusters::delete::handle, clusters::delete::describe),
+        get(&below("check"), Clusters, check::handle, check::describe),
+        post(&below("stop"), Clusters, stop::handle, stop::describe),
+        post(&below("resume"), Clusters, resume::handle, resume::describe),
+        post(&below("accept"), Clusters, accept::handle, accept::describe),
+        get(&below("orphans"), Clusters, orphans::handle, orphans::describe),
+        delete(&below("orphans/{context}"), Platform, clear_orphans::handle, clear_orphans::describe),
+    ]
+}
+
+fn of_clouds() -> Vec<Described> {
+    use Need::{Change, Platform, View};
+    use clouds::{
+        apply, create, events, get_document, kubeconfig, list, plan, plan_document, put_document, reconcile,
+        renew, resume, status, stop, terminate,
+    };
+    use users::{revocation, revoke, subject};
+    let all = "/v2/projects/{project}/logical-clouds";
+    let one = &format!("{all}/{{cloud}}");
+    let below = of_cloud;
+    vec![
+        get(all, View, list::handle, list::describe),
+        post(all, Change, create::handle, create::describe),
+        get(one, View, clouds::get::handle, clouds::get::describe),
+        put(one, Change, clouds::put::handle, clouds::put::describe),
+        delete(one, Change, clouds::delete::handle, clouds::delete::describe),
+        post(&below("apply"), Change, apply::handle, apply::describe),
+        post(&below("terminate"), Change, terminate::handle, terminate::describe),
+        post(&below("stop"), Change, stop::handle, stop::describe),
+        post(&below("resume"), Change, resume::handle, resume::describe),
+        get(&below("status"), View, status::handle, status::describe),
+        get(&below("kubeconfig"), Change, kubeconfig::handle, kubeconfig::describe),
+        get(&below("document"), View, get_document::handle, get_document::describe),
+        put(&below("document"), Change, put_document::handle, put_document::describe)
+            .with_body_max(TEXT_BYTES_MAX),
+        get(&below("plan"), View, plan::handle, plan::describe),
+        post(&below("plan"), Change, plan_document::handle, plan_document::describe)
+            .with_body_max(TEXT_BYTES_MAX),
+        post(&below("renew"), Change, renew::handle, renew::describe),
+        post(&below("reconcile"), Platform, reconcile::handle, reconcile::describe),
+        get(&below("events"), View, events::handle, events::describe),
+        get(&below("users/{name}/subject"), View, subject::handle, subject::describe),
+        post(&below("users/{name}/revoke"), Change, revoke::handle, revoke::describe),
+        get(&below("users/{name}/revocation"), Change, revocation::handle, revocation::describe),
+    ]
+}
+
+fn of_everything() -> Vec<Described> {
+    use Need::{Nothing, Platform, View};
+    use audit::{list, of_project};
+    use openapi::served;
+    use pages::{DOCS, PROBLEMS, docs, problem, problems};
+    vec![
+        get("/v2/projects/{project}/audit", View, of_project::handle, of_project::describe),
+        get("/v2/audit", Platform, list::handle, list::describe),
+        get(openapi::PATH, Nothing, served::handle, served::describe),
+        get(DOCS, Nothing, docs::handle, docs::describe),
+        get(PROBLEMS, Nothing, problems::handle, problems::describe),
+        get(&format!("{PROBLEMS}/{{problem}}"), Nothing, problem::handle, problem::describe),
+    ]
+}
+
 /// All routes.
 #[must_use]
 pub fn routes() -> Vec<Route> {
-    const CLUSTERS: &str = "/v2/cluster-providers/{provider}/clusters";
-    let cluster = format!("{CLUSTERS}/{{cluster}}");
-    let clouds = "/v2/projects/{project}/logical-clouds".to_owned();
-    let cloud = format!("{clouds}/{{cloud}}");
-    let below = |end: &str| format!("{cloud}/{end}");
-    vec![
-        Route::new(Method::GET, CLUSTERS, Need::AnyRole, clusters::list::handle),
-        Route::new(Method::POST, CLUSTERS, Need::Clusters, clusters::create::handle),
-        Route::new(Method::GET, &cluster, Need::AnyRole, clusters::get::handle),
-        Route::new(Method::PUT, &cluster, Need::Clusters, clusters::put::handle),
-        Route::new(Method::DELETE, &cluster, Need::Clusters, clusters::delete::handle),
-        Route::new(Method::GET, &format!("{cluster}/check"), Need::Clusters, clusters::check::handle),
-        Route::new(Method::POST, &format!("{cluster}/stop"), Need::Clusters, clusters::stop::handle),
-        Route::new(Method::POST, &format!("{cluster}/resume"), Need::Clusters, clusters::resume::handle),
-        Route::new(Method::POST, &format!("{cluster}/accept"), Need::Clusters, clusters::accept::handle),
-        Route::new(Method::GET, &format!("{cluster}/orphans"), Need::Clusters, clusters::orphans::handle),
-        Route::new(
-            Method::DELETE,
-            &format!("{cluster}/orphans/{{context}}"),
-            Need::Platform,
-            clusters::clear_orphans::handle,
-        ),
-        Route::new(Method::GET, &clouds, Need::View, clouds::list::handle),
-        Route::new(Method::POST, &clouds, Need::Change, clouds::create::handle),
-        Route::new(Method::GET, &cloud, Need::View, clouds::get::handle),
-        Route::new(Method::PUT, &cloud, Need::Change, clouds::put::handle),
-        Route::new(Method::DELETE, &cloud, Need::Change, clouds::delete::handle),
-        Route::new(Method::POST, &below("apply"), Need::Change, clouds::apply::handle),
-        Route::new(Method::POST, &below("terminate"), Need::Change, clouds::terminate::handle),
-        Route::new(Method::POST, &below("stop"), Need::Change, clouds::stop::handle),
-        Route::new(Method::POST, &below("resume"), Need::Change, clouds::resume::handle),
-        Route::new(Method::GET, &below("status"), Need::View, clouds::status::handle),
-        Route::new(Method::GET, &below("kubeconfig"), Need::Change, clouds::kubeconfig::handle),
-        Route::new(Method::GET, &below("document"), Need::View, clouds::get_document::handle),
-        Route::new(Method::PUT, &below("document"), Need::Change, clouds::put_document::handle)
-            .with_body_max(TEXT_BYTES_MAX),
-        Route::new(Method::GET, &below("plan"), Need::View, clouds::plan::handle),
-        Route::new(Method::POST, &below("plan"), Need::Change, clouds::plan_document::handle)
-            .with_body_max(TEXT_BYTES_MAX),
-        Route::new(Method::POST, &below("renew"), Need::Change, clouds::renew::handle),
-        Route::new(Method::POST, &below("reconcile"), Need::Platform, clouds::reconcile::handle),
-        Route::new(Method::GET, &below("events"), Need::View, clouds::events::handle),
-        Route::new(Method::GET, &below("users/{name}/subject"), Need::View, users::subject::handle),
-        Route::new(Method::POST, &below("users/{name}/revoke"), Need::Change, users::revoke::handle),
-        Route::new(Method::GET, &below("users/{name}/revocation"), Need::Change, users::revocation::handle),
-        Route::new(Method::GET, "/v2/projects/{project}/audit", Need::View, audit::of_project::handle),
-        Route::new(Method::GET, "/v2/audit", Need::Platform, audit::list::handle),
-    ]
-    .into_iter()
-    .chain(owners::routes::<OfClouds>("/v2/projects"))
-    .chain(owners::routes::<OfClusters>("/v2/cluster-providers"))
-    .chain(controllers::routes::<controllers::OfOrchestrator>("/v2/controllers"))
-    .chain(controllers::routes::<controllers::OfClusters>("/v2/cluster-controllers"))
-    .chain(parts::routes::<ReferenceSpec>(&below("cluster-references")))
-    .chain(parts::routes::<UserSpec>(&below("users")))
-    .chain(parts::routes::<PermissionSpec>(&below("user-permissions")))
-    .chain(parts::routes::<QuotaSpec>(&below("quotas")))
-    .chain(parts::routes::<QuotaSpec>(&below("cluster-quotas")))
-    .chain(parts::routes::<KeyValuesSpec>(&below("kv-pairs")))
-    .collect()
+    described().into_iter().map(|described| described.route).collect()
+}
+
+/// The document that describes all routes: OpenAPI 3.1.
+#[must_use]
+pub fn openapi() -> Value {
+    openapi::document(&described())
 }
 
 /// Serves all routes.

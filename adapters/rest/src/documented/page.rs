@@ -11,14 +11,20 @@ use super::problem::{Kind, Problem};
 const LIMIT_DEFAULT: usize = 100;
 
 /// Most items in a page.
-const LIMIT_MAX: usize = 500;
+pub(super) const LIMIT_MAX: usize = 500;
+
+/// How a list of what has labels is asked for.
+pub(super) const LABELLED: &str =
+    "With a selector, pages may have fewer items than asked for, even none, and go on.";
 
 /// What part of a list is asked for.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wanted<Name> {
     /// Where to go on: behind what has this name.
     pub(super) after: Option<Name>,
+    /// How many items at most. Default: 100.
+    #[schemars(range(min = 1, max = LIMIT_MAX))]
     limit: Option<usize>,
 }
 
@@ -30,13 +36,15 @@ impl<Name> Wanted<Name> {
 }
 
 /// The same of a list of what has labels.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct Labelled<Name> {
     /// Where to go on: behind what has this name.
     pub(super) after: Option<Name>,
+    /// How many items at most. Default: 100.
+    #[schemars(range(min = 1, max = LIMIT_MAX))]
     pub(super) limit: Option<usize>,
-    /// Only what has such labels.
+    /// Only what has such labels, as Kubernetes writes it: `tier=edge,zone in (a,b),!old`.
     label_selector: Option<String>,
 }
 
@@ -60,6 +68,7 @@ pub(super) fn checked(limit: Option<usize>) -> Result<usize, Problem> {
 
 /// Some items of a list.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "{T}Page")]
 pub(super) struct Page<T> {
     /// The items, in the order of their names. There may be fewer than asked for, even none, and more behind them.
     items: Vec<T>,

@@ -6,7 +6,8 @@ use axum::extract::path::ErrorKind;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{FromRequestParts, Path, Query};
 use axum::http::request::Parts;
-use dcm_core::name::{LogicalCloudName, ProjectName};
+use dcm_core::name::{ClusterProviderName, LogicalCloudName, ProjectName};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -16,23 +17,48 @@ use super::problem::{Kind, Problem};
 pub(super) struct At<T>(pub(super) T);
 
 /// A project.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(super) struct InProject {
+    /// The project.
     pub(super) project: ProjectName,
 }
 
+impl From<InProject> for ProjectName {
+    fn from(place: InProject) -> Self {
+        place.project
+    }
+}
+
+/// A cluster provider.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct OfProvider {
+    /// The cluster provider.
+    pub(super) provider: ClusterProviderName,
+}
+
+impl From<OfProvider> for ClusterProviderName {
+    fn from(place: OfProvider) -> Self {
+        place.provider
+    }
+}
+
 /// A logical cloud.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(super) struct InCloud {
+    /// The project.
     pub(super) project: ProjectName,
+    /// The logical cloud.
     pub(super) cloud: LogicalCloudName,
 }
 
 /// A part of a logical cloud.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(super) struct OfPart<Name> {
+    /// The project.
     pub(super) project: ProjectName,
+    /// The logical cloud.
     pub(super) cloud: LogicalCloudName,
+    /// Its name.
     pub(super) name: Name,
 }
 
@@ -79,6 +105,6 @@ fn unasked(rejection: &QueryRejection) -> String {
 }
 
 /// A route without parameters.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Nothing {}

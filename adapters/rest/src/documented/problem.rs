@@ -23,7 +23,7 @@ use crate::limits;
 const RETRY_AFTER_SECONDS: u64 = 1;
 
 /// What kind of problem it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     /// The request can't be read.
     Malformed,
@@ -72,7 +72,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    fn status(self) -> StatusCode {
+    pub(super) fn status(self) -> StatusCode {
         match self {
             Self::Malformed | Self::UserNotNamed => StatusCode::BAD_REQUEST,
             Self::Unauthenticated => StatusCode::UNAUTHORIZED,
@@ -99,7 +99,7 @@ impl Kind {
     }
 
     /// The last segment of its type, which programs tell problems by, and its title.
-    fn named(self) -> (&'static str, &'static str) {
+    pub(super) fn named(self) -> (&'static str, &'static str) {
         match self {
             Self::Malformed => ("malformed", "The request can't be read"),
             Self::UserNotNamed => ("user-not-named", "A user must be named"),
@@ -139,6 +139,7 @@ pub(super) struct Problem {
 
 /// The body of a problem.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Problem")]
 pub(super) struct Body {
     /// What kind of problem it is, as a path of this server.
     #[serde(rename = "type")]
@@ -266,11 +267,11 @@ impl Problem {
     }
 
     fn body(self, instance: &str) -> Body {
-        let (name, title) = self.kind.named();
+        let (_, title) = self.kind.named();
         let shown = |Refusal { path, value, rule }| FieldError { field: path, detail: rule, value };
         let errors: Vec<FieldError> = self.refusals.into_iter().map(shown).collect();
         Body {
-            kind: format!("/problems/{name}"),
+            kind: self.kind.path(),
             title,
             status: self.kind.status().as_u16(),
             detail: self.detail,

@@ -90,7 +90,7 @@ impl<T: Tag, S: Send + Sync> FromRequestParts<S> for If<T> {
         }
         let presence = match absent {
             Some(Listed::Any) => Presence::Absent,
-            Some(Listed::Tags(_)) => {
+            Some(Listed::Tags { .. }) => {
                 let detail = "If-None-Match of a change is `*`: it is made only where there is nothing";
                 return Err(Problem::new(Kind::Malformed, detail));
             }
@@ -98,39 +98,48 @@ impl<T: Tag, S: Send + Sync> FromRequestParts<S> for If<T> {
             None => Presence::Any,
         };
         let known = match matching {
-            Some(Listed::Tags(tags)) => Some(tags.iter().filter_map(|tag| T::parse(tag)).collect()),
+            Some(Listed::Tags { strong, .. }) => {
+                Some(strong.iter().filter_map(|tag| T::parse(tag)).collect())
+            }
             Some(Listed::Any) | None => None,
         };
         Ok(Self { condition: Precondition { presence, known } })
     }
 }
 
+/// `*`, or a list of tags, as a regular expression (ECMA-262). None of ours has a comma.
+pub(super) const PATTERN: &str = r#"^(\*|(W/)?"[^",]*"( *, *(W/)?"[^",]*")*)$"#;
+
 /// What a header of tags says.
-enum Listed {
+pub(super) enum Listed {
     /// `*`.
     Any,
-    /// What is between the quotes of each strong tag; a weak one never matches (RFC 9110, section 13.1.1).
-    Tags(Vec<String>),
+    /// What is between the quotes of each tag.
+    Tags {
+        /// Of strong ones.
+        strong: Vec<String>,
+        /// Of weak ones, which never match where something is to be changed (RFC 9110, section 13.1.1).
+        weak: Vec<String>,
+    },
 }
 
-fn listed(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Listed>, Problem> {
-    let mut tags = Vec::new();
-    let mut is_there = false;
-    for value in headers.get_all(name) {
-        is_there = true;
+/// Reads a header of tags; none where it is not there.
+pub(super) fn listed(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Listed>, Problem> {
+    let (mut strong, mut weak) = (Vec::new(), Vec::new());
+    let values: Vec<_> = headers.get_all(name).iter().collect();
+    for value in &values {
         let malformed =
             || Problem::new(Kind::Malformed, format!("{name} is `*` or a list of tags in quotes"));
         let text = value.to_str().map_err(|_| malformed())?;
-        if text.trim() == "*" {
+        if text.trim() == "*" && values.len() == 1 {
             return Ok(Some(Listed::Any));
         }
         for tag in text.split(',').map(str::trim) {
-            let (weak, tag) = tag.strip_prefix("W/").map_or((false, tag), |tag| (true, tag));
-            let tag = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')).ok_or_else(malformed)?;
-            if !weak {
-                tags.push(tag.to_owned());
-            }
+            let (is_weak, tag) = tag.strip_prefix("W/").map_or((false, tag), |tag| (true, tag));
+            let tag = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"'));
+            let tag = tag.filter(|tag| !tag.contains('"')).ok_or_else(malformed)?;
+            if is_weak { &mut weak } else { &mut strong }.push(tag.to_owned());
         }
     }
-    Ok(is_there.then_some(Listed::Tags(tags)))
+    Ok((!values.is_empty()).then_some(Listed::Tags { strong, weak }))
 }

@@ -8,18 +8,25 @@ use dcm_core::audit::{EntryName, Recorded};
 use dcm_core::name::{LogicalCloudName, ProjectName};
 use dcm_core::service::Error;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::page::{self, Page};
+use super::page::{self, LIMIT_MAX, Page};
 use super::problem::Problem;
 use crate::services::Services;
 
+/// How the log is read.
+const HOW: &str = "The oldest first; `ended` is missing where it is not known what came of it. At most 10,000 documents are looked through \
+                   for a page, so one may have few entries, or none, and go on.";
+
 /// Which entries are asked for.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct Which {
     /// Where to go on: behind the entry of this name.
     after: Option<EntryName>,
+    /// How many entries at most. Default: 100.
+    #[schemars(range(min = 1, max = LIMIT_MAX))]
     limit: Option<usize>,
     /// Only what was asked for at this time or later.
     since: Option<Timestamp>,

@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use dcm_core::logical_cloud::LogicalCloud;
 use dcm_core::name::{LogicalCloudName, ProjectName};
@@ -12,6 +13,7 @@ use dcm_sync::planning::{self, Planned};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At, InCloud};
 use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
@@ -21,7 +23,7 @@ use crate::request::Asking;
 use crate::services::Services;
 
 /// In which way it is applied.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(in crate::documented) struct How {
     /// Only what the plan with this hash says is done.
@@ -31,6 +33,7 @@ pub(in crate::documented) struct How {
 /// What is brought to the clusters.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(rename = "AppliedLogicalCloud")]
 struct Applied {
     /// The logical cloud.
     logical_cloud_name: String,
@@ -47,6 +50,19 @@ struct Applied {
     /// Its first quota.
     #[serde(skip_serializing_if = "Option::is_none")]
     quota_name: Option<String>,
+}
+
+/// What the document says of it.
+pub(in crate::documented) fn describe(it: Operation) -> Operation {
+    let done = "It is accepted, and brought to its clusters. Its status tells how far that is.";
+    it.says(
+        "Bring a logical cloud to its clusters",
+        "It is brought to them as its documents are, and the answer does not wait for that. While other work is under way, or paused, it \
+         is refused. What later edits changed is brought by the next apply.",
+    )
+    .without_header("If-None-Match")
+    .answers(StatusCode::OK, Answer::json::<Applied>(done).warned())
+    .fails(&[Kind::WrongState, Kind::InUse, Kind::PlanStale])
 }
 
 pub(in crate::documented) async fn handle(

@@ -11,12 +11,23 @@ use dcm_core::service::Presence;
 
 use crate::documented::body::Body;
 use crate::documented::objects::LogicalCloudBody;
+use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At, InProject, Nothing};
-use crate::documented::problem::Problem;
+use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 use crate::documented::tag::{Unconditional, etag};
 use crate::documented::warnings;
 use crate::request::Asking;
+
+/// What the document says of it.
+pub(in crate::documented) fn describe(it: Operation) -> Operation {
+    it.says("Make a logical cloud", "No cluster is touched.")
+        .answers(
+            StatusCode::CREATED,
+            Answer::json::<LogicalCloudBody>("The logical cloud.").tagged().located().warned(),
+        )
+        .fails(&[Kind::NotFound, Kind::AlreadyThere])
+}
 
 pub(in crate::documented) async fn handle(
     State(services): State<Shared>,

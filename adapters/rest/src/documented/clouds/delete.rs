@@ -3,11 +3,14 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use dcm_core::logical_cloud::limits::{DEADLINE_SECONDS_MAX, DEADLINE_SECONDS_MIN};
 use dcm_core::service::{Departure, EditId};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::accepted;
 use super::removal::How;
+use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At, InCloud};
 use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
@@ -15,14 +18,19 @@ use crate::documented::tag::If;
 use crate::request::Asking;
 
 /// Whether it is taken off its clusters before, and how.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(in crate::documented) struct Leaving {
+    /// It is taken off its clusters before.
     #[serde(default)]
     terminate: bool,
+    /// Deletes namespaces together with what others put in them; only with `terminate`.
     #[serde(default)]
     delete_contents: bool,
+    /// Leaves all its objects there, without our marks; only with `terminate`, and without `delete-contents`.
     keep_objects: Option<bool>,
+    /// How long each cluster may take; only with `terminate`.
+    #[schemars(range(min = DEADLINE_SECONDS_MIN, max = DEADLINE_SECONDS_MAX))]
     deadline_seconds: Option<i64>,
 }
 
@@ -39,6 +47,18 @@ impl Leaving {
             }
         }
     }
+}
+
+/// What the document says of it.
+pub(in crate::documented) fn describe(it: Operation) -> Operation {
+    it.says(
+        "Delete a logical cloud",
+        "It is refused while the cloud is on clusters. With `terminate` it is taken off them first, and deleted when it is off; applied \
+         again before, it stays.",
+    )
+    .answers(StatusCode::NO_CONTENT, Answer::empty("It is deleted."))
+    .answers(StatusCode::ACCEPTED, Answer::empty("It is taken off its clusters, and then deleted.").located())
+    .fails(&[Kind::WrongState, Kind::InUse])
 }
 
 pub(in crate::documented) async fn handle(

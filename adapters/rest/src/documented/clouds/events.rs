@@ -9,7 +9,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::http::Uri;
+use axum::http::{StatusCode, Uri};
 use axum::response::IntoResponse;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use dcm_core::service::{CloudStatus, StatusStream};
@@ -19,6 +19,8 @@ use serde_json::Value;
 
 use super::merge_patch;
 use crate::access::Asker;
+use crate::documented::openapi::Shape;
+use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At, InCloud, Nothing};
 use crate::documented::problem::Problem;
 use crate::documented::route::Shared;
@@ -29,6 +31,17 @@ const PAUSE: Duration = Duration::from_millis(250);
 
 /// How often a line is sent where there is nothing to tell, so that nobody between takes the connection for dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// What the document says of it.
+pub(in crate::documented) fn describe(it: Operation) -> Operation {
+    it.says(
+        "Follow a logical cloud",
+        "Server-sent events. The first one, `status`, has the whole status; each `change` after it is a JSON merge patch (RFC 7396) of the \
+         status before. `deleted` is the last one of a cloud that is no more, `error` has a problem. After anything but `deleted`, \
+         connect again: it begins with the whole status.",
+    )
+    .answers(StatusCode::OK, Answer::empty("Events, without an end.").with("text/event-stream", Shape::Text))
+}
 
 pub(in crate::documented) async fn handle(
     State(services): State<Shared>,

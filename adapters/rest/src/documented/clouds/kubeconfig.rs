@@ -8,23 +8,40 @@ use dcm_core::kubeconfig::{Access, Kubeconfig};
 use dcm_core::name::{ReferenceName, UserName};
 use dcm_core::secret::Secret;
 use dcm_core::service::UserAccess;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::notation::Notation;
+use super::notation::YAML_TYPES;
+use crate::documented::openapi::Shape;
+use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At, InCloud};
-use crate::documented::problem::Problem;
+use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 use crate::documented::warnings;
 use crate::request::Asking;
 
 /// Whose, and for which clusters.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(in crate::documented) struct Wanted {
     /// One cluster reference; default: one file for all clusters.
     cluster_reference: Option<ReferenceName>,
     /// The user; may be left out where there is only one.
     user: Option<UserName>,
+}
+
+/// What the document says of it.
+pub(in crate::documented) fn describe(it: Operation) -> Operation {
+    let kubeconfig = "The kubeconfig. What is left out of it, and why, is in warnings.";
+    let answer =
+        Answer::json::<Kubeconfig>(kubeconfig).with(YAML_TYPES[0], Shape::of::<Kubeconfig>()).warned();
+    it.says(
+        "Hand out a kubeconfig",
+        "For one cluster, or one file for all of them. It is YAML for who accepts that and does not accept JSON before it.",
+    )
+    .answers(StatusCode::CREATED, answer)
+    .fails(&[Kind::UserNotNamed, Kind::WrongState, Kind::NotIssued])
 }
 
 pub(in crate::documented) async fn handle(

@@ -6,6 +6,9 @@ use axum::http::header::ACCEPT;
 /// What YAML is called.
 pub(super) const YAML_TYPES: [&str; 3] = ["application/yaml", "application/x-yaml", "text/yaml"];
 
+/// What a document is sent as, and what it is answered as.
+pub(super) const MEDIA_TYPES: [&str; 2] = ["application/json", YAML_TYPES[0]];
+
 /// How an answer is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Notation {
@@ -33,7 +36,7 @@ impl Notation {
     pub(super) fn content_type(self) -> &'static str {
         match self {
             Self::Json => "application/json",
-            Self::Yaml => "application/yaml",
+            Self::Yaml => YAML_TYPES[0],
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `GET /v2/projects/{project}/logical-clouds/{cloud}/plan`: what an apply would do now.
 
+use axum::http::StatusCode;
 use std::collections::BTreeMap;
 
 use axum::Json;
@@ -10,25 +11,30 @@ use dcm_core::name::{ClusterId, LogicalCloudName, ProjectName};
 use dcm_core::plan::PlanHash;
 use dcm_core::service::{Caller, Error, Foreseen};
 use dcm_sync::planning::{self, Outline, Planned};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::access::Asker;
+use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At, InCloud, Nothing};
-use crate::documented::problem::Problem;
+use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 use crate::request::Asking;
 use crate::services::Services;
 
 /// What an apply would do.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Plan {
     /// What it is recognised by when it is applied.
     hash: PlanHash,
+    /// The project that owns the logical cloud.
     project: ProjectName,
+    /// The logical cloud.
     name: LogicalCloudName,
     /// True when it is not stored: names that carry its UID are those of UID 0.
     is_new: bool,
+    /// What it would do on each cluster.
     clusters: BTreeMap<ClusterId, Outline>,
 }
 
@@ -51,6 +57,17 @@ impl Plan {
         let clusters = planned.iter().flat_map(Planned::outline).collect();
         Ok(Self { hash: planning::hash(&planned), project, name: cloud, is_new, clusters })
     }
+}
+
+/// What the document says of it.
+pub(in crate::documented) fn describe(it: Operation) -> Operation {
+    it.says(
+        "Plan what an apply would do",
+        "Each cluster is asked, each write is rehearsed there, and nothing is written. With the `hash`, an apply does what was planned and \
+         nothing else.",
+    )
+    .answers(StatusCode::OK, Answer::json::<Plan>("The plan."))
+    .fails(&[Kind::WrongState, Kind::InUse, Kind::Invalid])
 }
 
 pub(in crate::documented) async fn handle(

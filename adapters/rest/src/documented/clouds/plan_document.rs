@@ -2,16 +2,28 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::response::IntoResponse;
 
 use super::plan::Plan;
 use super::text::Text;
 use crate::access::Asker;
+use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At, InCloud, Nothing};
-use crate::documented::problem::Problem;
+use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 use crate::documented::warnings;
 use crate::request::Asking;
+
+/// What the document says of it.
+pub(in crate::documented) fn describe(it: Operation) -> Operation {
+    it.says(
+        "Plan what an apply of a document would do",
+        "The document is not stored. Where the cloud is not stored either, names that carry its UID are not known yet.",
+    )
+    .answers(StatusCode::OK, Answer::json::<Plan>("The plan.").warned())
+    .fails(&[Kind::NameMismatch, Kind::WrongState, Kind::InUse])
+}
 
 pub(in crate::documented) async fn handle(
     State(services): State<Shared>,

@@ -2,17 +2,30 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use dcm_core::service::EditId;
 
 use crate::documented::body::Body;
 use crate::documented::objects::{LogicalCloudBody, Put};
+use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At, InCloud, Nothing};
-use crate::documented::problem::Problem;
+use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 use crate::documented::tag::{If, etag};
 use crate::documented::warnings;
 use crate::request::Asking;
+
+/// What the document says of it.
+pub(in crate::documented) fn describe(it: Operation) -> Operation {
+    it.says(
+        "Make a logical cloud, or change what is named",
+        "`metadata`, `namespace`, `level`, `labels` and `user-permissions` are replaced as a whole where they are named, and stay where they \
+         are not. An empty text, list or mapping takes away. No cluster is touched.",
+    )
+    .answers(StatusCode::OK, Answer::json::<Put>("It is as the body says.").tagged().warned())
+    .fails(&[Kind::NotFound, Kind::NameMismatch, Kind::WrongState, Kind::InUse])
+}
 
 pub(in crate::documented) async fn handle(
     State(services): State<Shared>,

@@ -10,8 +10,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::text::Text;
+use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At, InCloud, Nothing};
-use crate::documented::problem::Problem;
+use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 use crate::documented::tag::{If, etag};
 use crate::documented::warnings;
@@ -20,11 +21,23 @@ use crate::request::Asking;
 /// What became of a document.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "StoredDocument")]
 struct Stored {
     /// The number of the logical cloud's last edit.
     edit: u64,
     /// `created`, `changed` or `unchanged`.
     outcome: &'static str,
+}
+
+/// What the document says of it.
+pub(in crate::documented) fn describe(it: Operation) -> Operation {
+    it.says(
+        "Make a logical cloud what its declarative document says",
+        "With everything in it: what is not named any more is taken away. Sent again it changes nothing. No cluster is touched.",
+    )
+    .answers(StatusCode::OK, Answer::json::<Stored>("It is as the document says.").tagged().warned())
+    .answers(StatusCode::CREATED, Answer::json::<Stored>("It is made.").tagged().warned())
+    .fails(&[Kind::NameMismatch, Kind::WrongState, Kind::InUse])
 }
 
 pub(in crate::documented) async fn handle(

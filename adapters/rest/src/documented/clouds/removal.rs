@@ -2,12 +2,13 @@
 
 use dcm_core::logical_cloud::limits::{DEADLINE_SECONDS_MAX, DEADLINE_SECONDS_MIN};
 use dcm_core::port::synchronizer::{Disposal, Removal};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::documented::problem::{Kind, Problem};
 
 /// How it is taken off. What is not said is as its document says.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(in crate::documented) struct How {
     /// Deletes namespaces together with what others put in them.
@@ -16,6 +17,7 @@ pub(in crate::documented) struct How {
     /// Leaves all its objects there, without our marks.
     pub(super) keep_objects: Option<bool>,
     /// How long each cluster may take.
+    #[schemars(range(min = DEADLINE_SECONDS_MIN, max = DEADLINE_SECONDS_MAX))]
     pub(super) deadline_seconds: Option<i64>,
 }
 

@@ -2,23 +2,37 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use dcm_core::name::UserName;
+use dcm_core::service::Renewed;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::accepted;
+use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At, InCloud};
-use crate::documented::problem::Problem;
+use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 use crate::documented::tag::Unconditional;
 use crate::request::Asking;
 
 /// Whose.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::documented) struct Whose {
     /// This user alone, due or not.
     user: Option<UserName>,
+}
+
+/// What the document says of it.
+pub(in crate::documented) fn describe(it: Operation) -> Operation {
+    it.says(
+        "Renew credentials",
+        "Those that are due, or with `user` those of one user, due or not. The earlier are good until they end.",
+    )
+    .answers(StatusCode::ACCEPTED, Answer::json::<Renewed>("Who gets newer ones.").located())
+    .fails(&[Kind::WrongState])
 }
 
 pub(in crate::documented) async fn handle(

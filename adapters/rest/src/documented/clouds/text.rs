@@ -6,8 +6,9 @@ use axum::http::HeaderMap;
 use dcm_core::document::{self, Document, Limits, Refused, RefusedText, TEXT_BYTES_MAX};
 use dcm_core::refusal::Refusal;
 
-use super::notation::YAML_TYPES;
+use super::notation::{MEDIA_TYPES, YAML_TYPES};
 use crate::documented::body::{bytes, essence, is_json};
+use crate::documented::openapi::{Input, Operation, Shape};
 use crate::documented::place::InCloud;
 use crate::documented::problem::{Kind, Problem};
 
@@ -23,6 +24,15 @@ impl<S: Send + Sync> FromRequest<S> for Text {
             return Err(Problem::new(Kind::UnsupportedMediaType, detail));
         }
         bytes(request, state, TEXT_BYTES_MAX).await.map(Self)
+    }
+}
+
+/// The shape of a declarative document.
+pub(super) const DOCUMENT: Shape = Shape::Sent(|| "LogicalCloudDocument".into(), document::json_schema, &[]);
+
+impl Input for Text {
+    fn describe(operation: Operation) -> Operation {
+        operation.takes_body(&MEDIA_TYPES, DOCUMENT, TEXT_BYTES_MAX)
     }
 }
 

@@ -6,9 +6,11 @@ use axum::http::StatusCode;
 use dcm_core::port::cluster::ClusterUid;
 use dcm_core::preflight::Needs;
 use dcm_core::service::Error;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{OneCluster, unasked};
+use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At};
 use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
@@ -16,11 +18,21 @@ use crate::documented::tag::Unconditional;
 use crate::request::Asking;
 
 /// Which other cluster.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::documented) struct Which {
     /// The UID of its `kube-system` namespace, as a check tells it.
     uid: String,
+}
+
+/// What the document says of it.
+pub(in crate::documented) fn describe(it: Operation) -> Operation {
+    it.says(
+        "Accept another cluster",
+        "It takes the place of the one that the name stood for: from then on, what was there before is not expected any more.",
+    )
+    .answers(StatusCode::NO_CONTENT, Answer::empty("It is the one from now on."))
+    .fails(&[Kind::WrongState, Kind::NotReady])
 }
 
 pub(in crate::documented) async fn handle(

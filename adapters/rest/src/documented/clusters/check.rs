@@ -2,36 +2,49 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use dcm_core::logical_cloud::Level;
 use dcm_core::port::cluster::ClusterUid;
 use dcm_core::preflight::{Findings, Needs};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{OneCluster, unasked};
+use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At};
-use crate::documented::problem::Problem;
+use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 use crate::installation::Inspection;
 
 /// What the cluster is to be ready for.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::documented) struct For {
+    /// The highest level of logical clouds that will be on it.
     #[serde(default)]
     level: Level,
 }
 
 /// What was found.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "CheckedCluster")]
 struct Found {
+    /// Nothing is missing, and it is no other cluster than before.
     is_ready: bool,
     #[serde(flatten)]
     findings: Findings,
     /// The UID of the cluster that was found in the place of the one that its name stands for.
     #[serde(skip_serializing_if = "Option::is_none")]
     other: Option<ClusterUid>,
+}
+
+/// What the document says of it.
+pub(in crate::documented) fn describe(it: Operation) -> Operation {
+    it.says("Check whether a cluster is ready", "Its version, its clock and its rights are looked at now.")
+        .answers(StatusCode::OK, Answer::json::<Found>("What was found."))
+        .fails(&[Kind::NotReady])
 }
 
 pub(in crate::documented) async fn handle(

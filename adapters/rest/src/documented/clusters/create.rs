@@ -7,16 +7,27 @@ use axum::http::header::LOCATION;
 use axum::response::IntoResponse;
 use dcm_core::name::{ClusterId, ClusterName};
 use dcm_core::refusal::Rule as _;
-use dcm_core::service::{EditOutcome, Error, Kind, Registration};
+use dcm_core::service::{self, EditOutcome, Error, Registration};
 
-use super::{Looking, OfProvider, must_be_ready};
+use super::{Looking, must_be_ready};
 use crate::documented::body::Body;
 use crate::documented::objects::{ClusterAnswer, ClusterBody};
-use crate::documented::place::{Asked, At};
-use crate::documented::problem::Problem;
+use crate::documented::openapi::{Answer, Operation};
+use crate::documented::place::{Asked, At, OfProvider};
+use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 use crate::documented::tag::{Unconditional, etag};
 use crate::request::Asking;
+
+/// What the document says of it.
+pub(in crate::documented) fn describe(it: Operation) -> Operation {
+    it.says(
+        "Register a cluster",
+        "It is looked at before, as by a check. What names programs or files in its kubeconfig is refused.",
+    )
+    .answers(StatusCode::CREATED, Answer::json::<ClusterAnswer>("The cluster.").tagged().located())
+    .fails(&[Kind::NotFound, Kind::AlreadyThere, Kind::WrongState, Kind::NotReady])
+}
 
 pub(in crate::documented) async fn handle(
     State(services): State<Shared>,
@@ -38,7 +49,8 @@ pub(in crate::documented) async fn handle(
         .registered
         .check(&registration)
         .map_err(|error| Problem::from(error).of_fields(ClusterBody::field))?;
-    let there = |name: &ClusterId| Error::AlreadyThere { kind: Kind::Cluster, name: name.to_string() };
+    let there =
+        |name: &ClusterId| Error::AlreadyThere { kind: service::Kind::Cluster, name: name.to_string() };
     match services.registered.get(&id).await {
         Ok(_) => return Err(there(&id).into()),
         Err(Error::NotFound { .. }) => {}

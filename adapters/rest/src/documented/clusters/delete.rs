@@ -3,22 +3,31 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use dcm_core::service::Remains;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::OneCluster;
+use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At};
-use crate::documented::problem::Problem;
+use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 use crate::documented::tag::Unconditional;
 use crate::request::Asking;
 
 /// What becomes of what is left there.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(in crate::documented) struct How {
     /// It is left there and forgotten: the cluster does not return.
     #[serde(default)]
     leave_behind: bool,
+}
+
+/// What the document says of it.
+pub(in crate::documented) fn describe(it: Operation) -> Operation {
+    it.says("Register a cluster no more", "It is refused while logical clouds use it.")
+        .answers(StatusCode::NO_CONTENT, Answer::empty("It is registered no more."))
+        .fails(&[Kind::WrongState, Kind::InUse])
 }
 
 pub(in crate::documented) async fn handle(

@@ -2,16 +2,23 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::Uri;
+use axum::http::{StatusCode, Uri};
 use axum::response::IntoResponse;
 use dcm_core::name::ClusterName;
 
-use super::OfProvider;
 use crate::documented::objects::ClusterAnswer;
+use crate::documented::openapi::{Answer, Operation};
+use crate::documented::page::LABELLED;
 use crate::documented::page::{self, Labelled, Page};
-use crate::documented::place::{Asked, At};
+use crate::documented::place::{Asked, At, OfProvider};
 use crate::documented::problem::Problem;
 use crate::documented::route::Shared;
+
+/// What the document says of it.
+pub(in crate::documented) fn describe(it: Operation) -> Operation {
+    it.says("List the clusters of a provider", LABELLED)
+        .answers(StatusCode::OK, Answer::json::<Page<ClusterAnswer>>("A page, in the order of names."))
+}
 
 pub(in crate::documented) async fn handle(
     State(services): State<Shared>,

@@ -18,22 +18,19 @@ use dcm_core::name::{ClusterId, ClusterName, ClusterProviderName};
 use dcm_core::port::cluster::{ClusterUid, Error};
 use dcm_core::preflight::Needs;
 use dcm_core::service::{self, OrphanError, Registration};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::problem::{Kind, Problem};
 use crate::installation::{Inspection, Other, hindered};
 use crate::services::Services;
 
-/// A cluster provider.
-#[derive(Deserialize)]
-pub(super) struct OfProvider {
-    provider: ClusterProviderName,
-}
-
 /// A cluster.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(super) struct OneCluster {
+    /// The cluster provider.
     provider: ClusterProviderName,
+    /// The cluster.
     cluster: ClusterName,
 }
 
@@ -44,7 +41,7 @@ impl OneCluster {
 }
 
 /// How what is to be registered is looked at.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Looking {
     /// It is registered without a look at it.

@@ -2,21 +2,35 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use dcm_core::name::ContextId;
+use dcm_core::service::Orphans;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{OneCluster, of_orphans};
+use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At};
-use crate::documented::problem::Problem;
+use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 
 /// Which ones.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::documented) struct Which {
     /// Only those of this app context.
     context: Option<ContextId>,
+}
+
+/// What the document says of it.
+pub(in crate::documented) fn describe(it: Operation) -> Operation {
+    it.says(
+        "List orphans",
+        "Objects with our marks that the store does not know of, as a store that was lost leaves them.",
+    )
+    .answers(StatusCode::OK, Answer::json::<Orphans>("What was found."))
+    .fails(&[Kind::WrongState, Kind::NotReady])
 }
 
 pub(in crate::documented) async fn handle(

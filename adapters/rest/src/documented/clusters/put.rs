@@ -2,17 +2,30 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use dcm_core::service::Revision;
 
 use super::{Looking, OneCluster, must_be_ready};
 use crate::documented::body::Body;
 use crate::documented::objects::{ClusterAnswer, ClusterBody};
+use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At};
-use crate::documented::problem::Problem;
+use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 use crate::documented::tag::{If, etag};
 use crate::request::Asking;
+
+/// What the document says of it.
+pub(in crate::documented) fn describe(it: Operation) -> Operation {
+    it.says(
+        "Change what is registered of a cluster",
+        "Also while logical clouds are there. `metadata`, `kubeconfig`, `labels` and `namespace` are replaced where they are named. A new \
+         kubeconfig is looked at before.",
+    )
+    .answers(StatusCode::OK, Answer::json::<ClusterAnswer>("The cluster.").tagged())
+    .fails(&[Kind::NameMismatch, Kind::WrongState, Kind::InUse, Kind::NotReady])
+}
 
 pub(in crate::documented) async fn handle(
     State(services): State<Shared>,

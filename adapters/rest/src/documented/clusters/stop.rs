@@ -6,11 +6,18 @@ use dcm_core::port::synchronizer::Error as Failure;
 use dcm_core::service::Error;
 
 use super::OneCluster;
+use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At, Nothing};
 use crate::documented::problem::Problem;
 use crate::documented::route::Shared;
 use crate::documented::tag::Unconditional;
 use crate::request::{Asking, STOP_WAIT};
+
+/// What the document says of it.
+pub(in crate::documented) fn describe(it: Operation) -> Operation {
+    it.says("Pause all work on a cluster", "Nothing new begins there until it is resumed.")
+        .answers(StatusCode::ACCEPTED, Answer::empty("It is paused, or soon is."))
+}
 
 pub(in crate::documented) async fn handle(
     State(services): State<Shared>,

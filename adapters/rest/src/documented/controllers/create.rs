@@ -10,11 +10,22 @@ use dcm_core::service::Presence;
 use super::Group;
 use crate::documented::body::Body;
 use crate::documented::objects::ControllerBody;
+use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, Nothing};
-use crate::documented::problem::Problem;
+use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 use crate::documented::tag::{Unconditional, etag};
 use crate::request::Asking;
+
+/// What the document says of it.
+pub(super) fn describe<G: Group>(it: Operation) -> Operation {
+    it.says(format!("Record {}", G::ONE), "Nobody is called yet.")
+        .answers(
+            StatusCode::CREATED,
+            Answer::json::<ControllerBody>("It, as it was made.").tagged().located(),
+        )
+        .fails(&[Kind::AlreadyThere])
+}
 
 pub(super) async fn handle<G: Group>(
     State(services): State<Shared>,

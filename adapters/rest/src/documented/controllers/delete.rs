@@ -5,11 +5,17 @@ use axum::http::StatusCode;
 use dcm_core::service::Revision;
 
 use super::{Group, One};
+use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At, Nothing};
 use crate::documented::problem::Problem;
 use crate::documented::route::Shared;
 use crate::documented::tag::If;
 use crate::request::Asking;
+
+/// What the document says of it.
+pub(super) fn describe<G: Group>(it: Operation) -> Operation {
+    it.says(format!("Delete {}", G::ONE), "").answers(StatusCode::NO_CONTENT, Answer::empty("It is deleted."))
+}
 
 pub(super) async fn handle<G: Group>(
     State(services): State<Shared>,

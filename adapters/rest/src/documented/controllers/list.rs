@@ -2,16 +2,23 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::Uri;
+use axum::http::{StatusCode, Uri};
 use axum::response::IntoResponse;
 use dcm_core::name::ControllerName;
 
 use super::Group;
 use crate::documented::objects::ControllerBody;
+use crate::documented::openapi::{Answer, Operation};
 use crate::documented::page::{Page, Wanted};
 use crate::documented::place::Asked;
 use crate::documented::problem::Problem;
 use crate::documented::route::Shared;
+
+/// What the document says of it.
+pub(super) fn describe<G: Group>(it: Operation) -> Operation {
+    it.says(format!("List {}", G::MANY), "")
+        .answers(StatusCode::OK, Answer::json::<Page<ControllerBody>>("A page, in the order of names."))
+}
 
 pub(super) async fn handle<G: Group>(
     State(services): State<Shared>,

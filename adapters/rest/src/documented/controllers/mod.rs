@@ -6,17 +6,20 @@ mod get;
 mod list;
 mod put;
 
-use axum::http::Method;
 use dcm_core::controller::ControllerGroup;
 use dcm_core::name::ControllerName;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::route::Route;
+use super::openapi::{self, Described};
 use crate::access::Need;
 
 /// A group of controllers that is served.
 pub(super) trait Group: Send + Sync + 'static {
     const GROUP: ControllerGroup;
+    /// One and several of them, in words.
+    const ONE: &'static str;
+    const MANY: &'static str;
     /// What it needs to see or to change one.
     const NEED: Need;
 }
@@ -29,28 +32,33 @@ pub(super) struct OfClusters;
 
 impl Group for OfOrchestrator {
     const GROUP: ControllerGroup = ControllerGroup::Orchestrator;
+    const ONE: &'static str = "a controller";
+    const MANY: &'static str = "controllers";
     const NEED: Need = Need::Platform;
 }
 
 impl Group for OfClusters {
     const GROUP: ControllerGroup = ControllerGroup::Cluster;
+    const ONE: &'static str = "a controller of clusters";
+    const MANY: &'static str = "controllers of clusters";
     const NEED: Need = Need::Clusters;
 }
 
 /// One controller of a group.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 struct One {
+    /// The controller.
     controller: ControllerName,
 }
 
 /// The routes of a group.
-pub(super) fn routes<G: Group>(collection: &str) -> Vec<Route> {
+pub(super) fn routes<G: Group>(collection: &str) -> Vec<Described> {
     let one = format!("{collection}/{{controller}}");
     vec![
-        Route::new(Method::GET, collection, G::NEED, list::handle::<G>),
-        Route::new(Method::POST, collection, G::NEED, create::handle::<G>),
-        Route::new(Method::GET, &one, G::NEED, get::handle::<G>),
-        Route::new(Method::PUT, &one, G::NEED, put::handle::<G>),
-        Route::new(Method::DELETE, &one, G::NEED, delete::handle::<G>),
+        openapi::get(collection, G::NEED, list::handle::<G>, list::describe::<G>),
+        openapi::post(collection, G::NEED, create::handle::<G>, create::describe::<G>),
+        openapi::get(&one, G::NEED, get::handle::<G>, get::describe::<G>),
+        openapi::put(&one, G::NEED, put::handle::<G>, put::describe::<G>),
+        openapi::delete(&one, G::NEED, delete::handle::<G>, delete::describe::<G>),
     ]
 }

@@ -2,17 +2,26 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use dcm_core::service::Revision;
 
 use super::{Group, One};
 use crate::documented::body::Body;
 use crate::documented::objects::ControllerBody;
+use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At, Nothing};
-use crate::documented::problem::Problem;
+use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 use crate::documented::tag::{If, etag};
 use crate::request::Asking;
+
+/// What the document says of it.
+pub(super) fn describe<G: Group>(it: Operation) -> Operation {
+    it.says(format!("Record or change {}", G::ONE), "As a whole. Nobody is called yet.")
+        .answers(StatusCode::OK, Answer::json::<ControllerBody>("It, as it is now.").tagged())
+        .fails(&[Kind::NameMismatch])
+}
 
 pub(super) async fn handle<G: Group>(
     State(services): State<Shared>,

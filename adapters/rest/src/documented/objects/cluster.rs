@@ -11,12 +11,15 @@ use dcm_core::service::{RegisteredCluster, Registration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::METADATA;
 use crate::documented::body::{Shaped, schema_of};
+use crate::documented::openapi::Rules;
 use crate::documented::problem::Problem;
 
 /// What is to be registered of a cluster. What a change does not name stays as it is.
 #[derive(Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Cluster")]
 pub(crate) struct ClusterBody {
     /// Name and notes, as a whole.
     #[serde(default)]
@@ -38,6 +41,8 @@ struct ClusterSpec {
 }
 
 impl Shaped for ClusterBody {
+    const RULES: Rules = &[METADATA];
+
     schema_of!(ClusterBody);
 }
 
@@ -89,17 +94,23 @@ impl ClusterBody {
 
 /// A registered cluster, without its kubeconfig.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Cluster")]
 pub(crate) struct ClusterAnswer {
+    /// Name and notes.
     metadata: MetadataDraft,
+    /// How it is reached, and what is said of it.
     spec: ClusterAnswerSpec,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ClusterSpec")]
 struct ClusterAnswerSpec {
     /// Where its API server is; absent where the kubeconfig does not say so.
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<String>,
+    /// Labels, which cluster selectors look at.
     labels: BTreeMap<String, String>,
+    /// The namespace that admin clouds use there; absent: `default`.
     #[serde(skip_serializing_if = "Option::is_none")]
     namespace: Option<String>,
 }

@@ -8,13 +8,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Answer, Object, Part, field_of_part};
+use super::{Answer, METADATA, Object, Part, field_of_part};
 use crate::documented::body::schema_of;
+use crate::documented::openapi::{Rules, Shape};
 use crate::documented::problem::Problem;
 
 /// Which cluster the logical cloud is in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(rename = "ClusterReference", inline)]
 pub(crate) struct ReferenceSpec {
     /// The cluster provider's name.
     pub(crate) cluster_provider: String,
@@ -28,6 +30,7 @@ pub(crate) struct ReferenceSpec {
 /// What the making of a reference is answered with.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(rename = "ReferencedCluster")]
 pub(crate) struct Cluster {
     /// The cluster's name.
     cluster_name: String,
@@ -40,6 +43,24 @@ impl Part for ReferenceSpec {
 
     type Name = ReferenceName;
     const KIND: Kind = Kind::Reference;
+    const ONE: &'static str = "a cluster reference";
+    const MANY: &'static str = "cluster references";
+    const RULES: Rules = &[
+        METADATA,
+        (
+            "/properties/spec/properties/cluster-provider",
+            "/properties/spec/properties/clusters/items/properties/provider",
+        ),
+        (
+            "/properties/spec/properties/cluster-name",
+            "/properties/spec/properties/clusters/items/properties/cluster",
+        ),
+        (
+            "/properties/spec/properties/loadbalancer-ip",
+            "/properties/spec/properties/clusters/items/properties/loadBalancer",
+        ),
+    ];
+    const DELETION: &'static str = "By its name, or by that of its cluster where that names one reference alone. No cluster is touched before the next apply.";
     const CREATED: StatusCode = StatusCode::OK;
 
     fn into_draft(Object { metadata, spec }: Object<Self>) -> Result<PartDraft, Problem> {
@@ -75,6 +96,10 @@ impl Part for ReferenceSpec {
             "loadBalancer" => Some("loadbalancer-ip"),
             _ => None,
         })
+    }
+
+    fn made_as() -> Shape {
+        Shape::of::<Cluster>()
     }
 
     /// The cluster alone.

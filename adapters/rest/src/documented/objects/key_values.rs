@@ -8,13 +8,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Answer, Object, Part};
+use super::{Answer, METADATA, Object, Part};
 use crate::documented::body::schema_of;
+use crate::documented::openapi::{Rules, Shape};
 use crate::documented::problem::Problem;
 
 /// Notes that are kept, in order, and never rendered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "KeyValuePairs", inline)]
 pub(crate) struct KeyValuesSpec {
     /// The pairs.
     pub(crate) kv: Vec<Map<String, Value>>,
@@ -25,6 +27,12 @@ impl Part for KeyValuesSpec {
 
     type Name = KeyValuesName;
     const KIND: Kind = Kind::KeyValues;
+    const ONE: &'static str = "key-value pairs";
+    const MANY: &'static str = "sets of key-value pairs";
+    const RULES: Rules = &[
+        METADATA,
+        ("/properties/spec/properties/kv", "/properties/spec/properties/keyValues/items/properties/kv"),
+    ];
     const REPLACED: StatusCode = StatusCode::CREATED;
 
     fn into_draft(Object { metadata, spec }: Object<Self>) -> Result<PartDraft, Problem> {
@@ -41,6 +49,10 @@ impl Part for KeyValuesSpec {
             Object { metadata: draft.metadata(), spec: Self { kv: draft.kv } }
         };
         cloud.key_values().iter().map(object).collect()
+    }
+
+    fn replaced_as() -> Shape {
+        Shape::sent::<Object<Self>>()
     }
 
     /// What was sent.

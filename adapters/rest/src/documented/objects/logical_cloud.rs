@@ -13,12 +13,15 @@ use dcm_core::service::{self, Error};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::METADATA;
 use super::user_permission::EmbeddedPermission;
 use crate::documented::body::{Shaped, schema_of};
+use crate::documented::openapi::Rules;
 
 /// A logical cloud. What a change does not name stays as it is.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "LogicalCloud")]
 pub(crate) struct LogicalCloudBody {
     /// Name and notes, as a whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,6 +66,29 @@ struct FirstUser {
 }
 
 impl Shaped for LogicalCloudBody {
+    const RULES: Rules = &[
+        METADATA,
+        ("/properties/spec/properties/namespace", "/properties/spec/properties/namespace"),
+        ("/properties/spec/properties/level", "/properties/spec/properties/level"),
+        ("/properties/spec/properties/labels", "/properties/spec/properties/labels"),
+        (
+            "/properties/spec/properties/user/properties/user-name",
+            "/properties/spec/properties/users/items/properties/name",
+        ),
+        (
+            "/properties/spec/properties/user/properties/type",
+            "/properties/spec/properties/users/items/properties/type",
+        ),
+        (
+            "/properties/spec/properties/user/properties/user-permissions/items",
+            "/properties/spec/properties/permissions/items",
+        ),
+        (
+            "/properties/spec/properties/user/properties/user-permissions/items/properties/permission-name",
+            "/properties/spec/properties/permissions/items/properties/name",
+        ),
+    ];
+
     schema_of!(LogicalCloudBody);
 }
 
@@ -201,6 +227,7 @@ fn item<'a>(path: &'a str, list: &str) -> Option<(usize, &'a str)> {
 /// What the change of a logical cloud is answered with.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(rename = "PutLogicalCloud")]
 pub(crate) struct Put {
     /// Its name.
     name: String,
@@ -229,17 +256,24 @@ impl Put {
 
 /// What a list shows of a logical cloud.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "LogicalCloudSummary")]
 pub(crate) struct Summary {
+    /// Name and notes.
     metadata: MetadataDraft,
+    /// What it is.
     spec: SummarySpec,
+    /// What is counted of it.
     status: SummaryStatus,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct SummarySpec {
+    /// Its namespace; an admin cloud has none of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     namespace: Option<String>,
+    /// `standard`, `privileged` or `admin`.
     level: String,
+    /// Labels of the namespace.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     labels: BTreeMap<String, String>,
 }

@@ -31,11 +31,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::body::Shaped;
+use super::openapi::{Rules, Shape};
 use super::problem::Problem;
+
+/// Names and notes have the same rules everywhere.
+const METADATA: (&str, &str) = ("/properties/metadata", "/properties/metadata");
 
 /// A name with notes, and what it names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "{Spec}")]
 pub(super) struct Object<Spec> {
     /// Name and notes.
     #[serde(default)]
@@ -57,11 +62,20 @@ pub(super) enum Answer<P> {
 }
 
 /// The specification of a kind of parts of logical clouds: each kind is a collection.
-pub(super) trait Part: Clone + Serialize + DeserializeOwned + Send + Sync + 'static {
+pub(super) trait Part:
+    Clone + Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static
+{
     /// What names one.
-    type Name: Clone + AsRef<str> + DeserializeOwned + Send + Sync;
+    type Name: Clone + AsRef<str> + DeserializeOwned + JsonSchema + Send + Sync + 'static;
     /// What one is, in messages.
     const KIND: Kind;
+    /// One and several of them, in words.
+    const ONE: &'static str;
+    const MANY: &'static str;
+    /// Which rules of the model its documented schema has.
+    const RULES: Rules;
+    /// What there is to know about taking one away.
+    const DELETION: &'static str = "No cluster is touched before the next apply.";
     /// The status of an answer when one was made.
     const CREATED: StatusCode = StatusCode::CREATED;
     /// The status of an answer when one was put.
@@ -94,6 +108,16 @@ pub(super) trait Part: Clone + Serialize + DeserializeOwned + Send + Sync + 'sta
         Answer::Object(put)
     }
 
+    /// The shape of what is answered when one was made.
+    fn made_as() -> Shape {
+        Self::replaced_as()
+    }
+
+    /// The shape of what is answered when one was put.
+    fn replaced_as() -> Shape {
+        Shape::of::<Object<Self>>()
+    }
+
     /// Those that may be deleted by this name, although it is none of theirs.
     fn aliased(_: &LogicalCloud, _: &Self::Name) -> Vec<Self::Name> {
         Vec::new()
@@ -101,6 +125,8 @@ pub(super) trait Part: Clone + Serialize + DeserializeOwned + Send + Sync + 'sta
 }
 
 impl<P: Part> Shaped for Object<P> {
+    const RULES: Rules = P::RULES;
+
     fn schema() -> &'static Value {
         P::schema()
     }

@@ -4,11 +4,14 @@ use dcm_core::logical_cloud::MetadataDraft;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::METADATA;
 use crate::documented::body::{Shaped, schema_of};
+use crate::documented::openapi::Rules;
 
 /// A project or a cluster provider.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Owner")]
 pub(crate) struct NamedBody {
     /// Name and notes.
     #[serde(default)]
@@ -16,5 +19,7 @@ pub(crate) struct NamedBody {
 }
 
 impl Shaped for NamedBody {
+    const RULES: Rules = &[METADATA];
+
     schema_of!(NamedBody);
 }

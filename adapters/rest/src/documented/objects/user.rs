@@ -6,13 +6,15 @@ use dcm_core::service::{Kind, PartDraft, PartName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Object, Part};
+use super::{METADATA, Object, Part};
 use crate::documented::body::schema_of;
+use crate::documented::openapi::Rules;
 use crate::documented::problem::Problem;
 
 /// Who works in a logical cloud.
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[schemars(rename = "User", inline)]
 pub(crate) struct UserSpec {
     /// `certificate` (default) or `token`, in any case.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
@@ -46,6 +48,9 @@ impl Part for UserSpec {
 
     type Name = UserName;
     const KIND: Kind = Kind::User;
+    const ONE: &'static str = "a user";
+    const MANY: &'static str = "users";
+    const RULES: Rules = &[METADATA, ("/properties/spec", "/properties/spec/properties/users/items")];
 
     fn into_draft(Object { metadata, spec }: Object<Self>) -> Result<PartDraft, Problem> {
         let Self { kind, csr, key, lifetime_seconds } = spec;

@@ -7,16 +7,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Object, Part, field_of_part};
+use super::{METADATA, Object, Part, field_of_part};
 use crate::documented::body::schema_of;
+use crate::documented::openapi::Rules;
 use crate::documented::problem::Problem;
 
 /// Defines a permission: what says whose it is, and a rule.
 macro_rules! permission {
     ($(#[$doc:meta])* $type:ident { $($(#[$member_doc:meta])* $member:ident: $kind:ty,)* }) => {
-        $(#[$doc])*
         #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "camelCase", deny_unknown_fields)]
+        $(#[$doc])*
         pub(crate) struct $type {
             $($(#[$member_doc])* pub(crate) $member: $kind,)*
             /// Another namespace that it holds in; privileged clouds only. Default: the cloud's.
@@ -55,6 +56,7 @@ macro_rules! permission {
 
 permission! {
     /// What users may do.
+    #[schemars(rename = "UserPermission", inline)]
     PermissionSpec {
         /// The user that it holds for. Default, where `users` is absent, too: all.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,6 +81,13 @@ impl Part for PermissionSpec {
 
     type Name = PermissionName;
     const KIND: Kind = Kind::Permission;
+    const ONE: &'static str = "a user permission";
+    const MANY: &'static str = "user permissions";
+    const RULES: Rules = &[
+        METADATA,
+        ("/properties/spec", "/properties/spec/properties/permissions/items"),
+        ("/properties/spec/properties/user", "/properties/spec/properties/users/items/properties/name"),
+    ];
 
     fn into_draft(Object { metadata, mut spec }: Object<Self>) -> Result<PartDraft, Problem> {
         let users = match (spec.user.take(), spec.users.take()) {

@@ -9,11 +9,19 @@ use axum::response::IntoResponse;
 use super::{Served, body, refused};
 use crate::documented::body::Body;
 use crate::documented::objects::NamedBody;
+use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, Nothing};
-use crate::documented::problem::Problem;
+use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 use crate::documented::tag::{Unconditional, etag};
 use crate::request::Asking;
+
+/// What the document says of it.
+pub(super) fn describe<K: Served>(it: Operation) -> Operation {
+    it.says(format!("Make {}", K::ONE), "")
+        .answers(StatusCode::CREATED, Answer::json::<NamedBody>("It, as it was made.").tagged().located())
+        .fails(&[Kind::AlreadyThere])
+}
 
 pub(super) async fn handle<K: Served>(
     State(services): State<Shared>,

@@ -2,15 +2,23 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::Uri;
+use axum::http::{StatusCode, Uri};
 use axum::response::IntoResponse;
 
 use super::{Served, body};
 use crate::access::Asker;
+use crate::documented::objects::NamedBody;
+use crate::documented::openapi::{Answer, Operation};
 use crate::documented::page::{Page, Wanted};
 use crate::documented::place::Asked;
 use crate::documented::problem::Problem;
 use crate::documented::route::Shared;
+
+/// What the document says of it.
+pub(super) fn describe<K: Served>(it: Operation) -> Operation {
+    it.says(format!("List {}", K::MANY), "")
+        .answers(StatusCode::OK, Answer::json::<Page<NamedBody>>("A page, in the order of names."))
+}
 
 pub(super) async fn handle<K: Served>(
     State(services): State<Shared>,

@@ -6,25 +6,31 @@ mod get;
 mod list;
 mod put;
 
-use axum::http::Method;
 use dcm_core::service::{OfClouds, OfClusters, Owner, OwnerKind, Owners};
-use serde::Deserialize;
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 use super::objects::{NamedBody, field_of_metadata};
+use super::openapi::{self, Described};
+use super::place::{InProject, OfProvider};
 use super::problem::Problem;
-use super::route::Route;
 use crate::access::{Asker, Need};
 use crate::services::Services;
 
 /// A kind of owners that is served.
-pub(super) trait Served: OwnerKind<Name: DeserializeOwned + AsRef<str> + Sync> {
+pub(super) trait Served: OwnerKind<Name: DeserializeOwned + JsonSchema + AsRef<str> + Sync> {
+    /// One and several of them, in words.
+    const ONE: &'static str;
+    const MANY: &'static str;
     /// What the segment of a path is called that names one.
     const SEGMENT: &'static str;
     /// What it needs to see one.
     const SEE: Need;
     /// What it needs to make, change or delete one.
     const CHANGE: Need;
+
+    /// What the path of one names.
+    type Place: DeserializeOwned + JsonSchema + Into<Self::Name> + Send + 'static;
 
     /// The only ones that somebody may see, in the order of their names; none for whoever sees all.
     fn only(_: &Asker) -> Option<Vec<Self::Name>> {
@@ -36,9 +42,13 @@ pub(super) trait Served: OwnerKind<Name: DeserializeOwned + AsRef<str> + Sync> {
 }
 
 impl Served for OfClouds {
+    const ONE: &'static str = "a project";
+    const MANY: &'static str = "projects";
     const SEGMENT: &'static str = "project";
     const SEE: Need = Need::View;
     const CHANGE: Need = Need::Platform;
+
+    type Place = InProject;
 
     fn only(asker: &Asker) -> Option<Vec<Self::Name>> {
         asker.rights.only_projects()
@@ -50,31 +60,28 @@ impl Served for OfClouds {
 }
 
 impl Served for OfClusters {
+    const ONE: &'static str = "a cluster provider";
+    const MANY: &'static str = "cluster providers";
     const SEGMENT: &'static str = "provider";
     const SEE: Need = Need::AnyRole;
     const CHANGE: Need = Need::Clusters;
+
+    type Place = OfProvider;
 
     fn owners(services: &Services) -> &Owners<Self> {
         &services.providers
     }
 }
 
-/// The path of an owner: `{project}` or `{provider}`, whose routes go on below it.
-#[derive(Deserialize)]
-struct Named<Name> {
-    #[serde(alias = "project", alias = "provider")]
-    owner: Name,
-}
-
 /// The routes of a kind.
-pub(super) fn routes<K: Served>(collection: &str) -> Vec<Route> {
+pub(super) fn routes<K: Served>(collection: &str) -> Vec<Described> {
     let one = format!("{collection}/{{{}}}", K::SEGMENT);
     vec![
-        Route::new(Method::GET, collection, Need::AnyRole, list::handle::<K>),
-        Route::new(Method::POST, collection, K::CHANGE, create::handle::<K>),
-        Route::new(Method::GET, &one, K::SEE, get::handle::<K>),
-        Route::new(Method::PUT, &one, K::CHANGE, put::handle::<K>),
-        Route::new(Method::DELETE, &one, K::CHANGE, delete::handle::<K>),
+        openapi::get(collection, Need::AnyRole, list::handle::<K>, list::describe::<K>),
+        openapi::post(collection, K::CHANGE, create::handle::<K>, create::describe::<K>),
+        openapi::get(&one, K::SEE, get::handle::<K>, get::describe::<K>),
+        openapi::put(&one, K::CHANGE, put::handle::<K>, put::describe::<K>),
+        openapi::delete(&one, K::CHANGE, delete::handle::<K>, delete::describe::<K>),
     ]
 }
 

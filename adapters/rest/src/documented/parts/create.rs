@@ -10,12 +10,21 @@ use dcm_core::service::Presence;
 use super::find;
 use crate::documented::body::Body;
 use crate::documented::objects::{Object, Part};
+use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At, InCloud, Nothing};
-use crate::documented::problem::Problem;
+use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 use crate::documented::tag::{Unconditional, etag};
 use crate::documented::warnings;
 use crate::request::Asking;
+
+/// What the document says of it.
+pub(super) fn describe<P: Part>(it: Operation) -> Operation {
+    let made = Answer::empty("It, as it was made.").with("application/json", P::made_as());
+    it.says(format!("Add {}", P::ONE), "No cluster is touched before the next apply.")
+        .answers(P::CREATED, made.tagged().located().warned())
+        .fails(&[Kind::AlreadyThere, Kind::WrongState, Kind::InUse])
+}
 
 pub(super) async fn handle<P: Part>(
     State(services): State<Shared>,

@@ -7,11 +7,19 @@ use dcm_core::service::{EditId, Edited, Error, Precondition};
 
 use super::missing;
 use crate::documented::objects::Part;
+use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At, Nothing, OfPart};
 use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 use crate::documented::tag::{If, etag};
 use crate::request::Asking;
+
+/// What the document says of it.
+pub(super) fn describe<P: Part>(it: Operation) -> Operation {
+    it.says(format!("Take away {}", P::ONE), P::DELETION)
+        .answers(StatusCode::NO_CONTENT, Answer::empty("It is taken away.").tagged())
+        .fails(&[Kind::WrongState, Kind::InUse])
+}
 
 pub(super) async fn handle<P: Part>(
     State(services): State<Shared>,

@@ -2,15 +2,23 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::Uri;
+use axum::http::{StatusCode, Uri};
 use axum::response::IntoResponse;
 
+use crate::documented::objects::Object;
 use crate::documented::objects::Part;
+use crate::documented::openapi::{Answer, Operation};
 use crate::documented::page::{Page, Wanted};
 use crate::documented::place::{Asked, At, InCloud};
 use crate::documented::problem::Problem;
 use crate::documented::route::Shared;
 use crate::documented::tag::etag;
+
+/// What the document says of it.
+pub(super) fn describe<P: Part>(it: Operation) -> Operation {
+    it.says(format!("List {}", P::MANY), "")
+        .answers(StatusCode::OK, Answer::json::<Page<Object<P>>>("A page, in the order of names.").tagged())
+}
 
 pub(super) async fn handle<P: Part>(
     State(services): State<Shared>,

@@ -6,24 +6,23 @@ mod get;
 mod list;
 mod put;
 
-use axum::http::Method;
 use dcm_core::logical_cloud::LogicalCloud;
 use dcm_core::service::Error;
 
 use super::objects::{Object, Part};
+use super::openapi::{self, Described};
 use super::problem::Problem;
-use super::route::Route;
 use crate::access::Need;
 
 /// The routes of a collection.
-pub(super) fn routes<P: Part>(collection: &str) -> Vec<Route> {
+pub(super) fn routes<P: Part>(collection: &str) -> Vec<Described> {
     let one = format!("{collection}/{{name}}");
     vec![
-        Route::new(Method::GET, collection, Need::View, list::handle::<P>),
-        Route::new(Method::POST, collection, Need::Change, create::handle::<P>),
-        Route::new(Method::GET, &one, Need::View, get::handle::<P>),
-        Route::new(Method::PUT, &one, Need::Change, put::handle::<P>),
-        Route::new(Method::DELETE, &one, Need::Change, delete::handle::<P>),
+        openapi::get(collection, Need::View, list::handle::<P>, list::describe::<P>),
+        openapi::post(collection, Need::Change, create::handle::<P>, create::describe::<P>),
+        openapi::get(&one, Need::View, get::handle::<P>, get::describe::<P>),
+        openapi::put(&one, Need::Change, put::handle::<P>, put::describe::<P>),
+        openapi::delete(&one, Need::Change, delete::handle::<P>, delete::describe::<P>),
     ]
 }
 

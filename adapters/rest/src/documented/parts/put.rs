@@ -8,12 +8,21 @@ use dcm_core::service::EditId;
 use super::find;
 use crate::documented::body::Body;
 use crate::documented::objects::{Object, Part};
+use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At, Nothing, OfPart};
-use crate::documented::problem::Problem;
+use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 use crate::documented::tag::{If, etag};
 use crate::documented::warnings;
 use crate::request::Asking;
+
+/// What the document says of it.
+pub(super) fn describe<P: Part>(it: Operation) -> Operation {
+    let put = Answer::empty("It, as it is now.").with("application/json", P::replaced_as());
+    it.says(format!("Add or replace {}", P::ONE), "No cluster is touched before the next apply.")
+        .answers(P::REPLACED, put.tagged().warned())
+        .fails(&[Kind::NameMismatch, Kind::WrongState, Kind::InUse])
+}
 
 pub(super) async fn handle<P: Part>(
     State(services): State<Shared>,

@@ -2,12 +2,25 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use dcm_core::name::UserName;
+use dcm_core::service::Revocation;
 
+use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At, Nothing, OfPart};
-use crate::documented::problem::Problem;
+use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
+
+/// What the document says of it.
+pub(in crate::documented) fn describe(it: Operation) -> Operation {
+    it.says(
+        "Read what became of a revocation",
+        "On which clusters it is done, and which bindings of other people name an earlier identity.",
+    )
+    .answers(StatusCode::OK, Answer::json::<Revocation>("What became of it."))
+    .fails(&[Kind::WrongState])
+}
 
 pub(in crate::documented) async fn handle(
     State(services): State<Shared>,
