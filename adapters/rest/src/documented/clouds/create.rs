@@ -22,6 +22,7 @@ use crate::request::Asking;
 /// What the document says of it.
 pub(in crate::documented) fn describe(it: Operation) -> Operation {
     it.says("Make a logical cloud", "No cluster is touched.")
+        .requires(&["metadata.name"])
         .answers(
             StatusCode::CREATED,
             Answer::json::<LogicalCloudBody>("The logical cloud.").tagged().located().warned(),

@@ -25,6 +25,7 @@ pub(in crate::documented) fn describe(it: Operation) -> Operation {
         "Register a cluster",
         "It is looked at before, as by a check. What names programs or files in its kubeconfig is refused.",
     )
+    .requires(&["metadata.name", "spec.kubeconfig"])
     .answers(StatusCode::CREATED, Answer::json::<ClusterAnswer>("The cluster.").tagged().located())
     .fails(&[Kind::NotFound, Kind::AlreadyThere, Kind::WrongState, Kind::NotReady])
 }

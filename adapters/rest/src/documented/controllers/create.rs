@@ -20,6 +20,7 @@ use crate::request::Asking;
 /// What the document says of it.
 pub(super) fn describe<G: Group>(it: Operation) -> Operation {
     it.says(format!("Record {}", G::ONE), "Nobody is called yet.")
+        .requires(&["metadata.name"])
         .answers(
             StatusCode::CREATED,
             Answer::json::<ControllerBody>("It, as it was made.").tagged().located(),

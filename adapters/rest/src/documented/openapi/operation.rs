@@ -48,6 +48,8 @@ struct RequestBody {
     media_types: &'static [&'static str],
     shape: Shape,
     bytes_max: usize,
+    /// Fields that have to be there, by their paths, beside those that always have to.
+    required: &'static [&'static str],
 }
 
 impl Operation {
@@ -105,10 +107,18 @@ impl Operation {
         shape: Shape,
         bytes_max: usize,
     ) -> Self {
-        let body = Some(RequestBody { media_types, shape, bytes_max });
+        let body = Some(RequestBody { media_types, shape, bytes_max, required: &[] });
         let kinds =
             [Kind::Malformed, Kind::BodyTimeout, Kind::TooLarge, Kind::UnsupportedMediaType, Kind::Invalid];
         Self { body, ..self }.fails(&kinds)
+    }
+
+    /// Says which fields have to be in its body here, by their paths, with something in them.
+    pub(in crate::documented) fn requires(mut self, fields: &'static [&'static str]) -> Self {
+        if let Some(body) = &mut self.body {
+            body.required = fields;
+        }
+        self
     }
 
     /// As the document has it; what it refers to is put beside.
@@ -180,10 +190,33 @@ impl Parameter {
 
 impl RequestBody {
     fn written(&self, schemas: &mut Schemas) -> Value {
-        let schema = schemas.of(self.shape);
+        let mut all = vec![schemas.of(self.shape)];
+        all.extend(self.required.iter().map(|path| required(path)));
+        let schema = if let [one] = &mut all[..] { one.take() } else { json!({"allOf": all}) };
         let media_type = |name: &&str| ((*name).to_owned(), json!({"schema": schema}));
         let content: Map<String, Value> = self.media_types.iter().map(media_type).collect();
-        let mebibytes = self.bytes_max / (1024 * 1024);
-        json!({"required": true, "description": format!("At most {mebibytes} MiB."), "content": content})
+        let mut told = format!("At most {} MiB.", self.bytes_max / (1024 * 1024));
+        if !self.required.is_empty() {
+            told += &format!(" Here it needs `{}`.", self.required.join("` and `"));
+        }
+        json!({"required": true, "description": told, "content": content})
+    }
+}
+
+/// That there is something at a path.
+fn required(path: &str) -> Value {
+    path.rsplit('.')
+        .fold(json!({"minLength": 1}), |inner, name| json!({"required": [name], "properties": {name: inner}}))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_to_be_there_is_told_by_its_path() {
+        let inner = json!({"required": ["name"], "properties": {"name": {"minLength": 1}}});
+        let expected = json!({"required": ["metadata"], "properties": {"metadata": inner}});
+        assert_eq!(required("metadata.name"), expected);
     }
 }

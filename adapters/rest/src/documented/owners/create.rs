@@ -19,6 +19,7 @@ use crate::request::Asking;
 /// What the document says of it.
 pub(super) fn describe<K: Served>(it: Operation) -> Operation {
     it.says(format!("Make {}", K::ONE), "")
+        .requires(&["metadata.name"])
         .answers(StatusCode::CREATED, Answer::json::<NamedBody>("It, as it was made.").tagged().located())
         .fails(&[Kind::AlreadyThere])
 }

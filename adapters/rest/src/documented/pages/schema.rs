@@ -85,6 +85,10 @@ pub(super) fn form(schema: &Value) -> Markup {
     if let Some(values) = schema.get("enum") {
         return listed(members(values), &|value| html! { code { (value) } });
     }
+    if let [whole, ..] = members(&schema["allOf"]) {
+        // What has to be in it here, beside, is told in words.
+        return form(whole);
+    }
     match text(&schema["type"]) {
         "array" => html! { "list of " (form(&schema["items"])) },
         "object" => match member(schema) {

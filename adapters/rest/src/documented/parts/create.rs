@@ -22,6 +22,7 @@ use crate::request::Asking;
 pub(super) fn describe<P: Part>(it: Operation) -> Operation {
     let made = Answer::empty("It, as it was made.").with("application/json", P::made_as());
     it.says(format!("Add {}", P::ONE), "No cluster is touched before the next apply.")
+        .requires(&["metadata.name"])
         .answers(P::CREATED, made.tagged().located().warned())
         .fails(&[Kind::AlreadyThere, Kind::WrongState, Kind::InUse])
 }
