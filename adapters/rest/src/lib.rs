@@ -10,6 +10,9 @@ pub mod access;
 pub mod documented;
 pub mod emco;
 
+#[cfg(feature = "parsers")]
+pub mod parsers;
+
 mod installation;
 mod json;
 mod limits;

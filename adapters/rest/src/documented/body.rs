@@ -39,6 +39,9 @@ macro_rules! schema_of {
 }
 pub(super) use schema_of;
 
+/// Of a body that has the shape of its schema, and can't be read all the same. There should be none.
+pub(super) const OTHER_SHAPE: &str = "the body has another shape than its schema says";
+
 /// A body, as it was sent and as it is read.
 pub(super) struct Body<T> {
     pub(super) sent: Value,
@@ -55,10 +58,16 @@ impl<T: Shaped, S: Send + Sync> FromRequest<S> for Body<T> {
             return Err(Problem::new(Kind::UnsupportedMediaType, detail));
         }
         let bytes = bytes(request, state, BODY_BYTES_MAX).await?;
-        let sent = json::read(&bytes).map_err(|error| Problem::new(Kind::Malformed, error.to_string()))?;
+        Self::read(&bytes)
+    }
+}
+
+impl<T: Shaped> Body<T> {
+    /// Reads a body.
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, Problem> {
+        let sent = json::read(bytes).map_err(|error| Problem::new(Kind::Malformed, error.to_string()))?;
         shape::check(T::schema(), &sent)?;
-        let read = T::deserialize(&sent)
-            .map_err(|_| Problem::new(Kind::Invalid, "the body has another shape than its schema says"))?;
+        let read = T::deserialize(&sent).map_err(|_| Problem::new(Kind::Invalid, OTHER_SHAPE))?;
         Ok(Self { sent, read })
     }
 }

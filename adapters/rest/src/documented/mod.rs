@@ -16,6 +16,8 @@ mod openapi;
 mod owners;
 mod page;
 mod pages;
+#[cfg(feature = "parsers")]
+pub(crate) mod parsing;
 mod parts;
 mod place;
 mod problem;

@@ -104,6 +104,14 @@ impl<T> Page<T> {
     }
 }
 
+#[cfg(feature = "parsers")]
+impl<T> Page<T> {
+    /// Where the next page is.
+    pub(super) fn next(self) -> Option<String> {
+        self.next
+    }
+}
+
 /// The path of the page behind a name, of those that were asked for.
 fn following(uri: &Uri, after: &str, limit: usize) -> String {
     let path = format!("{}?", uri.path());

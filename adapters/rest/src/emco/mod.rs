@@ -15,6 +15,8 @@ mod names;
 mod objects;
 mod owners;
 mod pages;
+#[cfg(feature = "parsers")]
+pub(crate) mod parsing;
 mod parts;
 mod problem;
 mod references;

@@ -2,6 +2,6 @@
 
 pub(super) mod create;
 pub(super) mod delete;
-mod form;
+pub(super) mod form;
 pub(super) mod get;
 pub(super) mod list;
