@@ -98,13 +98,14 @@ fn problems(response: &Value) -> Markup {
     let whole = &response["content"]["application/problem+json"]["schema"];
     let types = &whole["allOf"][1]["properties"]["type"]["enum"];
     html! {
-        ul {
-            @for one in members(types) {
+        p {
+            (schema::form(&whole["allOf"][0])) ": "
+            @for (index, one) in members(types).iter().enumerate() {
                 @let path = text(one);
-                li { a href=(path) { (path.rsplit('/').next().unwrap_or(path)) } }
+                @if index > 0 { ", " }
+                a href=(path) { (path.rsplit('/').next().unwrap_or(path)) }
             }
         }
-        p .faint { (schema::form(&whole["allOf"][0])) }
     }
 }
 
