@@ -119,7 +119,7 @@ impl Path {
     /// A member, such as `spec`.
     #[must_use]
     pub fn field(&self, name: &str) -> Self {
-        if self.0.is_empty() { Self(name.to_owned()) } else { Self(format!("{}.{name}", self.0)) }
+        if self.0.is_empty() { Self(name.to_owned()) } else { Self([&*self.0, ".", name].concat()) }
     }
 
     /// An item of a list, counted from 0.

@@ -62,6 +62,12 @@ impl LogicalCloud {
         Ok((cloud, warnings::of(&as_written)))
     }
 
+    /// What is accepted and perhaps not meant.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<Warning> {
+        warnings::of(&self.to_draft())
+    }
+
     /// Checks a draft that somebody was warned about already, such as a stored one.
     pub(crate) fn without_warnings(
         project: ProjectName,

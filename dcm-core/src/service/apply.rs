@@ -153,7 +153,7 @@ impl LogicalClouds {
             let (operation, state, reason) = (Operation::Apply, life.state(), Reason::UnderWay);
             return Err(Refused { operation, state, reason }.into());
         }
-        let (_, warnings) = LogicalCloud::new(project.clone(), place.uid, loaded.cloud.to_draft())?;
+        let warnings = loaded.cloud.warnings();
         let id = match &prepared.same {
             Some(id) => id.clone(),
             None => self.reserve(&loaded, &prepared.freezing).await?,

@@ -84,10 +84,9 @@ impl LogicalClouds {
     /// # Errors
     /// [`Error::NotFound`]; [`Error::Store`].
     pub async fn get(&self, project: &ProjectName, cloud: &LogicalCloudName) -> Result<Described, Error> {
-        let loaded = load::load(&*self.documents, project, cloud).await?;
-        let draft = loaded.cloud.to_draft();
-        let (cloud, warnings) = LogicalCloud::new(project.clone(), loaded.root.uid, draft)?;
-        let Root { edit, created, changed, .. } = *loaded.root;
+        let load::Loaded { root, cloud, .. } = load::load(&*self.documents, project, cloud).await?;
+        let warnings = cloud.warnings();
+        let Root { edit, created, changed, .. } = *root;
         Ok(Described { cloud, edit, created, changed, warnings })
     }
 

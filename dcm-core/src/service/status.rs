@@ -146,7 +146,7 @@ impl LogicalClouds {
             Some(applied) => self.credential_statuses(place, applied, context.as_ref()).await?,
             None => BTreeMap::new(),
         };
-        let (_, warnings) = LogicalCloud::new(project.clone(), place.uid, loaded.cloud.to_draft())?;
+        let warnings = loaded.cloud.warnings();
         let root = &loaded.root;
         let namespace = match &applied {
             Some(applied) => applied.snapshot.namespace.clone(),

@@ -1,0 +1,45 @@
+//! What the HTTP API costs: reads and writes a second beside a handler that does nothing, and memory over many requests.
+//!
+//! ```text
+//! cargo bench -p dcm-benches --bench rest [-- rates|memory] [NUMBER]
+//! ```
+//!
+//! The servers are processes of their own, asked over [`CONNECTIONS`](load::CONNECTIONS) connections that are kept. `NUMBER` is how many requests
+//! memory is measured over.
+#![allow(clippy::cast_precision_loss, reason = "figures for people")]
+
+mod figures;
+mod load;
+mod memory;
+mod rates;
+mod requests;
+mod servers;
+
+use anyhow::Result;
+use dcm_benches::parts::{Asked, wanted};
+use dcm_benches::report::Report;
+
+/// Over how many requests memory is measured unless it is said.
+const REQUESTS: u64 = 100_000;
+
+fn main() -> Result<()> {
+    let runtime = tokio::runtime::Runtime::new()?;
+    match Asked::read()? {
+        Asked::Child(order) => runtime.block_on(servers::child(&order)),
+        Asked::Parts(parts) => runtime.block_on(run(parts)),
+        Asked::Nothing => Ok(()),
+    }
+}
+
+async fn run(mut parts: Vec<String>) -> Result<()> {
+    let number = parts.iter().find_map(|part| part.parse().ok()).unwrap_or(REQUESTS);
+    parts.retain(|part| part.parse::<u64>().is_err());
+    let mut report = Report::default();
+    if wanted(&parts, "rates") {
+        figures::add_rates(&mut report, &rates::run().await?);
+    }
+    if wanted(&parts, "memory") {
+        figures::add_memory(&mut report, &memory::run(number).await?);
+    }
+    report.print()
+}
