@@ -7,13 +7,15 @@ use dcm_benches::statistics::median;
 use crate::memory::Memory;
 use crate::rates::{KINDS, Rate, Rates, STORES};
 
+/// What is taken of a measurement.
+type Of = fn(&Rate) -> f64;
+
 /// What a server may grow by between a tenth of the requests and all of them: what the allocator keeps varies.
 const GROWTH_MAX: f64 = 8.0 * 1024.0 * 1024.0;
 
 pub(crate) fn add_rates(report: &mut Report, all: &[Rates]) {
-    let empty = |of: fn(&Rate) -> f64| {
-        median(all.iter().flat_map(|rates| rates.rounds.iter().map(move |round| of(&round[0]))))
-    };
+    let empty =
+        |of: Of| median(all.iter().flat_map(|rates| rates.rounds.iter().map(move |round| of(&round[0]))));
     report.add(
         "empty_per_second",
         "a handler that does nothing, a second",
@@ -51,7 +53,7 @@ fn add(report: &mut Report, rates: &Rates) {
         over,
         None,
     );
-    let figures: [(&str, &str, fn(&Rate) -> f64); 3] = [
+    let figures: [(&str, &str, Of); 3] = [
         ("per_second", "a second", |rate| rate.load.per_second()),
         ("p99_ms", "p99, ms", |rate| rate.load.p99_ms()),
         ("cpu_us", "CPU of the server, µs", |rate| rate.cpu_us),

@@ -38,7 +38,7 @@ impl Kind {
             Self::EmptyPost => asked("POST", "/", Some(&project(number))),
             Self::GetProject => asked("GET", "/v2/projects/bench", None),
             Self::PostProject => asked("POST", "/v2/projects", Some(&project(number))),
-            Self::Mixed if number % 10 == 0 => Self::PutCloud.next(),
+            Self::Mixed if number.is_multiple_of(10) => Self::PutCloud.next(),
             Self::GetCloud | Self::Mixed => asked("GET", CLOUD, None),
             Self::PutCloud => {
                 // Each in its own cloud, as people do: one cloud is edited by one after the other.
