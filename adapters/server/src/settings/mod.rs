@@ -229,8 +229,8 @@ mod tests {
         let above = read("listen: 127.0.0.1:1\nworker: false");
         let below = read("listen: 127.0.0.1:2\nauditDays: 7\nemcoListen: ['clm=127.0.0.1:3']");
         let whole = above.over(below).over(Settings::defaults());
-        let expected =
-            "lease: 10s\nauditDays: 7\nworker: false\nlisten: 127.0.0.1:1\nemcoListen: ['clm=127.0.0.1:3']";
+        let expected = "lease: 10s\nauditDays: 7\nworker: false\nlisten: 127.0.0.1:1\nemcoListen: ['clm=127.0.0.1:3']\n\
+            limits: {connectionsMax: 16384, requestsMax: 4096, bodyTimeout: 1m, idleTimeout: 30s, answerTimeout: 30s}";
         assert_eq!(whole, read(expected));
     }
 
