@@ -1,6 +1,7 @@
-//! Every example runs, ends by itself, and shows what its page says.
+//! Every example runs, ends by itself or when it is interrupted, and shows what its page says.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -53,6 +54,18 @@ fn real_clusters_shows_an_allowed_and_a_refused_request_on_each_with_both_stores
         assert_eq!(refused, 3, "{out}");
         assert!(out.ends_with("shop: terminated\n"), "{out}");
     }
+}
+
+#[test]
+fn fleet_serves_its_clusters_until_it_is_interrupted() {
+    let mut fleet = Command::new(env!("CARGO_BIN_EXE_fleet"));
+    let mut fleet = fleet.args(["3", "127.0.0.1:0"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(fleet.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let first = lines.next().unwrap();
+    assert!(first.starts_with("status page at http://127.0.0.1:") && first.ends_with("/ui/"), "{first}");
+    assert_eq!(lines.next().unwrap(), "12 clusters, all logical clouds are handed over");
+    assert!(Command::new("kill").args(["-INT", &fleet.id().to_string()]).status().unwrap().success());
+    assert!(fleet.wait().unwrap().success());
 }
 
 #[test]

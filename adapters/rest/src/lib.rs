@@ -4,11 +4,14 @@
 //! ([`emco::router`]). Both read requests, call one service, and write what that says. There is no logic of its own here, and
 //! no listener: whoever wires the services decides where a router is reached, and finds out who asks ([`access`]).
 //!
+//! Beside them there is a status page for browsers ([`ui`]), which asks the documented dialect.
+//!
 //! All routes of a dialect are on one page, [`documented::routes`] and [`emco::routes`]; what each does is in a file of its own.
 
 pub mod access;
 pub mod documented;
 pub mod emco;
+pub mod ui;
 
 #[cfg(feature = "parsers")]
 pub mod parsers;

@@ -1,6 +1,7 @@
 //! The HTTP API: the documented dialect, and EMCO's.
 
 use std::collections::BTreeSet;
+use std::convert::identity;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
 use dcm_core::port::clock::Clock;
 use dcm_kube::kubeconfig::Allowed;
 use dcm_rest::emco::Service as EmcoService;
-use dcm_rest::{Services, Stop, documented, emco};
+use dcm_rest::{Services, Stop, documented, emco, ui};
 use futures::FutureExt as _;
 use futures::channel::oneshot;
 use hyper_util::rt::TokioTimer;
@@ -69,15 +70,22 @@ impl Api {
     ) -> Vec<Self> {
         let services = |stop| services(deployment, limits, stop);
         let common = Common { clock: deployment.clock(), health, limits };
-        let documented = documented
-            .map(|listener| Self::begin(listener, common, |stop| documented::router(services(stop))));
+        let documented = documented.map(|listener| {
+            Self::begin(listener, common, |stop| documented::router(services(stop)), ui::before)
+        });
         let emco = emco.into_iter().map(|EmcoListener { listener, services: served }| {
-            Self::begin(listener, common, |stop| emco::router(services(stop), served))
+            Self::begin(listener, common, |stop| emco::router(services(stop), served), identity)
         });
         documented.into_iter().chain(emco).collect()
     }
 
-    fn begin(listener: ApiListener, common: Common<'_>, router: impl FnOnce(Stop) -> Router) -> Self {
+    /// Serves a router to whom the gate lets in, and what is put before it to anybody.
+    fn begin(
+        listener: ApiListener,
+        common: Common<'_>,
+        router: impl FnOnce(Stop) -> Router,
+        before: impl FnOnce(Router) -> Router,
+    ) -> Self {
         let ApiListener { listener, access, .. } = listener;
         let Common { clock, health, limits } = common;
         let handle = Handle::new();
@@ -85,7 +93,7 @@ impl Api {
         let stopped: Stop = stopped.map(drop).boxed().shared();
         let gate = Arc::new(Gate::new(&access));
         let router = router(stopped.clone()).layer(from_fn_with_state(gate, admit));
-        let router = health.clone().before(router);
+        let router = health.clone().before(before(router));
         let mut server = axum_server::Server::<Origin>::from_listener(Accepting::until(stopped, listener))
             .http1_only()
             .first_request_timeout(limits.idle_timeout)

@@ -36,8 +36,21 @@ impl LogicalClouds {
     /// # Errors
     /// [`Error::NotFound`]; errors of the store and the synchronizer.
     pub async fn state(&self, project: &ProjectName, cloud: &LogicalCloudName) -> Result<State, Error> {
+        Ok(self.life_cycle(project, cloud).await?.state())
+    }
+
+    /// How far a logical cloud is on how many clusters; reads no more than its state needs. Edits that were not applied are not
+    /// looked for.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; errors of the store and the synchronizer.
+    pub async fn life_cycle(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+    ) -> Result<LifeCycle, Error> {
         let (place, root, _) = load::standing(&*self.documents, project, cloud).await?;
-        Ok(self.life(&place, &root, false, root.references).await?.state())
+        self.life(&place, &root, false, root.references).await
     }
 
     /// What is known of a cloud's life, with what the synchronizer says now.

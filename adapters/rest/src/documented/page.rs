@@ -51,10 +51,15 @@ pub(super) struct Labelled<Name> {
 impl<Name> Labelled<Name> {
     /// Which labels are asked for.
     pub(super) fn selector(&self) -> Result<LabelSelector, Problem> {
-        let Some(text) = &self.label_selector else { return Ok(LabelSelector::default()) };
-        let malformed = |error| Problem::new(Kind::Malformed, format!("label-selector: {error}"));
-        text.parse().map_err(|error: InvalidSelector| malformed(error))
+        selector(self.label_selector.as_deref())
     }
+}
+
+/// Which labels are asked for, by what a query says of them.
+pub(super) fn selector(text: Option<&str>) -> Result<LabelSelector, Problem> {
+    let Some(text) = text else { return Ok(LabelSelector::default()) };
+    let malformed = |error| Problem::new(Kind::Malformed, format!("label-selector: {error}"));
+    text.parse().map_err(|error: InvalidSelector| malformed(error))
 }
 
 /// How many items a page has.

@@ -4,15 +4,38 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::IntoResponse;
-use dcm_core::name::LogicalCloudName;
+use dcm_core::name::{LogicalCloudName, ProjectName};
+use dcm_core::service::{self, Error};
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use crate::documented::objects::Summary;
 use crate::documented::openapi::{Answer, Operation};
-use crate::documented::page::LABELLED;
-use crate::documented::page::{self, Labelled, Page};
+use crate::documented::page::{self, LABELLED, Page};
 use crate::documented::place::{Asked, At, InProject};
 use crate::documented::problem::Problem;
 use crate::documented::route::Shared;
+use crate::services::Services;
+
+/// Of how many logical clouds it is found out at once how far they are.
+const LOOKS_AT_ONCE: usize = 8;
+
+/// What part of the list is asked for, and how much of each.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(in crate::documented) struct Wanted {
+    /// Where to go on: behind what has this name.
+    after: Option<LogicalCloudName>,
+    /// How many items at most. Default: 100.
+    #[schemars(range(min = 1, max = page::LIMIT_MAX))]
+    limit: Option<usize>,
+    /// Only what has such labels, as Kubernetes writes it: `tier=edge,zone in (a,b),!old`.
+    label_selector: Option<String>,
+    /// Tells how far each one is, too. Default: false.
+    #[serde(default)]
+    progress: bool,
+}
 
 /// What the document says of it.
 pub(in crate::documented) fn describe(it: Operation) -> Operation {
@@ -23,12 +46,33 @@ pub(in crate::documented) fn describe(it: Operation) -> Operation {
 pub(in crate::documented) async fn handle(
     State(services): State<Shared>,
     At(InProject { project }): At<InProject>,
-    Asked(wanted): Asked<Labelled<LogicalCloudName>>,
+    Asked(wanted): Asked<Wanted>,
     uri: Uri,
 ) -> Result<impl IntoResponse, Problem> {
-    let (limit, selector) = (page::checked(wanted.limit)?, wanted.selector()?);
+    let limit = page::checked(wanted.limit)?;
+    let selector = page::selector(wanted.label_selector.as_deref())?;
     let page = services.clouds.list(&project, wanted.after.as_ref(), Some(limit)).await?;
     let selected = page.clouds.into_iter().filter(|cloud| selector.matches(&cloud.labels));
-    let items = selected.map(Summary::from).collect();
+    let items = if wanted.progress {
+        let looks = selected.map(|cloud| with_progress(&services, &project, cloud));
+        let looked: Vec<_> = stream::iter(looks).buffered(LOOKS_AT_ONCE).try_collect().await?;
+        looked.into_iter().flatten().collect()
+    } else {
+        selected.map(Summary::from).collect()
+    };
     Ok(Json(Page::new(items, page.broken, page.next, limit, &uri)))
+}
+
+/// A logical cloud and how far it is; none when it is gone meanwhile.
+async fn with_progress(
+    services: &Services,
+    project: &ProjectName,
+    cloud: service::Summary,
+) -> Result<Option<Summary>, Error> {
+    let Ok(name) = LogicalCloudName::new(&cloud.metadata.name) else { return Ok(Some(cloud.into())) };
+    match services.clouds.life_cycle(project, &name).await {
+        Ok(life) => Ok(Some(Summary::from(cloud).with_progress(life))),
+        Err(Error::NotFound { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
 }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use dcm_core::logical_cloud::life_cycle::{LifeCycle, Progress, State};
 use dcm_core::logical_cloud::{Draft, LogicalCloud, MetadataDraft, PermissionDraft, UserDraft};
 use dcm_core::name::LogicalCloudName;
 use dcm_core::refusal::{Checks, Path};
@@ -292,6 +293,44 @@ struct SummaryStatus {
     cluster_references: usize,
     /// True when it is wanted on clusters.
     is_applied: bool,
+    /// How far it is, where that was asked for.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    progress: Option<CloudProgress>,
+}
+
+/// How far a logical cloud is.
+#[derive(Debug, Serialize, JsonSchema)]
+struct CloudProgress {
+    /// Its state.
+    #[serde(flatten)]
+    state: State,
+    /// On how many clusters it is how far.
+    clusters: ClusterCounts,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct ClusterCounts {
+    /// At work, waiting or trying again.
+    working: usize,
+    /// As wanted.
+    done: usize,
+    /// Nothing more happens by itself.
+    failed: usize,
+}
+
+impl From<LifeCycle> for CloudProgress {
+    fn from(life: LifeCycle) -> Self {
+        let Progress { working, done, failed } = life.progress;
+        Self { state: life.state(), clusters: ClusterCounts { working, done, failed } }
+    }
+}
+
+impl Summary {
+    /// The same with how far it is.
+    pub(crate) fn with_progress(mut self, life: LifeCycle) -> Self {
+        self.status.progress = Some(life.into());
+        self
+    }
 }
 
 impl From<service::Summary> for Summary {
@@ -308,6 +347,7 @@ impl From<service::Summary> for Summary {
                 users: summary.users,
                 cluster_references: summary.references,
                 is_applied: summary.snapshot.is_some(),
+                progress: None,
             },
             metadata: summary.metadata,
         }

@@ -1,0 +1,95 @@
+// Elements. Whatever is shown is put in as a text; there is no way here to markup.
+
+import { absolute, relative } from './words.mjs';
+import { now } from './api.mjs';
+
+/** An element with attributes, listeners (`onclick`) and children; what is null or false is left out. */
+export function h(name, attributes = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (typeof value === 'function') element.addEventListener(key.slice(2), value);
+    else element.setAttribute(key, value === true ? '' : value);
+  }
+  element.append(...flat(children));
+  return element;
+}
+
+const flat = (children) => children.flat(3).filter((child) => child !== null && child !== undefined && child !== false);
+
+/** Puts others in the place of all children. */
+export function fill(element, ...children) {
+  element.replaceChildren(...flat(children));
+  return element;
+}
+
+/** Changes a text where it is another one: what is unchanged is not told again to who listens. */
+export function say(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+  return element;
+}
+
+/** A moment in words that go with the time; the moment itself is a title. */
+export function time(at, form) {
+  const moment = typeof at === 'number' ? at : Date.parse(at);
+  const element = h('time', { datetime: new Date(moment).toISOString(), title: absolute(moment), 'data-form': form });
+  element.moment = moment;
+  return say(element, relative(moment, form, now()));
+}
+
+/** A moment in words, with the moment itself behind. */
+export function fullTime(at, form) {
+  return [time(at, form), ' ', h('span', { class: 'faint' }, absolute(typeof at === 'number' ? at : Date.parse(at)))];
+}
+
+function tick() {
+  const at = now();
+  for (const element of document.querySelectorAll('time[data-form]')) {
+    say(element, relative(element.moment, element.dataset.form, at));
+  }
+}
+
+setInterval(() => { if (!document.hidden) tick(); }, 1000);
+
+/** A word with its mark; the mark says the same, and is not read. */
+export function mark(tone, word, more = {}) {
+  return h('span', { class: 'mark', 'data-tone': tone, ...more }, word);
+}
+
+/** A command, and a button that copies it. */
+export function command(text) {
+  const button = h('button', { type: 'button', class: 'quiet', 'aria-label': `Copy: ${text}` }, 'Copy');
+  button.addEventListener('click', async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      button.textContent = 'Copied';
+      announce('The command is copied.');
+    } catch {
+      getSelection().selectAllChildren(button.previousSibling);
+      button.textContent = 'Selected';
+    }
+    setTimeout(() => { button.textContent = 'Copy'; }, 2000);
+  });
+  return h('span', { class: 'command' }, h('code', {}, text), button);
+}
+
+/** Names of clusters, the first few and how many more. */
+export function some(names, max = 3) {
+  const rest = names.length - max;
+  return rest > 0 ? `${names.slice(0, max).join(', ')} and ${rest.toLocaleString('en')} more` : names.join(', ');
+}
+
+let announced = 0;
+let waiting;
+
+/** How long one announcement is after another at least: more would be a flood. */
+const ANNOUNCE_PAUSE = 5000;
+
+/** Tells those who listen to the page. What comes meanwhile takes the place of what waits. */
+export function announce(text) {
+  clearTimeout(waiting);
+  waiting = setTimeout(() => {
+    announced = Date.now();
+    say(document.querySelector('#announcer'), text);
+  }, Math.max(50, announced + ANNOUNCE_PAUSE - Date.now()));
+}
