@@ -51,7 +51,7 @@ struct Stored<T> {
 }
 
 /// An entry as it was read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "AuditEntry"))]
 #[serde(rename_all = "camelCase")]
 pub struct Recorded {

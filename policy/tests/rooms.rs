@@ -16,12 +16,13 @@ enum Inside {
 }
 
 /// Every crate of the workspace has its place here, also the planned ones.
-const ROOMS: [(&str, Inside); 14] = [
+const ROOMS: [(&str, Inside); 15] = [
     ("dcm-core", Inside::Only(&[])),
     ("dcm-store", Inside::Only(&["dcm-core"])),
     ("dcm-sync", Inside::Only(&["dcm-core"])),
     ("dcm-identity", Inside::Only(&["dcm-core"])),
     ("dcm-kube", Inside::Only(&["dcm-core"])),
+    ("dcm-client", Inside::Only(&["dcm-core"])),
     ("dcm-rest", Inside::Only(&["dcm-core", "dcm-sync"])),
     ("dcm-grpc", Inside::Only(&["dcm-core", "dcm-sync"])),
     ("dcm-emco", Inside::Only(&["dcm-core", "dcm-sync"])),
@@ -44,6 +45,7 @@ const ROOMS: [(&str, Inside); 14] = [
             "dcm-core",
             "dcm-store",
             "dcm-sync",
+            "dcm-client",
             "dcm-identity",
             "dcm-kube",
             "dcm-rest",

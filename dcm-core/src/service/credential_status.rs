@@ -1,9 +1,10 @@
 //! How the credentials of a logical cloud's users are: what each cluster gave, when it ends, and what becomes of it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::logical_cloud::{Epoch, Serial};
 use crate::name::{ClusterId, UserName};
@@ -20,13 +21,13 @@ use super::outlook::{self, Ending};
 use super::path::Place;
 
 /// The credential of one user.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CredentialStatus {
     /// The type: `certificate` or `token`.
     #[serde(rename = "type")]
-    pub kind: &'static str,
+    pub kind: Cow<'static, str>,
     /// The user's identity.
     pub epoch: Epoch,
     /// Which credential of it is the newest.
@@ -43,14 +44,14 @@ pub struct CredentialStatus {
     pub ending: Option<Ending>,
     /// Clusters of which the user has a kubeconfig with another address or other authorities than are registered now: the
     /// user has to fetch it again.
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub outdated: BTreeSet<ClusterId>,
     /// What each cluster gave for it.
     pub clusters: BTreeMap<ClusterId, Issuance>,
 }
 
 /// What a cluster gave for a credential.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "state")]
 pub enum Issuance {
@@ -119,7 +120,7 @@ fn of_one(
     };
     let outlook = outlook::of_user(document, now, found);
     CredentialStatus {
-        kind,
+        kind: kind.into(),
         epoch: document.id.epoch,
         serial: document.id.serial,
         is_own_request,

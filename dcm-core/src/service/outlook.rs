@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::logical_cloud::LogicalCloud;
 use crate::name::{ClusterId, UserName};
@@ -24,7 +24,7 @@ const LOOK_MIN: SignedDuration = SignedDuration::from_secs(30);
 const LOOK_MAX: SignedDuration = SignedDuration::from_hours(1);
 
 /// The end of a user's credentials is near, and no newer ones are there.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "CredentialEnding"))]
 #[serde(rename_all = "camelCase")]
 pub struct Ending {

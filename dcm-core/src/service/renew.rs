@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::app_context::Generation;
 use crate::logical_cloud::Serial;
@@ -28,7 +28,7 @@ use super::path::Place;
 use super::raise::{Raise, Standing, is_renewable};
 
 /// What a renewal did.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Renewed {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::causes;
 use crate::manifest::ObjectKey;
@@ -15,7 +15,7 @@ use super::logical_clouds::LogicalClouds;
 use super::revoke::{OtherBindings, Revoked};
 
 /// What became of a revocation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Revocation {
@@ -27,7 +27,7 @@ pub struct Revocation {
 }
 
 /// What became of it on one cluster.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RevokedOnCluster {
@@ -37,10 +37,10 @@ pub struct RevokedOnCluster {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
     /// Bindings of other people that name an earlier identity.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bindings: Vec<ObjectKey>,
     /// Where there may be more, as the cluster does not allow to look there.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bindings_unseen: Vec<String>,
     /// Why it is not known whether there are any.
     #[serde(skip_serializing_if = "Option::is_none")]

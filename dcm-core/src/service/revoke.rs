@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::app_context::Generation;
 use crate::logical_cloud::{Epoch, Scope, User, UserType};
@@ -33,7 +33,7 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 const KINDS: [&str; 3] = ["RoleBinding", "ClusterRoleBinding", "ServiceAccount"];
 
 /// What a revocation did.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Revoked {
@@ -86,7 +86,7 @@ impl fmt::Display for Unseen {
 }
 
 /// Whom a binding names.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind")]
 pub enum BoundName {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::app_context::Generation;
 use crate::logical_cloud::life_cycle::State;
@@ -24,7 +24,7 @@ use super::load;
 use super::logical_clouds::LogicalClouds;
 
 /// How far a logical cloud is.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CloudStatus {
@@ -63,7 +63,7 @@ pub struct CloudStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leaving: Option<Change>,
     /// What was decided about its clusters, the newest last; the oldest are forgotten.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<Milestone>,
     /// What is accepted and perhaps not meant.
     pub warnings: Vec<Warning>,
@@ -74,7 +74,7 @@ pub struct CloudStatus {
 }
 
 /// What was applied last.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AppliedStatus {
@@ -89,7 +89,7 @@ pub struct AppliedStatus {
 }
 
 /// One cluster of a logical cloud.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterInCloud {

@@ -47,7 +47,10 @@ async fn status_tells_what_is_where_who_did_it_and_what_is_missing() {
         (Some(name("r1")), LaneState::Done)
     );
     let ann = &status.credentials[&name("ann")];
-    assert_eq!((ann.kind, ann.epoch.0, ann.serial.0, ann.made.by.as_str()), ("certificate", 1, 1, "tester"));
+    assert_eq!(
+        (&*ann.kind, ann.epoch.0, ann.serial.0, ann.made.by.as_str()),
+        ("certificate", 1, 1, "tester")
+    );
     let Issuance::Issued { not_after, .. } = &ann.clusters[&cluster("one")] else { panic!("it is issued") };
     assert_eq!(not_after.to_string(), "2027-01-01T00:00:00Z");
     let Issuance::Missing { cause: Some(cause), .. } = &ann.clusters[&cluster("two")] else {

@@ -1,0 +1,324 @@
+//! Logical clouds.
+
+use dcm_core::document::{self, Limits};
+use dcm_core::logical_cloud::{LogicalCloud, LogicalCloudUid, MetadataDraft};
+use dcm_core::name::{LogicalCloudName, ProjectName, ReferenceName, UserName};
+use dcm_core::port::synchronizer::{Disposal, Removal};
+use dcm_core::secret::Secret;
+use dcm_core::service::{CloudStatus, Renewed, Revocation, Revoked};
+use dcm_core::subject::Subject;
+use http::header::WARNING;
+use http::{Method, StatusCode};
+use serde::Deserialize;
+
+use crate::connection::{Asking, Connection};
+use crate::error::Error;
+use crate::events::{self, Events};
+use crate::page::{self, Listed};
+use crate::query::query;
+
+/// The notation of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notation {
+    /// JSON.
+    Json,
+    /// YAML.
+    Yaml,
+}
+
+impl Notation {
+    fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Yaml => "application/yaml",
+        }
+    }
+}
+
+/// What a list shows of a logical cloud.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[non_exhaustive]
+pub struct Summary {
+    /// Its name, and notes.
+    pub metadata: MetadataDraft,
+    /// What it is.
+    pub spec: SummarySpec,
+    /// What is counted of it.
+    pub status: SummaryStatus,
+}
+
+/// What a logical cloud is.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[non_exhaustive]
+pub struct SummarySpec {
+    /// Its namespace; an admin cloud has none of its own.
+    pub namespace: Option<String>,
+    /// `standard`, `privileged` or `admin`.
+    pub level: String,
+}
+
+/// What is counted of a logical cloud.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct SummaryStatus {
+    /// What tells it from another one of its name.
+    pub uid: LogicalCloudUid,
+    /// The number of its last edit.
+    pub edit: u64,
+    /// How many users it has.
+    pub users: usize,
+    /// How many cluster references it has.
+    pub cluster_references: usize,
+    /// True when it is wanted on clusters.
+    pub is_applied: bool,
+}
+
+/// A kubeconfig that was handed out.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct HandedOut {
+    /// The kubeconfig.
+    pub kubeconfig: Secret,
+    /// What was left out of it, and why.
+    pub left_out: Vec<String>,
+}
+
+/// The logical clouds of a server. Each method asks once, a list once a page.
+#[derive(Debug, Clone, Copy)]
+pub struct LogicalClouds<'a> {
+    connection: &'a Connection,
+}
+
+impl<'a> LogicalClouds<'a> {
+    pub(crate) fn new(connection: &'a Connection) -> Self {
+        Self { connection }
+    }
+
+    /// All logical clouds of a project.
+    ///
+    /// # Errors
+    /// `not-found` where there is no such project; those of the server and the connection.
+    pub async fn list(&self, project: &ProjectName) -> Result<Listed<Summary>, Error> {
+        page::all(self.connection, format!("/v2/projects/{project}/logical-clouds?limit=500")).await
+    }
+
+    /// How far a logical cloud is.
+    ///
+    /// # Errors
+    /// `not-found`; those of the server and the connection.
+    pub async fn status(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+    ) -> Result<CloudStatus, Error> {
+        self.reading(project, cloud, "/status").json().await
+    }
+
+    /// The same, and again with each change, until the server ends it: then it is to be followed again.
+    ///
+    /// # Errors
+    /// `not-found`; those of the server and the connection.
+    pub async fn follow(&self, project: &ProjectName, cloud: &LogicalCloudName) -> Result<Events, Error> {
+        let asking = self.reading(project, cloud, "/events").accepting("text/event-stream");
+        Ok(events::of(self.connection.clone(), asking.begin().await?.into_body()))
+    }
+
+    /// A logical cloud as its documents are.
+    ///
+    /// # Errors
+    /// `not-found`; those of the server and the connection.
+    pub async fn get(&self, project: &ProjectName, cloud: &LogicalCloudName) -> Result<LogicalCloud, Error> {
+        // Its identity is in no document.
+        let uid = self.status(project, cloud).await?.uid;
+        let text = self.document(project, cloud, Notation::Json).await?;
+        let read = document::parse(text.as_bytes(), project, &Limits::default());
+        let read = read.map_err(|error| self.connection.unreadable(StatusCode::OK, error))?;
+        // A text without a document is refused above.
+        let draft = read.into_iter().next().map(|document| document.draft).unwrap_or_default();
+        let made = LogicalCloud::new(project.clone(), uid, draft);
+        made.map(|(cloud, _)| cloud).map_err(|error| self.connection.unreadable(StatusCode::OK, error))
+    }
+
+    /// The declarative document of a logical cloud, in its canonical form.
+    ///
+    /// # Errors
+    /// `not-found`; those of the server and the connection.
+    pub async fn document(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        notation: Notation,
+    ) -> Result<String, Error> {
+        let asking = self.reading(project, cloud, "/document").accepting(notation.media_type());
+        Ok(String::from_utf8_lossy(&asking.parts().await?.1).into_owned())
+    }
+
+    /// A user's kubeconfig: for one cluster reference, or for all clusters in one. The user may be left out where there is only one.
+    ///
+    /// # Errors
+    /// `not-found`, `user-not-named`, `wrong-state`, `not-issued`; those of the server and the connection.
+    pub async fn kubeconfig(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        user: Option<&UserName>,
+        reference: Option<&ReferenceName>,
+        notation: Notation,
+    ) -> Result<HandedOut, Error> {
+        let user = user.map(|user| ("user", user.to_string()));
+        let reference = reference.map(|reference| ("cluster-reference", reference.to_string()));
+        let target = format!("/kubeconfig{}", query(user.into_iter().chain(reference)));
+        let asking = self.reading(project, cloud, &target).accepting(notation.media_type());
+        let (headers, body) = asking.parts().await?;
+        let warnings = headers.get_all(WARNING).iter().filter_map(|value| warning(value.to_str().ok()?));
+        Ok(HandedOut {
+            kubeconfig: Secret::new(String::from_utf8_lossy(&body)),
+            left_out: warnings.collect(),
+        })
+    }
+
+    /// The subject that a user's own certificate request must have.
+    ///
+    /// # Errors
+    /// `not-found`; those of the server and the connection.
+    pub async fn subject(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        user: &UserName,
+    ) -> Result<Subject, Error> {
+        self.reading(project, cloud, &format!("/users/{user}/subject")).json().await
+    }
+
+    /// Renews the credentials that are due, or those of one user, due or not.
+    ///
+    /// # Errors
+    /// `not-found`, `wrong-state`; those of the server and the connection.
+    pub async fn renew(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        user: Option<&UserName>,
+    ) -> Result<Renewed, Error> {
+        let user = user.map(|user| ("user", user.to_string()));
+        self.doing(project, cloud, &format!("/renew{}", query(user))).json().await
+    }
+
+    /// Takes away every right of what was issued to a user, and gives new credentials of another identity.
+    ///
+    /// # Errors
+    /// `not-found`, `wrong-state`; those of the server and the connection.
+    pub async fn revoke(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        user: &UserName,
+    ) -> Result<Revoked, Error> {
+        self.doing(project, cloud, &format!("/users/{user}/revoke")).json().await
+    }
+
+    /// What became of that, cluster by cluster.
+    ///
+    /// # Errors
+    /// `not-found`, `wrong-state`; those of the server and the connection.
+    pub async fn revocation(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        user: &UserName,
+    ) -> Result<Revocation, Error> {
+        self.reading(project, cloud, &format!("/users/{user}/revocation")).json().await
+    }
+
+    /// Takes a logical cloud off its clusters. It does not wait for them.
+    ///
+    /// # Errors
+    /// `not-found`, `wrong-state`; those of the server and the connection.
+    pub async fn terminate(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        removal: Removal,
+    ) -> Result<(), Error> {
+        let Removal { delete_contents, objects, deadline_seconds } = removal;
+        let keep = objects.map(|objects| ("keep-objects", (objects == Disposal::Keep).to_string()));
+        let deadline = deadline_seconds.map(|seconds| ("deadline-seconds", seconds.to_string()));
+        let contents = [("delete-contents", delete_contents.to_string())];
+        let target = format!("/terminate{}", query(contents.into_iter().chain(keep).chain(deadline)));
+        self.doing(project, cloud, &target).done().await
+    }
+
+    /// Pauses what is under way: nothing new begins on clusters until it is resumed.
+    ///
+    /// # Errors
+    /// `not-found`, `wrong-state`; those of the server and the connection.
+    pub async fn stop(&self, project: &ProjectName, cloud: &LogicalCloudName) -> Result<(), Error> {
+        self.doing(project, cloud, "/stop").done().await
+    }
+
+    /// Goes on with what is paused.
+    ///
+    /// # Errors
+    /// `not-found`, `wrong-state`; those of the server and the connection.
+    pub async fn resume(&self, project: &ProjectName, cloud: &LogicalCloudName) -> Result<(), Error> {
+        self.doing(project, cloud, "/resume").done().await
+    }
+
+    /// Takes what is stored as the truth, after the store was restored from an old copy.
+    ///
+    /// # Errors
+    /// `not-found`, `wrong-state`; those of the server and the connection.
+    pub async fn reconcile(&self, project: &ProjectName, cloud: &LogicalCloudName) -> Result<(), Error> {
+        self.doing(project, cloud, "/reconcile").done().await
+    }
+
+    /// Deletes a logical cloud that is on no cluster.
+    ///
+    /// # Errors
+    /// `not-found`, `wrong-state`; those of the server and the connection.
+    pub async fn delete(&self, project: &ProjectName, cloud: &LogicalCloudName) -> Result<(), Error> {
+        self.ask(Method::DELETE, project, cloud, "").done().await
+    }
+
+    fn reading(&self, project: &ProjectName, cloud: &LogicalCloudName, below: &str) -> Asking<'a> {
+        self.ask(Method::GET, project, cloud, below)
+    }
+
+    fn doing(&self, project: &ProjectName, cloud: &LogicalCloudName, below: &str) -> Asking<'a> {
+        self.ask(Method::POST, project, cloud, below)
+    }
+
+    fn ask(
+        &self,
+        method: Method,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        below: &str,
+    ) -> Asking<'a> {
+        self.connection.ask(method, format!("/v2/projects/{project}/logical-clouds/{cloud}{below}"))
+    }
+}
+
+/// The text of a warning (`299 - "text"`).
+fn warning(value: &str) -> Option<String> {
+    let quoted = value.strip_prefix("299 - \"")?.strip_suffix('"')?;
+    let mut text = String::with_capacity(quoted.len());
+    let mut characters = quoted.chars();
+    while let Some(character) = characters.next() {
+        text.extend(if character == '\\' { characters.next() } else { Some(character) });
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_is_read_as_it_was_meant() {
+        let text = warning(r#"299 - "second is left out: \"no\" \\ yet""#);
+        assert_eq!(text.as_deref(), Some(r#"second is left out: "no" \ yet"#));
+        assert_eq!(warning("110 - stale"), None);
+    }
+}

@@ -1,0 +1,105 @@
+//! Where a server is.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use http::Uri;
+
+/// The URL of a server's documented API: `https://HOST[:PORT][/PATH]`, or `http://` for a loopback address alone.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ServerUrl(String);
+
+/// What the URL of a server must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidUrl {
+    /// It is none.
+    #[error("must be a URL such as https://dcm.example.com:9077")]
+    Form,
+    /// Somebody on the way could read credentials and change answers.
+    #[error("must begin with https://, or, for a loopback address alone, with http://")]
+    Scheme,
+    /// It has what a server's URL has not.
+    #[error("must have no user, no query and no fragment")]
+    Parts,
+}
+
+impl ServerUrl {
+    /// The URL, without a slash at its end.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether TLS is spoken.
+    #[must_use]
+    pub fn is_encrypted(&self) -> bool {
+        self.0.starts_with("https:")
+    }
+}
+
+impl FromStr for ServerUrl {
+    type Err = InvalidUrl;
+
+    fn from_str(text: &str) -> Result<Self, InvalidUrl> {
+        let uri: Uri = text.parse().map_err(|_| InvalidUrl::Form)?;
+        let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
+            return Err(InvalidUrl::Form);
+        };
+        if authority.host().is_empty() {
+            return Err(InvalidUrl::Form);
+        }
+        // A fragment is dropped when a URI is read.
+        if authority.as_str().contains('@') || text.contains(['#', '?']) {
+            return Err(InvalidUrl::Parts);
+        }
+        match scheme {
+            "https" => {}
+            "http" if is_loopback(authority.host()) => {}
+            _ => return Err(InvalidUrl::Scheme),
+        }
+        Ok(Self(format!("{scheme}://{authority}{}", uri.path().trim_end_matches('/'))))
+    }
+}
+
+impl fmt::Display for ServerUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let address = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+    host.eq_ignore_ascii_case("localhost")
+        || address.parse().is_ok_and(|address: IpAddr| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_one_of_which_nobody_on_the_way_reads_credentials() {
+        for (text, parsed) in [
+            ("https://dcm.example.com", Ok("https://dcm.example.com")),
+            ("https://dcm.example.com:9077/", Ok("https://dcm.example.com:9077")),
+            ("https://example.com/dcm/", Ok("https://example.com/dcm")),
+            ("http://127.0.0.1:9077", Ok("http://127.0.0.1:9077")),
+            ("http://[::1]:9077", Ok("http://[::1]:9077")),
+            ("http://localhost", Ok("http://localhost")),
+            ("http://dcm.example.com", Err(InvalidUrl::Scheme)),
+            ("http://127.0.0.1.example.com", Err(InvalidUrl::Scheme)),
+            ("ftp://127.0.0.1", Err(InvalidUrl::Scheme)),
+            ("dcm.example.com", Err(InvalidUrl::Form)),
+            ("127.0.0.1:9077", Err(InvalidUrl::Form)),
+            ("", Err(InvalidUrl::Form)),
+            ("https://me@dcm.example.com", Err(InvalidUrl::Parts)),
+            ("https://dcm.example.com/?a=b", Err(InvalidUrl::Parts)),
+            ("https://dcm.example.com/#a", Err(InvalidUrl::Parts)),
+        ] {
+            let found: Result<ServerUrl, _> = text.parse();
+            assert_eq!(found.as_ref().map(ServerUrl::as_str), parsed.as_ref().copied(), "{text}");
+        }
+    }
+}
