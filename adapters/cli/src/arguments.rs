@@ -4,14 +4,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
+use dcm_client::ServerUrl;
 use dcm_core::name::ProjectName;
 use dcm_store::StoreUrl;
 
 use crate::commands::{
-    apply, audit, cluster, completions, credential, demo, get, kubeconfig, orphans, plan, renew, schema,
-    serve, status, stop, store, terminate, token, user,
+    apply, audit, cluster, completions, context, credential, demo, get, kubeconfig, login, orphans, plan,
+    renew, schema, serve, status, stop, store, terminate, token, user,
 };
 use crate::output::Format;
+use crate::remote::ContextName;
 use crate::session::{Named, NamedUser};
 use crate::{duration, exit, log};
 
@@ -41,6 +43,13 @@ pub(crate) struct Global {
     /// Where app contexts and the state of work on clusters are kept, if not in the store as well: a URL of the same kinds.
     #[arg(long, global = true, env = "DCM_CONTEXTS_STORE", hide_env_values = true, value_name = "URL")]
     pub(crate) contexts_store: Option<StoreUrl>,
+    /// The server to ask instead of a store: https://HOST[:PORT], or http:// for a loopback address. It is asked with the credential of its
+    /// context, or with the token in DCM_TOKEN.
+    #[arg(long, global = true, env = "DCM_SERVER", value_name = "URL")]
+    pub(crate) server: Option<ServerUrl>,
+    /// The context whose server is asked (dcm login, dcm context). Default: the current one, where no store is named.
+    #[arg(long, global = true, env = "DCM_CONTEXT", value_name = "NAME")]
+    pub(crate) context: Option<ContextName>,
     /// The file with the keys that secrets in the store are encrypted with; made when there is none and nothing is encrypted
     /// yet. Default: the text of such a file in the environment variable DCM_KEYS, or a file in the user's configuration folder.
     #[arg(long, global = true, env = "DCM_KEY_FILE", value_name = "FILE")]
@@ -130,6 +139,11 @@ pub(crate) enum Command {
     Delete(Named),
     /// Works until it is ended: keeps everything in the store in sync, and answers whoever asks.
     Serve(serve::Arguments),
+    /// Remembers a server, and how it is asked: as a context, which is the current one from then on.
+    Login(login::Arguments),
+    /// The servers that were logged in to, and which of them is asked.
+    #[command(subcommand)]
+    Context(context::Command),
     /// The static tokens by which callers of a server prove who they are.
     #[command(subcommand)]
     Token(token::Command),

@@ -3,10 +3,13 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use dcm_client::Problem;
 use dcm_core::kubeconfig::MergeError;
 use dcm_core::port::synchronizer::Error as Failure;
 use dcm_core::refusal::Refusals;
 use dcm_core::service::Error;
+
+use crate::place;
 
 /// How the command ends. The codes are part of its interface, documented in `dcm --help`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +80,35 @@ fn known(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     if cause.is::<Refusals>() || cause.is::<MergeError>() {
         return Some(Exit::Refused);
     }
+    match cause.downcast_ref() {
+        Some(place::Error::Here(error)) => return code_of_service(error),
+        Some(place::Error::There(error)) => return error.problem().and_then(code_of_problem),
+        None => {}
+    }
     cause.downcast_ref::<Error>().and_then(code_of_service)
+}
+
+/// None for what may succeed when it is tried again, and for what is broken.
+fn code_of_problem(problem: &Problem) -> Option<Exit> {
+    match problem.kind() {
+        "not-found" => Some(Exit::NotFound),
+        "plan-stale" => Some(Exit::Stale),
+        "malformed"
+        | "user-not-named"
+        | "name-mismatch"
+        | "invalid"
+        | "too-large"
+        | "unsupported-media-type" => Some(Exit::Refused),
+        "already-there"
+        | "wrong-state"
+        | "in-use"
+        | "not-issued"
+        | "not-ready"
+        | "precondition-failed"
+        | "forbidden"
+        | "unauthenticated" => Some(Exit::Stuck),
+        _ => None,
+    }
 }
 
 /// None for what its own cause decides.

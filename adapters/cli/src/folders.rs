@@ -19,6 +19,9 @@ const STORE_FILE: &str = "store.db";
 /// The file of the keys, in the configuration folder: not beside the store, so that a copy of that is worth nothing.
 const KEY_FILE: &str = "keys.json";
 
+/// The file of the servers that the user knows.
+const CONTEXTS_FILE: &str = "contexts.yaml";
+
 /// The URL of the store in the user's data folder, which is made when it is missing.
 pub(crate) fn store_url() -> anyhow::Result<String> {
     let folder = base()?.data_dir().join(OURS);
@@ -33,6 +36,11 @@ pub(crate) fn key_file() -> anyhow::Result<PathBuf> {
     let folder = base()?.config_dir().join(OURS);
     make(&folder)?;
     Ok(folder.join(KEY_FILE))
+}
+
+/// The file of the servers that the user knows, in the configuration folder.
+pub(crate) fn contexts_file() -> anyhow::Result<PathBuf> {
+    Ok(base()?.config_dir().join(OURS).join(CONTEXTS_FILE))
 }
 
 fn base() -> anyhow::Result<impl etcetera::BaseStrategy> {

@@ -63,7 +63,7 @@ fn single(
     read_file: ReadFile<'_>,
 ) -> Result<Secret, String> {
     let root = parse(text)?;
-    let at = if context.is_some() { "--context" } else { "current-context" };
+    let at = if context.is_some() { "--kube-context" } else { "current-context" };
     let wanted = context.or_else(|| root["current-context"].as_str()).filter(|name| !name.is_empty());
     let wanted = wanted.ok_or("current-context: must name a context, or say --context")?;
     let context = entry(&root, at, "contexts", "context", wanted)?;

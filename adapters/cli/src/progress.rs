@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
 
-use dcm_core::status::{ContextStatus, LaneState, LaneStatus, ObjectState, RequestState};
+use dcm_core::name::ClusterId;
+use dcm_core::status::{LaneState, LaneStatus, ObjectState, RequestState};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use jiff::Timestamp;
 
@@ -52,9 +53,9 @@ impl Progress {
     }
 
     /// Shows the status of one cloud.
-    pub(crate) fn show(&mut self, worked: &Worked, status: &ContextStatus, now: Timestamp) {
+    pub(crate) fn show(&mut self, worked: &Worked, lanes: &BTreeMap<ClusterId, LaneStatus>, now: Timestamp) {
         let Worked { project, cloud, .. } = worked;
-        for (cluster, lane) in &status.lanes {
+        for (cluster, lane) in lanes {
             // What is shown of a lane is known by its title, and two projects may have clouds of one name.
             let title = if self.names_clouds {
                 format!("{project}/{cloud} on {cluster}")

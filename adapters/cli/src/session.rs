@@ -2,59 +2,116 @@
 
 use std::fmt::Display;
 
+use dcm_client::Listed;
 use dcm_core::causes;
 use dcm_core::name::{LogicalCloudName, ProjectName, UserName};
-use dcm_core::port::clock::Random as _;
+use dcm_core::port::clock::{Clock as _, Random as _};
 use dcm_core::render::naming::Identity;
-use dcm_core::service::{Broken, Caller, Error, Kind, RegisteredCluster};
+use dcm_core::service::{Broken, Caller, CloudStatus, Error, Kind, RegisteredCluster, Revocation, Revoked};
 use dcm_kube::kubeconfig::Allowed;
 use dcm_server::{Configuration, Deployment, Keys, SESSION_LEASE};
 use dcm_store::StoreUrl;
-use dcm_sync::runtime::OsRandom;
+use dcm_sync::runtime::{OsRandom, TokioClock};
 use jiff::Timestamp;
 
 use crate::arguments::Global;
+use crate::exit::{Ended, Exit};
 use crate::folders;
 use crate::output::Format;
+use crate::place::{self, Clouds, Place};
+use crate::remote::Target;
 use crate::work::Worked;
 
 /// The services of the store that the command line names.
 pub(crate) struct Session {
-    pub(crate) deployment: Deployment,
+    place: Place,
     pub(crate) caller: Caller,
     pub(crate) project: ProjectName,
     pub(crate) format: Format,
 }
 
 impl Session {
-    /// Opens the store.
+    /// Opens the store, or begins to ask the server.
     pub(crate) async fn open(global: &Global) -> anyhow::Result<Self> {
-        let deployment = Deployment::open(&configuration_of(global)?).await?;
-        let session = Self::over(deployment, global.project.clone(), global.output);
         let request_id = global.request_id.clone().unwrap_or_else(|| format!("{:016x}", OsRandom.next()));
+        let caller = caller().because(&global.why).with_request_id(request_id);
         let span = tracing::Span::current();
-        let caller = session.caller.because(&global.why).with_request_id(request_id);
         span.record("caller", caller.who()).record("request_id", caller.request_id());
-        Ok(Self { caller, ..session })
+        let place = match Target::of(global)? {
+            Some(Target { context, .. }) => {
+                Place::There(Box::new(context.client(&global.why, caller.request_id())?))
+            }
+            None => Place::Here(Box::new(Deployment::open(&configuration_of(global)?).await?)),
+        };
+        Ok(Self { place, caller, project: global.project.clone(), format: global.output })
     }
 
     /// A session over given services.
     pub(crate) fn over(deployment: Deployment, project: ProjectName, format: Format) -> Self {
-        Self { deployment, caller: caller(), project, format }
+        Self { place: Place::Here(Box::new(deployment)), caller: caller(), project, format }
+    }
+
+    /// Where things are done.
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// The services of the store, for what a server is not asked for.
+    pub(crate) fn here(&self) -> anyhow::Result<&Deployment> {
+        match &self.place {
+            Place::Here(deployment) => Ok(deployment),
+            Place::There(client) => {
+                let message = format!(
+                    "{} can't be asked for this: run it where the store is, with --store",
+                    client.server()
+                );
+                Err(Ended::new(Exit::Refused, message).into())
+            }
+        }
+    }
+
+    /// The logical clouds.
+    pub(crate) fn clouds(&self) -> Clouds<'_> {
+        match &self.place {
+            Place::Here(deployment) => Clouds::Here(deployment.clouds(), &self.caller),
+            Place::There(client) => Clouds::There(client.logical_clouds()),
+        }
     }
 
     /// The time.
     pub(crate) fn now(&self) -> Timestamp {
-        self.deployment.clock().now()
+        match &self.place {
+            Place::Here(deployment) => deployment.clock().now(),
+            Place::There(_) => TokioClock::new().now(),
+        }
     }
 }
 
 impl Session {
     /// A logical cloud of the session's project, to wait for.
     pub(crate) async fn worked(&self, cloud: &LogicalCloudName) -> anyhow::Result<Worked> {
-        let found = self.deployment.clouds().get(&self.project, cloud).await?.cloud;
+        let found = self.clouds().get(&self.project, cloud).await?;
         let context = Identity::of(&found).context_id();
         Ok(Worked { project: self.project.clone(), cloud: cloud.clone(), context })
+    }
+
+    /// What became of a revocation of a cloud with this status.
+    pub(crate) async fn revocation(
+        &self,
+        revoked: Revoked,
+        status: &CloudStatus,
+    ) -> anyhow::Result<Revocation> {
+        match &self.place {
+            Place::Here(deployment) => {
+                let others = deployment.other_bindings(&revoked).await;
+                Ok(revoked.report(others, |id| status.clusters.get(id)?.lane.as_ref()))
+            }
+            Place::There(client) => {
+                let clouds = client.logical_clouds();
+                let found = clouds.revocation(&status.project, &status.name, &revoked.user).await;
+                Ok(found.map_err(place::Error::from)?)
+            }
+        }
     }
 
     /// All registered clusters, in order, for what depends on each of them.
@@ -69,7 +126,7 @@ impl Session {
     pub(crate) async fn clusters_and_broken(&self) -> anyhow::Result<(Vec<RegisteredCluster>, Vec<Broken>)> {
         let (mut clusters, mut broken, mut after) = (Vec::new(), Vec::new(), None);
         loop {
-            let page = self.deployment.registered().list(after.as_ref(), None).await?;
+            let page = self.here()?.registered().list(after.as_ref(), None).await?;
             clusters.extend(page.clusters);
             broken.extend(page.broken);
             match page.next {
@@ -81,42 +138,30 @@ impl Session {
 
     /// The names of all projects, those that can't be read included.
     pub(crate) async fn project_names(&self) -> anyhow::Result<Vec<ProjectName>> {
-        let (mut names, mut after) = (Vec::new(), None);
-        loop {
-            let page = self.deployment.projects().list(after.as_ref(), None).await?;
-            names.extend(page.owners.into_iter().map(|project| project.metadata.name));
-            names.extend(page.broken.iter().filter_map(|broken| ProjectName::new(last_segment(broken)).ok()));
-            match page.next {
-                Some(next) => after = Some(next),
-                None => return Ok(names),
+        let names: Vec<String> = match &self.place {
+            Place::Here(deployment) => project_names(deployment).await?,
+            Place::There(client) => {
+                let Listed { items, broken } = client.projects().list().await.map_err(place::Error::from)?;
+                let names = items.into_iter().map(|project| project.metadata.name);
+                names.chain(broken.iter().map(|one| place::last_segment(&one.path).to_owned())).collect()
             }
-        }
-    }
-
-    /// The names of all logical clouds of a project, those that can't be read included: whoever reads one is told why. A project
-    /// that nothing was put into yet has none.
-    pub(crate) async fn cloud_names(&self, project: &ProjectName) -> anyhow::Result<Vec<LogicalCloudName>> {
-        let (mut names, mut after) = (Vec::new(), None);
-        loop {
-            let page = match self.deployment.clouds().list(project, after.as_ref(), None).await {
-                Err(Error::NotFound { kind: Kind::Project, .. }) => return Ok(names),
-                page => page?,
-            };
-            for summary in page.clouds {
-                names.push(LogicalCloudName::new(&summary.metadata.name)?);
-            }
-            names.extend(page.broken.iter().filter_map(|one| LogicalCloudName::new(last_segment(one)).ok()));
-            match page.next {
-                Some(next) => after = Some(next),
-                None => return Ok(names),
-            }
-        }
+        };
+        Ok(names.iter().filter_map(|name| ProjectName::new(name).ok()).collect())
     }
 }
 
-/// What is called like the end of its path.
-fn last_segment(broken: &Broken) -> &str {
-    broken.path.segments().next_back().unwrap_or_default()
+/// The names of all projects in a store.
+async fn project_names(deployment: &Deployment) -> Result<Vec<String>, Error> {
+    let (mut names, mut after) = (Vec::new(), None);
+    loop {
+        let page = deployment.projects().list(after.as_ref(), None).await?;
+        names.extend(page.owners.into_iter().map(|project| project.metadata.name.to_string()));
+        names.extend(page.broken.iter().map(|one| place::last_segment(one.path.as_str()).to_owned()));
+        match page.next {
+            Some(next) => after = Some(next),
+            None => return Ok(names),
+        }
+    }
 }
 
 /// What is said of documents that can't be read. The reason may name the path already.
@@ -133,20 +178,12 @@ pub(crate) fn told(broken: &[Broken]) -> Vec<String> {
 /// be read. Then the others are shown all the same.
 pub(crate) fn one_of_many<T>(
     name: impl Display,
-    read: Result<T, Error>,
-) -> Result<Result<Option<T>, String>, Error> {
+    read: Result<T, place::Error>,
+) -> Result<Result<Option<T>, String>, place::Error> {
     match read {
-        Err(error) if is_about_one(&error) => Ok(Err(format!("{name}: {}", causes::told(&error)))),
-        read => unless_gone(read).map(Ok),
-    }
-}
-
-/// True when something that is stored of one cloud can't be read.
-fn is_about_one(error: &Error) -> bool {
-    match error {
-        Error::Unreadable { .. } | Error::UnknownSchema { .. } | Error::Incomplete { .. } => true,
-        Error::Synchronizer(source) => !source.is_retryable(),
-        _ => false,
+        Err(error) if error.is_of_no(Kind::LogicalCloud) => Ok(Ok(None)),
+        Err(error) if error.is_about_one() => Ok(Err(format!("{name}: {}", causes::told(&error)))),
+        read => read.map(Some).map(Ok),
     }
 }
 
@@ -182,14 +219,6 @@ pub(crate) fn configuration_of(global: &Global) -> anyhow::Result<Configuration>
 /// The same, whose kubeconfigs may run programs and read files: the user could do all that by other means.
 pub(crate) fn allowing_everything(configuration: Configuration) -> Configuration {
     Configuration { kubeconfigs: Allowed::everything(), ..configuration }
-}
-
-/// What was read of a cloud that nobody named; none when it was deleted after it was listed.
-fn unless_gone<T>(read: Result<T, Error>) -> Result<Option<T>, Error> {
-    match read {
-        Err(Error::NotFound { kind: Kind::LogicalCloud, .. }) => Ok(None),
-        read => read.map(Some),
-    }
 }
 
 /// The user of this process.

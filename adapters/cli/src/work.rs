@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use dcm_core::name::{ContextId, LogicalCloudName, ProjectName};
-use dcm_core::service::Error;
-use dcm_core::status;
+use dcm_server::Deployment;
 use dcm_sync::engine::{Acquire, Engine, Lost};
 use futures::StreamExt as _;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 
 use crate::output;
+use crate::place::{Moment, Place};
 use crate::progress::Progress;
 use crate::session::Session;
 
@@ -61,9 +61,9 @@ struct Own {
 }
 
 impl Own {
-    fn begin(session: &Session, contexts: BTreeSet<ContextId>) -> Self {
-        let engine = session.deployment.engine(Acquire::PendingOf(contexts));
-        let decisions = tokio::spawn(session.deployment.keep_decisions(&engine));
+    fn begin(deployment: &Deployment, contexts: BTreeSet<ContextId>) -> Self {
+        let engine = deployment.engine(Acquire::PendingOf(contexts));
+        let decisions = tokio::spawn(deployment.keep_decisions(&engine));
         Self { engine, decisions }
     }
 }
@@ -116,24 +116,32 @@ pub(crate) fn interrupted() -> impl Future<Output = anyhow::Result<()>> {
     }
 }
 
-/// True when a worker serves the store.
+/// True when somebody else does the work: a worker that serves the store, or a server.
 pub(crate) async fn is_served(session: &Session) -> anyhow::Result<bool> {
-    let deployment = &session.deployment;
+    match session.place() {
+        Place::Here(deployment) => has_worker(deployment).await,
+        Place::There(_) => Ok(true),
+    }
+}
+
+/// True when a worker serves the store.
+async fn has_worker(deployment: &Deployment) -> anyhow::Result<bool> {
     let sessions = deployment.contexts().workers().await?;
-    let oldest = session.now() - deployment.options().lease;
+    let oldest = deployment.clock().now() - deployment.options().lease;
     Ok(sessions.iter().any(|session| session.serves && session.renewed >= oldest))
 }
 
-/// Starts an engine of this process as soon as nobody serves the store. Ends only with an error.
+/// Starts an engine of this process as soon as nobody serves the store. Ends only with an error, and never where a server is asked.
 async fn keep_working(session: &Session, worked: &[Worked], own: &mut Option<Own>) -> anyhow::Error {
+    let Place::Here(deployment) = session.place() else { return std::future::pending().await };
     let contexts: BTreeSet<ContextId> = worked.iter().map(|one| one.context.clone()).collect();
     loop {
         if let Some(Own { engine, .. }) = own {
             return lost(engine.stopped().await);
         }
-        match is_served(session).await {
-            Ok(true) => tokio::time::sleep(session.deployment.options().lease).await,
-            Ok(false) => *own = Some(Own::begin(session, contexts.clone())),
+        match has_worker(deployment).await {
+            Ok(true) => tokio::time::sleep(deployment.options().lease).await,
+            Ok(false) => *own = Some(Own::begin(deployment, contexts.clone())),
             Err(error) => return error,
         }
     }
@@ -144,11 +152,13 @@ fn lost(ended: Result<(), Lost>) -> anyhow::Error {
     anyhow::Error::new(ended.err().unwrap_or(Lost)).context("the work can't go on")
 }
 
-/// Waits until no answered requests are left on the clusters, for a while. What is left then the next worker does.
+/// Waits until no answered requests are left on the clusters, for a while. What is left then the next worker does, as the worker of a
+/// server does it all.
 async fn tidy_up(session: &Session, worked: &[Worked], own: &mut Option<Own>) -> anyhow::Result<()> {
-    let contexts = session.deployment.contexts();
+    let Place::Here(deployment) = session.place() else { return Ok(()) };
+    let contexts = deployment.contexts();
     let each = worked.iter().map(|one| contexts.wait_until_tidy(&one.context));
-    let timeout = session.deployment.options().lease + TIDYING_TIMEOUT;
+    let timeout = deployment.options().lease + TIDYING_TIMEOUT;
     tokio::select! {
         biased;
         tidied = futures::future::try_join_all(each) => {
@@ -174,19 +184,15 @@ async fn settle_all(session: &Session, worked: &[Worked], progress: &Mutex<Progr
 /// before the engine had it, and that is taken away again, is on none.
 async fn settle(session: &Session, worked: &Worked, progress: &Mutex<Progress>) -> anyhow::Result<End> {
     loop {
-        let mut events = match session.deployment.clouds().watch(&worked.project, &worked.cloud).await {
-            Err(Error::NotApplied { .. }) => return Ok(End::Done),
-            events => events?,
+        let Some(mut moments) = session.clouds().follow(&worked.project, &worked.cloud).await? else {
+            return Ok(End::Done);
         };
-        while let Some(event) = events.next().await {
-            let event = event?;
+        while let Some(moment) = moments.next().await {
+            let Moment { lanes, end } = moment?;
             let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
-            progress.show(worked, &event.context, session.now());
-            match event.context.progress {
-                status::Progress::Done => return Ok(End::Done),
-                status::Progress::Stuck => return Ok(End::Stuck),
-                status::Progress::Working if event.context.paused => return Ok(End::Stopped),
-                status::Progress::Working => {}
+            progress.show(worked, &lanes, session.now());
+            if let Some(end) = end {
+                return Ok(end);
             }
         }
         tokio::time::sleep(RETRY_WAIT).await;
@@ -197,7 +203,7 @@ async fn settle(session: &Session, worked: &Worked, progress: &Mutex<Progress>) 
 mod tests {
     use std::sync::Arc;
 
-    use dcm_server::{Configuration, Deployment};
+    use dcm_server::Configuration;
     use dcm_sync::runtime::OsRandom;
 
     use super::*;

@@ -96,7 +96,7 @@ fn a_wrong_command_line_ends_with_code_2() {
         &["status", "a b"],
         &["cluster", "add", "no-provider"],
         &["cluster", "update", "p/c"],
-        &["cluster", "update", "p/c", "--context", "a"],
+        &["cluster", "update", "p/c", "--kube-context", "a"],
         &["demo", "--clusters", "0"],
         &["apply", "-f", "x", "--timeout", "soon"],
         &["kubeconfig", "c", "--file", "a", "--merge=b"],

@@ -66,7 +66,7 @@ async fn hand_over_as(
         Some(plans) => plan::planned_states(session, &documents, plans).await?,
         None => Vec::new(),
     };
-    let clouds = session.deployment.clouds();
+    let clouds = session.here()?.clouds();
     for (index, Worked { project, cloud, .. }) in worked.iter().enumerate() {
         let applied = match planned.get(index) {
             Some(planned) => clouds.apply_as_planned(&session.caller, project, cloud, planned).await,
@@ -92,7 +92,7 @@ async fn store(session: &Session, documents: &[Sourced]) -> anyhow::Result<Vec<W
     for sourced in documents {
         let Document { project, draft, .. } = &sourced.document;
         ensure_project(session, project).await?;
-        let put = session.deployment.clouds().put(&session.caller, project, draft.clone()).await;
+        let put = session.here()?.clouds().put(&session.caller, project, draft.clone()).await;
         let cloud = put.with_context(|| sourced.title())?.cloud;
         let context = Identity::of(&cloud).context_id();
         worked.push(Worked { project: project.clone(), cloud: cloud.name().clone(), context });
@@ -103,7 +103,7 @@ async fn store(session: &Session, documents: &[Sourced]) -> anyhow::Result<Vec<W
 /// Renews what is due, as nobody else may do it where no worker runs. The apply is accepted, whatever comes of it.
 async fn renew_due(session: &Session, worked: &[Worked]) {
     for Worked { project, cloud, .. } in worked {
-        match session.deployment.clouds().renew(&session.caller, project, cloud, None).await {
+        match session.clouds().renew(project, cloud, None).await {
             Ok(renewed) => renew::note(&renewed),
             Err(error) => {
                 let error = anyhow::Error::new(error);
@@ -128,7 +128,7 @@ async fn note_accepted(session: &Session, accepted: &[Worked]) {
 async fn check(session: &Session, documents: &[Sourced]) -> anyhow::Result<()> {
     for sourced in documents {
         let Document { project, draft, .. } = &sourced.document;
-        let checked = session.deployment.clouds().foresee(&session.caller, project, draft.clone()).await;
+        let checked = session.here()?.clouds().foresee(&session.caller, project, draft.clone()).await;
         checked.with_context(|| sourced.title())?;
     }
     Ok(())
@@ -136,7 +136,7 @@ async fn check(session: &Session, documents: &[Sourced]) -> anyhow::Result<()> {
 
 /// Makes the project when there is none of the name; one that is there stays as it is.
 async fn ensure_project(session: &Session, project: &ProjectName) -> anyhow::Result<()> {
-    let projects = session.deployment.projects();
+    let projects = session.here()?.projects();
     match projects.get(project).await {
         Ok(_) => return Ok(()),
         Err(service::Error::NotFound { .. }) => {}

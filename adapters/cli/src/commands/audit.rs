@@ -1,5 +1,6 @@
 //! `dcm audit`: who decided what, when and why.
 
+use dcm_client::Listed;
 use dcm_core::audit::{Entries, Recorded};
 use dcm_core::name::{LogicalCloudName, UserName};
 use dcm_core::port::audit::{Action, Decision, Outcome};
@@ -9,6 +10,7 @@ use jiff::{SignedDuration, Timestamp, civil};
 use crate::arguments::Global;
 use crate::exit::Exit;
 use crate::output;
+use crate::place::{self, Place};
 use crate::session::{Session, told};
 
 #[derive(Debug, clap::Args)]
@@ -51,17 +53,36 @@ impl Since {
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
     let since = arguments.since.map(|since| since.time(session.now()));
-    let is_wanted = |asked: &Decision| match &arguments.cloud {
-        Some(cloud) => {
-            asked.about.cloud.as_ref() == Some(cloud)
-                && asked.about.project.as_ref() == Some(&session.project)
-        }
-        None => true,
-    };
-    let Entries { entries, broken, .. } = session.deployment.audit().read(since, is_wanted).await?;
+    let (entries, broken) = read(&session, arguments.cloud.as_ref(), since).await?;
     output::print_either(session.format, &entries, || table(&entries))?;
-    told(&broken).into_iter().for_each(output::note);
+    broken.iter().for_each(output::note);
     Ok(if broken.is_empty() { Exit::Done } else { Exit::Failed })
+}
+
+/// The decisions, or those about one logical cloud of the session's project, and what can't be read of them.
+async fn read(
+    session: &Session,
+    cloud: Option<&LogicalCloudName>,
+    since: Option<Timestamp>,
+) -> anyhow::Result<(Vec<Recorded>, Vec<String>)> {
+    let project = &session.project;
+    match session.place() {
+        Place::Here(deployment) => {
+            let is_wanted = |Decision { about, .. }: &Decision| {
+                cloud.is_none() || (about.cloud.as_ref() == cloud && about.project.as_ref() == Some(project))
+            };
+            let Entries { entries, broken, .. } = deployment.audit().read(since, is_wanted).await?;
+            Ok((entries, told(&broken)))
+        }
+        Place::There(client) => {
+            let listed = match cloud {
+                Some(cloud) => client.audit().of_project(project, Some(cloud), since).await,
+                None => client.audit().list(since).await,
+            };
+            let Listed { items, broken } = listed.map_err(place::Error::from)?;
+            Ok((items, broken.into_iter().map(|one| format!("{}: {}", one.path, one.reason)).collect()))
+        }
+    }
 }
 
 fn table(entries: &[Recorded]) -> String {

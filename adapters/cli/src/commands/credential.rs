@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
     let Arguments { named: NamedUser { cloud, user }, reference } = arguments;
-    let clouds = session.deployment.clouds();
+    let clouds = session.here()?.clouds();
     let found = clouds.kubeconfigs(&session.project, &cloud.name, Some(user), Some(reference)).await?;
     let has_none = "there is no credential for this reference";
     let access = found.access.clusters.get(reference).context(has_none)?;

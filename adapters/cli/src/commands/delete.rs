@@ -7,7 +7,7 @@ use crate::session::{Named, Session};
 
 pub(crate) async fn run(global: &Global, Named { name }: &Named) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
-    session.deployment.clouds().delete(&session.caller, &session.project, name).await?;
+    session.clouds().delete(&session.project, name).await?;
     output::note(format_args!("{name}: deleted"));
     Ok(Exit::Done)
 }

@@ -3,13 +3,14 @@
 use dcm_core::document;
 use dcm_core::logical_cloud::LogicalCloud;
 use dcm_core::name::{LogicalCloudName, ProjectName};
-use dcm_core::service::{CloudStatus, Error};
+use dcm_core::service::CloudStatus;
 
 use super::report;
 use crate::age;
 use crate::arguments::Global;
 use crate::exit::Exit;
 use crate::output::{self, Format, Notation};
+use crate::place::Error;
 use crate::session::{Session, one_of_many};
 
 #[derive(Debug, clap::Args)]
@@ -51,16 +52,16 @@ async fn names(session: &Session, arguments: &Arguments) -> anyhow::Result<Vec<N
         if arguments.all_projects { session.project_names().await? } else { vec![session.project.clone()] };
     let mut names = Vec::new();
     for project in projects {
-        let clouds = session.cloud_names(&project).await?;
+        let clouds = session.clouds().names(&project).await?;
         names.extend(clouds.into_iter().map(|name| (project.clone(), name)));
     }
     Ok(names)
 }
 
 async fn read(session: &Session, project: &ProjectName, name: &LogicalCloudName) -> Result<Found, Error> {
-    let clouds = session.deployment.clouds();
+    let clouds = session.clouds();
     let status = clouds.status(project, name).await?;
-    Ok(Found { status, cloud: clouds.get(project, name).await?.cloud })
+    Ok(Found { status, cloud: clouds.get(project, name).await? })
 }
 
 /// The clouds that were listed, but for those that are gone, and why some can't be read.
@@ -133,6 +134,8 @@ fn print_documents(found: &[Found], notation: Notation, only_one: bool) -> anyho
 
 #[cfg(test)]
 mod tests {
+    use dcm_core::service::Kind;
+
     use super::*;
     use crate::session::in_memory;
 
@@ -141,6 +144,7 @@ mod tests {
         let session = in_memory().await;
         let name = (session.project.clone(), LogicalCloudName::new("gone").unwrap());
         assert!(of_all(&session, std::slice::from_ref(&name)).await.unwrap().0.is_empty());
-        assert!(matches!(read(&session, &name.0, &name.1).await, Err(Error::NotFound { .. })));
+        let missed = read(&session, &name.0, &name.1).await;
+        assert!(missed.err().unwrap().is_of_no(Kind::LogicalCloud));
     }
 }

@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
     let (user, reference) = (arguments.user.as_ref(), arguments.cluster_reference.as_ref());
-    let clouds = session.deployment.clouds();
+    let clouds = session.here()?.clouds();
     let found = clouds.kubeconfigs(&session.project, &arguments.cloud.name, user, reference).await?;
     let UserAccess { access, missing, .. } = found;
     for (reference, missing) in &missing {

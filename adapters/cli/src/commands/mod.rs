@@ -4,11 +4,13 @@ pub(crate) mod apply;
 pub(crate) mod audit;
 pub(crate) mod cluster;
 pub(crate) mod completions;
+pub(crate) mod context;
 pub(crate) mod credential;
 pub(crate) mod delete;
 pub(crate) mod demo;
 pub(crate) mod get;
 pub(crate) mod kubeconfig;
+pub(crate) mod login;
 pub(crate) mod orphans;
 pub(crate) mod plan;
 pub(crate) mod reconcile;
@@ -46,11 +48,13 @@ async fn dispatch(arguments: Arguments) -> anyhow::Result<Exit> {
         Command::Audit(arguments) => audit::run(&global, &arguments).await,
         Command::Cluster(command) => Box::pin(cluster::run(&global, command)).await,
         Command::Completions(arguments) => completions::run(&arguments),
+        Command::Context(command) => context::run(&global, &command),
         Command::Credential(arguments) => credential::run(&global, &arguments).await,
         Command::Delete(cloud) => delete::run(&global, &cloud).await,
         Command::Demo(arguments) => demo::run(&arguments).await,
         Command::Get(arguments) => get::run(&global, &arguments).await,
         Command::Kubeconfig(arguments) => kubeconfig::run(&global, &arguments).await,
+        Command::Login(arguments) => login::run(&global, &arguments).await,
         Command::Orphans(command) => orphans::run(&global, &command).await,
         Command::Plan(arguments) => plan::run(&global, &arguments).await,
         Command::Reconcile(arguments) => reconcile::run(&global, &arguments).await,

@@ -87,7 +87,7 @@ async fn list(session: &Session, only: Option<&ClusterId>) -> anyhow::Result<Clu
         Some(cluster) => vec![cluster.clone()],
         None => session.clusters().await?.into_iter().map(|one| one.registration.id).collect(),
     };
-    let found = session.deployment.orphans_on(clusters).await.into_iter();
+    let found = session.here()?.orphans_on(clusters).await.into_iter();
     let known = found.map(|(cluster, found)| match found {
         Ok(orphans) => (cluster, OnCluster { orphans, error: None }),
         Err(error) => {
@@ -99,7 +99,7 @@ async fn list(session: &Session, only: Option<&ClusterId>) -> anyhow::Result<Clu
 }
 
 async fn clear(session: &Session, of: &Of, disposal: Disposal) -> anyhow::Result<Clusters> {
-    let cleared = session.deployment.clear_orphans(&session.caller, &of.cluster, &of.context, disposal).await;
+    let cleared = session.here()?.clear_orphans(&session.caller, &of.cluster, &of.context, disposal).await;
     let orphans = cleared.with_context(|| of.cluster.to_string())?;
     Ok(Clusters::from([(of.cluster.clone(), OnCluster { orphans, error: None })]))
 }

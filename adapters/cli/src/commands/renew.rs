@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
     let (cloud, user) = (&arguments.cloud.name, arguments.user.as_ref());
-    let renewed = session.deployment.clouds().renew(&session.caller, &session.project, cloud, user).await?;
+    let renewed = session.clouds().renew(&session.project, cloud, user).await?;
     if renewed.users.is_empty() {
         output::note(format_args!("{cloud}: no credential is due"));
     }

@@ -91,7 +91,7 @@ pub(super) async fn next_worker(session: &Session) -> anyhow::Result<&'static st
 }
 
 async fn statuses(session: &Session, worked: &[Worked]) -> anyhow::Result<Vec<CloudStatus>> {
-    let clouds = session.deployment.clouds();
+    let clouds = session.clouds();
     let mut statuses = Vec::with_capacity(worked.len());
     for one in worked {
         statuses.push(clouds.status(&one.project, &one.cloud).await?);

@@ -7,6 +7,6 @@ use crate::session::Session;
 
 pub(crate) async fn run(global: &Global, Awaited { cloud, waiting }: &Awaited) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
-    session.deployment.clouds().resume(&session.caller, &session.project, &cloud.name).await?;
+    session.clouds().resume(&session.project, &cloud.name).await?;
     report::wait_for(&session, &cloud.name, waiting).await
 }

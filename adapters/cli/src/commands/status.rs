@@ -78,16 +78,16 @@ type Statuses = (Vec<CloudStatus>, Vec<String>);
 
 async fn read(session: &Session, arguments: &Arguments) -> anyhow::Result<Statuses> {
     if let Some(name) = &arguments.cloud {
-        return Ok((vec![session.deployment.clouds().status(&session.project, name).await?], Vec::new()));
+        return Ok((vec![session.clouds().status(&session.project, name).await?], Vec::new()));
     }
-    of_all(session, &session.cloud_names(&session.project).await?).await
+    of_all(session, &session.clouds().names(&session.project).await?).await
 }
 
 /// The statuses of clouds that were listed.
 async fn of_all(session: &Session, names: &[LogicalCloudName]) -> anyhow::Result<Statuses> {
     let (mut statuses, mut failed) = (Vec::with_capacity(names.len()), Vec::new());
     for name in names {
-        match one_of_many(name, session.deployment.clouds().status(&session.project, name).await)? {
+        match one_of_many(name, session.clouds().status(&session.project, name).await)? {
             Ok(status) => statuses.extend(status),
             Err(why) => failed.push(why),
         }
@@ -125,11 +125,11 @@ mod tests {
     async fn put(session: &Session, description: &str) {
         let named = |name: &str| MetadataDraft { name: name.to_owned(), ..MetadataDraft::default() };
         let project = named(session.project.as_str());
-        session.deployment.projects().put(&session.caller, project).await.unwrap();
+        session.here().unwrap().projects().put(&session.caller, project).await.unwrap();
         let metadata = MetadataDraft { description: description.to_owned(), ..named("c") };
         let mut draft = Draft { metadata, ..Draft::default() };
         draft.spec.namespace = Some("c".to_owned());
-        session.deployment.clouds().put(&session.caller, &session.project, draft).await.unwrap();
+        session.here().unwrap().clouds().put(&session.caller, &session.project, draft).await.unwrap();
     }
 
     #[tokio::test(start_paused = true)]

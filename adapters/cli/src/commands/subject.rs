@@ -9,7 +9,7 @@ use crate::session::{NamedUser, Session};
 
 pub(crate) async fn run(global: &Global, NamedUser { cloud, user }: &NamedUser) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
-    let subject = session.deployment.clouds().subject(&session.project, &cloud.name, user).await?;
+    let subject = session.clouds().subject(&session.project, &cloud.name, user).await?;
     output::print_either(session.format, &subject, || format!("{subject}\n"))?;
     if session.format.for_programs().is_none() {
         let for_openssl = for_openssl(&subject);

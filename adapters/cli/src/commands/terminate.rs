@@ -40,6 +40,6 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
             .map(|deadline| u32::try_from(deadline.as_secs()).unwrap_or(u32::MAX)),
     };
     let name = &arguments.cloud.name;
-    session.deployment.clouds().terminate(&session.caller, &session.project, name, removal).await?;
+    session.clouds().terminate(&session.project, name, removal).await?;
     report::wait_for(&session, name, &arguments.waiting).await
 }

@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
 
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
-    let (deployment, id) = (&session.deployment, &arguments.id);
+    let (deployment, id) = (session.here()?, &arguments.id);
     deployment.registered().get(id).await?;
     let known = deployment.contexts().cluster_uid(id).await?;
     let reached = deployment.clusters().connect(id).await.with_context(|| id.to_string())?;

@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     kubeconfig: Option<PathBuf>,
     /// Which context of it. Default: its current one.
     #[arg(long, value_name = "NAME")]
-    context: Option<String>,
+    kube_context: Option<String>,
     /// A label, which cluster selectors look at. May be repeated.
     #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
     labels: Vec<(String, String)>,
@@ -40,13 +40,14 @@ pub(crate) struct Arguments {
 
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let needs = arguments.wanted.needs(global)?;
-    let kubeconfig = own_kubeconfig::read(arguments.kubeconfig.as_deref(), arguments.context.as_deref())?;
+    let kubeconfig =
+        own_kubeconfig::read(arguments.kubeconfig.as_deref(), arguments.kube_context.as_deref())?;
     let session = Session::open(global).await?;
     let labels: BTreeMap<String, String> = arguments.labels.iter().cloned().collect();
     let (id, namespace) = (arguments.id.clone(), arguments.namespace.clone());
     let registration = Registration { labels, namespace, ..Registration::new(id, kubeconfig) };
     // What is refused is refused before anything is sent.
-    session.deployment.registered().check(&registration)?;
+    session.here()?.registered().check(&registration)?;
     if !arguments.unchecked {
         ready::must_be(&session, &registration, &needs, "was not registered").await?;
     }
@@ -55,7 +56,7 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
 
 async fn register(session: &Session, registration: Registration) -> anyhow::Result<Exit> {
     let id = registration.id.clone();
-    let outcome = match session.deployment.registered().add(&session.caller, registration).await {
+    let outcome = match session.here()?.registered().add(&session.caller, registration).await {
         Err(error @ service::Error::AlreadyThere { .. }) => {
             let message = format!("{error}, registered otherwise: dcm cluster update {id} changes it");
             return Err(Ended::new(Exit::Stuck, message).into());

@@ -55,8 +55,8 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
     let session = Session::open(global).await?;
     let id = &arguments.id;
     // Whether it is registered is told before whether it answers.
-    session.deployment.registered().get(id).await?;
-    let cluster = session.deployment.clusters().connect(id).await;
+    session.here()?.registered().get(id).await?;
+    let cluster = session.here()?.clusters().connect(id).await;
     let cluster = cluster.with_context(|| format!("{id} can't be asked"))?;
     let findings = ask(&session, id, &*cluster, &needs).await?;
     print(&session, id, &findings)?;
@@ -85,7 +85,7 @@ pub(super) async fn ask(
     cluster: &dyn Cluster,
     needs: &Needs,
 ) -> anyhow::Result<Findings> {
-    let deployment = &session.deployment;
+    let deployment = session.here()?;
     let asked = preflight::check(cluster, &deployment.call(), needs, &**deployment.clock()).await;
     asked.with_context(|| format!("{id} can't be asked"))
 }

@@ -43,7 +43,7 @@ impl Shown {
 
 pub(crate) async fn run(global: &Global, _: &Arguments) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
-    let stopped = session.deployment.registered().stopped().await?;
+    let stopped = session.here()?.registered().stopped().await?;
     let (clusters, broken) = session.clusters_and_broken().await?;
     let shown: Vec<Shown> = clusters.into_iter().map(|cluster| Shown::of(cluster, &stopped)).collect();
     output::print_either(session.format, &shown, || table(&session, &shown))?;

@@ -20,7 +20,7 @@ pub(super) async fn must_be(
     undone: &str,
 ) -> anyhow::Result<()> {
     let id = &registration.id;
-    let looked = session.deployment.inspect(registration, needs).await;
+    let looked = session.here()?.inspect(registration, needs).await;
     let looked =
         looked.map_err(|error| unasked(registration, error)).with_context(|| format!("{id} {undone}"));
     let Inspection { findings, other } = looked?;

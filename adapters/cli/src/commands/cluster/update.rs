@@ -36,7 +36,7 @@ struct Changes {
     kubeconfig: Option<PathBuf>,
     /// Which context of it. Default: its current one.
     #[arg(long, value_name = "NAME", requires = "kubeconfig")]
-    context: Option<String>,
+    kube_context: Option<String>,
     /// A label, which cluster selectors look at at the next apply. May be repeated; takes the place of all labels.
     #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
     labels: Vec<(String, String)>,
@@ -52,7 +52,7 @@ impl Changes {
     /// What is to be registered instead.
     fn of(&self, mut old: Registration) -> anyhow::Result<Registration> {
         if self.kubeconfig.is_some() {
-            old.kubeconfig = own_kubeconfig::read(self.kubeconfig.as_deref(), self.context.as_deref())?;
+            old.kubeconfig = own_kubeconfig::read(self.kubeconfig.as_deref(), self.kube_context.as_deref())?;
         }
         if self.no_labels || !self.labels.is_empty() {
             old.labels = self.labels.iter().cloned().collect();
@@ -66,10 +66,10 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
     let needs = arguments.wanted.needs(global)?;
     let session = Session::open(global).await?;
     let id = &arguments.id;
-    let old = session.deployment.registered().get(id).await?.registration;
+    let old = session.here()?.registered().get(id).await?.registration;
     let new = arguments.changes.of(old.clone())?;
     // What is refused is refused before anything is sent.
-    session.deployment.registered().check(&new)?;
+    session.here()?.registered().check(&new)?;
     if new.kubeconfig != old.kubeconfig && !arguments.unchecked {
         ready::must_be(&session, &new, &needs, "was not changed").await?;
     }
@@ -77,7 +77,7 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
 }
 
 async fn write(session: &Session, new: Registration) -> anyhow::Result<Exit> {
-    let (registered, caller) = (session.deployment.registered(), &session.caller);
+    let (registered, caller) = (session.here()?.registered(), &session.caller);
     let Registration { id, kubeconfig, labels, namespace, .. } = new;
     let outcomes = [
         registered.replace_kubeconfig(caller, &id, kubeconfig).await?,

@@ -95,7 +95,7 @@ async fn play(clusters: usize) -> anyhow::Result<Figures> {
     let mut instantiated = 0;
     let mut proved = true;
     for one in &worked {
-        let status = session.deployment.clouds().status(&one.project, &one.cloud).await?;
+        let status = session.here()?.clouds().status(&one.project, &one.cloud).await?;
         instantiated += count_instantiated(&world, &status);
         show_status(session, &status)?;
         proved &= proof::show(&world, &status).await?;
@@ -136,12 +136,12 @@ fn show_status(session: &Session, status: &CloudStatus) -> anyhow::Result<()> {
 async fn terminate(session: &Session, worked: &[Worked]) -> anyhow::Result<()> {
     output::print("\nterminate\n")?;
     for Worked { project, cloud, .. } in worked {
-        let clouds = session.deployment.clouds();
+        let clouds = session.here()?.clouds();
         clouds.terminate(&session.caller, project, cloud, Removal::default()).await?;
     }
     work::bring_about(session, worked, TIMEOUT).await?;
     for Worked { project, cloud, .. } in worked {
-        let status = session.deployment.clouds().status(project, cloud).await?;
+        let status = session.here()?.clouds().status(project, cloud).await?;
         output::print(&format!("{cloud}: {}\n\n", status.state))?;
     }
     Ok(())

@@ -69,7 +69,7 @@ async fn credentials(world: &World, status: &CloudStatus) -> anyhow::Result<BTre
         .collect();
     let mut users = BTreeMap::new();
     for user in status.credentials.keys() {
-        let clouds = world.session.deployment.clouds();
+        let clouds = world.session.here()?.clouds();
         let found = clouds.kubeconfigs(&status.project, &status.name, Some(user), None).await?;
         let credentials =
             found.access.clusters.into_iter().filter_map(|(reference, access)| {

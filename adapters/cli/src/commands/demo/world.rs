@@ -84,7 +84,7 @@ impl World {
                 labels: LABELS.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
                 ..Registration::new(id.clone(), self.kubeconfig(id))
             };
-            self.session.deployment.registered().add(&self.session.caller, registration).await?;
+            self.session.here()?.registered().add(&self.session.caller, registration).await?;
         }
         Ok(())
     }

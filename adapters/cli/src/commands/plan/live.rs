@@ -38,7 +38,7 @@ async fn shown_of(session: &Session, documents: &[Sourced]) -> anyhow::Result<Ve
     for name in clouds.iter().filter(|cloud| cloud.is_new).map(|cloud| &cloud.name) {
         output::note(format_args!("{name}: not stored yet: names that carry its UID are those of UID 0"));
     }
-    let plans = planned(clouds, session.deployment.planner().plan(contexts).await?);
+    let plans = planned(clouds, session.here()?.planner().plan(contexts).await?);
     let shown = Shown::of(&plans);
     match session.format.for_programs() {
         Some(notation) => output::print(&notation.write(&shown)?)?,
@@ -99,7 +99,7 @@ async fn unrehearsed(
     documents: impl IntoIterator<Item = &Sourced>,
 ) -> anyhow::Result<Vec<CloudPlan>> {
     let (clouds, contexts) = wanted(session, documents).await?;
-    Ok(planned(clouds, session.deployment.planner().plan_unrehearsed(contexts).await?))
+    Ok(planned(clouds, session.here()?.planner().plan_unrehearsed(contexts).await?))
 }
 
 /// The cloud of a document.
@@ -122,7 +122,7 @@ async fn wanted(
     let (mut clouds, mut contexts) = (Vec::new(), Vec::new());
     for sourced in documents {
         let Document { project, draft, .. } = &sourced.document;
-        let foreseen = session.deployment.clouds().foresee(&session.caller, project, draft.clone()).await;
+        let foreseen = session.here()?.clouds().foresee(&session.caller, project, draft.clone()).await;
         let Foreseen { is_new, context, .. } = foreseen.with_context(|| sourced.title())?;
         let name = LogicalCloudName::new(&draft.metadata.name)?;
         contexts.push(context);

@@ -21,13 +21,12 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
     let (cloud, user) = (&arguments.named.cloud.name, &arguments.named.user);
-    let clouds = session.deployment.clouds();
-    let revoked = clouds.revoke(&session.caller, &session.project, cloud, user).await?;
+    let clouds = session.clouds();
+    let revoked = clouds.revoke(&session.project, cloud, user).await?;
     let worked = session.worked(cloud).await?;
     let end = report::wait_until_end(&session, &[worked], &arguments.waiting).await?;
     let status = clouds.status(&session.project, cloud).await?;
-    let others = session.deployment.other_bindings(&revoked).await;
-    let report = revoked.report(others, |id| status.clusters.get(id)?.lane.as_ref());
+    let report = session.revocation(revoked, &status).await?;
     output::print_either(session.format, &report, || table(&session, &report))?;
     if report.revoked.needs_request {
         output::note(format_args!(

@@ -1,0 +1,103 @@
+//! `dcm login`: a server, and how it is asked.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf, absolute};
+
+use anyhow::Context as _;
+use dcm_client::ServerUrl;
+use dcm_core::secret::Secret;
+
+use crate::arguments::Global;
+use crate::exit::Exit;
+use crate::output;
+use crate::place;
+use crate::remote::{Context, ContextName, Contexts};
+
+/// Longest token that is read, in bytes.
+const TOKEN_BYTES_MAX: u64 = 64 * 1024;
+
+/// Stands for standard input where a file can be named.
+const STANDARD_INPUT: &str = "-";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The server: https://HOST[:PORT], or http:// for a loopback address.
+    #[arg(value_name = "URL")]
+    url: ServerUrl,
+    /// What it is called from then on. Default: its host and port.
+    #[arg(long, value_name = "NAME")]
+    name: Option<ContextName>,
+    /// The authorities that its certificate may be of, as PEM. Default: those of the system.
+    #[arg(long, value_name = "FILE")]
+    certificate_authority: Option<PathBuf>,
+    /// A file with a bearer token: a static one of the server (dcm token), or one of an OpenID Connect issuer. It is read again with each
+    /// command, so that whoever renews it needs no other login; - reads a token from standard input, and keeps it.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["client_certificate", "client_key"])]
+    bearer_token: Option<PathBuf>,
+    /// A client certificate, with those that it was issued by, as PEM.
+    #[arg(long, value_name = "FILE", requires = "client_key")]
+    client_certificate: Option<PathBuf>,
+    /// Its private key, as PEM.
+    #[arg(long, value_name = "FILE", requires = "client_certificate")]
+    client_key: Option<PathBuf>,
+    /// Remembers it without asking it whether it lets one in.
+    #[arg(long)]
+    unchecked: bool,
+}
+
+pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
+    let context = arguments.context()?;
+    let mut contexts = Contexts::read()?;
+    let client = context.client(&global.why, "")?;
+    if !arguments.unchecked {
+        let asked = client.check().await.map_err(place::Error::from);
+        asked.with_context(|| format!("{} is not remembered", arguments.url))?;
+    }
+    let name = match &arguments.name {
+        Some(name) => name.clone(),
+        None => named_by(&arguments.url)?,
+    };
+    contexts.put(name.clone(), context);
+    contexts.write()?;
+    output::note(format_args!("{}: asked from now on, as context {name}", arguments.url));
+    Ok(Exit::Done)
+}
+
+impl Arguments {
+    fn context(&self) -> anyhow::Result<Context> {
+        let file = |file: &Option<PathBuf>| file.as_deref().map(lasting).transpose();
+        let (token, token_file) = match self.bearer_token.as_deref() {
+            Some(name) if name.as_os_str() == STANDARD_INPUT => (Some(token()?), None),
+            name => (None, name.map(lasting).transpose()?),
+        };
+        Ok(Context {
+            certificate_authority: file(&self.certificate_authority)?,
+            token,
+            token_file,
+            client_certificate: file(&self.client_certificate)?,
+            client_key: file(&self.client_key)?,
+            ..Context::new(self.url.clone())
+        })
+    }
+}
+
+/// A file as it is found from any folder.
+fn lasting(file: &Path) -> anyhow::Result<PathBuf> {
+    absolute(file).with_context(|| format!("{} can't be found", file.display()))
+}
+
+/// The token on standard input.
+fn token() -> anyhow::Result<Secret> {
+    let mut text = String::new();
+    let read = std::io::stdin().lock().take(TOKEN_BYTES_MAX).read_to_string(&mut text);
+    read.context("no token can be read from standard input")?;
+    let token = text.trim();
+    anyhow::ensure!(!token.is_empty(), "standard input has no token");
+    Ok(Secret::new(token))
+}
+
+/// The name of a context for a server: its host and port.
+fn named_by(url: &ServerUrl) -> anyhow::Result<ContextName> {
+    let host = url.as_str().split("://").last().unwrap_or_default().replace('/', "_");
+    host.parse().map_err(|rule| anyhow::anyhow!("say --name: {rule}"))
+}

@@ -1,0 +1,110 @@
+//! Servers that commands ask instead of a store: which one, and with what credential.
+
+mod contexts;
+
+use std::path::Path;
+
+use anyhow::Context as _;
+use dcm_client::{Client, Credential, Options, ServerUrl};
+use dcm_core::secret::Secret;
+
+pub(crate) use contexts::{Context, ContextName, Contexts};
+
+use crate::arguments::Global;
+use crate::exit::{Ended, Exit};
+
+/// The environment variable with a bearer token for a server without a context.
+const TOKEN: &str = "DCM_TOKEN";
+
+/// A server, and what is known of it.
+#[derive(Debug)]
+pub(crate) struct Target {
+    pub(crate) context: Context,
+    /// What names this choice on another command line.
+    pub(crate) named: Named,
+}
+
+/// How a server was chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Named {
+    /// By its URL.
+    Server,
+    /// By a context.
+    Context(ContextName),
+}
+
+impl Target {
+    /// The server that the command line means; none where it means a store. A server that is named goes before a store, and a store that
+    /// is named before the current context.
+    pub(crate) fn of(global: &Global) -> anyhow::Result<Option<Self>> {
+        if let Some(name) = &global.context {
+            return Self::of_context(&Contexts::read()?, name).map(Some);
+        }
+        if let Some(server) = &global.server {
+            return Self::of_server(&Contexts::read()?, server).map(Some);
+        }
+        if global.store.is_some() {
+            return Ok(None);
+        }
+        let contexts = Contexts::read()?;
+        contexts.current().map(|name| Self::of_context(&contexts, name)).transpose()
+    }
+
+    fn of_context(contexts: &Contexts, name: &ContextName) -> anyhow::Result<Self> {
+        let context = contexts.get(name).ok_or_else(|| {
+            Ended::new(Exit::NotFound, format!("there is no context {name}: dcm login makes one"))
+        })?;
+        Ok(Self { context: context.clone(), named: Named::Context(name.clone()) })
+    }
+
+    /// A context of this server, or the server with what the environment says.
+    fn of_server(contexts: &Contexts, server: &ServerUrl) -> anyhow::Result<Self> {
+        if let Ok(token) = std::env::var(TOKEN)
+            && !token.is_empty()
+        {
+            let context = Context { token: Some(Secret::new(token)), ..Context::new(server.clone()) };
+            return Ok(Self { context, named: Named::Server });
+        }
+        Ok(match contexts.of_server(server) {
+            Some((name, context)) => Self { context: context.clone(), named: Named::Context(name.clone()) },
+            None => Self { context: Context::new(server.clone()), named: Named::Server },
+        })
+    }
+}
+
+impl Context {
+    /// A client of its server.
+    pub(crate) fn client(&self, why: &str, request_id: &str) -> anyhow::Result<Client> {
+        let options = Options {
+            authorities: self.certificate_authority.as_deref().map(read).transpose()?,
+            credential: self.credential()?,
+            why: why.to_owned(),
+            request_id: request_id.to_owned(),
+            ..Options::new(self.server.as_str())?
+        };
+        Ok(Client::open(&options)?)
+    }
+
+    fn credential(&self) -> anyhow::Result<Credential> {
+        if let Some(token) = &self.token {
+            return Ok(Credential::Token(token.clone()));
+        }
+        if let Some(file) = &self.token_file {
+            let text = String::from_utf8(read(file)?);
+            let text = text.map_err(|_| anyhow::anyhow!("{} is no text", file.display()))?;
+            return Ok(Credential::Token(Secret::new(text.trim())));
+        }
+        match (&self.client_certificate, &self.client_key) {
+            (Some(chain), Some(key)) => {
+                let key = crate::private_file::read(key)?
+                    .with_context(|| format!("there is no file {}", key.display()))?;
+                Ok(Credential::Certificate { chain: read(chain)?, key })
+            }
+            _ => Ok(Credential::Nothing),
+        }
+    }
+}
+
+fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
+    std::fs::read(file).with_context(|| format!("{} can't be read", file.display()))
+}
