@@ -83,7 +83,9 @@ fn known(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     match cause.downcast_ref() {
         Some(place::Error::Here(error)) => return code_of_service(error),
         Some(place::Error::There(error)) => return error.problem().and_then(code_of_problem),
-        None => {}
+        Some(place::Error::Stale { .. }) => return Some(Exit::Stale),
+        Some(place::Error::StillUnderWay { .. }) => return Some(Exit::TimedOut),
+        Some(place::Error::Kubeconfig(_) | place::Error::Document(_) | place::Error::Orphans(_)) | None => {}
     }
     cause.downcast_ref::<Error>().and_then(code_of_service)
 }
@@ -103,7 +105,6 @@ fn code_of_problem(problem: &Problem) -> Option<Exit> {
         | "wrong-state"
         | "in-use"
         | "not-issued"
-        | "not-ready"
         | "precondition-failed"
         | "forbidden"
         | "unauthenticated" => Some(Exit::Stuck),

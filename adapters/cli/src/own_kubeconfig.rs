@@ -65,7 +65,7 @@ fn single(
     let root = parse(text)?;
     let at = if context.is_some() { "--kube-context" } else { "current-context" };
     let wanted = context.or_else(|| root["current-context"].as_str()).filter(|name| !name.is_empty());
-    let wanted = wanted.ok_or("current-context: must name a context, or say --context")?;
+    let wanted = wanted.ok_or("current-context: must name a context, or say --kube-context")?;
     let context = entry(&root, at, "contexts", "context", wanted)?;
     let cluster_name = context.get("cluster").and_then(Value::as_str).unwrap_or_default();
     let mut cluster = entry(&root, "contexts[].context.cluster", "clusters", "cluster", cluster_name)?;
@@ -224,12 +224,12 @@ users:
     #[test]
     fn what_is_missing_is_named_without_content() {
         for (text, context, rule) in [
-            (TEXT.to_owned(), Some("none"), "--context: contexts has no entry \"none\""),
+            (TEXT.to_owned(), Some("none"), "--kube-context: contexts has no entry \"none\""),
             (TEXT.to_owned(), Some("lost"), "contexts[].context.cluster: clusters has no entry \"nowhere\""),
             (
                 TEXT.replace("current-context: one", ""),
                 None,
-                "current-context: must name a context, or say --context",
+                "current-context: must name a context, or say --kube-context",
             ),
             (
                 TEXT.replace("ca.pem", "missing.pem"),

@@ -13,6 +13,7 @@ use dcm_store::StoreUrl;
 
 use crate::arguments::Global;
 use crate::exit::{Ended, Exit};
+use crate::remote::{Named, Target};
 use crate::session::{keys_of, store_of};
 
 /// The scheme of stores in a file.
@@ -21,7 +22,7 @@ const IN_FILE: &str = "sqlite:";
 /// The scheme of stores in memory.
 const IN_MEMORY: &str = "memory:";
 
-/// The same access with this command in place of each credential. It finds the store from any folder, and whatever its
+/// The same access with this command in place of each credential. It finds the store or the server from any folder, and whatever its
 /// environment says.
 pub(crate) fn by_plugins(global: &Global, access: Access) -> anyhow::Result<Access> {
     if access.clusters.values().any(|one| one.credential.is_keyless()) {
@@ -29,26 +30,41 @@ pub(crate) fn by_plugins(global: &Global, access: Access) -> anyhow::Result<Acce
     }
     let command = std::env::current_exe().context("this program's own file can't be found")?;
     let command = text(command)?;
-    let store = lasting(&store_of(global)?)?;
+    let place = match Target::of(global)? {
+        Some(target) => options(target.named),
+        None => store_options(global)?,
+    };
+    let first = ["credential", access.logical_cloud.as_str(), access.user.as_str()].map(str::to_owned);
+    let project = ["--project".to_owned(), access.project.to_string()];
+    Ok(access.by_plugins(|reference| {
+        let arguments = first.iter().cloned().chain([reference.to_string()]);
+        let arguments = arguments.chain(project.clone()).chain(place.clone());
+        Plugin { command: command.clone(), arguments: arguments.collect() }
+    }))
+}
+
+/// How a server is named.
+fn options(named: Named) -> Vec<String> {
+    match named {
+        Named::Context(name) => vec!["--context".to_owned(), name.to_string()],
+        Named::Server(server) => vec!["--server".to_owned(), server.to_string()],
+    }
+}
+
+/// How a store is named, and the file with its keys.
+fn store_options(global: &Global) -> anyhow::Result<Vec<String>> {
     let contexts_store = global.contexts_store.as_ref().map(lasting).transpose()?.flatten();
     let key_file = match keys_of(global)? {
         Keys::File(file) => Some(text(absolute(file)?)?),
         Keys::Variable(_) | Keys::Source(_) => None,
     };
-    let first = ["credential", access.logical_cloud.as_str(), access.user.as_str()].map(str::to_owned);
-    let project = access.project.to_string();
-    Ok(access.by_plugins(|reference| {
-        let named = [
-            ("--project", Some(&project)),
-            ("--store", store.as_ref()),
-            ("--contexts-store", contexts_store.as_ref()),
-            ("--key-file", key_file.as_ref()),
-        ];
-        let named = named.into_iter().filter_map(|(option, value)| Some([option.to_owned(), value?.clone()]));
-        let named = named.flatten();
-        let arguments = first.iter().cloned().chain([reference.to_string()]).chain(named);
-        Plugin { command: command.clone(), arguments: arguments.collect() }
-    }))
+    let named = [
+        ("--store", lasting(&store_of(global)?)?),
+        ("--contexts-store", contexts_store),
+        ("--key-file", key_file),
+    ];
+    let named = named.into_iter().filter_map(|(option, value)| Some([option.to_owned(), value?]));
+    Ok(named.flatten().collect())
 }
 
 /// The URL of a store that another process finds, too; none for one that holds a password.

@@ -2,12 +2,13 @@
 
 use std::fmt::Display;
 
-use dcm_client::Listed;
+use dcm_client::{Listed, Project};
 use dcm_core::causes;
+use dcm_core::logical_cloud::MetadataDraft;
 use dcm_core::name::{LogicalCloudName, ProjectName, UserName};
 use dcm_core::port::clock::{Clock as _, Random as _};
 use dcm_core::render::naming::Identity;
-use dcm_core::service::{Broken, Caller, CloudStatus, Error, Kind, RegisteredCluster, Revocation, Revoked};
+use dcm_core::service::{Broken, Caller, CloudStatus, Error, Kind, Revocation, Revoked};
 use dcm_kube::kubeconfig::Allowed;
 use dcm_server::{Configuration, Deployment, Keys, SESSION_LEASE};
 use dcm_store::StoreUrl;
@@ -18,7 +19,7 @@ use crate::arguments::Global;
 use crate::exit::{Ended, Exit};
 use crate::folders;
 use crate::output::Format;
-use crate::place::{self, Clouds, Place};
+use crate::place::{self, Clouds, Clusters, Place};
 use crate::remote::Target;
 use crate::work::Worked;
 
@@ -73,8 +74,16 @@ impl Session {
     /// The logical clouds.
     pub(crate) fn clouds(&self) -> Clouds<'_> {
         match &self.place {
-            Place::Here(deployment) => Clouds::Here(deployment.clouds(), &self.caller),
+            Place::Here(deployment) => Clouds::Here(deployment, &self.caller),
             Place::There(client) => Clouds::There(client.logical_clouds()),
+        }
+    }
+
+    /// The registered clusters.
+    pub(crate) fn clusters(&self) -> Clusters<'_> {
+        match &self.place {
+            Place::Here(deployment) => Clusters::Here(deployment, &self.caller),
+            Place::There(client) => Clusters::There(client.clusters()),
         }
     }
 
@@ -91,8 +100,35 @@ impl Session {
     /// A logical cloud of the session's project, to wait for.
     pub(crate) async fn worked(&self, cloud: &LogicalCloudName) -> anyhow::Result<Worked> {
         let found = self.clouds().get(&self.project, cloud).await?;
-        let context = Identity::of(&found).context_id();
+        let context = Some(Identity::of(&found).context_id());
         Ok(Worked { project: self.project.clone(), cloud: cloud.clone(), context })
+    }
+
+    /// Makes the project when there is none of the name; one that is there stays as it is.
+    pub(crate) async fn ensure_project(&self, name: &ProjectName) -> Result<(), place::Error> {
+        let metadata = MetadataDraft { name: name.to_string(), ..MetadataDraft::default() };
+        match &self.place {
+            Place::Here(deployment) => match deployment.projects().get(name).await {
+                Err(Error::NotFound { .. }) => {
+                    match deployment.projects().create(&self.caller, metadata).await {
+                        // Somebody else was quicker.
+                        Err(Error::AlreadyThere { .. }) => Ok(()),
+                        created => Ok(created.map(drop)?),
+                    }
+                }
+                found => Ok(found.map(drop)?),
+            },
+            Place::There(client) => match client.projects().get(name).await.map_err(place::Error::from) {
+                Err(error) if error.is_of_no(Kind::Project) => {
+                    let created = client.projects().create(&Project { metadata }).await;
+                    match created.map_err(place::Error::from) {
+                        Err(error) if error.is_already_there() => Ok(()),
+                        created => created,
+                    }
+                }
+                found => found.map(drop),
+            },
+        }
     }
 
     /// What became of a revocation of a cloud with this status.
@@ -110,28 +146,6 @@ impl Session {
                 let clouds = client.logical_clouds();
                 let found = clouds.revocation(&status.project, &status.name, &revoked.user).await;
                 Ok(found.map_err(place::Error::from)?)
-            }
-        }
-    }
-
-    /// All registered clusters, in order, for what depends on each of them.
-    pub(crate) async fn clusters(&self) -> anyhow::Result<Vec<RegisteredCluster>> {
-        match self.clusters_and_broken().await? {
-            (clusters, broken) if broken.is_empty() => Ok(clusters),
-            (_, broken) => anyhow::bail!("{}", told(&broken).join("; ")),
-        }
-    }
-
-    /// All registered clusters, in order, and those that can't be read.
-    pub(crate) async fn clusters_and_broken(&self) -> anyhow::Result<(Vec<RegisteredCluster>, Vec<Broken>)> {
-        let (mut clusters, mut broken, mut after) = (Vec::new(), Vec::new(), None);
-        loop {
-            let page = self.here()?.registered().list(after.as_ref(), None).await?;
-            clusters.extend(page.clusters);
-            broken.extend(page.broken);
-            match page.next {
-                Some(next) => after = Some(next),
-                None => return Ok((clusters, broken)),
             }
         }
     }

@@ -35,7 +35,8 @@ const RETRY_WAIT: Duration = Duration::from_millis(200);
 pub(crate) struct Worked {
     pub(crate) project: ProjectName,
     pub(crate) cloud: LogicalCloudName,
-    pub(crate) context: ContextId,
+    /// Where a store is worked on.
+    pub(crate) context: Option<ContextId>,
 }
 
 /// How the waiting ended.
@@ -134,7 +135,7 @@ async fn has_worker(deployment: &Deployment) -> anyhow::Result<bool> {
 /// Starts an engine of this process as soon as nobody serves the store. Ends only with an error, and never where a server is asked.
 async fn keep_working(session: &Session, worked: &[Worked], own: &mut Option<Own>) -> anyhow::Error {
     let Place::Here(deployment) = session.place() else { return std::future::pending().await };
-    let contexts: BTreeSet<ContextId> = worked.iter().map(|one| one.context.clone()).collect();
+    let contexts: BTreeSet<ContextId> = worked.iter().filter_map(|one| one.context.clone()).collect();
     loop {
         if let Some(Own { engine, .. }) = own {
             return lost(engine.stopped().await);
@@ -157,7 +158,7 @@ fn lost(ended: Result<(), Lost>) -> anyhow::Error {
 async fn tidy_up(session: &Session, worked: &[Worked], own: &mut Option<Own>) -> anyhow::Result<()> {
     let Place::Here(deployment) = session.place() else { return Ok(()) };
     let contexts = deployment.contexts();
-    let each = worked.iter().map(|one| contexts.wait_until_tidy(&one.context));
+    let each = worked.iter().filter_map(|one| Some(contexts.wait_until_tidy(one.context.as_ref()?)));
     let timeout = deployment.options().lease + TIDYING_TIMEOUT;
     tokio::select! {
         biased;

@@ -96,7 +96,7 @@ impl<'a> Tested<'a> {
     /// Users of the healthy clusters are served meanwhile, and told what is missing.
     fn gives_out_what_there_is(&self) {
         let ran = self.installation.person.run(["kubeconfig", self.cloud, "--user", "ann"]);
-        let left_out = format!("{}: left out: it is not issued yet", self.broken.name());
+        let left_out = format!("{} is left out: it is not issued yet", self.broken.name());
         assert!(ran.err.contains(&left_out), "{}", ran.err);
         assert_eq!(ran.done().matches("client-key-data: ").count(), CLUSTERS - 1);
     }

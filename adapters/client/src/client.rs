@@ -6,6 +6,7 @@ use dcm_core::secret::Secret;
 use http::Method;
 
 use crate::audit::Audit;
+use crate::clusters::Clusters;
 use crate::connection::Connection;
 use crate::error::Error;
 use crate::logical_clouds::LogicalClouds;
@@ -99,6 +100,12 @@ impl Client {
     #[must_use]
     pub fn audit(&self) -> Audit<'_> {
         Audit::new(&self.connection)
+    }
+
+    /// The registered clusters.
+    #[must_use]
+    pub fn clusters(&self) -> Clusters<'_> {
+        Clusters::new(&self.connection)
     }
 
     /// The projects.

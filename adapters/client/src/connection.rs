@@ -109,6 +109,12 @@ impl Asking<'_> {
         self
     }
 
+    /// With a JSON body that is written already.
+    pub(crate) fn with_json(mut self, text: &str) -> Self {
+        self.body = Some(Bytes::copy_from_slice(text.as_bytes()));
+        self
+    }
+
     /// For an answer of another type.
     pub(crate) fn accepting(mut self, accept: &'static str) -> Self {
         self.accept = accept;

@@ -19,6 +19,7 @@
 
 mod audit;
 mod client;
+mod clusters;
 mod connection;
 mod error;
 mod events;
@@ -28,13 +29,20 @@ mod problem;
 mod projects;
 mod query;
 mod server_url;
+mod stopping;
+mod warnings;
 
 pub use audit::Audit;
 pub use client::{Client, Credential, Options};
+pub use clusters::{
+    Checked, Cluster, ClusterChange, ClusterCheck, ClusterSpec, ClusterStatus, Clusters, Provider,
+};
 pub use connection::{ANSWER_BYTES_MAX, CONNECT_TIME_LIMIT, TRIES_MAX};
 pub use error::Error;
 pub use events::{Event, Events, SILENCE_MAX};
-pub use logical_clouds::{HandedOut, LogicalClouds, Notation, Summary, SummarySpec, SummaryStatus};
+pub use logical_clouds::{
+    AppliedOutcome, Declared, HandedOut, LogicalClouds, Plan, Summary, SummarySpec, SummaryStatus,
+};
 pub use page::{Broken, Listed};
 pub use problem::{FieldError, Problem};
 pub use projects::{Project, Projects};

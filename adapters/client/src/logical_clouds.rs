@@ -1,13 +1,16 @@
 //! Logical clouds.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use dcm_core::document::{self, Limits};
 use dcm_core::logical_cloud::{LogicalCloud, LogicalCloudUid, MetadataDraft};
-use dcm_core::name::{LogicalCloudName, ProjectName, ReferenceName, UserName};
+use dcm_core::name::{ClusterId, LogicalCloudName, ProjectName, ReferenceName, UserName};
+use dcm_core::plan::{Outline, PlanHash};
 use dcm_core::port::synchronizer::{Disposal, Removal};
 use dcm_core::secret::Secret;
 use dcm_core::service::{CloudStatus, Renewed, Revocation, Revoked};
 use dcm_core::subject::Subject;
-use http::header::WARNING;
 use http::{Method, StatusCode};
 use serde::Deserialize;
 
@@ -16,24 +19,8 @@ use crate::error::Error;
 use crate::events::{self, Events};
 use crate::page::{self, Listed};
 use crate::query::query;
-
-/// The notation of a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Notation {
-    /// JSON.
-    Json,
-    /// YAML.
-    Yaml,
-}
-
-impl Notation {
-    fn media_type(self) -> &'static str {
-        match self {
-            Self::Json => "application/json",
-            Self::Yaml => "application/yaml",
-        }
-    }
-}
+use crate::stopping;
+use crate::warnings::warnings;
 
 /// What a list shows of a logical cloud.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -78,10 +65,41 @@ pub struct SummaryStatus {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct HandedOut {
-    /// The kubeconfig.
+    /// The kubeconfig; [`Access::read`](dcm_core::kubeconfig::Access::read) takes it apart.
     pub kubeconfig: Secret,
     /// What was left out of it, and why.
     pub left_out: Vec<String>,
+}
+
+/// What an apply would do.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Plan {
+    /// What it is recognised by when it is applied.
+    pub hash: PlanHash,
+    /// True when the logical cloud is not stored: names that carry its UID are those of UID 0.
+    pub is_new: bool,
+    /// What it would do on each cluster.
+    pub clusters: BTreeMap<ClusterId, Outline>,
+}
+
+/// What became of a document that was stored and applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[non_exhaustive]
+pub struct Declared {
+    /// What became of it on clusters.
+    pub applied: AppliedOutcome,
+}
+
+/// What an apply did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum AppliedOutcome {
+    /// The work began.
+    Begun,
+    /// The clusters were to be so already.
+    Unchanged,
 }
 
 /// The logical clouds of a server. Each method asks once, a list once a page.
@@ -131,7 +149,7 @@ impl<'a> LogicalClouds<'a> {
     pub async fn get(&self, project: &ProjectName, cloud: &LogicalCloudName) -> Result<LogicalCloud, Error> {
         // Its identity is in no document.
         let uid = self.status(project, cloud).await?.uid;
-        let text = self.document(project, cloud, Notation::Json).await?;
+        let text = self.document(project, cloud).await?;
         let read = document::parse(text.as_bytes(), project, &Limits::default());
         let read = read.map_err(|error| self.connection.unreadable(StatusCode::OK, error))?;
         // A text without a document is refused above.
@@ -140,21 +158,77 @@ impl<'a> LogicalClouds<'a> {
         made.map(|(cloud, _)| cloud).map_err(|error| self.connection.unreadable(StatusCode::OK, error))
     }
 
-    /// The declarative document of a logical cloud, in its canonical form.
+    /// The declarative document of a logical cloud in its canonical form, as JSON.
     ///
     /// # Errors
     /// `not-found`; those of the server and the connection.
-    pub async fn document(
+    pub async fn document(&self, project: &ProjectName, cloud: &LogicalCloudName) -> Result<String, Error> {
+        let (_, body) = self.reading(project, cloud, "/document").parts().await?;
+        Ok(String::from_utf8_lossy(&body).into_owned())
+    }
+
+    /// What an apply of a declarative document (JSON) would do. Nothing is stored.
+    ///
+    /// # Errors
+    /// `not-found`, `invalid`, `wrong-state`; those of the server and the connection.
+    pub async fn plan(
         &self,
         project: &ProjectName,
         cloud: &LogicalCloudName,
-        notation: Notation,
-    ) -> Result<String, Error> {
-        let asking = self.reading(project, cloud, "/document").accepting(notation.media_type());
-        Ok(String::from_utf8_lossy(&asking.parts().await?.1).into_owned())
+        document: &str,
+    ) -> Result<Plan, Error> {
+        self.doing(project, cloud, "/plan").with_json(document).json().await
     }
 
-    /// A user's kubeconfig: for one cluster reference, or for all clusters in one. The user may be left out where there is only one.
+    /// Whether a declarative document (JSON) would be taken, and could be applied. Nothing is stored, and no cluster asked.
+    ///
+    /// # Errors
+    /// `not-found`, `invalid`, `wrong-state`; those of the server and the connection.
+    pub async fn check(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        document: &str,
+    ) -> Result<(), Error> {
+        let asking = self.ask(Method::PUT, project, cloud, "/document?dry-run=true");
+        asking.with_json(document).done().await
+    }
+
+    /// Makes a logical cloud what a declarative document (JSON) says, and brings that to its clusters: as it was planned, where a plan
+    /// of the document is named.
+    ///
+    /// # Errors
+    /// `not-found`, `invalid`, `wrong-state`, `plan-stale`; those of the server and the connection.
+    pub async fn declare(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        document: &str,
+        plan: Option<&PlanHash>,
+    ) -> Result<Declared, Error> {
+        let plan = plan.map(|plan| ("plan-hash", plan.to_string()));
+        let target = format!("/document{}", query([("apply", "true".to_owned())].into_iter().chain(plan)));
+        self.ask(Method::PUT, project, cloud, &target).with_json(document).json().await
+    }
+
+    /// A user's newest credential for a cluster reference, as clients of Kubernetes take it from a plugin: an `ExecCredential` of
+    /// `client.authentication.k8s.io/v1`, JSON.
+    ///
+    /// # Errors
+    /// `not-found`, `wrong-state`, `not-issued`; those of the server and the connection.
+    pub async fn credential(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        user: &UserName,
+        reference: &ReferenceName,
+    ) -> Result<Secret, Error> {
+        let target = format!("/users/{user}/credential?cluster-reference={reference}");
+        let (_, body) = self.reading(project, cloud, &target).parts().await?;
+        Ok(Secret::new(String::from_utf8_lossy(&body)))
+    }
+
+    /// A user's kubeconfig (JSON): for one cluster reference, or for all clusters in one. The user may be left out where there is only one.
     ///
     /// # Errors
     /// `not-found`, `user-not-named`, `wrong-state`, `not-issued`; those of the server and the connection.
@@ -164,17 +238,14 @@ impl<'a> LogicalClouds<'a> {
         cloud: &LogicalCloudName,
         user: Option<&UserName>,
         reference: Option<&ReferenceName>,
-        notation: Notation,
     ) -> Result<HandedOut, Error> {
         let user = user.map(|user| ("user", user.to_string()));
         let reference = reference.map(|reference| ("cluster-reference", reference.to_string()));
         let target = format!("/kubeconfig{}", query(user.into_iter().chain(reference)));
-        let asking = self.reading(project, cloud, &target).accepting(notation.media_type());
-        let (headers, body) = asking.parts().await?;
-        let warnings = headers.get_all(WARNING).iter().filter_map(|value| warning(value.to_str().ok()?));
+        let (headers, body) = self.reading(project, cloud, &target).parts().await?;
         Ok(HandedOut {
             kubeconfig: Secret::new(String::from_utf8_lossy(&body)),
-            left_out: warnings.collect(),
+            left_out: warnings(&headers),
         })
     }
 
@@ -249,12 +320,18 @@ impl<'a> LogicalClouds<'a> {
         self.doing(project, cloud, &target).done().await
     }
 
-    /// Pauses what is under way: nothing new begins on clusters until it is resumed.
+    /// Pauses what is under way: nothing new begins on clusters until it is resumed. Tells what is not known to have ended in this time
+    /// (whole seconds, 10 at most); then the same may be asked again.
     ///
     /// # Errors
     /// `not-found`, `wrong-state`; those of the server and the connection.
-    pub async fn stop(&self, project: &ProjectName, cloud: &LogicalCloudName) -> Result<(), Error> {
-        self.doing(project, cloud, "/stop").done().await
+    pub async fn stop(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        wait: Duration,
+    ) -> Result<Option<String>, Error> {
+        stopping::stopped(self.doing(project, cloud, &stopping::target(wait))).await
     }
 
     /// Goes on with what is paused.
@@ -297,28 +374,5 @@ impl<'a> LogicalClouds<'a> {
         below: &str,
     ) -> Asking<'a> {
         self.connection.ask(method, format!("/v2/projects/{project}/logical-clouds/{cloud}{below}"))
-    }
-}
-
-/// The text of a warning (`299 - "text"`).
-fn warning(value: &str) -> Option<String> {
-    let quoted = value.strip_prefix("299 - \"")?.strip_suffix('"')?;
-    let mut text = String::with_capacity(quoted.len());
-    let mut characters = quoted.chars();
-    while let Some(character) = characters.next() {
-        text.extend(if character == '\\' { characters.next() } else { Some(character) });
-    }
-    Some(text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_warning_is_read_as_it_was_meant() {
-        let text = warning(r#"299 - "second is left out: \"no\" \\ yet""#);
-        assert_eq!(text.as_deref(), Some(r#"second is left out: "no" \ yet"#));
-        assert_eq!(warning("110 - stale"), None);
     }
 }

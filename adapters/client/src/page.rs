@@ -26,6 +26,15 @@ pub struct Broken {
     pub reason: String,
 }
 
+impl Broken {
+    /// What is said of it. The reason may name the path already.
+    #[must_use]
+    pub fn told(&self) -> String {
+        let Self { path, reason } = self;
+        if reason.contains(path.as_str()) { reason.clone() } else { format!("{path}: {reason}") }
+    }
+}
+
 #[derive(Deserialize)]
 struct Page<T> {
     items: Vec<T>,

@@ -24,6 +24,9 @@ pub struct Problem {
     /// What is wrong, and what helps.
     #[serde(default)]
     pub detail: String,
+    /// What is there already is just what was to be made.
+    #[serde(rename = "isSame", default)]
+    pub is_same: bool,
     /// All fields that break a rule.
     #[serde(default)]
     pub errors: Vec<FieldError>,
@@ -59,6 +62,7 @@ impl Problem {
             title: String::new(),
             status: status.as_u16(),
             detail: format!("the server answered {status}"),
+            is_same: false,
             errors: Vec::new(),
         })
     }

@@ -3,11 +3,18 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::causes;
+use dcm_core::kubeconfig::Admin;
+use dcm_core::logical_cloud::Draft;
+use dcm_core::name::{ClusterId, ContextId, LogicalCloudName, ProjectName};
+use dcm_core::plan::PlanHash;
 use dcm_core::port::cluster::{ClusterUid, Error};
 use dcm_core::port::synchronizer::{self, Disposal};
 use dcm_core::preflight::{self, CLOCK_SKEW_SECONDS_MAX, Findings, MINOR_VERSION_MIN, Needs};
-use dcm_core::service::{Caller, OrphanError, Orphans, OtherBindings, Registration, Revoked};
+use dcm_core::service::{
+    self, Applied, Caller, EditId, Edited, OrphanError, Orphans, OtherBindings, Precondition, Registration,
+    Revoked,
+};
 
 /// An installation. Whoever wires the services knows how clusters are reached.
 #[async_trait]
@@ -39,6 +46,20 @@ pub trait Installation: Send + Sync + 'static {
     /// [`OrphanError`].
     async fn orphans(&self, cluster: &ClusterId) -> Result<Orphans, OrphanError>;
 
+    /// Makes a logical cloud what a draft says, under a condition, and brings just that to its clusters: in place of what is under way,
+    /// and as it was planned where a plan of the draft is named.
+    ///
+    /// # Errors
+    /// [`DeclareError`].
+    async fn declare(
+        &self,
+        caller: &Caller,
+        named: (&ProjectName, &LogicalCloudName),
+        draft: &Draft,
+        condition: &Precondition<EditId>,
+        plan: Option<&PlanHash>,
+    ) -> Result<Declared, DeclareError>;
+
     /// Removes the orphans of one app context from a cluster, or releases them.
     ///
     /// # Errors
@@ -50,6 +71,29 @@ pub trait Installation: Send + Sync + 'static {
         context: &ContextId,
         disposal: Disposal,
     ) -> Result<Orphans, OrphanError>;
+}
+
+/// What became of a draft that was declared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Declared {
+    /// How it was stored.
+    pub edited: Edited,
+    /// How it was applied.
+    pub applied: Applied,
+}
+
+/// Why a draft was not declared. It is stored where only the apply was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum DeclareError {
+    /// Something else would be done than was planned.
+    #[error("the plan is stale: {detail}")]
+    Stale {
+        /// What differs.
+        detail: String,
+    },
+    /// The services refuse it, or have failed.
+    #[error(transparent)]
+    Service(#[from] service::Error),
 }
 
 /// What was seen of a cluster.
@@ -68,6 +112,21 @@ pub struct Other {
     pub known: ClusterUid,
     /// The one that was found.
     pub found: ClusterUid,
+}
+
+/// In words, why a cluster that is to be registered could not be asked, with the field of its kubeconfig that it comes from.
+#[must_use]
+pub fn unasked(registration: &Registration, error: &Error) -> String {
+    let Registration { id, kubeconfig, .. } = registration;
+    let field = match error {
+        Error::Unauthorized { .. } => "users[].user".to_owned(),
+        _ => {
+            let server =
+                Admin::read(kubeconfig).map_or_else(|_| String::new(), |admin| admin.server().to_owned());
+            format!("clusters[].cluster.server {server}")
+        }
+    };
+    format!("{field}: {id} can't be asked: {}", causes::told(error))
 }
 
 /// Why a cluster is not ready.

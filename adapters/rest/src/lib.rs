@@ -23,7 +23,7 @@ mod request;
 mod route;
 mod services;
 
-pub use installation::{Inspection, Installation, Other};
+pub use installation::{DeclareError, Declared, Inspection, Installation, Other, unasked};
 pub use limits::Limits;
 pub use route::Route;
 pub use services::{Services, Stop};

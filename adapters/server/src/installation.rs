@@ -4,12 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::logical_cloud::Draft;
+use dcm_core::name::{ClusterId, ContextId, LogicalCloudName, ProjectName};
+use dcm_core::plan::PlanHash;
 use dcm_core::port::cluster::{ClusterUid, Error};
 use dcm_core::port::synchronizer::{self, Disposal};
 use dcm_core::preflight::{self, Needs};
-use dcm_core::service::{Caller, OrphanError, Orphans, OtherBindings, Registration, Revoked};
-use dcm_rest::{Inspection, Installation, Other};
+use dcm_core::service::{
+    Caller, EditId, OrphanError, Orphans, OtherBindings, Precondition, Registration, Revoked,
+};
+use dcm_rest::{DeclareError, Declared, Inspection, Installation, Other};
 
 use crate::deployment::Deployment;
 
@@ -58,6 +62,17 @@ impl Installation for Deployment {
 
     async fn orphans(&self, cluster: &ClusterId) -> Result<Orphans, OrphanError> {
         Self::orphans(self, cluster).await
+    }
+
+    async fn declare(
+        &self,
+        caller: &Caller,
+        named: (&ProjectName, &LogicalCloudName),
+        draft: &Draft,
+        condition: &Precondition<EditId>,
+        plan: Option<&PlanHash>,
+    ) -> Result<Declared, DeclareError> {
+        Self::declare(self, caller, named, draft, condition, plan).await
     }
 
     async fn clear_orphans(

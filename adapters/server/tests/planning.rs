@@ -11,13 +11,13 @@ use dcm_core::app_context::AppContext;
 use dcm_core::logical_cloud::{Epoch, Serial};
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::{ClusterId, ContextId, UserName};
-use dcm_core::plan::{PlanHash, Step, Work};
+use dcm_core::plan::{PlanHash, Rehearsal, Step, Work};
 use dcm_core::port::cluster::ClusterUid;
 use dcm_core::render::naming::Identity;
 use dcm_core::render::{self, Credential};
 use dcm_core::status::Reason;
 use dcm_sync::engine::Acquire;
-use dcm_sync::planning::{self, LivePlan, Planned, Rehearsal};
+use dcm_sync::planning::{LivePlan, Planned};
 use dcm_sync::sim::{Link, Verb, cluster_id};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -82,7 +82,7 @@ async fn words_after(world: &World, spec: Value) -> Vec<String> {
 }
 
 fn hash(planned: &Planned) -> PlanHash {
-    planning::hash([planned])
+    planned.hash()
 }
 
 /// Somebody else changes the quota on a cluster.
@@ -160,9 +160,9 @@ async fn the_hash_changes_with_a_field_of_ours_on_any_cluster_and_with_nothing_e
     for cpus in 9..13 {
         edit(&world, &cluster_id(2), &json!({"spec": {"hard": {"limits.cpu": cpus.to_string()}}}));
         let now = planned(&world, true).await;
-        let difference = planning::difference([&now], &before).unwrap();
+        let difference = now.changes_since(&before).unwrap();
         assert!(!difference.wanted && hash(&now) != before);
-        told.extend(difference.clusters.into_iter().map(|(_, cluster)| cluster));
+        told.extend(difference.clusters.into_iter().map(|(_, cluster)| cluster.clone()));
     }
     assert_eq!(told, BTreeSet::from([cluster_id(2)]));
 }

@@ -1,6 +1,6 @@
 //! What a write would change of an object: the fields, and their values where they may be shown.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::FieldPath;
@@ -14,7 +14,7 @@ const EVERY_WRITES: [&str; 2] =
     [crate::port::cluster::ANNOTATION_GENERATION, crate::port::cluster::ANNOTATION_MANIFEST];
 
 /// A field that a write would change.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FieldChange {
@@ -26,7 +26,7 @@ pub struct FieldChange {
 }
 
 /// What a field is, and what it would be. Null stands for a field that is not there.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Values {

@@ -40,8 +40,12 @@ impl Admin {
         let path = format!("contexts[{index}].context.cluster");
         let cluster = input::text_of(contexts[index].body["context"].get("cluster"), || path.clone())?
             .ok_or_else(|| field(path.clone(), "must be set"))?;
-        let clusters = input::take_entries(&mut root, "clusters")?;
-        let index = only(&clusters, cluster, &path, "must name exactly one of `clusters`")?;
+        Self::named(cluster, &path, &input::take_entries(&mut root, "clusters")?)
+    }
+
+    /// Reads the entry of this name, which stands at a path.
+    pub(super) fn named(name: &str, path: &str, clusters: &[Entry]) -> Result<Self, Invalid> {
+        let index = only(clusters, name, path, "must name exactly one of `clusters`")?;
         let cluster =
             Cluster { path: format!("clusters[{index}].cluster"), body: &clusters[index].body["cluster"] };
         cluster.read()
@@ -87,7 +91,7 @@ impl fmt::Debug for Admin {
     }
 }
 
-fn only(entries: &[Entry], name: &str, path: &str, rule: &'static str) -> Result<usize, Invalid> {
+pub(super) fn only(entries: &[Entry], name: &str, path: &str, rule: &'static str) -> Result<usize, Invalid> {
     let mut found = entries.iter().enumerate().filter(|(_, entry)| entry.name == name);
     match (found.next(), found.next()) {
         (Some((index, _)), None) => Ok(index),

@@ -3,6 +3,7 @@
 //! - [`Admin`] reads from a registered cluster's kubeconfig where the cluster is, and nothing else of it.
 //! - [`Access`] is what one user has in one logical cloud; it writes a file for one cluster
 //!   ([`Access::for_cluster`]) or one for all ([`Access::for_all_clusters`]), as YAML or JSON.
+//! - [`Access::read`] reads such a file again, for who got it from elsewhere.
 //! - [`merge`] puts the same into a person's own file, as `kubectl config set-…` would.
 //!
 //! | File | Cluster entry | Context entry | User entry |
@@ -32,6 +33,7 @@ mod document;
 mod input;
 mod merge;
 mod plugin;
+mod read;
 #[cfg(test)]
 mod tests;
 
@@ -40,4 +42,4 @@ pub use admin::Admin;
 pub use document::MARK_NAME;
 pub use input::{Invalid, KUBECONFIG_BYTES_MAX};
 pub use merge::{MergeError, merge};
-pub use plugin::{Plugin, exec_credential};
+pub use plugin::{ExecCredential, Plugin, exec_credential};

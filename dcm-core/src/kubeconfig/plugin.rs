@@ -45,6 +45,33 @@ impl Exec {
     }
 }
 
+/// The schema of what the program says.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+#[expect(dead_code, reason = "it is a schema, and nothing else")]
+pub struct ExecCredential {
+    /// `client.authentication.k8s.io/v1`.
+    api_version: String,
+    /// `ExecCredential`.
+    kind: String,
+    /// The credential.
+    status: ExecCredentialStatus,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+#[expect(dead_code, reason = "it is a schema, and nothing else")]
+struct ExecCredentialStatus {
+    /// A client certificate and what is between it and its authority, as PEM.
+    client_certificate_data: Option<String>,
+    /// Its private key, as PEM.
+    client_key_data: Option<String>,
+    /// A bearer token.
+    token: Option<String>,
+    /// Until when the client need not ask again.
+    expiration_timestamp: Timestamp,
+}
+
 /// What the program says: the credential, and until when the client need not ask again. None for a credential that has no
 /// secret part to say.
 #[must_use]

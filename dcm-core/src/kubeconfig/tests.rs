@@ -551,3 +551,31 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_was_written_of_an_access_is_read_again() {
+    let read = |text: Secret| Access::read(access(&[]).project, access(&[]).logical_cloud, &text);
+    for credential in [certificate(Some(KEY)), certificate(None), Credential::Token(Secret::new(TOKEN))] {
+        let given = access_of("alice", &["east", "west"], &credential);
+        let all = given.for_all_clusters();
+        for text in [all.to_json(), all.to_yaml()] {
+            let found = read(text.unwrap()).unwrap();
+            assert_eq!(found.for_merging().to_json(), given.for_merging().to_json());
+        }
+        let one = given.for_cluster(&ReferenceName::new("west").unwrap()).unwrap();
+        let found = read(one.to_json().unwrap()).unwrap();
+        let west = access_of("alice", &["west"], &credential);
+        assert_eq!(found.for_merging().to_json(), west.for_merging().to_json());
+    }
+    for (text, path) in [
+        (json!({}), "contexts: "),
+        (admin_file(), "contexts[0].context.namespace: "),
+        (
+            json!({"contexts": [{"name": "c", "context": {"cluster": "a b"}}]}),
+            "contexts[0].context.cluster: ",
+        ),
+    ] {
+        let refused = read(secret(&text)).unwrap_err().to_string();
+        assert!(refused.starts_with(path) && !refused.contains(TOKEN), "{refused}");
+    }
+}

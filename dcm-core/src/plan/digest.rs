@@ -22,7 +22,7 @@ use crate::app_context::AppContext;
 use crate::fields;
 use crate::hash::{BYTES, ContentHash, InvalidHash};
 use crate::manifest::{GroupVersionKind, ObjectKey};
-use crate::name::{ClusterId, ContextId};
+use crate::name::ClusterId;
 use crate::port::cluster::{ClusterUid, Object};
 
 /// Hexadecimal digits that tell one state of a cluster from another: 64 bits, and a few bytes for each of thousands of
@@ -124,7 +124,7 @@ pub fn observed_state(object: &Object, desired: Option<&Desired>) -> ContentHash
     }))
 }
 
-/// One app context of a plan.
+/// What the plan of an app context is about.
 #[derive(Debug, Clone, Copy)]
 pub struct Part<'a> {
     /// What is wanted.
@@ -149,60 +149,92 @@ impl Part<'_> {
 #[serde(transparent)]
 pub struct PlanHash(ContentHash);
 
-/// What is not as in an earlier plan.
+/// What is not as in an earlier plan. In words, it names one cluster after the other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes<'a> {
     /// Something else is wanted, or of other clusters. What became of clusters can't be told then.
     pub wanted: bool,
-    /// Clusters that are not as they were. Of many, some that are may be among them.
-    pub clusters: Vec<(&'a ContextId, &'a ClusterId)>,
+    /// Clusters that are not as they were, each with the number of its plan. Of many, some that are may be among them.
+    pub clusters: Vec<(usize, &'a ClusterId)>,
 }
 
 impl PlanHash {
-    /// The hash of a plan of these app contexts.
+    /// The hash of the plan of one app context.
     #[must_use]
-    pub fn of(parts: &[Part<'_>]) -> Self {
-        let wanted = ContentHash::of(&parts.iter().map(Part::wanted).collect());
-        let mut bytes = [0; BYTES];
+    pub fn of(part: Part<'_>) -> Self {
+        let wanted = ContentHash::of(&part.wanted());
         let mut all = vec![wanted];
-        bytes[WANTED..CLUSTERS].copy_from_slice(&wanted.bytes()[..CLUSTERS - WANTED]);
-        for (index, (.., observed)) in clusters(parts).enumerate() {
-            let state = observed.map_or(ContentHash::of(&Value::Null), Observed::hash);
-            bytes[place(index)] ^= state.bytes()[0];
+        let mut clusters = [0; BYTES - CLUSTERS];
+        for (index, observed) in part.clusters.values().enumerate() {
+            let state = observed.as_ref().map_or(ContentHash::of(&Value::Null), Observed::hash);
+            clusters[place(0, index)] ^= state.bytes()[0];
             all.push(state);
         }
-        let whole = ContentHash::of(&json!(all));
+        Self::made_of(ContentHash::of(&json!(all)), wanted, clusters)
+    }
+
+    /// What several plans are recognised by together; one by its own hash.
+    #[must_use]
+    pub fn joined(plans: &[Self]) -> Self {
+        if let [plan] = plans {
+            return *plan;
+        }
+        let wanted: Vec<_> = plans.iter().map(|plan| &plan.0.bytes()[WANTED..CLUSTERS]).collect();
+        let mut clusters = [0; BYTES - CLUSTERS];
+        for (number, plan) in plans.iter().enumerate() {
+            for (index, state) in plan.0.bytes()[CLUSTERS..].iter().enumerate() {
+                clusters[place(number, index)] ^= state;
+            }
+        }
+        Self::made_of(ContentHash::of(&json!(plans)), ContentHash::of(&json!(wanted)), clusters)
+    }
+
+    fn made_of(whole: ContentHash, wanted: ContentHash, clusters: [u8; BYTES - CLUSTERS]) -> Self {
+        let mut bytes = [0; BYTES];
         bytes[..WANTED].copy_from_slice(&whole.bytes()[..WANTED]);
+        bytes[WANTED..CLUSTERS].copy_from_slice(&wanted.bytes()[..CLUSTERS - WANTED]);
+        bytes[CLUSTERS..].copy_from_slice(&clusters);
         Self(ContentHash::from_bytes(bytes))
     }
 
-    /// What changed between an earlier plan and this one, whose parts these are.
+    /// What changed between earlier plans and these, which are about these clusters, in order.
     #[must_use]
-    pub fn changes_since<'a>(&self, earlier: &Self, parts: &[Part<'a>]) -> Changes<'a> {
+    pub fn changes_since<'a, P>(&self, earlier: &Self, plans: P) -> Changes<'a>
+    where
+        P: IntoIterator<Item: IntoIterator<Item = &'a ClusterId>>,
+    {
         let differs = |place: usize| self.0.bytes()[place] != earlier.0.bytes()[place];
         if (WANTED..CLUSTERS).any(differs) {
             return Changes { wanted: true, clusters: Vec::new() };
         }
-        let changed = clusters(parts).enumerate().filter(|(index, _)| differs(place(*index)));
-        Changes {
-            wanted: false,
-            clusters: changed.map(|(_, (context, cluster, _))| (context, cluster)).collect(),
+        let mut clusters = Vec::new();
+        for (number, plan) in plans.into_iter().enumerate() {
+            let changed = plan.into_iter().enumerate();
+            let changed = changed.filter(|(index, _)| differs(CLUSTERS + place(number, *index)));
+            clusters.extend(changed.map(|(_, cluster)| (number, cluster)));
         }
+        Changes { wanted: false, clusters }
     }
 }
 
-/// Where the cluster with this number has its byte.
-fn place(index: usize) -> usize {
-    CLUSTERS + index % (BYTES - CLUSTERS)
+/// Where a cluster has its byte among those of clusters. Each plan begins with another one.
+fn place(plan: usize, cluster: usize) -> usize {
+    (plan % (BYTES - CLUSTERS) + cluster) % (BYTES - CLUSTERS)
 }
 
-fn clusters<'a>(
-    parts: &[Part<'a>],
-) -> impl Iterator<Item = (&'a ContextId, &'a ClusterId, Option<&'a Observed>)> {
-    parts.iter().flat_map(|part| {
-        let context = &part.context.id;
-        part.clusters.iter().map(move |(cluster, observed)| (context, cluster, observed.as_ref()))
-    })
+impl fmt::Display for Changes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.wanted {
+            return f.write_str("something else is wanted than was planned, or of other clusters");
+        }
+        match &*self.clusters {
+            [] => f.write_str("a cluster is not as it was"),
+            [(_, first), others @ ..] => {
+                write!(f, "{first} is not as it was")?;
+                others.iter().try_for_each(|(_, cluster)| write!(f, ", {cluster} is not as it was"))
+            }
+        }
+    }
 }
 
 impl fmt::Display for PlanHash {

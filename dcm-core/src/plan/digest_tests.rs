@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::*;
 use crate::app_context::{Action, Bundle, Drift, Existing, Generation, Stage, Step};
 use crate::manifest::Manifest;
-use crate::name::{AppName, OwnerId};
+use crate::name::{AppName, ContextId, OwnerId};
 use crate::port::cluster::{Marks, Origin, Stamped};
 use crate::port::synchronizer::Removal;
 
@@ -82,7 +82,7 @@ fn seen(found: Option<Object>) -> Observed {
 /// The hash of a plan for one cluster.
 fn hash(context: &AppContext, observed: Option<Observed>) -> PlanHash {
     let clusters = BTreeMap::from([(cluster(0), observed)]);
-    PlanHash::of(&[Part { context, clusters: &clusters }])
+    PlanHash::of(Part { context, clusters: &clusters })
 }
 
 fn edited(edit: impl FnOnce(&mut Value)) -> Object {
@@ -166,16 +166,25 @@ fn a_stale_hash_tells_which_clusters_changed() {
         (0..3).map(of).collect::<BTreeMap<_, _>>()
     };
     let (before, after) = (plan("5"), plan("6"));
-    let earlier = PlanHash::of(&[Part { context: &context, clusters: &before }]);
-    let parts = [Part { context: &context, clusters: &after }];
-    let now = PlanHash::of(&parts);
-    let expected = Changes { wanted: false, clusters: vec![(&context.id, after.keys().nth(1).unwrap())] };
-    assert_eq!(now.changes_since(&earlier, &parts), expected);
-    assert_eq!(now.changes_since(&now, &parts), Changes::default());
+    let of = |clusters| PlanHash::of(Part { context: &context, clusters });
+    let (earlier, now) = (of(&before), of(&after));
+    let changes = |now: &PlanHash, earlier| now.changes_since(earlier, [after.keys()]);
+    let expected = Changes { wanted: false, clusters: vec![(0, after.keys().nth(1).unwrap())] };
+    assert_eq!(changes(&now, &earlier), expected);
+    assert_eq!(expected.to_string(), "p/c01 is not as it was");
+    assert_eq!(changes(&now, &now), Changes::default());
     let fewer = plan("5").into_iter().take(2).collect::<BTreeMap<_, _>>();
-    let wanted = PlanHash::of(&[Part { context: &context, clusters: &fewer }]);
-    assert!(now.changes_since(&wanted, &parts).wanted);
+    assert!(changes(&now, &of(&fewer)).wanted);
     assert_eq!(now.to_string().parse(), Ok(now));
+    // The same of several plans.
+    let (one, joined) = (of(&before), |plans: &[PlanHash]| PlanHash::joined(plans));
+    assert_eq!(joined(&[one]), one);
+    let (earlier, second, first) = (joined(&[one, one]), joined(&[one, now]), joined(&[now, one]));
+    let of_two = |now: &PlanHash| now.changes_since(&earlier, [after.keys(), after.keys()]).clusters;
+    assert!(of_two(&second).contains(&(1, expected.clusters[0].1)), "{:?}", of_two(&second));
+    assert!(of_two(&first).contains(&(0, expected.clusters[0].1)), "{:?}", of_two(&first));
+    assert!(first != second && of_two(&earlier).is_empty());
+    assert!(joined(&[one, of(&fewer)]).changes_since(&earlier, [after.keys(), after.keys()]).wanted);
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod digest;
 mod drift;
 mod generation;
 mod object;
+mod outline;
 mod request;
 mod view;
 
@@ -25,6 +26,7 @@ use crate::status::Cause;
 
 pub use digest::{Changes, Observed, Part, PlanHash, observed_state};
 pub use drift::{cause as drift_cause, named as named_fields};
+pub use outline::{Act, Outline, OutlinedStep, Rehearsal};
 use request::Answer;
 pub use request::{RequestWork, certificate_manifest};
 pub use view::{CertificateState, Desired, Recorded, Remarks, Seen, Sighting, View};

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::kubeconfig::{Access, Admin, ClusterAccess};
+use crate::kubeconfig::{Access, Admin, ClusterAccess, exec_credential};
 use crate::logical_cloud::{ClusterReference, LogicalCloud, User};
 use crate::name::{LogicalCloudName, ProjectName, ReferenceName, UserName};
 use crate::port::synchronizer::{Error as Failure, Results};
+use crate::secret::Secret;
 
 use super::documents::{ClusterDocument, CredentialDocument, Root, Snapshot, read};
 use super::error::{Error, Kind};
@@ -27,6 +28,25 @@ pub struct UserAccess {
 }
 
 impl LogicalClouds {
+    /// A user's newest credential for a cluster, as a client of Kubernetes takes it from a plugin (see [`exec_credential`]).
+    ///
+    /// # Errors
+    /// Those of [`kubeconfigs`](Self::kubeconfigs); [`Error::NeedsUser`] for a user who keeps the private key.
+    pub async fn exec_credential(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        user: &UserName,
+        reference: &ReferenceName,
+    ) -> Result<Secret, Error> {
+        let found = self.kubeconfigs(project, cloud, Some(user), Some(reference)).await?;
+        let (access, hold) = (found.access.clusters.get(reference), found.holds.get(reference));
+        // There is nothing for the one reference only with the reason, as an error.
+        let said =
+            access.zip(hold).and_then(|(access, hold)| exec_credential(&access.credential, hold.until));
+        said.ok_or_else(|| Error::NeedsUser { user: user.clone() })
+    }
+
     /// What a user has in a logical cloud that is applied: for one of its clusters, or for all. Each certificate is
     /// checked before it is handed out. A cloud with one user needs none named. For all clusters, those without a
     /// credential yet are named in [`UserAccess::missing`].

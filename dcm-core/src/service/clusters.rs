@@ -66,6 +66,27 @@ impl Registration {
         let (labels, namespace) = (BTreeMap::new(), None);
         Self { id, kubeconfig, labels, namespace, notes: Notes::default(), key_values: Vec::new() }
     }
+
+    /// Checks all that the same rules hold for wherever it is registered. An installation may have further ones for kubeconfigs.
+    ///
+    /// # Errors
+    /// [`Refusals`], of which none shows the kubeconfig's content.
+    pub fn check(&self) -> Result<(), Refusals> {
+        let mut checks = self.rules();
+        if let Err(invalid) = Admin::read(&self.kubeconfig) {
+            checks.refuse(&Path::root().field("kubeconfig"), "", invalid.to_string());
+        }
+        checks.finish(Some(()))
+    }
+
+    /// What breaks a rule beside the kubeconfig.
+    fn rules(&self) -> Checks {
+        let mut checks = Checks::default();
+        check_labels(&self.labels, &Path::root().field("labels"), &mut checks);
+        self.notes.check(&Path::root(), &mut checks);
+        cluster_parts::check_key_values(&self.key_values, &mut checks);
+        checks
+    }
 }
 
 /// What to do when something is left on a cluster that is to be removed: of clouds that were taken off while it could
@@ -457,22 +478,13 @@ impl RegisteredClusters {
         registration: &Registration,
         old: Option<&Registration>,
     ) -> Result<(), Refusals> {
-        let mut checks = Checks::default();
-        check_labels(&registration.labels, &Path::root().field("labels"), &mut checks);
-        registration.notes.check(&Path::root(), &mut checks);
-        cluster_parts::check_key_values(&registration.key_values, &mut checks);
         if old.is_some_and(|old| old.kubeconfig == registration.kubeconfig) {
-            return checks.finish(Some(()));
+            return registration.rules().finish(Some(()));
         }
-        let kubeconfig = match Admin::read(&registration.kubeconfig) {
-            Ok(_) => (self.check)(&registration.kubeconfig).err(),
-            Err(invalid) => {
-                checks.refuse(&Path::root().field("kubeconfig"), "", invalid.to_string());
-                // Whoever else checks it would refuse the same in other words.
-                None
-            }
-        };
-        let refusals = checks.finish(Some(())).err().into_iter().flatten();
+        let refusals = registration.check().err().into_iter().flatten();
+        // Whoever else checks one that can't be read would refuse the same in other words.
+        let is_read = Admin::read(&registration.kubeconfig).is_ok();
+        let kubeconfig = is_read.then(|| (self.check)(&registration.kubeconfig).err()).flatten();
         Refusals::of(refusals.chain(kubeconfig.into_iter().flatten()).collect()).map_or(Ok(()), Err)
     }
 

@@ -1,7 +1,7 @@
 //! Orphans: objects on a cluster that carry our owner's mark, of app contexts that the store does not know. A store that
 //! was lost leaves them. The engine never touches them; they are removed or released only when a person says so.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::app_context::Generation;
 use crate::audit::{AuditedError, Told};
@@ -48,14 +48,14 @@ impl AuditedError for OrphanError {
 }
 
 /// What a cluster holds of app contexts that the store does not know.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Orphans {
     /// The objects.
     pub orphans: Vec<Orphan>,
     /// What could not be looked through, and why: there may be more.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<String>,
 }
 
@@ -75,7 +75,7 @@ impl Told for Orphans {
 }
 
 /// An object of an app context that the store does not know.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Orphan {
@@ -91,7 +91,7 @@ pub struct Orphan {
 }
 
 /// What was done to an orphan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Cleared {

@@ -10,11 +10,11 @@ use std::sync::Arc;
 use dcm_core::app_context::{AppContext, Bundle, Generation};
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ClusterId;
-use dcm_core::plan::{Desired, Observed, Plan, Rules, Seen, Sighting, View, plan};
+use dcm_core::plan::{Desired, Observed, Plan, Rehearsal, Rules, Seen, Sighting, View, plan};
 use dcm_core::port::cluster::{Call, Cluster, Contents, Error, Object, Selection, WatchEvent};
 use futures::StreamExt as _;
 
-use super::rehearsal::{Rehearsal, Rehearsing, rehearse};
+use super::rehearsal::{Rehearsing, rehearse};
 use crate::contexts::LaneProspect;
 
 /// Why there is no plan for a cluster.

@@ -36,12 +36,9 @@ use dcm_core::port::cluster::{Call, Clusters, Fence};
 use dcm_core::port::synchronizer::{Error, PlannedState};
 use futures::StreamExt as _;
 
-use crate::contexts::Contexts;
-pub use compare::{Difference, difference, hash};
+use crate::contexts::{Contexts, Prospect};
 pub use live::{LivePlan, PlanError};
 use live::{Place, live_plan};
-pub use outline::{Act, Outline, OutlinedStep};
-pub use rehearsal::Rehearsal;
 use rehearsal::Rehearsing;
 
 /// How many clusters are looked at in one moment: as many connections as a process may open anywhere (1,024 files is the
@@ -106,6 +103,28 @@ impl Planner {
         self.plan_all(contexts, Rehearsing::Nothing).await
     }
 
+    /// Plans what an apply of one app context would do, as [`plan`](Self::plan) does.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn plan_one(&self, context: AppContext) -> Result<Planned, Error> {
+        self.plan_only(context, Rehearsing::Writes).await
+    }
+
+    /// The same without dry runs.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn plan_one_unrehearsed(&self, context: AppContext) -> Result<Planned, Error> {
+        self.plan_only(context, Rehearsing::Nothing).await
+    }
+
+    async fn plan_only(&self, context: AppContext, rehearsing: Rehearsing) -> Result<Planned, Error> {
+        let prospect = self.contexts.prospect(&context).await?;
+        let mut looks = self.look_at_all([(&context, &prospect)], rehearsing).await;
+        Ok(looks.planned(0, context, prospect))
+    }
+
     async fn plan_all(
         &self,
         contexts: Vec<AppContext>,
@@ -115,7 +134,18 @@ impl Planner {
         for context in &contexts {
             prospects.push(self.contexts.prospect(context).await?);
         }
-        let looks = contexts.iter().zip(&prospects).enumerate().flat_map(|(number, (context, prospect))| {
+        let mut looks = self.look_at_all(contexts.iter().zip(&prospects), rehearsing).await;
+        let planned = contexts.into_iter().zip(prospects).enumerate();
+        Ok(planned.map(|(number, (context, prospect))| looks.planned(number, context, prospect)).collect())
+    }
+
+    /// Looks at all clusters of all app contexts, as many at once as may be.
+    async fn look_at_all<'a>(
+        &self,
+        contexts: impl IntoIterator<Item = (&'a AppContext, &'a Prospect)>,
+        rehearsing: Rehearsing,
+    ) -> Looks {
+        let looks = contexts.into_iter().enumerate().flat_map(|(number, (context, prospect))| {
             let place = move |(cluster, recorded)| {
                 (number, Place { context, cluster, generation: prospect.generation, recorded })
             };
@@ -126,19 +156,24 @@ impl Planner {
         });
         // Made before they are begun: one that borrows while it is made can't be sent to another thread.
         let looks: Vec<_> = looks.collect();
-        let mut found: BTreeMap<_, _> =
-            futures::stream::iter(looks).buffer_unordered(LOOKS_AT_ONCE_MAX).collect().await;
-        let planned = contexts.into_iter().zip(prospects).enumerate().map(|(number, (context, prospect))| {
-            let clusters = prospect.clusters.into_keys();
-            let clusters = clusters.filter_map(|cluster| found.remove_entry(&(number, cluster)));
-            let clusters = clusters.map(|((_, cluster), live)| (cluster, live)).collect();
-            Planned { context, generation: prospect.generation, clusters }
-        });
-        Ok(planned.collect())
+        Looks(futures::stream::iter(looks).buffer_unordered(LOOKS_AT_ONCE_MAX).collect().await)
     }
 
     async fn look(&self, place: &Place<'_>, rehearsing: Rehearsing) -> Result<LivePlan, PlanError> {
         let cluster = self.clusters.connect(place.cluster).await?;
         live_plan(&*cluster, &self.call, place, rehearsing).await
+    }
+}
+
+/// What was seen of clusters, by the number of the app context.
+struct Looks(BTreeMap<(usize, ClusterId), Result<LivePlan, PlanError>>);
+
+impl Looks {
+    /// Takes out the plan of the app context with a number.
+    fn planned(&mut self, number: usize, context: AppContext, prospect: Prospect) -> Planned {
+        let seen =
+            prospect.clusters.into_keys().filter_map(|cluster| self.0.remove_entry(&(number, cluster)));
+        let clusters = seen.map(|((_, cluster), live)| (cluster, live)).collect();
+        Planned { context, generation: prospect.generation, clusters }
     }
 }

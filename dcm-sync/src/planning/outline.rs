@@ -1,94 +1,17 @@
-//! Plans in the words in which they are shown.
+//! What a plan is in the words in which it is shown.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use dcm_core::causes;
 use dcm_core::name::ClusterId;
-use dcm_core::plan::{Step, Why, Work, named_fields};
+use dcm_core::plan::{Act, Outline, OutlinedStep, Step, Why, Work, named_fields};
 use dcm_core::status::Cause;
-use serde::Serialize;
 
-use super::{LivePlan, PlanError, Planned, Rehearsal};
+use super::{LivePlan, PlanError, Planned};
 
 /// Why nothing is done on a cluster that is not the one that was there before.
 const REPLACED: &str =
     "it is another cluster than the one that was reached before; accept it with dcm cluster accept";
-
-/// What would be done on one cluster.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ClusterPlan"))]
-#[serde(rename_all = "camelCase")]
-pub enum Outline {
-    /// These steps; none when everything is as desired.
-    Steps(Vec<OutlinedStep>),
-    /// It could not be looked at, for this reason.
-    Unknown(String),
-}
-
-/// One step.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PlanStep"))]
-#[serde(rename_all = "camelCase")]
-pub struct OutlinedStep {
-    /// What is done.
-    pub action: Act,
-    /// To which object, or which request.
-    pub object: String,
-    /// Why, and which fields change hands.
-    pub why: String,
-    /// What a dry run of the cluster gave.
-    #[serde(flatten)]
-    pub rehearsal: Option<Rehearsal>,
-}
-
-/// What a step does, in a word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PlanAction"))]
-pub enum Act {
-    /// An object is made.
-    #[serde(rename = "create")]
-    Create,
-    /// An object is brought to what is desired.
-    #[serde(rename = "update")]
-    Update,
-    /// An object that was there becomes ours.
-    #[serde(rename = "adopt")]
-    Adopt,
-    /// An object that was there becomes ours, and what differs is overwritten.
-    #[serde(rename = "overwrite")]
-    Overwrite,
-    /// What somebody else changed is brought back.
-    #[serde(rename = "correct")]
-    Correct,
-    /// An object is deleted.
-    #[serde(rename = "delete")]
-    Delete,
-    /// A namespace is deleted where nobody has put anything into it.
-    #[serde(rename = "delete if empty")]
-    DeleteIfEmpty,
-    /// Our marks come off an object, and it stays.
-    #[serde(rename = "release")]
-    Release,
-    /// A credential is asked for.
-    #[serde(rename = "request")]
-    Request,
-    /// Something else has to happen before.
-    #[serde(rename = "wait")]
-    Wait,
-    /// Nothing is done before somebody has changed something.
-    #[serde(rename = "blocked")]
-    Blocked,
-    /// What somebody else changed is only told.
-    #[serde(rename = "report")]
-    Report,
-}
-
-impl fmt::Display for Act {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
-    }
-}
 
 impl Planned {
     /// What would be done, cluster by cluster.

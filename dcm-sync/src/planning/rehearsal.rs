@@ -2,26 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dcm_core::fields::{FieldChange, changes};
+use dcm_core::fields::changes;
 use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey};
-use dcm_core::plan::{Plan, Terms, Work};
+use dcm_core::plan::{Plan, Rehearsal, Terms, Work};
 use dcm_core::port::cluster::{Call, Cluster, Error, Marks, Origin, Precondition, Stamped};
-use serde::Serialize;
 
 use super::live::Place;
-
-/// What a dry run of one write gave.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub enum Rehearsal {
-    /// The cluster would accept it, and it would change these fields; none of what is new.
-    Changes(Vec<FieldChange>),
-    /// It can't be checked yet, for this reason.
-    Unchecked(String),
-    /// The cluster would refuse it, in these words.
-    Refused(String),
-}
 
 /// What of a plan is rehearsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,16 +3,13 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
+use dcm_client::AppliedOutcome;
 use dcm_core::document::Document;
-use dcm_core::logical_cloud::MetadataDraft;
-use dcm_core::name::ProjectName;
+use dcm_core::name::LogicalCloudName;
 use dcm_core::plan::PlanHash;
-use dcm_core::render::naming::Identity;
-use dcm_core::service;
 
 use super::documents::{self, Sourced};
-use super::plan::{self, CloudPlan};
-use super::{renew, report};
+use super::{plan, renew, report};
 use crate::arguments::{Global, Waiting};
 use crate::exit::Exit;
 use crate::output;
@@ -58,46 +55,36 @@ pub(crate) async fn hand_over(session: &Session, documents: Vec<Sourced>) -> any
 async fn hand_over_as(
     session: &Session,
     documents: Vec<Sourced>,
-    plans: Option<Vec<CloudPlan>>,
+    plans: Option<Vec<PlanHash>>,
 ) -> anyhow::Result<Vec<Worked>> {
-    check(session, &documents).await?;
-    let worked = store(session, &documents).await?;
-    let planned = match plans {
-        Some(plans) => plan::planned_states(session, &documents, plans).await?,
-        None => Vec::new(),
-    };
-    let clouds = session.here()?.clouds();
-    for (index, Worked { project, cloud, .. }) in worked.iter().enumerate() {
-        let applied = match planned.get(index) {
-            Some(planned) => clouds.apply_as_planned(&session.caller, project, cloud, planned).await,
-            None => clouds.apply(&session.caller, project, cloud).await,
-        };
-        let applied = match applied {
-            Ok(applied) => applied,
+    for sourced in &documents {
+        let Document { project, draft, .. } = &sourced.document;
+        session.clouds().check(project, draft).await.with_context(|| sourced.title())?;
+    }
+    let mut worked = Vec::with_capacity(documents.len());
+    for (index, sourced) in documents.iter().enumerate() {
+        let plan = plans.as_ref().and_then(|plans| plans.get(index));
+        match declare(session, &sourced.document, plan).await {
+            Ok(one) => worked.push(one),
             Err(error) => {
-                note_accepted(session, &worked[..index]).await;
-                return Err(anyhow::Error::new(error).context(format!("logical cloud {cloud}")));
+                note_accepted(session, &worked).await;
+                return Err(error.context(sourced.title()));
             }
-        };
-        if applied.outcome == service::ApplyOutcome::Unchanged {
-            output::note(format_args!("{cloud}: unchanged"));
         }
     }
     Ok(worked)
 }
 
-/// Stores all documents.
-async fn store(session: &Session, documents: &[Sourced]) -> anyhow::Result<Vec<Worked>> {
-    let mut worked = Vec::with_capacity(documents.len());
-    for sourced in documents {
-        let Document { project, draft, .. } = &sourced.document;
-        ensure_project(session, project).await?;
-        let put = session.here()?.clouds().put(&session.caller, project, draft.clone()).await;
-        let cloud = put.with_context(|| sourced.title())?.cloud;
-        let context = Identity::of(&cloud).context_id();
-        worked.push(Worked { project: project.clone(), cloud: cloud.name().clone(), context });
+/// Stores a document, and applies it.
+async fn declare(session: &Session, document: &Document, plan: Option<&PlanHash>) -> anyhow::Result<Worked> {
+    let Document { project, draft, .. } = document;
+    let cloud = LogicalCloudName::new(&draft.metadata.name)?;
+    session.ensure_project(project).await?;
+    let (context, outcome) = session.clouds().declare(project, &cloud, draft, plan).await?;
+    if outcome == AppliedOutcome::Unchanged {
+        output::note(format_args!("{cloud}: unchanged"));
     }
-    Ok(worked)
+    Ok(Worked { project: project.clone(), cloud, context })
 }
 
 /// Renews what is due, as nobody else may do it where no worker runs. The apply is accepted, whatever comes of it.
@@ -121,31 +108,5 @@ async fn note_accepted(session: &Session, accepted: &[Worked]) {
     let Ok(next) = report::next_worker(session).await else { return };
     for Worked { project, cloud, .. } in accepted {
         output::note(format_args!("{cloud} (project {project}): accepted, and not waited for: {next}"));
-    }
-}
-
-/// Checks documents against what is registered and stored. Asks no cluster.
-async fn check(session: &Session, documents: &[Sourced]) -> anyhow::Result<()> {
-    for sourced in documents {
-        let Document { project, draft, .. } = &sourced.document;
-        let checked = session.here()?.clouds().foresee(&session.caller, project, draft.clone()).await;
-        checked.with_context(|| sourced.title())?;
-    }
-    Ok(())
-}
-
-/// Makes the project when there is none of the name; one that is there stays as it is.
-async fn ensure_project(session: &Session, project: &ProjectName) -> anyhow::Result<()> {
-    let projects = session.here()?.projects();
-    match projects.get(project).await {
-        Ok(_) => return Ok(()),
-        Err(service::Error::NotFound { .. }) => {}
-        Err(error) => return Err(error.into()),
-    }
-    let draft = MetadataDraft { name: project.to_string(), ..MetadataDraft::default() };
-    match projects.create(&session.caller, draft).await {
-        // Somebody else was quicker.
-        Ok(_) | Err(service::Error::AlreadyThere { .. }) => Ok(()),
-        Err(error) => Err(error.into()),
     }
 }

@@ -1,9 +1,6 @@
 //! `dcm credential`: a credential plugin for clients of Kubernetes.
 
-use anyhow::Context as _;
-use dcm_core::kubeconfig::exec_credential;
 use dcm_core::name::ReferenceName;
-use dcm_core::service::Error;
 
 use crate::arguments::Global;
 use crate::exit::Exit;
@@ -22,13 +19,7 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
     let Arguments { named: NamedUser { cloud, user }, reference } = arguments;
-    let clouds = session.here()?.clouds();
-    let found = clouds.kubeconfigs(&session.project, &cloud.name, Some(user), Some(reference)).await?;
-    let has_none = "there is no credential for this reference";
-    let access = found.access.clusters.get(reference).context(has_none)?;
-    let hold = found.holds.get(reference).context(has_none)?;
-    let said = exec_credential(&access.credential, hold.until);
-    let said = said.ok_or_else(|| Error::NeedsUser { user: user.clone() })?;
+    let said = session.clouds().credential(&session.project, &cloud.name, user, reference).await?;
     output::print(said.expose())?;
     Ok(Exit::Done)
 }

@@ -6,12 +6,12 @@ use anyhow::Context as _;
 use dcm_core::kubeconfig::{Access, Kubeconfig, merge};
 use dcm_core::name::{ReferenceName, UserName};
 use dcm_core::secret::Secret;
-use dcm_core::service::UserAccess;
 
 use crate::arguments::Global;
 use crate::exit::Exit;
 use crate::output::{self, Notation};
 use crate::own_kubeconfig;
+use crate::place::Handed;
 use crate::plugin;
 use crate::private_file;
 use crate::session::{Named, Session};
@@ -37,7 +37,8 @@ pub(crate) struct Arguments {
     /// where this command and its store are.
     ///
     /// A store's URL with a user or a password is not put into the file: the client needs it in its environment
-    /// (DCM_STORE).
+    /// (DCM_STORE). Where a server is asked, the file names the context, or the server alone: then the client needs the token in its
+    /// environment (DCM_TOKEN).
     ///
     /// The addresses of clusters and their certificate authorities are in the file all the same. When those of a cluster
     /// change (dcm cluster update), it has to be fetched again, as one with credentials has; dcm status tells which users
@@ -49,12 +50,10 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
     let (user, reference) = (arguments.user.as_ref(), arguments.cluster_reference.as_ref());
-    let clouds = session.here()?.clouds();
-    let found = clouds.kubeconfigs(&session.project, &arguments.cloud.name, user, reference).await?;
-    let UserAccess { access, missing, .. } = found;
-    for (reference, missing) in &missing {
-        output::note(format_args!("{reference}: left out: {missing}"));
-    }
+    let clouds = session.clouds();
+    let found = clouds.hand_out(&session.project, &arguments.cloud.name, user, reference).await?;
+    let Handed { access, left_out } = found;
+    left_out.iter().for_each(output::note);
     let access = if arguments.exec { plugin::by_plugins(global, access)? } else { access };
     match &arguments.merge {
         Some(file) => merge_into(file.clone(), &access)?,
@@ -69,7 +68,7 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
         }
     }
     // It is given by now, whatever is remembered of it.
-    if let Err(error) = clouds.handed_out(&session.caller, &access).await {
+    if let Err(error) = clouds.handed_out(&access).await {
         let error = anyhow::Error::new(error);
         output::note(format_args!("status will not tell when it is out of date: {error:#}"));
     }

@@ -34,6 +34,7 @@ use tracing::field::Empty;
 
 use crate::arguments::{Arguments, Command};
 use crate::exit::Exit;
+use crate::remote;
 
 /// Runs a subcommand, in the span of its request. Who asks is told where the store is opened.
 pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<Exit> {
@@ -61,9 +62,15 @@ async fn dispatch(arguments: Arguments) -> anyhow::Result<Exit> {
         Command::Renew(arguments) => renew::run(&global, &arguments).await,
         Command::Resume(arguments) => resume::run(&global, &arguments).await,
         Command::Schema(arguments) => schema::run(&global, &arguments),
-        Command::Serve(arguments) => serve::run(&global, &arguments).await,
+        Command::Serve(arguments) => {
+            remote::must_not_be_named(&global, "dcm serve")?;
+            serve::run(&global, &arguments).await
+        }
         Command::Status(arguments) => status::run(&global, &arguments).await,
-        Command::Store(command) => store::run(&global, &command).await,
+        Command::Store(command) => {
+            remote::must_not_be_named(&global, "dcm store")?;
+            store::run(&global, &command).await
+        }
         Command::Stop(arguments) => stop::run(&global, &arguments).await,
         Command::Subject(arguments) => subject::run(&global, &arguments).await,
         Command::Terminate(arguments) => terminate::run(&global, &arguments).await,

@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::arguments::Global;
 use crate::exit::Exit;
 use crate::output;
+use crate::place::All;
 use crate::session::Session;
 
 #[derive(Debug, clap::Subcommand)]
@@ -40,7 +41,7 @@ pub(crate) struct Of {
     #[arg(value_name = "PROVIDER/CLUSTER")]
     cluster: ClusterId,
     /// The app context, as the list shows it.
-    #[arg(value_name = "CONTEXT")]
+    #[arg(id = "app_context", value_name = "CONTEXT")]
     context: ContextId,
 }
 
@@ -84,10 +85,17 @@ type Clusters = BTreeMap<ClusterId, OnCluster>;
 
 async fn list(session: &Session, only: Option<&ClusterId>) -> anyhow::Result<Clusters> {
     let clusters = match only {
-        Some(cluster) => vec![cluster.clone()],
-        None => session.clusters().await?.into_iter().map(|one| one.registration.id).collect(),
+        Some(cluster) => {
+            session.clusters().find(cluster).await?;
+            vec![cluster.clone()]
+        }
+        None => {
+            let All { clusters, broken } = session.clusters().list().await?;
+            anyhow::ensure!(broken.is_empty(), "{}", broken.join("; "));
+            clusters.into_iter().map(|one| one.cluster).collect()
+        }
     };
-    let found = session.here()?.orphans_on(clusters).await.into_iter();
+    let found = session.clusters().orphans_on(clusters).await.into_iter();
     let known = found.map(|(cluster, found)| match found {
         Ok(orphans) => (cluster, OnCluster { orphans, error: None }),
         Err(error) => {
@@ -99,7 +107,8 @@ async fn list(session: &Session, only: Option<&ClusterId>) -> anyhow::Result<Clu
 }
 
 async fn clear(session: &Session, of: &Of, disposal: Disposal) -> anyhow::Result<Clusters> {
-    let cleared = session.here()?.clear_orphans(&session.caller, &of.cluster, &of.context, disposal).await;
+    session.clusters().find(&of.cluster).await?;
+    let cleared = session.clusters().clear_orphans(&of.cluster, &of.context, disposal).await;
     let orphans = cleared.with_context(|| of.cluster.to_string())?;
     Ok(Clusters::from([(of.cluster.clone(), OnCluster { orphans, error: None })]))
 }

@@ -16,7 +16,7 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
     let (name, limit) = (&arguments.cloud.name, arguments.waiting.timeout);
-    session.here()?.clouds().stop(&session.caller, &session.project, name, limit).await?;
+    session.clouds().stop(&session.project, name, limit).await?;
     output::note(format_args!("{name}: stopped; nothing is under way, and nothing more begins"));
     Ok(Exit::Done)
 }

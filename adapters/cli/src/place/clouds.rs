@@ -1,25 +1,42 @@
 //! Logical clouds, at a store or at a server.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use dcm_client::{Event, Listed, LogicalClouds as Remote};
-use dcm_core::logical_cloud::LogicalCloud;
+use dcm_client::{AppliedOutcome, Event, HandedOut, Listed, LogicalClouds as Remote};
+use dcm_core::document;
+use dcm_core::kubeconfig::Access;
 use dcm_core::logical_cloud::life_cycle::State;
-use dcm_core::name::{ClusterId, LogicalCloudName, ProjectName, UserName};
+use dcm_core::logical_cloud::{Draft, LogicalCloud, LogicalCloudUid};
+use dcm_core::name::{ClusterId, ContextId, LogicalCloudName, ProjectName, ReferenceName, UserName};
+use dcm_core::plan::PlanHash;
 use dcm_core::port::synchronizer::Removal;
-use dcm_core::service::{self, Caller, CloudProgress, CloudStatus, Kind, LogicalClouds, Renewed, Revoked};
+use dcm_core::render::naming::Identity;
+use dcm_core::secret::Secret;
+use dcm_core::service::{
+    self, ApplyOutcome, Caller, CloudProgress, CloudStatus, Kind, LogicalClouds, Precondition, Renewed,
+    Revoked,
+};
 use dcm_core::status::{LaneState, LaneStatus, Progress};
 use dcm_core::subject::Subject;
+use dcm_server::Deployment;
 use futures::stream::{BoxStream, StreamExt as _};
 
-use super::{Error, last_segment};
+use super::{Error, last_segment, stopping};
 use crate::work::End;
 
 /// The logical clouds of a store or of a server.
 #[derive(Clone, Copy)]
 pub(crate) enum Clouds<'a> {
-    Here(&'a LogicalClouds, &'a Caller),
+    Here(&'a Deployment, &'a Caller),
     There(Remote<'a>),
+}
+
+/// What a user has.
+pub(crate) struct Handed {
+    pub(crate) access: Access,
+    /// What was left out, and why.
+    pub(crate) left_out: Vec<String>,
 }
 
 /// How far a logical cloud is at a moment, as it is followed.
@@ -37,7 +54,7 @@ impl Clouds<'_> {
     /// that nothing was put into yet has none.
     pub(crate) async fn names(&self, project: &ProjectName) -> Result<Vec<LogicalCloudName>, Error> {
         let listed = match self {
-            Self::Here(clouds, _) => listed(clouds, project).await.map_err(Error::from),
+            Self::Here(store, _) => listed(store.clouds(), project).await.map_err(Error::from),
             Self::There(clouds) => match clouds.list(project).await {
                 Ok(Listed { items, broken }) => {
                     let names = items.into_iter().map(|one| one.metadata.name);
@@ -59,7 +76,7 @@ impl Clouds<'_> {
         cloud: &LogicalCloudName,
     ) -> Result<CloudStatus, Error> {
         Ok(match self {
-            Self::Here(clouds, _) => clouds.status(project, cloud).await?,
+            Self::Here(store, _) => store.clouds().status(project, cloud).await?,
             Self::There(clouds) => clouds.status(project, cloud).await?,
         })
     }
@@ -71,7 +88,7 @@ impl Clouds<'_> {
         cloud: &LogicalCloudName,
     ) -> Result<LogicalCloud, Error> {
         match self {
-            Self::Here(clouds, _) => Ok(clouds.get(project, cloud).await?.cloud),
+            Self::Here(store, _) => Ok(store.clouds().get(project, cloud).await?.cloud),
             Self::There(clouds) => Ok(clouds.get(project, cloud).await?),
         }
     }
@@ -84,7 +101,7 @@ impl Clouds<'_> {
         cloud: &LogicalCloudName,
     ) -> Result<Option<Moments>, Error> {
         match self {
-            Self::Here(clouds, _) => match clouds.watch(project, cloud).await {
+            Self::Here(store, _) => match store.clouds().watch(project, cloud).await {
                 Err(service::Error::NotApplied { .. }) => Ok(None),
                 watched => Ok(Some(watched?.map(|told| Ok(Moment::of_progress(told?))).boxed())),
             },
@@ -110,7 +127,7 @@ impl Clouds<'_> {
         user: &UserName,
     ) -> Result<Subject, Error> {
         Ok(match self {
-            Self::Here(clouds, _) => clouds.subject(project, cloud, user).await?,
+            Self::Here(store, _) => store.clouds().subject(project, cloud, user).await?,
             Self::There(clouds) => clouds.subject(project, cloud, user).await?,
         })
     }
@@ -123,7 +140,7 @@ impl Clouds<'_> {
         user: Option<&UserName>,
     ) -> Result<Renewed, Error> {
         Ok(match self {
-            Self::Here(clouds, caller) => clouds.renew(caller, project, cloud, user).await?,
+            Self::Here(store, caller) => store.clouds().renew(caller, project, cloud, user).await?,
             Self::There(clouds) => clouds.renew(project, cloud, user).await?,
         })
     }
@@ -136,7 +153,7 @@ impl Clouds<'_> {
         user: &UserName,
     ) -> Result<Revoked, Error> {
         Ok(match self {
-            Self::Here(clouds, caller) => clouds.revoke(caller, project, cloud, user).await?,
+            Self::Here(store, caller) => store.clouds().revoke(caller, project, cloud, user).await?,
             Self::There(clouds) => clouds.revoke(project, cloud, user).await?,
         })
     }
@@ -149,16 +166,120 @@ impl Clouds<'_> {
         removal: Removal,
     ) -> Result<(), Error> {
         match self {
-            Self::Here(clouds, caller) => clouds.terminate(caller, project, cloud, removal).await?,
+            Self::Here(store, caller) => store.clouds().terminate(caller, project, cloud, removal).await?,
             Self::There(clouds) => clouds.terminate(project, cloud, removal).await?,
         }
         Ok(())
     }
 
+    /// Pauses what is under way, and waits until nothing is, for as long as may be.
+    pub(crate) async fn stop(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        limit: Duration,
+    ) -> Result<(), Error> {
+        match self {
+            Self::Here(store, caller) => Ok(store.clouds().stop(caller, project, cloud, limit).await?),
+            Self::There(clouds) => {
+                stopping::until_idle(limit, |wait| clouds.stop(project, cloud, wait)).await
+            }
+        }
+    }
+
+    /// Checks a draft against what is registered and stored. Asks no cluster.
+    pub(crate) async fn check(&self, project: &ProjectName, draft: &Draft) -> Result<(), Error> {
+        match self {
+            Self::Here(store, caller) => {
+                store.clouds().foresee(caller, project, draft.clone()).await?;
+            }
+            Self::There(clouds) => {
+                let cloud = drafted(project, draft)?;
+                clouds.check(project, cloud.name(), &document::to_json(&cloud)?).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a logical cloud what a draft says, and brings that to its clusters: as it was planned, where a plan is named. Gives the app
+    /// context, which a server keeps to itself, and whether anything was to be done.
+    pub(crate) async fn declare(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        draft: &Draft,
+        plan: Option<&PlanHash>,
+    ) -> Result<(Option<ContextId>, AppliedOutcome), Error> {
+        match self {
+            Self::Here(store, caller) => {
+                let any = Precondition::default();
+                let declared = store.declare(caller, (project, cloud), draft, &any, plan).await?;
+                let outcome = match declared.applied.outcome {
+                    ApplyOutcome::Unchanged => AppliedOutcome::Unchanged,
+                    ApplyOutcome::Begun | ApplyOutcome::Replaced(_) => AppliedOutcome::Begun,
+                };
+                Ok((Some(Identity::of(&declared.edited.cloud).context_id()), outcome))
+            }
+            Self::There(clouds) => {
+                let document = document::to_json(&drafted(project, draft)?)?;
+                Ok((None, clouds.declare(project, cloud, &document, plan).await?.applied))
+            }
+        }
+    }
+
+    /// What a user has, and what was left out.
+    pub(crate) async fn hand_out(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        user: Option<&UserName>,
+        reference: Option<&ReferenceName>,
+    ) -> Result<Handed, Error> {
+        match self {
+            Self::Here(store, _) => {
+                let found = store.clouds().kubeconfigs(project, cloud, user, reference).await?;
+                let left_out = found.missing.iter();
+                let left_out =
+                    left_out.map(|(reference, missing)| format!("{reference} is left out: {missing}"));
+                Ok(Handed { access: found.access, left_out: left_out.collect() })
+            }
+            Self::There(clouds) => {
+                let HandedOut { kubeconfig, left_out, .. } =
+                    clouds.kubeconfig(project, cloud, user, reference).await?;
+                let access = Access::read(project.clone(), cloud.clone(), &kubeconfig)?;
+                Ok(Handed { access, left_out })
+            }
+        }
+    }
+
+    /// Remembers that a user was given this. A server has done so by itself.
+    pub(crate) async fn handed_out(&self, access: &Access) -> Result<(), Error> {
+        match self {
+            Self::Here(store, caller) => Ok(store.clouds().handed_out(caller, access).await?),
+            Self::There(_) => Ok(()),
+        }
+    }
+
+    /// A user's newest credential for a cluster, as clients of Kubernetes take it.
+    pub(crate) async fn credential(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        user: &UserName,
+        reference: &ReferenceName,
+    ) -> Result<Secret, Error> {
+        match self {
+            Self::Here(store, _) => {
+                Ok(store.clouds().exec_credential(project, cloud, user, reference).await?)
+            }
+            Self::There(clouds) => Ok(clouds.credential(project, cloud, user, reference).await?),
+        }
+    }
+
     /// Goes on with what is paused.
     pub(crate) async fn resume(&self, project: &ProjectName, cloud: &LogicalCloudName) -> Result<(), Error> {
         match self {
-            Self::Here(clouds, caller) => clouds.resume(caller, project, cloud).await?,
+            Self::Here(store, caller) => store.clouds().resume(caller, project, cloud).await?,
             Self::There(clouds) => clouds.resume(project, cloud).await?,
         }
         Ok(())
@@ -171,7 +292,7 @@ impl Clouds<'_> {
         cloud: &LogicalCloudName,
     ) -> Result<(), Error> {
         match self {
-            Self::Here(clouds, caller) => drop(clouds.reconcile(caller, project, cloud).await?),
+            Self::Here(store, caller) => drop(store.clouds().reconcile(caller, project, cloud).await?),
             Self::There(clouds) => clouds.reconcile(project, cloud).await?,
         }
         Ok(())
@@ -180,7 +301,7 @@ impl Clouds<'_> {
     /// Deletes a logical cloud that is on no cluster.
     pub(crate) async fn delete(&self, project: &ProjectName, cloud: &LogicalCloudName) -> Result<(), Error> {
         match self {
-            Self::Here(clouds, caller) => clouds.delete(caller, project, cloud).await?,
+            Self::Here(store, caller) => store.clouds().delete(caller, project, cloud).await?,
             Self::There(clouds) => clouds.delete(project, cloud).await?,
         }
         Ok(())
@@ -213,6 +334,13 @@ impl Moment {
         };
         Self { lanes, end }
     }
+}
+
+/// The logical cloud of a draft, of whichever identity: that is in no document.
+pub(crate) fn drafted(project: &ProjectName, draft: &Draft) -> Result<LogicalCloud, Error> {
+    let uid = LogicalCloudUid::from_random(0);
+    let made = LogicalCloud::new(project.clone(), uid, draft.clone()).map_err(service::Error::from)?;
+    Ok(made.0)
 }
 
 /// The names of all logical clouds of a project in a store.

@@ -1,12 +1,15 @@
 //! Where commands do what they are told: at a store, in this process, or at a server.
 
 mod clouds;
+mod clusters;
 mod error;
+mod stopping;
 
 use dcm_client::Client;
 use dcm_server::Deployment;
 
-pub(crate) use clouds::{Clouds, Moment};
+pub(crate) use clouds::{Clouds, Handed, Moment, drafted};
+pub(crate) use clusters::{All, Clusters, Shown};
 pub(crate) use error::Error;
 
 /// A store or a server.

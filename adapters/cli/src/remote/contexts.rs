@@ -155,13 +155,6 @@ pub(crate) fn file() -> anyhow::Result<PathBuf> {
     }
 }
 
-impl ContextName {
-    /// The name.
-    pub(crate) fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
 impl FromStr for ContextName {
     type Err = String;
 

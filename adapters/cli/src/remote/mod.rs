@@ -13,7 +13,7 @@ pub(crate) use contexts::{Context, ContextName, Contexts};
 use crate::arguments::Global;
 use crate::exit::{Ended, Exit};
 
-/// The environment variable with a bearer token for a server without a context.
+/// The environment variable with a bearer token for a server that is named by its URL.
 const TOKEN: &str = "DCM_TOKEN";
 
 /// A server, and what is known of it.
@@ -28,7 +28,7 @@ pub(crate) struct Target {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Named {
     /// By its URL.
-    Server,
+    Server(ServerUrl),
     /// By a context.
     Context(ContextName),
 }
@@ -41,7 +41,7 @@ impl Target {
             return Self::of_context(&Contexts::read()?, name).map(Some);
         }
         if let Some(server) = &global.server {
-            return Self::of_server(&Contexts::read()?, server).map(Some);
+            return Ok(Some(Self::of_server(&Contexts::read()?, server)));
         }
         if global.store.is_some() {
             return Ok(None);
@@ -57,19 +57,33 @@ impl Target {
         Ok(Self { context: context.clone(), named: Named::Context(name.clone()) })
     }
 
-    /// A context of this server, or the server with what the environment says.
-    fn of_server(contexts: &Contexts, server: &ServerUrl) -> anyhow::Result<Self> {
-        if let Ok(token) = std::env::var(TOKEN)
-            && !token.is_empty()
-        {
-            let context = Context { token: Some(Secret::new(token)), ..Context::new(server.clone()) };
-            return Ok(Self { context, named: Named::Server });
+    /// A context of this server, or the server alone; in any case with the token that the environment says.
+    fn of_server(contexts: &Contexts, server: &ServerUrl) -> Self {
+        let (context, named) = match contexts.of_server(server) {
+            Some((name, context)) => (context.clone(), Named::Context(name.clone())),
+            None => (Context::new(server.clone()), Named::Server(server.clone())),
+        };
+        match std::env::var(TOKEN).ok().filter(|token| !token.is_empty()) {
+            Some(token) => {
+                let certificate_authority = context.certificate_authority;
+                let token = Some(Secret::new(token));
+                let context = Context { certificate_authority, token, ..Context::new(server.clone()) };
+                Self { context, named: Named::Server(server.clone()) }
+            }
+            None => Self { context, named },
         }
-        Ok(match contexts.of_server(server) {
-            Some((name, context)) => Self { context: context.clone(), named: Named::Context(name.clone()) },
-            None => Self { context: Context::new(server.clone()), named: Named::Server },
-        })
     }
+}
+
+/// Refuses a server for what is done with a store itself, unless a store is named as well.
+pub(crate) fn must_not_be_named(global: &Global, command: &str) -> anyhow::Result<()> {
+    if global.store.is_some() || (global.server.is_none() && global.context.is_none()) {
+        return Ok(());
+    }
+    let message = format!(
+        "{command} works on a store, where that is: no --server and no --context can be asked for it"
+    );
+    Err(Ended::new(Exit::Refused, message).into())
 }
 
 impl Context {

@@ -9,7 +9,7 @@
 //! | `< …` | a line of the answer: status, headers in order, an empty line, the body |
 //! | `~ PATH … TEXT` | `GET PATH` is asked again and again, until `TEXT` is in the answer |
 //!
-//! What differs from run to run is written as `UID`, `HASH`, `TIME`, `MOMENT`, `REVISION`, `DIGEST`, `BASE64`, `TOKEN` and `SERVER`. With a variable of the dialect in the
+//! What differs from run to run is written as `UID`, `HASH`, `TIME`, `MOMENT`, `REVISION`, `DIGEST`, `BASE64`, `PEM`, `TOKEN` and `SERVER`. With a variable of the dialect in the
 //! environment ([`Exchanges::regenerate`]) the answers are written into the file anew, to be looked at.
 
 use std::path::{Path, PathBuf};
@@ -41,6 +41,7 @@ static VARYING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"\b[0-9a-f]{16}\b", "UID"),
         (r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z", "TIME"),
         (r#"(-data"?: ?"?)[A-Za-z0-9+/=]{64,}"#, "${1}BASE64"),
+        (r"-----BEGIN [A-Z ]+-----[^-]*-----END [A-Z ]+-----(\\n)?", "PEM"),
         (r"https://127\.0\.0\.1:\d+", "SERVER"),
         (r"\beyJ[-\w]+\.[-\w]+\.[-\w]+", "TOKEN"),
     ];

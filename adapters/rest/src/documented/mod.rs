@@ -21,6 +21,7 @@ pub(crate) mod parsing;
 mod parts;
 mod place;
 mod problem;
+mod stopping;
 mod tag;
 mod users;
 mod warnings;
@@ -74,7 +75,7 @@ fn of_cloud(end: &str) -> String {
 
 fn of_clusters() -> Vec<Described> {
     use Need::{AnyRole, Clusters, Platform};
-    use clusters::{accept, check, clear_orphans, create, list, orphans, resume, stop};
+    use clusters::{accept, check, check_for, clear_orphans, create, list, orphans, resume, stop};
     let all = "/v2/cluster-providers/{provider}/clusters";
     let one = &format!("{all}/{{cluster}}");
     let below = |end: &str| format!("{one}/{end}");
@@ -85,6 +86,7 @@ fn of_clusters() -> Vec<Described> {
         put(one, Clusters, clusters::put::handle, clusters::put::describe),
         delete(one, Clusters, clusters::delete::handle, clusters::delete::describe),
         get(&below("check"), Clusters, check::handle, check::describe),
+        post(&below("check"), Clusters, check_for::handle, check_for::describe),
         post(&below("stop"), Clusters, stop::handle, stop::describe),
         post(&below("resume"), Clusters, resume::handle, resume::describe),
         post(&below("accept"), Clusters, accept::handle, accept::describe),
@@ -99,7 +101,7 @@ fn of_clouds() -> Vec<Described> {
         apply, create, events, get_document, kubeconfig, list, plan, plan_document, put_document, reconcile,
         renew, resume, status, stop, terminate,
     };
-    use users::{revocation, revoke, subject};
+    use users::{credential, revocation, revoke, subject};
     let all = "/v2/projects/{project}/logical-clouds";
     let one = &format!("{all}/{{cloud}}");
     let below = of_cloud;
@@ -124,6 +126,7 @@ fn of_clouds() -> Vec<Described> {
         post(&below("renew"), Change, renew::handle, renew::describe),
         post(&below("reconcile"), Platform, reconcile::handle, reconcile::describe),
         get(&below("events"), View, events::handle, events::describe),
+        get(&below("users/{name}/credential"), Change, credential::handle, credential::describe),
         get(&below("users/{name}/subject"), View, subject::handle, subject::describe),
         post(&below("users/{name}/revoke"), Change, revoke::handle, revoke::describe),
         get(&below("users/{name}/revocation"), Change, revocation::handle, revocation::describe),

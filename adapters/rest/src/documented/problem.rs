@@ -135,6 +135,7 @@ pub(super) struct Problem {
     kind: Kind,
     detail: String,
     refusals: Vec<Refusal>,
+    is_same: bool,
 }
 
 /// The body of a problem.
@@ -152,6 +153,9 @@ pub(super) struct Body {
     detail: String,
     /// The path that was asked.
     instance: String,
+    /// What is there already is just what was to be made.
+    #[serde(rename = "isSame", skip_serializing_if = "std::ops::Not::not")]
+    is_same: bool,
     /// The first field that breaks a rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<String>,
@@ -175,7 +179,7 @@ struct FieldError {
 
 impl Problem {
     pub(super) fn new(kind: Kind, detail: impl Into<String>) -> Self {
-        Self { kind, detail: detail.into(), refusals: Vec::new() }
+        Self { kind, detail: detail.into(), refusals: Vec::new(), is_same: false }
     }
 
     /// One field of the body that breaks a rule.
@@ -221,6 +225,11 @@ impl Problem {
     /// The same as another kind of problem.
     pub(super) fn told_as(self, kind: Kind) -> Self {
         Self { kind, ..self }
+    }
+
+    /// The same where it is known whether what is there is just what was to be made.
+    pub(super) fn of_the_same(self, is_same: bool) -> Self {
+        Self { is_same, ..self }
     }
 
     /// The same about the fields of the body, where the services speak of those of a document.
@@ -276,6 +285,7 @@ impl Problem {
             status: self.kind.status().as_u16(),
             detail: self.detail,
             instance: instance.to_owned(),
+            is_same: self.is_same,
             field: errors.first().map(|error| error.field.clone()).filter(|field| !field.is_empty()),
             errors,
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use dcm_core::name::{ClusterId, Namespace};
-use dcm_core::service::{self, EditOutcome, Registration};
+use dcm_core::service::{EditOutcome, Registration};
 
 use super::check::Wanted;
 use super::{label, ready};
@@ -12,6 +12,7 @@ use crate::arguments::Global;
 use crate::exit::{Ended, Exit};
 use crate::output;
 use crate::own_kubeconfig;
+use crate::place::Place;
 use crate::session::Session;
 
 #[derive(Debug, clap::Args)]
@@ -39,7 +40,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
-    let needs = arguments.wanted.needs(global)?;
+    let purpose = arguments.wanted.purpose(global)?;
     let kubeconfig =
         own_kubeconfig::read(arguments.kubeconfig.as_deref(), arguments.kube_context.as_deref())?;
     let session = Session::open(global).await?;
@@ -47,17 +48,20 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
     let (id, namespace) = (arguments.id.clone(), arguments.namespace.clone());
     let registration = Registration { labels, namespace, ..Registration::new(id, kubeconfig) };
     // What is refused is refused before anything is sent.
-    session.here()?.registered().check(&registration)?;
+    match session.place() {
+        Place::Here(deployment) => deployment.registered().check(&registration)?,
+        Place::There(_) => registration.check()?,
+    }
     if !arguments.unchecked {
-        ready::must_be(&session, &registration, &needs, "was not registered").await?;
+        ready::must_be(&session, &registration, &purpose, "was not registered").await?;
     }
     register(&session, registration).await
 }
 
 async fn register(session: &Session, registration: Registration) -> anyhow::Result<Exit> {
     let id = registration.id.clone();
-    let outcome = match session.here()?.registered().add(&session.caller, registration).await {
-        Err(error @ service::Error::AlreadyThere { .. }) => {
+    let outcome = match session.clusters().add(registration).await {
+        Err(error) if error.is_already_there() => {
             let message = format!("{error}, registered otherwise: dcm cluster update {id} changes it");
             return Err(Ended::new(Exit::Stuck, message).into());
         }

@@ -3,18 +3,20 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use dcm_core::document::Document;
-use dcm_core::logical_cloud::{LogicalCloud, LogicalCloudUid};
+use dcm_client::ClusterCheck;
+use dcm_core::document::{self, Document};
+use dcm_core::logical_cloud::{Level, LogicalCloud};
 use dcm_core::name::ClusterId;
-use dcm_core::port::cluster::Cluster;
 use dcm_core::preflight::{self, CLOCK_SKEW_SECONDS_MAX, Findings, MINOR_VERSION_MIN, Needs};
+use dcm_core::secret::Secret;
 use serde::Serialize;
 
 use super::LevelArgument;
 use crate::arguments::Global;
-use crate::commands::documents;
+use crate::commands::documents::{self, Sourced};
 use crate::exit::Exit;
 use crate::output::{self, Notation};
+use crate::place::{self, Place, drafted};
 use crate::session::Session;
 
 /// Name of the ClusterRole that is printed for missing rights.
@@ -51,43 +53,59 @@ struct Shown<'a> {
 }
 
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
-    let needs = arguments.wanted.needs(global)?;
+    let purpose = arguments.wanted.purpose(global)?;
     let session = Session::open(global).await?;
     let id = &arguments.id;
-    // Whether it is registered is told before whether it answers.
-    session.here()?.registered().get(id).await?;
-    let cluster = session.here()?.clusters().connect(id).await;
-    let cluster = cluster.with_context(|| format!("{id} can't be asked"))?;
-    let findings = ask(&session, id, &*cluster, &needs).await?;
+    let findings = match session.place() {
+        Place::Here(deployment) => {
+            // Whether it is registered is told before whether it answers.
+            deployment.registered().get(id).await?;
+            let cluster = deployment.clusters().connect(id).await;
+            let cluster = cluster.with_context(|| format!("{id} can't be asked"))?;
+            let needs = purpose.needs();
+            let asked = preflight::check(&*cluster, &deployment.call(), &needs, &**deployment.clock()).await;
+            asked.with_context(|| format!("{id} can't be asked"))?
+        }
+        Place::There(client) => {
+            let check = purpose.asked(None)?;
+            client.clusters().check(id, &check).await.map_err(place::Error::from)?.findings
+        }
+    };
     print(&session, id, &findings)?;
     Ok(if findings.is_ready() { Exit::Done } else { Exit::Stuck })
 }
 
 impl Wanted {
-    /// The accesses that are needed for it.
-    pub(super) fn needs(&self, global: &Global) -> anyhow::Result<Needs> {
-        let mut needs = Needs::of_level(self.level.into());
-        for sourced in documents::read(&self.documents, &global.project)? {
-            let uid = LogicalCloudUid::from_random(0);
-            let title = sourced.title();
-            let Document { project, draft, .. } = sourced.document;
-            let (cloud, _) = LogicalCloud::new(project, uid, draft).with_context(|| title)?;
-            needs = needs.and(Needs::of_cloud(&cloud));
-        }
-        Ok(needs)
+    /// What is needed of a cluster, and for what.
+    pub(super) fn purpose(&self, global: &Global) -> anyhow::Result<Purpose> {
+        let documents = documents::read(&self.documents, &global.project)?;
+        let cloud = |sourced: &Sourced| {
+            let Document { project, draft, .. } = &sourced.document;
+            drafted(project, draft).with_context(|| sourced.title())
+        };
+        let clouds = documents.iter().map(cloud).collect::<anyhow::Result<_>>()?;
+        Ok(Purpose { level: self.level.into(), clouds })
     }
 }
 
-/// Asks a cluster all that is to be known.
-pub(super) async fn ask(
-    session: &Session,
-    id: &ClusterId,
-    cluster: &dyn Cluster,
-    needs: &Needs,
-) -> anyhow::Result<Findings> {
-    let deployment = session.here()?;
-    let asked = preflight::check(cluster, &deployment.call(), needs, &**deployment.clock()).await;
-    asked.with_context(|| format!("{id} can't be asked"))
+/// What a cluster is to be ready for.
+pub(super) struct Purpose {
+    level: Level,
+    clouds: Vec<LogicalCloud>,
+}
+
+impl Purpose {
+    /// The accesses that are needed for it.
+    pub(super) fn needs(&self) -> Needs {
+        let of_clouds = self.clouds.iter().map(Needs::of_cloud);
+        of_clouds.fold(Needs::of_level(self.level), Needs::and)
+    }
+
+    /// What a server is asked: by the kubeconfig that is registered, or by another one.
+    pub(super) fn asked(&self, kubeconfig: Option<Secret>) -> Result<ClusterCheck, place::Error> {
+        let documents: Vec<String> = self.clouds.iter().map(document::to_yaml).collect::<Result<_, _>>()?;
+        Ok(ClusterCheck { kubeconfig, level: self.level, documents: documents.join(output::NEXT_DOCUMENT) })
+    }
 }
 
 /// Prints the findings, in the form that was asked for.
@@ -132,7 +150,6 @@ fn clock(findings: &Findings) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dcm_core::logical_cloud::Level;
 
     #[test]
     fn missing_rights_are_told_as_a_role_to_apply() {

@@ -1,14 +1,14 @@
 //! Whether a cluster is ready, before it is registered so.
 
 use anyhow::Context as _;
-use dcm_core::kubeconfig::Admin;
+use dcm_client::Checked;
 use dcm_core::port::cluster::{ClusterUid, Error};
-use dcm_core::preflight::Needs;
 use dcm_core::service::Registration;
 use dcm_server::{Inspection, Other};
 
-use super::check;
+use super::check::{self, Purpose};
 use crate::exit::{Ended, Exit};
+use crate::place::{self, Place};
 use crate::session::Session;
 
 /// Looks at the cluster and prints what is found. One that is not ready, or another one than before, is refused; `undone` says
@@ -16,14 +16,12 @@ use crate::session::Session;
 pub(super) async fn must_be(
     session: &Session,
     registration: &Registration,
-    needs: &Needs,
+    purpose: &Purpose,
     undone: &str,
 ) -> anyhow::Result<()> {
     let id = &registration.id;
-    let looked = session.here()?.inspect(registration, needs).await;
-    let looked =
-        looked.map_err(|error| unasked(registration, error)).with_context(|| format!("{id} {undone}"));
-    let Inspection { findings, other } = looked?;
+    let looked = look(session, registration, purpose).await;
+    let Inspection { findings, other } = looked.with_context(|| format!("{id} {undone}"))?;
     check::print(session, id, &findings)?;
     if !findings.is_ready() {
         return Err(Ended::new(Exit::Stuck, format!("{id} {undone}: mend this, or say --unchecked")).into());
@@ -36,19 +34,30 @@ pub(super) async fn must_be(
     Err(Ended::new(Exit::Stuck, message).into())
 }
 
+async fn look(
+    session: &Session,
+    registration: &Registration,
+    purpose: &Purpose,
+) -> anyhow::Result<Inspection> {
+    match session.place() {
+        Place::Here(deployment) => {
+            let looked = deployment.inspect(registration, &purpose.needs()).await;
+            looked.map_err(|error| unasked(registration, &error))
+        }
+        Place::There(client) => {
+            let check = purpose.asked(Some(registration.kubeconfig.clone()))?;
+            let checked = client.clusters().check(&registration.id, &check).await;
+            let Checked { findings, other, known, .. } = checked.map_err(place::Error::from)?;
+            let other = known.zip(other).map(|(known, found)| Other { known, found });
+            Ok(Inspection { findings, other })
+        }
+    }
+}
+
 /// Why it could not be asked, with the field of the kubeconfig that it comes from.
-fn unasked(registration: &Registration, error: Error) -> anyhow::Error {
-    let Registration { id, kubeconfig, .. } = registration;
-    let field = match &error {
-        Error::Kubeconfig { reason } => {
-            return Ended::new(Exit::Refused, format!("kubeconfig: {reason}")).into();
-        }
-        Error::Unauthorized { .. } => "users[].user".to_owned(),
-        _ => {
-            let server =
-                Admin::read(kubeconfig).map_or_else(|_| String::new(), |admin| admin.server().to_owned());
-            format!("clusters[].cluster.server {server}")
-        }
-    };
-    anyhow::Error::new(error).context(format!("{id} can't be asked")).context(field)
+fn unasked(registration: &Registration, error: &Error) -> anyhow::Error {
+    match error {
+        Error::Kubeconfig { reason } => Ended::new(Exit::Refused, format!("kubeconfig: {reason}")).into(),
+        _ => anyhow::Error::msg(dcm_server::unasked(registration, error)),
+    }
 }

@@ -21,12 +21,8 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
     let remains = if arguments.leave_behind { Remains::LeaveBehind } else { Remains::Refuse };
-    let left = session.here()?.registered().remove(&session.caller, &arguments.id, remains).await?;
-    for tombstone in left {
-        for object in &tombstone.objects {
-            output::note(format_args!("{}: left behind: {object} of {}", arguments.id, tombstone.context));
-        }
-    }
+    let left = session.clusters().remove(&arguments.id, remains).await?;
+    left.iter().for_each(|left| output::note(format_args!("{}: {left}", arguments.id)));
     output::note(format_args!("{}: removed", arguments.id));
     Ok(Exit::Done)
 }

@@ -17,7 +17,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
-    let needs = arguments.wanted.needs(global)?;
+    let needs = arguments.wanted.purpose(global)?.needs();
     let role = preflight::cluster_role(&arguments.name, preflight::rules(needs.accesses()));
     let notation = global.output.for_programs().unwrap_or(Notation::Yaml);
     output::print(&notation.write(&role)?)?;

@@ -25,14 +25,14 @@ pub(crate) struct Which {
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
     let id = &arguments.cluster.id;
-    session.here()?.registered().stop(&session.caller, id, arguments.waiting.timeout).await?;
+    session.clusters().stop(id, arguments.waiting.timeout).await?;
     output::note(format_args!("{id}: stopped; nothing is under way, and nothing more begins"));
     Ok(Exit::Done)
 }
 
 pub(crate) async fn resume(global: &Global, Which { id }: &Which) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
-    session.here()?.registered().resume(&session.caller, id).await?;
+    session.clusters().resume(id).await?;
     output::note(format_args!("{id}: the work goes on"));
     Ok(Exit::Done)
 }

@@ -1,17 +1,25 @@
 //! `dcm cluster update`: changes what is registered of a cluster, also while logical clouds are on it.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use dcm_client::{ClusterChange, Clusters};
 use dcm_core::name::{ClusterId, Namespace};
-use dcm_core::service::{EditOutcome, Registration};
+use dcm_core::secret::Secret;
+use dcm_core::service::{EditOutcome, Precondition, Registration};
+use dcm_server::Deployment;
 
-use super::check::Wanted;
+use super::check::{Purpose, Wanted};
 use super::{label, ready};
 use crate::arguments::Global;
 use crate::exit::Exit;
 use crate::output;
 use crate::own_kubeconfig;
+use crate::place::{self, Place};
 use crate::session::Session;
+
+/// What is said of a cluster that is not ready.
+const NOT_CHANGED: &str = "was not changed";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -49,42 +57,76 @@ struct Changes {
 }
 
 impl Changes {
-    /// What is to be registered instead.
-    fn of(&self, mut old: Registration) -> anyhow::Result<Registration> {
-        if self.kubeconfig.is_some() {
-            old.kubeconfig = own_kubeconfig::read(self.kubeconfig.as_deref(), self.kube_context.as_deref())?;
-        }
-        if self.no_labels || !self.labels.is_empty() {
-            old.labels = self.labels.iter().cloned().collect();
-        }
-        old.namespace = self.namespace.clone().or(old.namespace);
-        Ok(old)
+    fn kubeconfig(&self) -> anyhow::Result<Option<Secret>> {
+        let Some(file) = &self.kubeconfig else { return Ok(None) };
+        own_kubeconfig::read(Some(file), self.kube_context.as_deref()).map(Some)
+    }
+
+    fn labels(&self) -> Option<BTreeMap<String, String>> {
+        (self.no_labels || !self.labels.is_empty()).then(|| self.labels.iter().cloned().collect())
     }
 }
 
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
-    let needs = arguments.wanted.needs(global)?;
+    let purpose = arguments.wanted.purpose(global)?;
     let session = Session::open(global).await?;
-    let id = &arguments.id;
-    let old = session.here()?.registered().get(id).await?.registration;
-    let new = arguments.changes.of(old.clone())?;
-    // What is refused is refused before anything is sent.
-    session.here()?.registered().check(&new)?;
-    if new.kubeconfig != old.kubeconfig && !arguments.unchecked {
-        ready::must_be(&session, &new, &needs, "was not changed").await?;
-    }
-    write(&session, new).await
+    let is_changed = match session.place() {
+        Place::Here(deployment) => change(&session, deployment, arguments, &purpose).await?,
+        Place::There(client) => change_there(&session, client.clusters(), arguments, &purpose).await?,
+    };
+    let outcome = if is_changed { "changed" } else { "is registered so already" };
+    output::note(format_args!("{}: {outcome}", arguments.id));
+    Ok(Exit::Done)
 }
 
-async fn write(session: &Session, new: Registration) -> anyhow::Result<Exit> {
-    let (registered, caller) = (session.here()?.registered(), &session.caller);
-    let Registration { id, kubeconfig, labels, namespace, .. } = new;
-    let outcomes = [
-        registered.replace_kubeconfig(caller, &id, kubeconfig).await?,
-        registered.replace_labels(caller, &id, labels).await?,
-        registered.replace_namespace(caller, &id, namespace).await?,
-    ];
-    let changed = outcomes.iter().any(|outcome| *outcome != EditOutcome::Unchanged);
-    output::note(format_args!("{id}: {}", if changed { "changed" } else { "is registered so already" }));
-    Ok(Exit::Done)
+/// Changes what a store has. False where it is so already.
+async fn change(
+    session: &Session,
+    deployment: &Deployment,
+    Arguments { id, changes, unchecked, .. }: &Arguments,
+    purpose: &Purpose,
+) -> anyhow::Result<bool> {
+    let (registered, caller) = (deployment.registered(), &session.caller);
+    let old = registered.get(id).await?.registration;
+    let new = Registration {
+        kubeconfig: changes.kubeconfig()?.unwrap_or_else(|| old.kubeconfig.clone()),
+        labels: changes.labels().unwrap_or_else(|| old.labels.clone()),
+        namespace: changes.namespace.clone().or_else(|| old.namespace.clone()),
+        ..old.clone()
+    };
+    // What is refused is refused before anything is sent.
+    registered.check(&new)?;
+    if new.kubeconfig != old.kubeconfig && !unchecked {
+        ready::must_be(session, &new, purpose, NOT_CHANGED).await?;
+    }
+    let next = |old| Registration {
+        kubeconfig: new.kubeconfig.clone(),
+        labels: new.labels.clone(),
+        namespace: new.namespace.clone(),
+        ..old
+    };
+    let outcome = registered.edit(caller, id, &Precondition::default(), next).await?;
+    Ok(outcome != EditOutcome::Unchanged)
+}
+
+/// The same of a server, which keeps the old kubeconfig to itself: a new one is looked at in any case.
+async fn change_there(
+    session: &Session,
+    clusters: Clusters<'_>,
+    Arguments { id, changes, unchecked, .. }: &Arguments,
+    purpose: &Purpose,
+) -> anyhow::Result<bool> {
+    let before = clusters.tag(id).await.map_err(place::Error::from)?;
+    let kubeconfig = changes.kubeconfig()?;
+    if let Some(kubeconfig) = &kubeconfig {
+        let labels = changes.labels().unwrap_or_default();
+        let new = Registration { labels, ..Registration::new(id.clone(), kubeconfig.clone()) };
+        new.check()?;
+        if !unchecked {
+            ready::must_be(session, &new, purpose, NOT_CHANGED).await?;
+        }
+    }
+    let namespace = changes.namespace.as_ref().map(ToString::to_string);
+    let change = ClusterChange { kubeconfig, labels: changes.labels(), namespace };
+    Ok(clusters.change(id, &change).await.map_err(place::Error::from)? != before)
 }

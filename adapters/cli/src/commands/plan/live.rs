@@ -1,44 +1,58 @@
 //! A plan against the clusters as they are now, and its hash.
 
+use std::collections::BTreeMap;
+
 use anyhow::Context as _;
-use dcm_core::app_context::AppContext;
-use dcm_core::document::Document;
-use dcm_core::name::{LogicalCloudName, ProjectName};
-use dcm_core::plan::PlanHash;
-use dcm_core::port::synchronizer::PlannedState;
+use dcm_client::LogicalClouds as Remote;
+use dcm_core::document::{self, Document};
+use dcm_core::name::{ClusterId, LogicalCloudName, ProjectName};
+use dcm_core::plan::{Changes, Outline, PlanHash};
 use dcm_core::service::Foreseen;
-use dcm_sync::planning::{self, Planned};
+use dcm_server::Deployment;
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::shown::{self, Shown};
 use crate::arguments::Global;
 use crate::commands::documents::Sourced;
 use crate::exit::{Ended, Exit};
 use crate::output;
+use crate::place::{self, Place, drafted};
 use crate::session::Session;
 
+/// How many plans a server makes at once: each asks clusters, and all it can at once.
+const PLANS_AT_ONCE_MAX: usize = 4;
+
 /// What would be done for one logical cloud.
-pub(crate) struct CloudPlan {
+pub(super) struct CloudPlan {
     pub(super) project: ProjectName,
     pub(super) name: LogicalCloudName,
     /// It is not stored: it has no identity yet.
     is_new: bool,
-    pub(super) planned: Planned,
+    pub(super) hash: PlanHash,
+    pub(super) clusters: BTreeMap<ClusterId, Outline>,
+}
+
+/// Whether writes are rehearsed. A server decides that itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Dry {
+    Runs,
+    Looks,
 }
 
 pub(super) async fn run(global: &Global, documents: Vec<Sourced>) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
     let plans = shown_of(&session, &documents).await?;
-    let unknown = plans.iter().flat_map(|plan| plan.planned.clusters.values()).any(Result::is_err);
+    let is_unknown = |outline: &Outline| matches!(outline, Outline::Unknown(_));
+    let unknown = plans.iter().flat_map(|plan| plan.clusters.values()).any(is_unknown);
     Ok(if unknown { Exit::Failed } else { Exit::Done })
 }
 
 /// Plans with a dry run of each write, and shows that.
 async fn shown_of(session: &Session, documents: &[Sourced]) -> anyhow::Result<Vec<CloudPlan>> {
-    let (clouds, contexts) = wanted(session, documents).await?;
-    for name in clouds.iter().filter(|cloud| cloud.is_new).map(|cloud| &cloud.name) {
+    let plans = planned(session, documents, Dry::Runs).await?;
+    for name in plans.iter().filter(|plan| plan.is_new).map(|plan| &plan.name) {
         output::note(format_args!("{name}: not stored yet: names that carry its UID are those of UID 0"));
     }
-    let plans = planned(clouds, session.here()?.planner().plan(contexts).await?);
     let shown = Shown::of(&plans);
     match session.format.for_programs() {
         Some(notation) => output::print(&notation.write(&shown)?)?,
@@ -47,14 +61,21 @@ async fn shown_of(session: &Session, documents: &[Sourced]) -> anyhow::Result<Ve
     Ok(plans)
 }
 
-/// Fails as stale, with what differs, unless the plan of these documents has this hash. Nothing is written before.
+/// The hash of each document's plan, if all of them together have this one. Fails as stale otherwise, with what differs; nothing is
+/// written.
 pub(crate) async fn require(
     session: &Session,
     documents: &[Sourced],
     hash: PlanHash,
-) -> anyhow::Result<Vec<CloudPlan>> {
-    let plans = unrehearsed(session, documents).await?;
-    let Some(difference) = difference(&plans, &hash) else { return Ok(plans) };
+) -> anyhow::Result<Vec<PlanHash>> {
+    let plans = planned(session, documents, Dry::Looks).await?;
+    let hashes: Vec<PlanHash> = plans.iter().map(|plan| plan.hash).collect();
+    let now = PlanHash::joined(&hashes);
+    if now == hash {
+        return Ok(hashes);
+    }
+    let changes = now.changes_since(&hash, plans.iter().map(|plan| plan.clusters.keys()));
+    let difference = told(&plans, &changes);
     shown_of(session, documents).await?;
     let message = format!(
         "the plan is stale, and nothing was changed: {difference}; above is the plan as it is now, with its hash"
@@ -62,85 +83,65 @@ pub(crate) async fn require(
     Err(Ended::new(Exit::Stale, message).into())
 }
 
-/// What applies are bound to that are to do what was planned for these documents, which are stored by now.
-pub(crate) async fn planned_states(
-    session: &Session,
-    documents: &[Sourced],
-    plans: Vec<CloudPlan>,
-) -> anyhow::Result<Vec<PlannedState>> {
-    // A cloud that was not stored when it was planned had no identity: it is looked at once more under its own.
-    let new = documents.iter().zip(&plans).filter(|(_, plan)| plan.is_new).map(|(document, _)| document);
-    let mut again = unrehearsed(session, new).await?.into_iter();
-    let state = |plan: CloudPlan| {
-        let now = if plan.is_new { again.next() } else { None };
-        let plan = match now {
-            Some(now) => as_planned(&plan, now)?,
-            None => plan,
-        };
-        Ok(plan.planned.state())
-    };
-    plans.into_iter().map(state).collect()
-}
-
-/// The plan of a cloud that was stored since it was planned; fails as stale where a cluster is not as it was then.
-fn as_planned(plan: &CloudPlan, now: CloudPlan) -> anyhow::Result<CloudPlan> {
-    if plan.planned.is_agreed_by(&now.planned) {
-        return Ok(now);
+/// What would be done for each document. Nothing is written, neither to the store nor to a cluster.
+async fn planned(session: &Session, documents: &[Sourced], dry: Dry) -> anyhow::Result<Vec<CloudPlan>> {
+    match session.place() {
+        Place::Here(deployment) => planned_here(session, deployment, documents, dry).await,
+        Place::There(client) => {
+            let clouds = client.logical_clouds();
+            let plans = documents.iter().map(|sourced| planned_there(clouds, sourced));
+            // Made before they are begun: one that borrows while it is made can't be sent to another thread.
+            let plans: Vec<_> = plans.collect();
+            stream::iter(plans).buffered(PLANS_AT_ONCE_MAX).try_collect().await
+        }
     }
-    let name = &plan.name;
-    let message =
-        format!("the plan is stale: {name} is stored, and is not applied: a cluster is not as it was");
-    Err(Ended::new(Exit::Stale, message).into())
 }
 
-/// The plan of each document, as far as hashes and bindings go; nothing is written, neither to the store nor to a cluster.
-async fn unrehearsed(
+async fn planned_here(
     session: &Session,
-    documents: impl IntoIterator<Item = &Sourced>,
+    deployment: &Deployment,
+    documents: &[Sourced],
+    dry: Dry,
 ) -> anyhow::Result<Vec<CloudPlan>> {
-    let (clouds, contexts) = wanted(session, documents).await?;
-    Ok(planned(clouds, session.here()?.planner().plan_unrehearsed(contexts).await?))
-}
-
-/// The cloud of a document.
-struct Wanted {
-    project: ProjectName,
-    name: LogicalCloudName,
-    is_new: bool,
-}
-
-fn planned(clouds: Vec<Wanted>, planned: Vec<Planned>) -> Vec<CloudPlan> {
-    let plan = |(Wanted { project, name, is_new }, planned)| CloudPlan { project, name, is_new, planned };
-    clouds.into_iter().zip(planned).map(plan).collect()
-}
-
-/// The cloud of each document, and what an apply would hand over of it.
-async fn wanted(
-    session: &Session,
-    documents: impl IntoIterator<Item = &Sourced>,
-) -> anyhow::Result<(Vec<Wanted>, Vec<AppContext>)> {
-    let (mut clouds, mut contexts) = (Vec::new(), Vec::new());
+    let (mut are_new, mut contexts) = (Vec::new(), Vec::new());
     for sourced in documents {
         let Document { project, draft, .. } = &sourced.document;
-        let foreseen = session.here()?.clouds().foresee(&session.caller, project, draft.clone()).await;
+        let foreseen = deployment.clouds().foresee(&session.caller, project, draft.clone()).await;
         let Foreseen { is_new, context, .. } = foreseen.with_context(|| sourced.title())?;
-        let name = LogicalCloudName::new(&draft.metadata.name)?;
         contexts.push(context);
-        clouds.push(Wanted { project: project.clone(), name, is_new });
+        are_new.push(is_new);
     }
-    Ok((clouds, contexts))
+    let planned = match dry {
+        Dry::Runs => deployment.planner().plan(contexts).await?,
+        Dry::Looks => deployment.planner().plan_unrehearsed(contexts).await?,
+    };
+    let plans = documents.iter().zip(are_new).zip(planned).map(|((sourced, is_new), planned)| {
+        let Document { project, draft, .. } = &sourced.document;
+        let (project, name) = (project.clone(), LogicalCloudName::new(&draft.metadata.name)?);
+        Ok(CloudPlan { project, name, is_new, hash: planned.hash(), clusters: planned.outline() })
+    });
+    plans.collect()
 }
 
-/// In words, what differs from an earlier plan; none where nothing does.
-fn difference(plans: &[CloudPlan], earlier: &PlanHash) -> Option<String> {
-    let planned = plans.iter().map(|plan| &plan.planned);
-    let difference = planning::difference(planned, earlier)?;
-    if difference.clusters.is_empty() {
-        return Some(difference.to_string());
+async fn planned_there(clouds: Remote<'_>, sourced: &Sourced) -> anyhow::Result<CloudPlan> {
+    let Document { project, draft, .. } = &sourced.document;
+    let ask = async || -> Result<CloudPlan, place::Error> {
+        let cloud = drafted(project, draft)?;
+        let plan = clouds.plan(project, cloud.name(), &document::to_json(&cloud)?).await?;
+        let (project, name) = (project.clone(), cloud.name().clone());
+        Ok(CloudPlan { project, name, is_new: plan.is_new, hash: plan.hash, clusters: plan.clusters })
+    };
+    ask().await.with_context(|| sourced.title())
+}
+
+/// In words, what differs from an earlier plan.
+fn told(plans: &[CloudPlan], changes: &Changes<'_>) -> String {
+    if changes.clusters.is_empty() {
+        return changes.to_string();
     }
-    let named = difference.clusters.into_iter().map(|(context, cluster)| {
-        let cloud = plans.iter().find(|plan| plan.planned.context.id == context).map(|plan| &plan.name);
-        format!("{cluster} is not as it was ({})", cloud.map(LogicalCloudName::as_str).unwrap_or_default())
+    let named = changes.clusters.iter().map(|(number, cluster)| {
+        let cloud = plans.get(*number).map_or("", |plan| plan.name.as_str());
+        format!("{cluster} is not as it was ({cloud})")
     });
-    Some(named.collect::<Vec<_>>().join(", "))
+    named.collect::<Vec<_>>().join(", ")
 }

@@ -6,7 +6,7 @@ mod shown;
 
 use std::path::PathBuf;
 
-pub(crate) use live::{CloudPlan, planned_states, require};
+pub(crate) use live::require;
 
 use super::documents;
 use crate::arguments::Global;

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use anstyle::{AnsiColor, Style};
 use dcm_core::fields::{FieldChange, Values};
 use dcm_core::name::{ClusterId, LogicalCloudName, ProjectName};
-use dcm_core::plan::PlanHash;
-use dcm_sync::planning::{self, Act, Outline, OutlinedStep, Rehearsal};
+use dcm_core::plan::{Act, Outline, OutlinedStep, PlanHash, Rehearsal};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -41,10 +40,10 @@ impl Shown {
         let cloud = |plan: &CloudPlan| ShownCloud {
             project: plan.project.clone(),
             name: plan.name.clone(),
-            clusters: plan.planned.outline(),
+            clusters: plan.clusters.clone(),
         };
-        let hash = planning::hash(plans.iter().map(|plan| &plan.planned));
-        Self { hash, clouds: plans.iter().map(cloud).collect() }
+        let hashes: Vec<PlanHash> = plans.iter().map(|plan| plan.hash).collect();
+        Self { hash: PlanHash::joined(&hashes), clouds: plans.iter().map(cloud).collect() }
     }
 }
 

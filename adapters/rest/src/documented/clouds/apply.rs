@@ -9,7 +9,6 @@ use dcm_core::name::{LogicalCloudName, ProjectName};
 use dcm_core::plan::PlanHash;
 use dcm_core::port::synchronizer::PlannedState;
 use dcm_core::service::{ApplyCondition, Caller, EditId, Error};
-use dcm_sync::planning::{self, Planned};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -93,12 +92,12 @@ async fn must_be_as_planned(
     let found = services.clouds.get(project, cloud).await?.cloud;
     let foreseen =
         services.clouds.foresee(caller, project, found.to_draft()).await.map_err(Problem::of_action)?;
-    let planned = services.planner.plan_unrehearsed(vec![foreseen.context]).await;
+    let planned = services.planner.plan_one_unrehearsed(foreseen.context).await;
     let planned = planned.map_err(Error::Synchronizer)?;
-    if let Some(difference) = planning::difference(&planned, hash) {
-        return Err(Problem::new(Kind::PlanStale, difference.to_string()));
+    match planned.changes_since(hash) {
+        Some(changes) => Err(Problem::new(Kind::PlanStale, changes.to_string())),
+        None => Ok(planned.state()),
     }
-    planned.first().map(Planned::state).ok_or_else(Problem::unexpected)
 }
 
 impl Applied {

@@ -22,7 +22,7 @@ pub(super) mod terminate;
 mod merge_patch;
 mod notation;
 mod removal;
-mod text;
+pub(super) mod text;
 
 use axum::http::StatusCode;
 use axum::http::header::{HeaderName, HeaderValue, LOCATION};

@@ -8,9 +8,8 @@ use axum::extract::State;
 use axum::response::IntoResponse;
 use dcm_core::logical_cloud::Draft;
 use dcm_core::name::{ClusterId, LogicalCloudName, ProjectName};
-use dcm_core::plan::PlanHash;
+use dcm_core::plan::{Outline, PlanHash};
 use dcm_core::service::{Caller, Error, Foreseen};
-use dcm_sync::planning::{self, Outline, Planned};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -50,12 +49,11 @@ impl Plan {
         let InCloud { project, cloud } = place;
         let Foreseen { is_new, context, .. } = services.clouds.foresee(caller, &project, draft).await?;
         let planned = match asker.may_change(&project) {
-            true => services.planner.plan(vec![context]).await,
-            false => services.planner.plan_unrehearsed(vec![context]).await,
+            true => services.planner.plan_one(context).await,
+            false => services.planner.plan_one_unrehearsed(context).await,
         };
         let planned = planned.map_err(Error::Synchronizer)?;
-        let clusters = planned.iter().flat_map(Planned::outline).collect();
-        Ok(Self { hash: planning::hash(&planned), project, name: cloud, is_new, clusters })
+        Ok(Self { hash: planned.hash(), project, name: cloud, is_new, clusters: planned.outline() })
     }
 }
 

@@ -3,33 +3,30 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
-use dcm_core::port::synchronizer::Error as Failure;
-use dcm_core::service::Error;
 
 use super::accepted;
 use crate::documented::openapi::{Answer, Operation};
-use crate::documented::place::{Asked, At, InCloud, Nothing};
+use crate::documented::place::{Asked, At, InCloud};
 use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
+use crate::documented::stopping::{self, STOPPED, Waiting};
 use crate::documented::tag::Unconditional;
-use crate::request::{Asking, STOP_WAIT};
+use crate::request::Asking;
 
 /// What the document says of it.
 pub(in crate::documented) fn describe(it: Operation) -> Operation {
     it.says("Pause what is under way", "Nothing new begins on clusters until it is resumed.")
-        .answers(StatusCode::ACCEPTED, Answer::empty("It is paused, or soon is.").located())
+        .answers(StatusCode::ACCEPTED, Answer::empty(STOPPED).located().put_off())
         .fails(&[Kind::WrongState])
 }
 
 pub(in crate::documented) async fn handle(
     State(services): State<Shared>,
     At(place): At<InCloud>,
-    Asked(Nothing {}): Asked<Nothing>,
+    Asked(waiting): Asked<Waiting>,
     Asking(caller): Asking,
     Unconditional: Unconditional,
 ) -> Result<impl IntoResponse, Problem> {
-    match services.clouds.stop(&caller, &place.project, &place.cloud, STOP_WAIT).await {
-        Ok(()) | Err(Error::Synchronizer(Failure::StillUnderWay { .. })) => accepted(&place),
-        Err(error) => Err(error.into()),
-    }
+    let stopped = services.clouds.stop(&caller, &place.project, &place.cloud, waiting.limit()?).await;
+    Ok((stopping::headers(stopped)?, accepted(&place)?))
 }

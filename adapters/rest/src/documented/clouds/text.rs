@@ -54,7 +54,7 @@ impl Text {
 }
 
 /// What is wrong with a text: that it is none, or which of its fields break rules, each with its place.
-fn refused(text: &RefusedText) -> Problem {
+pub(in crate::documented) fn refused(text: &RefusedText) -> Problem {
     let refused = text.as_slice();
     if refused.iter().all(|one| one.refusal.path.is_empty()) {
         return Problem::new(Kind::Malformed, text.to_string());

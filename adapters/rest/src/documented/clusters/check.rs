@@ -15,7 +15,7 @@ use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At};
 use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
-use crate::installation::Inspection;
+use crate::installation::{Inspection, Other};
 
 /// What the cluster is to be ready for.
 #[derive(Deserialize, JsonSchema)]
@@ -30,7 +30,7 @@ pub(in crate::documented) struct For {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "CheckedCluster")]
-struct Found {
+pub(super) struct Found {
     /// Nothing is missing, and it is no other cluster than before.
     is_ready: bool,
     #[serde(flatten)]
@@ -38,6 +38,17 @@ struct Found {
     /// The UID of the cluster that was found in the place of the one that its name stands for.
     #[serde(skip_serializing_if = "Option::is_none")]
     other: Option<ClusterUid>,
+    /// With `other`: that of the one that its name stands for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    known: Option<ClusterUid>,
+}
+
+impl From<Inspection> for Found {
+    fn from(Inspection { findings, other }: Inspection) -> Self {
+        let is_ready = findings.is_ready() && other.is_none();
+        let (other, known) = other.map(|Other { known, found }| (found, known)).unzip();
+        Self { is_ready, findings, other, known }
+    }
 }
 
 /// What the document says of it.
@@ -54,7 +65,5 @@ pub(in crate::documented) async fn handle(
 ) -> Result<impl IntoResponse, Problem> {
     let found = services.registered.get(&cluster.id()).await?.registration;
     let inspected = services.installation.inspect(&found, &Needs::of_level(level)).await;
-    let Inspection { findings, other } = inspected.map_err(|error| unasked(&found, &error))?;
-    let is_ready = findings.is_ready() && other.is_none();
-    Ok(Json(Found { is_ready, findings, other: other.map(|other| other.found) }))
+    Ok(Json(Found::from(inspected.map_err(|error| unasked(&found, &error))?)))
 }

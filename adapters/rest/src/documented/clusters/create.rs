@@ -9,7 +9,7 @@ use dcm_core::name::{ClusterId, ClusterName};
 use dcm_core::refusal::Rule as _;
 use dcm_core::service::{self, EditOutcome, Error, Registration};
 
-use super::{Looking, must_be_ready};
+use super::{Looking, answer, must_be_ready};
 use crate::documented::body::Body;
 use crate::documented::objects::{ClusterAnswer, ClusterBody};
 use crate::documented::openapi::{Answer, Operation};
@@ -50,10 +50,12 @@ pub(in crate::documented) async fn handle(
         .registered
         .check(&registration)
         .map_err(|error| Problem::from(error).of_fields(ClusterBody::field))?;
-    let there =
-        |name: &ClusterId| Error::AlreadyThere { kind: service::Kind::Cluster, name: name.to_string() };
+    let there = |is_same| {
+        let error = Error::AlreadyThere { kind: service::Kind::Cluster, name: id.to_string() };
+        Problem::from(error).of_the_same(is_same)
+    };
     match services.registered.get(&id).await {
-        Ok(_) => return Err(there(&id).into()),
+        Ok(found) => return Err(there(found.registration == registration)),
         Err(Error::NotFound { .. }) => {}
         Err(error) => return Err(error.into()),
     }
@@ -61,10 +63,10 @@ pub(in crate::documented) async fn handle(
         must_be_ready(&services, &registration, looking.level).await?;
     }
     if services.registered.add(&caller, registration).await? == EditOutcome::Unchanged {
-        return Err(there(&id).into());
+        return Err(there(true));
     }
     let made = services.registered.get(&id).await?;
     let location = format!("/v2/cluster-providers/{}/clusters/{}", id.provider, id.cluster);
     let headers = [etag(&made.revision), (LOCATION, location.parse().map_err(|_| Problem::unexpected())?)];
-    Ok((StatusCode::CREATED, headers, Json(ClusterAnswer::from(made))))
+    Ok((StatusCode::CREATED, headers, Json(answer(&services, made).await?)))
 }

@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::IntoResponse;
 use dcm_core::service::Remains;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,6 +13,7 @@ use crate::documented::place::{Asked, At};
 use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 use crate::documented::tag::Unconditional;
+use crate::documented::warnings;
 use crate::request::Asking;
 
 /// What becomes of what is left there.
@@ -26,7 +28,7 @@ pub(in crate::documented) struct How {
 /// What the document says of it.
 pub(in crate::documented) fn describe(it: Operation) -> Operation {
     it.says("Register a cluster no more", "It is refused while logical clouds use it.")
-        .answers(StatusCode::NO_CONTENT, Answer::empty("It is registered no more."))
+        .answers(StatusCode::NO_CONTENT, Answer::empty("It is registered no more.").warned())
         .fails(&[Kind::WrongState, Kind::InUse])
 }
 
@@ -36,8 +38,10 @@ pub(in crate::documented) async fn handle(
     Asked(how): Asked<How>,
     Asking(caller): Asking,
     Unconditional: Unconditional,
-) -> Result<StatusCode, Problem> {
+) -> Result<impl IntoResponse, Problem> {
     let remains = if how.leave_behind { Remains::LeaveBehind } else { Remains::Refuse };
-    services.registered.remove(&caller, &cluster.id(), remains).await?;
-    Ok(StatusCode::NO_CONTENT)
+    let left = services.registered.remove(&caller, &cluster.id(), remains).await?;
+    let objects = left.iter().flat_map(|one| one.objects.iter().map(|object| (object, &one.context)));
+    let left = objects.map(|(object, context)| format!("left behind: {object} of {context}"));
+    Ok((StatusCode::NO_CONTENT, warnings::headers(left)))
 }

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 
-use super::OneCluster;
+use super::{OneCluster, answer};
 use crate::documented::objects::ClusterAnswer;
 use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At, Nothing};
@@ -25,5 +25,5 @@ pub(in crate::documented) async fn handle(
     Asked(Nothing {}): Asked<Nothing>,
 ) -> Result<impl IntoResponse, Problem> {
     let found = services.registered.get(&cluster.id()).await?;
-    Ok(([etag(&found.revision)], Json(ClusterAnswer::from(found))))
+    Ok(([etag(&found.revision)], Json(answer(&services, found).await?)))
 }

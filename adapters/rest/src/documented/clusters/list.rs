@@ -29,7 +29,8 @@ pub(in crate::documented) async fn handle(
     let (limit, selector) = (page::checked(wanted.limit)?, wanted.selector()?);
     let page = services.registered.list_of(&provider, wanted.after.as_ref(), Some(limit)).await?;
     let selected = page.clusters.into_iter().filter(|one| selector.matches(&one.registration.labels));
-    let items = selected.map(ClusterAnswer::from).collect();
+    let stopped = services.registered.stopped().await?;
+    let items = selected.map(|one| ClusterAnswer::of(one, &stopped)).collect();
     let next = page.next.map(|next| next.cluster);
     Ok(Json(Page::new(items, page.broken, next, limit, &uri)))
 }

@@ -2,6 +2,7 @@
 
 pub(super) mod accept;
 pub(super) mod check;
+pub(super) mod check_for;
 pub(super) mod clear_orphans;
 pub(super) mod create;
 pub(super) mod delete;
@@ -17,12 +18,13 @@ use dcm_core::logical_cloud::Level;
 use dcm_core::name::{ClusterId, ClusterName, ClusterProviderName};
 use dcm_core::port::cluster::{ClusterUid, Error};
 use dcm_core::preflight::Needs;
-use dcm_core::service::{self, OrphanError, Registration};
+use dcm_core::service::{self, OrphanError, RegisteredCluster, Registration};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::objects::ClusterAnswer;
 use super::problem::{Kind, Problem};
-use crate::installation::{Inspection, Other, hindered};
+use crate::installation::{self, Inspection, Other, hindered};
 use crate::services::Services;
 
 /// A cluster.
@@ -52,6 +54,11 @@ pub(super) struct Looking {
     level: Level,
 }
 
+/// What is answered of a cluster.
+async fn answer(services: &Services, cluster: RegisteredCluster) -> Result<ClusterAnswer, service::Error> {
+    Ok(ClusterAnswer::of(cluster, &services.registered.stopped().await?))
+}
+
 /// Refuses a cluster that is not ready, or another one than is known by its name.
 async fn must_be_ready(
     services: &Services,
@@ -62,7 +69,7 @@ async fn must_be_ready(
         services.installation.inspect(registration, &Needs::of_level(level)).await.map_err(|error| {
             match error {
                 Error::Kubeconfig { reason } => Problem::field("spec.kubeconfig", reason),
-                error => unasked(registration, &error),
+                error => Problem::new(Kind::NotReady, installation::unasked(registration, &error)),
             }
         })?;
     if let Some(Other { known: ClusterUid(known), found: ClusterUid(found) }) = other {
@@ -82,7 +89,7 @@ async fn must_be_ready(
     Err(Problem::new(Kind::NotReady, detail))
 }
 
-/// Why a cluster that is registered, or is to be, could not be asked.
+/// Why a cluster that is registered could not be asked.
 fn unasked(registration: &Registration, error: &Error) -> Problem {
     let detail = format!("{} can't be asked: {}", registration.id, causes::told(error));
     Problem::new(Kind::NotReady, detail)

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use dcm_core::service::Revision;
 
-use super::{Looking, OneCluster, must_be_ready};
+use super::{Looking, OneCluster, answer, must_be_ready};
 use crate::documented::body::Body;
 use crate::documented::objects::{ClusterAnswer, ClusterBody};
 use crate::documented::openapi::{Answer, Operation};
@@ -52,5 +52,5 @@ pub(in crate::documented) async fn handle(
     let next = |old: dcm_core::service::Registration| read.onto(old.clone()).unwrap_or(old);
     services.registered.edit(&caller, &id, &when.condition, next).await.map_err(refused)?;
     let put = services.registered.get(&id).await?;
-    Ok(([etag(&put.revision)], Json(ClusterAnswer::from(put))))
+    Ok(([etag(&put.revision)], Json(answer(&services, put).await?)))
 }

@@ -1,13 +1,13 @@
 //! Registered clusters.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use dcm_core::kubeconfig::Admin;
 use dcm_core::logical_cloud::{MetadataDraft, Notes};
-use dcm_core::name::Namespace;
+use dcm_core::name::{ClusterId, Namespace};
 use dcm_core::refusal::Rule as _;
 use dcm_core::secret::Secret;
-use dcm_core::service::{RegisteredCluster, Registration};
+use dcm_core::service::{Change, RegisteredCluster, Registration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -100,6 +100,8 @@ pub(crate) struct ClusterAnswer {
     metadata: MetadataDraft,
     /// How it is reached, and what is said of it.
     spec: ClusterAnswerSpec,
+    /// What became of it.
+    status: ClusterAnswerStatus,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -115,14 +117,28 @@ struct ClusterAnswerSpec {
     namespace: Option<String>,
 }
 
-impl From<RegisteredCluster> for ClusterAnswer {
-    fn from(cluster: RegisteredCluster) -> Self {
-        let Registration { id, kubeconfig, labels, namespace, notes, .. } = cluster.registration;
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ClusterStatus")]
+struct ClusterAnswerStatus {
+    /// All work on it is paused.
+    stopped: bool,
+    /// When it was registered, by whom.
+    created: Change,
+    /// What is registered was last changed so.
+    changed: Change,
+}
+
+impl ClusterAnswer {
+    /// One of which it is known which clusters are paused.
+    pub(crate) fn of(cluster: RegisteredCluster, stopped: &BTreeSet<ClusterId>) -> Self {
+        let RegisteredCluster { registration, created, changed, .. } = cluster;
+        let Registration { id, kubeconfig, labels, namespace, notes, .. } = registration;
         let Notes { description, user_data1, user_data2 } = notes;
         let server = Admin::read(&kubeconfig).ok().map(|admin| admin.server().to_owned());
         Self {
             metadata: MetadataDraft { name: id.cluster.to_string(), description, user_data1, user_data2 },
             spec: ClusterAnswerSpec { server, labels, namespace: namespace.map(|one| one.to_string()) },
+            status: ClusterAnswerStatus { stopped: stopped.contains(&id), created, changed },
         }
     }
 }

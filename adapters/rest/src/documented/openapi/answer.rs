@@ -94,6 +94,11 @@ impl Answer {
         self.headed(Header::Warning)
     }
 
+    /// It may say when to ask again, and why.
+    pub(in crate::documented) fn put_off(self) -> Self {
+        self.headed(Header::RetryAfter).warned()
+    }
+
     fn headed(mut self, header: Header) -> Self {
         self.headers.insert(header);
         self

@@ -1,0 +1,8 @@
+//! Commands that ask a server instead of a store.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod contexts;
+mod same;

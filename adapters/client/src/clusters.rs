@@ -1,0 +1,287 @@
+//! Registered clusters.
+
+use std::collections::BTreeMap;
+
+use std::time::Duration;
+
+use dcm_core::logical_cloud::{Level, MetadataDraft};
+use dcm_core::name::{ClusterId, ClusterProviderName, ContextId};
+use dcm_core::port::cluster::ClusterUid;
+use dcm_core::port::synchronizer::Disposal;
+use dcm_core::preflight::Findings;
+use dcm_core::secret::Secret;
+use dcm_core::service::{Change, Orphans};
+use http::Method;
+use http::header::ETAG;
+use serde::{Deserialize, Serialize};
+
+use crate::connection::{Asking, Connection};
+use crate::error::Error;
+use crate::page::{self, Listed};
+use crate::query::query;
+use crate::stopping;
+use crate::warnings::warnings;
+
+/// A registered cluster, without its kubeconfig.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[non_exhaustive]
+pub struct Cluster {
+    /// Its name, and notes.
+    pub metadata: MetadataDraft,
+    /// How it is reached, and what is said of it.
+    pub spec: ClusterSpec,
+    /// What became of it.
+    pub status: ClusterStatus,
+}
+
+/// What is registered of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[non_exhaustive]
+pub struct ClusterSpec {
+    /// Where its API server is; none where the kubeconfig does not say so.
+    pub server: Option<String>,
+    /// Labels, which cluster selectors look at.
+    pub labels: BTreeMap<String, String>,
+    /// The namespace that admin clouds use there; none: `default`.
+    pub namespace: Option<String>,
+}
+
+/// What became of a registered cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[non_exhaustive]
+pub struct ClusterStatus {
+    /// All work on it is paused.
+    pub stopped: bool,
+    /// When it was registered, by whom.
+    pub created: Change,
+    /// What is registered was last changed so.
+    pub changed: Change,
+}
+
+/// What is to be registered of a cluster; what is none stays as it is.
+#[derive(Debug, Clone, Default)]
+pub struct ClusterChange {
+    /// The administrator's kubeconfig, YAML or JSON.
+    pub kubeconfig: Option<Secret>,
+    /// All labels.
+    pub labels: Option<BTreeMap<String, String>>,
+    /// The namespace that admin clouds use there.
+    pub namespace: Option<String>,
+}
+
+/// What a cluster is to be ready for, and how it is reached for a look.
+#[derive(Debug, Clone, Default)]
+pub struct ClusterCheck {
+    /// The administrator's kubeconfig; none: the one that is registered.
+    pub kubeconfig: Option<Secret>,
+    /// The highest level of logical clouds that will be on it.
+    pub level: Level,
+    /// Declarative documents, YAML or JSON, whose needs are looked at, too; may be empty.
+    pub documents: String,
+}
+
+/// What was found of a cluster.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[non_exhaustive]
+pub struct Checked {
+    /// Its version, clock and rights.
+    #[serde(flatten)]
+    pub findings: Findings,
+    /// The cluster that was found in the place of the one that its name stands for.
+    pub other: Option<ClusterUid>,
+    /// The one that its name stands for, where another was found.
+    pub known: Option<ClusterUid>,
+}
+
+/// The clusters of a server. Each method asks once, a list once a page.
+#[derive(Debug, Clone, Copy)]
+pub struct Clusters<'a> {
+    connection: &'a Connection,
+}
+
+/// What is sent of a cluster.
+#[derive(Serialize)]
+struct Sent<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<Named<'a>>,
+    spec: SentSpec<'a>,
+}
+
+#[derive(Serialize)]
+struct Named<'a> {
+    name: &'a str,
+}
+
+#[derive(Serialize)]
+struct SentSpec<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kubeconfig: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    labels: Option<&'a BTreeMap<String, String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    namespace: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct SentCheck<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kubeconfig: Option<&'a str>,
+    level: Level,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    documents: &'a str,
+}
+
+impl<'a> Clusters<'a> {
+    pub(crate) fn new(connection: &'a Connection) -> Self {
+        Self { connection }
+    }
+
+    /// All cluster providers.
+    ///
+    /// # Errors
+    /// Those of the server and the connection.
+    pub async fn providers(&self) -> Result<Listed<Provider>, Error> {
+        page::all(self.connection, "/v2/cluster-providers?limit=500".to_owned()).await
+    }
+
+    /// Makes a cluster provider.
+    ///
+    /// # Errors
+    /// `already-there`; those of the server and the connection.
+    pub async fn create_provider(&self, name: &ClusterProviderName) -> Result<(), Error> {
+        let asking = self.connection.ask(Method::POST, "/v2/cluster-providers".to_owned());
+        let metadata = MetadataDraft { name: name.to_string(), ..MetadataDraft::default() };
+        asking.with(&Provider { metadata }).done().await
+    }
+
+    /// All clusters of a provider.
+    ///
+    /// # Errors
+    /// `not-found`; those of the server and the connection.
+    pub async fn list(&self, provider: &ClusterProviderName) -> Result<Listed<Cluster>, Error> {
+        page::all(self.connection, format!("/v2/cluster-providers/{provider}/clusters?limit=500")).await
+    }
+
+    /// Whether a cluster is ready, as a look at it tells.
+    ///
+    /// # Errors
+    /// `not-found`, `not-ready` where it can't be asked; those of the server and the connection.
+    pub async fn check(&self, id: &ClusterId, check: &ClusterCheck) -> Result<Checked, Error> {
+        let ClusterCheck { kubeconfig, level, documents } = check;
+        let kubeconfig = kubeconfig.as_ref().map(Secret::expose);
+        let body = SentCheck { kubeconfig, level: *level, documents };
+        self.ask(Method::POST, id, "/check").with(&body).json().await
+    }
+
+    /// Registers a cluster without a look at it.
+    ///
+    /// # Errors
+    /// `already-there`, `not-found` without its provider, `invalid`; those of the server and the connection.
+    pub async fn register(&self, id: &ClusterId, cluster: &ClusterChange) -> Result<(), Error> {
+        let target = format!("/v2/cluster-providers/{}/clusters?unchecked=true", id.provider);
+        let metadata = Some(Named { name: id.cluster.as_str() });
+        let body = Sent { metadata, spec: cluster.spec() };
+        self.connection.ask(Method::POST, target).with(&body).done().await
+    }
+
+    /// What tells one registration of a cluster from another one.
+    ///
+    /// # Errors
+    /// `not-found`; those of the server and the connection.
+    pub async fn tag(&self, id: &ClusterId) -> Result<String, Error> {
+        tag(self.ask(Method::GET, id, "")).await
+    }
+
+    /// Changes what is registered of a cluster without a look at it, and gives its tag.
+    ///
+    /// # Errors
+    /// `not-found`, `invalid`, `in-use`; those of the server and the connection.
+    pub async fn change(&self, id: &ClusterId, change: &ClusterChange) -> Result<String, Error> {
+        let body = Sent { metadata: None, spec: change.spec() };
+        tag(self.ask(Method::PUT, id, "?unchecked=true").with(&body)).await
+    }
+
+    /// Registers a cluster no more, and tells what was left behind there.
+    ///
+    /// # Errors
+    /// `not-found`, `in-use`, `wrong-state`; those of the server and the connection.
+    pub async fn remove(&self, id: &ClusterId, leaves_behind: bool) -> Result<Vec<String>, Error> {
+        let asking = self.ask(Method::DELETE, id, &query([("leave-behind", leaves_behind)]));
+        Ok(warnings(&asking.parts().await?.0))
+    }
+
+    /// Pauses all work on a cluster. Tells what is not known to have ended in this time (whole seconds, 10 at most); then the same may
+    /// be asked again.
+    ///
+    /// # Errors
+    /// `not-found`; those of the server and the connection.
+    pub async fn stop(&self, id: &ClusterId, wait: Duration) -> Result<Option<String>, Error> {
+        stopping::stopped(self.ask(Method::POST, id, &stopping::target(wait))).await
+    }
+
+    /// Goes on with the work on a cluster.
+    ///
+    /// # Errors
+    /// `not-found`; those of the server and the connection.
+    pub async fn resume(&self, id: &ClusterId) -> Result<(), Error> {
+        self.ask(Method::POST, id, "/resume").done().await
+    }
+
+    /// Takes the cluster with this UID as the one that the name stands for.
+    ///
+    /// # Errors
+    /// `not-found`, `wrong-state`, `not-ready`; those of the server and the connection.
+    pub async fn accept(&self, id: &ClusterId, uid: &ClusterUid) -> Result<(), Error> {
+        self.ask(Method::POST, id, &format!("/accept{}", query([("uid", &uid.0)]))).done().await
+    }
+
+    /// Objects with our marks that the store does not know of.
+    ///
+    /// # Errors
+    /// `not-found`, `not-ready`; those of the server and the connection.
+    pub async fn orphans(&self, id: &ClusterId) -> Result<Orphans, Error> {
+        self.ask(Method::GET, id, "/orphans").json().await
+    }
+
+    /// Removes those of one app context, or takes our marks off them.
+    ///
+    /// # Errors
+    /// `not-found`, `not-ready`; those of the server and the connection.
+    pub async fn clear_orphans(
+        &self,
+        id: &ClusterId,
+        context: &ContextId,
+        disposal: Disposal,
+    ) -> Result<Orphans, Error> {
+        let keep = query([("keep-objects", disposal == Disposal::Keep)]);
+        self.ask(Method::DELETE, id, &format!("/orphans/{context}{keep}")).json().await
+    }
+
+    fn ask(&self, method: Method, ClusterId { provider, cluster }: &ClusterId, below: &str) -> Asking<'a> {
+        let target = format!("/v2/cluster-providers/{provider}/clusters/{cluster}{below}");
+        self.connection.ask(method, target)
+    }
+}
+
+/// A cluster provider.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Provider {
+    /// Its name, and notes.
+    pub metadata: MetadataDraft,
+}
+
+impl ClusterChange {
+    fn spec(&self) -> SentSpec<'_> {
+        let Self { kubeconfig, labels, namespace } = self;
+        let kubeconfig = kubeconfig.as_ref().map(Secret::expose);
+        SentSpec { kubeconfig, labels: labels.as_ref(), namespace: namespace.as_deref() }
+    }
+}
+
+/// The tag of what is answered.
+async fn tag(asking: Asking<'_>) -> Result<String, Error> {
+    let (headers, _) = asking.parts().await?;
+    let tag = headers.get(ETAG).and_then(|value| value.to_str().ok());
+    Ok(tag.unwrap_or_default().to_owned())
+}
