@@ -15,7 +15,7 @@ impl Deployment {
     /// and as it was planned where a plan of the draft is named.
     ///
     /// # Errors
-    /// [`DeclareError::Stale`]; those of an edit and of an apply. The draft is stored where only the apply fails.
+    /// [`DeclareError::Stale`]; those of an edit and of an apply. Where nothing changes meanwhile, a draft that can't be applied is not stored.
     pub async fn declare(
         &self,
         caller: &Caller,
@@ -24,9 +24,13 @@ impl Deployment {
         condition: &Precondition<EditId>,
         plan: Option<&PlanHash>,
     ) -> Result<Declared, DeclareError> {
+        // What can't be applied is not stored either.
         let planned = match plan {
             Some(plan) => Some(self.as_planned(caller, project, draft, plan).await?),
-            None => None,
+            None => {
+                self.clouds().foresee(caller, project, draft.clone()).await?;
+                None
+            }
         };
         let next = |_: Option<&_>| Ok(draft.clone());
         let edited = self.clouds().edit(caller, project, cloud, condition, next).await?;

@@ -63,10 +63,13 @@ pub struct ExecCredential {
 #[expect(dead_code, reason = "it is a schema, and nothing else")]
 struct ExecCredentialStatus {
     /// A client certificate and what is between it and its authority, as PEM.
+    #[schemars(skip_serializing_if = "Option::is_none")]
     client_certificate_data: Option<String>,
     /// Its private key, as PEM.
+    #[schemars(skip_serializing_if = "Option::is_none")]
     client_key_data: Option<String>,
     /// A bearer token.
+    #[schemars(skip_serializing_if = "Option::is_none")]
     token: Option<String>,
     /// Until when the client need not ask again.
     expiration_timestamp: Timestamp,
