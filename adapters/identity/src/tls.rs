@@ -1,4 +1,4 @@
-//! TLS for a server: which certificate it shows, and what it asks of its clients.
+//! TLS for a server: which certificate it shows, and what it asks of its clients. And for a client: whom it trusts.
 //!
 //! Only TLS 1.2 and 1.3 are spoken. The certificate and its key are read again while the server runs, at most once a second and
 //! when somebody connects: a renewed pair is shown without a restart. A pair that can't be used leaves the one before, and is
@@ -13,15 +13,16 @@
 mod files;
 mod resolver;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dcm_core::port::clock::Clock;
+use hyper_rustls::ConfigBuilderExt as _;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::version::{TLS12, TLS13};
-use rustls::{RootCertStore, ServerConfig, SupportedProtocolVersion};
+use rustls::{ClientConfig, RootCertStore, ServerConfig, SupportedProtocolVersion};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +30,7 @@ pub use self::files::{Error, authorities};
 use self::resolver::Resolver;
 
 /// What is spoken. Older versions are broken, and clients that know none of these have seen no update for ten years.
-pub(crate) const VERSIONS: [&SupportedProtocolVersion; 2] = [&TLS13, &TLS12];
+const VERSIONS: [&SupportedProtocolVersion; 2] = [&TLS13, &TLS12];
 
 /// The name of HTTP/1.1 in a handshake (ALPN).
 pub const HTTP_1: &str = "http/1.1";
@@ -87,12 +88,34 @@ fn verifier(clients: &Clients, provider: &Arc<CryptoProvider>) -> Result<Arc<dyn
         Clients::Asked(file) => (file, false),
         Clients::Required(file) => (file, true),
     };
-    let mut roots = RootCertStore::empty();
-    for authority in authorities(file)? {
-        let failed = |source| Error::Authority { file: file.clone(), source };
-        roots.add(authority).map_err(failed)?;
-    }
-    let builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider));
+    let roots = Arc::new(roots(file)?);
+    let builder = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(provider));
     let builder = if is_required { builder } else { builder.allow_unauthenticated() };
     builder.build().map_err(|source| Error::Verifier { file: file.clone(), source })
+}
+
+fn roots(file: &Path) -> Result<RootCertStore, Error> {
+    let mut roots = RootCertStore::empty();
+    for authority in authorities(file)? {
+        roots.add(authority).map_err(|source| Error::Authority { file: file.to_owned(), source })?;
+    }
+    Ok(roots)
+}
+
+/// Makes the configuration of a TLS client that shows no certificate.
+///
+/// Whoever it connects to has a certificate of an authority in this PEM file, which is read once; or, with none, of one that the
+/// system trusts.
+///
+/// # Errors
+/// A file that is missing or unreadable, or a system without authorities.
+pub fn client(authorities: Option<&Path>) -> Result<ClientConfig, Error> {
+    let builder = ClientConfig::builder_with_provider(ring::default_provider().into())
+        .with_protocol_versions(&VERSIONS)
+        .map_err(Error::Configure)?;
+    let builder = match authorities {
+        Some(file) => builder.with_root_certificates(roots(file)?),
+        None => builder.with_native_roots().map_err(Error::NoSystemAuthorities)?,
+    };
+    Ok(builder.with_no_client_auth())
 }

@@ -5,12 +5,10 @@ use std::time::Duration;
 use http::{Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt as _, Empty, LengthLimitError, Limited};
 use hyper::body::Bytes;
-use hyper_rustls::{ConfigBuilderExt as _, HttpsConnector, HttpsConnectorBuilder};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use rustls::crypto::ring;
-use rustls::{ClientConfig, RootCertStore};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -18,7 +16,7 @@ use super::keys::{KeySet, Published};
 use super::url::{self, Rule};
 use crate::refused::shown;
 use crate::settings::Issuer;
-use crate::tls::{self, VERSIONS};
+use crate::tls;
 
 /// Longest time that one fetch takes, both documents together: somebody waits for it.
 pub const FETCH_TIME_LIMIT: Duration = Duration::from_secs(10);
@@ -121,7 +119,7 @@ impl Fetcher {
         tcp.set_connect_timeout(Some(CONNECT_TIME_LIMIT));
         // Which of the two is asked was decided by the rules for URLs.
         let connector = HttpsConnectorBuilder::new()
-            .with_tls_config(trust(issuer)?)
+            .with_tls_config(tls::client(issuer.authorities.as_deref())?)
             .https_or_http()
             .enable_http1()
             .wrap_connector(tcp);
@@ -166,20 +164,4 @@ impl Fetcher {
         };
         serde_json::from_slice(&body).map_err(|source| FetchError::Unreadable { uri, source })
     }
-}
-
-/// Whom an issuer's certificate must be from.
-fn trust(issuer: &Issuer) -> Result<ClientConfig, tls::Error> {
-    let builder = ClientConfig::builder_with_provider(ring::default_provider().into())
-        .with_protocol_versions(&VERSIONS)
-        .map_err(tls::Error::Configure)?;
-    let Some(file) = &issuer.authorities else {
-        let builder = builder.with_native_roots().map_err(tls::Error::NoSystemAuthorities)?;
-        return Ok(builder.with_no_client_auth());
-    };
-    let mut roots = RootCertStore::empty();
-    for authority in tls::authorities(file)? {
-        roots.add(authority).map_err(|source| tls::Error::Authority { file: file.clone(), source })?;
-    }
-    Ok(builder.with_root_certificates(roots).with_no_client_auth())
 }

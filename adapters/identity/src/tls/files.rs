@@ -78,7 +78,7 @@ pub enum Error {
         source: VerifierBuilderError,
     },
     /// The system has no authorities, and no file names others.
-    #[error("the system has no certificate authorities; name those of the issuer in a file")]
+    #[error("the system has no certificate authorities; name some in a file")]
     NoSystemAuthorities(#[source] io::Error),
     /// The versions and the algorithms don't fit: a mistake of this crate.
     #[error("TLS can't be configured")]
