@@ -22,6 +22,7 @@ mod limits;
 mod request;
 mod route;
 mod services;
+mod span;
 
 pub use installation::{DeclareError, Declared, Inspection, Installation, Other, unasked};
 pub use limits::Limits;

@@ -13,6 +13,7 @@ use tracing::Instrument as _;
 
 use crate::access::{self, Asker};
 use crate::services::Services;
+use crate::span::{self, Asked};
 
 /// Names a request in the answer, in the log and in the audit log. Callers may send their own.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -37,7 +38,8 @@ pub(crate) async fn begin(
     let text = id.as_ref().and_then(|id| id.to_str().ok()).unwrap_or_default();
     let why = request.headers().get(&REASON).map(|why| String::from_utf8_lossy(why.as_bytes()));
     let caller = caller(request.extensions()).because(why.unwrap_or_default()).with_request_id(text);
-    let span = tracing::error_span!("request", request_id = text, caller = caller.who());
+    let span = span::open(request.headers(), text, caller.who());
+    let asked = Asked::of(&request);
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     request.extensions_mut().insert(Asking(caller));
     let mut response = async {
@@ -47,8 +49,11 @@ pub(crate) async fn begin(
         tracing::info!(%method, path, status = response.status().as_u16(), seconds, "answered");
         response
     }
-    .instrument(span)
+    .instrument(span.clone())
     .await;
+    if let Some(asked) = asked {
+        asked.record(&span, response.status());
+    }
     if let Some(id) = id {
         response.headers_mut().insert(REQUEST_ID, id);
     }

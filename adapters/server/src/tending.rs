@@ -21,11 +21,11 @@ const DEPARTURES_WAIT: Duration = Duration::from_secs(1);
 /// Tends all logical clouds, again and again. Never ends by itself; ending it anywhere is safe.
 pub(crate) async fn keep_tended(deployment: Deployment, ends: Ends) {
     let caller = Caller::new("dcm serve").because("tending logical clouds");
-    let request = tracing::info_span!("request", caller = caller.who());
     let mut agenda = Agenda::default();
     let mut departures = followed(&deployment).await;
     loop {
-        let wait = match deployment.clouds().tend(&caller, &mut agenda).instrument(request.clone()).await {
+        let request = tracing::info_span!("request", caller = caller.who());
+        let wait = match deployment.clouds().tend(&caller, &mut agenda).instrument(request).await {
             Ok(round) => {
                 round.events.iter().for_each(log);
                 ends.set(agenda.ends(), deployment.clock().now());
