@@ -123,6 +123,13 @@ fn who_asks_is_found_out_without_a_web_framework_and_with_one_provider_of_crypto
 }
 
 #[test]
+fn the_workspace_has_one_http_client() {
+    // That one is hyper's.
+    let others = &["attohttpc", "curl", "isahc", "minreq", "reqwest", "ureq"];
+    assert_free_of(&["--workspace", "--all-features"], &[others]);
+}
+
+#[test]
 fn the_workspace_has_one_provider_of_cryptography() {
     assert_free_of(
         &["--workspace", "--all-features"],

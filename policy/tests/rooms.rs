@@ -62,7 +62,7 @@ const ROOMS: [(&str, Inside); 15] = [
 ];
 
 /// Crates of others that have one home; a trailing `*` stands for any ending.
-const HOMES: [(&[&str], &[&str]); 5] = [
+const HOMES: [(&[&str], &[&str]); 6] = [
     // The benches measure against the bare client.
     (&["kube", "kube-*"], &["dcm-kube", "dcm-benches"]),
     (&["tonic", "tonic-*"], &["dcm-grpc", "dcm-store"]),
@@ -70,6 +70,8 @@ const HOMES: [(&[&str], &[&str]); 5] = [
     (DATABASES, &["dcm-store"]),
     // Who asks is found out in one place.
     (&["jsonwebtoken", "openidconnect"], &["dcm-identity"]),
+    // Libraries make spans; who runs a program decides where they go.
+    (&["opentelemetry*", "tracing-opentelemetry"], &["dcm-cli"]),
 ];
 
 /// What is built into the crate for its users, whatever the platform and the features.
