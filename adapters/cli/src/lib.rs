@@ -14,6 +14,7 @@ mod folders;
 mod lane_tree;
 mod limits;
 mod log;
+mod otlp;
 mod output;
 mod own_kubeconfig;
 mod place;
@@ -39,7 +40,10 @@ const END_TIMEOUT: Duration = Duration::from_secs(1);
 #[must_use]
 pub fn main() -> ExitCode {
     let arguments = arguments::Arguments::parse();
-    log::begin(arguments.global.verbose, arguments.global.log_format);
+    // Of a server it begins when it is known where else its spans go.
+    if !matches!(arguments.command, arguments::Command::Serve(_)) {
+        log::begin(arguments.global.verbose, arguments.global.log_format, None);
+    }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return failed(&anyhow::Error::new(error).context("no runtime could be started")),

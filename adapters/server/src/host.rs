@@ -78,7 +78,7 @@ pub(crate) fn page_refusal<B>(request: &Request<B>, is_tls: bool) -> Option<Refu
 }
 
 /// True for `localhost` and loopback addresses, whatever the port: it may have been forwarded. No page can take these names.
-fn is_of_this_machine(authority: &Authority) -> bool {
+pub(crate) fn is_of_this_machine(authority: &Authority) -> bool {
     let host = authority.host();
     let address = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
     let is_loopback = |address: IpAddr| address.to_canonical().is_loopback();

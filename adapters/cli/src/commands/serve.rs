@@ -8,6 +8,8 @@ use futures::channel::oneshot;
 use crate::arguments::Global;
 use crate::exit::Exit;
 use crate::limits;
+use crate::log;
+use crate::otlp::Export;
 use crate::output::{self, Notation};
 use crate::session;
 use crate::work;
@@ -24,9 +26,23 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
         return Ok(Exit::Done);
     }
     let serving = settings.resolve(keys)?;
+    let export = Export::begin(serving.collector.as_ref())?;
+    log::begin(global.verbose, global.log_format, export.as_ref());
+    let served = serve(&serving).await;
+    // Who interrupts again waits for nothing.
+    if let Some(export) = export
+        && !matches!(served, Ok(Exit::Interrupted))
+    {
+        export.end().await;
+    }
+    served
+}
+
+/// Serves until it is interrupted.
+async fn serve(serving: &Serving) -> anyhow::Result<Exit> {
     let configuration = session::allowing_everything(serving.configuration.clone());
     let deployment = Deployment::open(&configuration).await?;
-    let listeners = listen(&deployment, &serving).await?;
+    let listeners = listen(&deployment, serving).await?;
     let (stop, stopped) = oneshot::channel();
     let stopped = async {
         // Also when whoever says it is gone.

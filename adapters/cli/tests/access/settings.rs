@@ -71,6 +71,37 @@ fn a_setting_that_breaks_a_rule_is_told_with_its_field() {
 }
 
 #[test]
+fn a_collector_is_named_by_the_variables_of_opentelemetry_and_its_headers_are_not_shown() {
+    let person = User::with([
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318".to_owned()),
+        ("OTEL_EXPORTER_OTLP_INSECURE", "true".to_owned()),
+        ("OTEL_EXPORTER_OTLP_CERTIFICATE", "ca.pem".to_owned()),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=hunter2".to_owned()),
+    ]);
+    person.write("settings.yaml", "otlp: {endpoint: 'http://127.0.0.1:1'}\n");
+    let found = shown(&person, &["--config", "settings.yaml", "--otlp-insecure=false"]);
+    let expected = json!({"endpoint": "http://127.0.0.1:4318", "insecure": false, "authorities": "ca.pem"});
+    assert_eq!(found["otlp"], expected);
+    assert!(!found.to_string().contains("hunter2"), "{found}");
+    let variables = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_CERTIFICATE"];
+    let empty = User::with(variables.map(|name| (name, String::new())));
+    assert!(shown(&empty, &[])["otlp"].is_null());
+    let empty = User::with([("OTEL_EXPORTER_OTLP_INSECURE", String::new())]);
+    assert_eq!(shown(&empty, &[])["otlp"], json!({"insecure": false}));
+}
+
+#[cfg(not(feature = "otlp"))]
+#[test]
+fn a_program_that_can_send_no_spans_refuses_to_serve_with_a_collector() {
+    let person = User::new();
+    let arguments = ["serve", "--store", "memory:", "--otlp-endpoint", "http://127.0.0.1:4318"];
+    let said = person.run(arguments).ended_with(1);
+    let expected = "dcm: spans can't be sent to otlp.endpoint: this program was built without the feature otlp (cargo build -p \
+        dcm-cli --features otlp)\n";
+    assert_eq!(said, expected);
+}
+
+#[test]
 fn an_address_that_others_can_reach_needs_tls_and_authentication() {
     let person = User::new();
     let said = person.run(["serve", "--store", "memory:", "--listen", "192.0.2.1:9077"]).ended_with(1);

@@ -7,6 +7,7 @@ mod duration;
 mod emco_address;
 mod hiding;
 mod limits;
+mod otlp;
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -26,6 +27,7 @@ use crate::limits::Limits;
 pub use duration::told as duration_text;
 pub use emco_address::EmcoAddress;
 pub use limits::LimitSettings;
+pub use otlp::{Collector, OtlpSettings};
 
 /// Largest file of settings, in bytes: one with as many bindings as are allowed, of many people each, is smaller.
 pub const SETTINGS_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -80,6 +82,9 @@ pub struct Settings {
     /// What whoever asks may take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<LimitSettings>,
+    /// Where spans are sent. Default: nowhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub otlp: Option<OtlpSettings>,
 }
 
 /// What is served.
@@ -99,6 +104,8 @@ pub struct Serving {
     pub access: AccessSettings,
     /// What whoever asks may take.
     pub limits: Limits,
+    /// Where spans are sent.
+    pub collector: Option<Collector>,
 }
 
 impl Settings {
@@ -121,6 +128,10 @@ impl Settings {
             roles: if self.roles.is_empty() { below.roles } else { self.roles },
             requests: self.requests.or(below.requests),
             limits: match (self.limits, below.limits) {
+                (Some(own), Some(below)) => Some(own.over(below)),
+                (own, below) => own.or(below),
+            },
+            otlp: match (self.otlp, below.otlp) {
                 (Some(own), Some(below)) => Some(own.over(below)),
                 (own, below) => own.or(below),
             },
@@ -175,6 +186,7 @@ impl Settings {
             }
         }
         let limits = self.limits.unwrap_or_default().read(&root.field("limits"), &mut checks);
+        let collector = self.otlp.and_then(|otlp| otlp.read(&root.field("otlp"), &mut checks));
         let lease = self
             .lease
             .as_deref()
@@ -207,6 +219,7 @@ impl Settings {
             metrics_listen,
             access,
             limits,
+            collector,
         }))
     }
 }
@@ -226,22 +239,27 @@ mod tests {
 
     #[test]
     fn what_is_not_set_is_as_it_is_below() {
-        let above = read("listen: 127.0.0.1:1\nworker: false");
-        let below = read("listen: 127.0.0.1:2\nauditDays: 7\nemcoListen: ['clm=127.0.0.1:3']");
+        let above = read("listen: 127.0.0.1:1\nworker: false\notlp: {endpoint: 'http://[::1]:1'}");
+        let below = read(
+            "listen: 127.0.0.1:2\nauditDays: 7\nemcoListen: ['clm=127.0.0.1:3']\notlp: {insecure: true}",
+        );
         let whole = above.over(below).over(Settings::defaults());
         let expected = "lease: 10s\nauditDays: 7\nworker: false\nlisten: 127.0.0.1:1\nemcoListen: ['clm=127.0.0.1:3']\n\
-            limits: {connectionsMax: 16384, requestsMax: 4096, bodyTimeout: 1m, idleTimeout: 30s, answerTimeout: 30s}";
+            limits: {connectionsMax: 16384, requestsMax: 4096, bodyTimeout: 1m, idleTimeout: 30s, answerTimeout: 30s}\n\
+            otlp: {endpoint: 'http://[::1]:1', insecure: true}";
         assert_eq!(whole, read(expected));
     }
 
     #[test]
     fn everything_that_breaks_a_rule_is_told_with_its_field() {
         let text = "listen: localhost\nmetricsListen: '1'\nemcoListen: ['ncm=127.0.0.1:1']\nlease: 2h\nauditDays: 0\nroles:\n\
-            - {role: project-admin}\n- {role: platform-admin, projects: [p], users: ['system:x']}\nrequests: {burst: 0}\n";
+            - {role: project-admin}\n- {role: platform-admin, projects: [p], users: ['system:x']}\nrequests: {burst: 0}\n\
+            otlp: {endpoint: 'https://ann:hunter2@h', insecure: true}\n";
         let expected = [
             "listen: must be an address with a port, such as 127.0.0.1:9077 (found \"localhost\")",
             "metricsListen: must be an address with a port, such as 127.0.0.1:9077 (found \"1\")",
             "emcoListen[0]: a service is orchestrator, clm or dcm, not \"ncm\" (found \"ncm=127.0.0.1:1\")",
+            "otlp.endpoint: must be a URL such as http://127.0.0.1:4318, without user, query and fragment",
             "lease: must be a duration such as 10s, of at most 1h (found \"2h\")",
             "auditDays: must be 1 or more (found \"0\")",
             "store: is missing",

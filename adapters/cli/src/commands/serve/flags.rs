@@ -11,6 +11,7 @@ use dcm_server::{EmcoAddress, SETTINGS_BYTES_MAX, Settings, duration_text};
 use crate::arguments::Global;
 use crate::folders;
 use crate::limits::Limited;
+use crate::otlp;
 
 /// Each option is a field of the settings, which may also be in a file (`--config`) or, as listed, in the environment. What is in
 /// none of them is default; `--print-config` shows the whole.
@@ -62,6 +63,8 @@ pub(crate) struct Arguments {
     token_file: Option<PathBuf>,
     #[command(flatten)]
     limits: Limited,
+    #[command(flatten)]
+    otlp: otlp::Sent,
 }
 
 impl Arguments {
@@ -92,6 +95,7 @@ impl Arguments {
             metrics_listen: text(self.metrics_listen),
             tls: files.map(|(certificate, key)| dcm_identity::tls::Files { certificate, key }),
             limits: Some(self.limits.said()),
+            otlp: self.otlp.said(),
             ..Settings::default()
         }
     }
