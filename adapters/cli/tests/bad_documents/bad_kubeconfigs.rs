@@ -61,7 +61,7 @@ fn texts() -> Vec<Row> {
     ]
 }
 
-const NO_CONTEXT: &str = "FILE: current-context: must name a context, or say --context";
+const NO_CONTEXT: &str = "FILE: current-context: must name a context, or say --kube-context";
 
 fn shapes(good: &Value) -> Vec<Change> {
     let current = || "/current-context".to_owned();

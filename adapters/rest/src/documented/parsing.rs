@@ -3,6 +3,7 @@
 use axum::http::Uri;
 
 use super::body::{Body, OTHER_SHAPE, Shaped};
+use super::clusters::check_for::Wanted as ClusterCheck;
 use super::objects::{
     ClusterBody, ControllerBody, KeyValuesSpec, LogicalCloudBody, NamedBody, Object, Part, PermissionSpec,
     QuotaSpec, ReferenceSpec, UserSpec,
@@ -16,6 +17,9 @@ pub(crate) fn read_each(bytes: &[u8]) {
     read::<ClusterBody>(bytes);
     read::<ControllerBody>(bytes);
     read::<NamedBody>(bytes);
+    if let Some(check) = read::<ClusterCheck>(bytes) {
+        let _ = check.needs();
+    }
     read_part::<ReferenceSpec>(bytes);
     read_part::<UserSpec>(bytes);
     read_part::<PermissionSpec>(bytes);

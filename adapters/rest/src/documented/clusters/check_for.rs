@@ -84,7 +84,7 @@ fn of_kubeconfig(path: &str) -> String {
 }
 
 impl Wanted {
-    fn needs(&self) -> Result<Needs, Problem> {
+    pub(in crate::documented) fn needs(&self) -> Result<Needs, Problem> {
         let needs = Needs::of_level(self.level);
         if self.documents.is_empty() {
             return Ok(needs);
