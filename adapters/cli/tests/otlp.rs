@@ -256,9 +256,11 @@ fn a_request_is_a_span_in_the_trace_of_its_caller_and_holds_no_secret() {
 fn a_request_without_a_trace_begins_one_and_what_was_asked_last_is_sent_at_the_end() {
     let collector = Collector::new();
     let (server, _log) = sending_to(&collector.url);
+    // Its caller doesn't send this one.
+    server.ask(&format!("GET /v2/nothing\nX-Request-Id: r-0\nTraceparent: 00-{TRACE}-{CALLER}-00"));
     server.ask("GET /v2/nothing\nX-Request-Id: r-1\nTraceparent: hunter2");
     let stopping = server.begin_to_stop();
-    let (span, _) = collector.until(|span| has(span, "request_id", "r-1"));
+    let (span, got) = collector.until(|span| has(span, "request_id", "r-1"));
     assert_eq!(span.name, "GET");
     assert!(span.parent_span_id.is_empty(), "{span:?}");
     let expected = map([
@@ -268,6 +270,7 @@ fn a_request_without_a_trace_begins_one_and_what_was_asked_last_is_sent_at_the_e
         ("http.response.status_code", "404"),
     ]);
     assert_eq!(attributes(&span.attributes), expected);
+    assert!(!got.iter().flat_map(Got::spans).any(|span| has(&span, "request_id", "r-0")));
     stopping.end();
 }
 
