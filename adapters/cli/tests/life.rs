@@ -145,7 +145,8 @@ fn what_was_accepted_before_another_cloud_failed_is_told() {
     let accepted =
         "c (project default): accepted, and not waited for: it goes on when a worker runs (dcm serve)";
     assert!(
-        said.contains(accepted) && said.contains("dcm: logical cloud d: namespace c of cluster p/c"),
+        said.contains(accepted)
+            && said.contains("dcm: standard input: logical cloud d: namespace c of cluster p/c"),
         "{said}"
     );
 }
