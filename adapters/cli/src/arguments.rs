@@ -1,9 +1,12 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use dcm_client::ServerUrl;
 use dcm_core::name::ProjectName;
 use dcm_store::StoreUrl;
@@ -27,6 +30,48 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
+impl Arguments {
+    /// Reads what the process was given.
+    pub(crate) fn read(
+        words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+    ) -> Result<Self, clap::Error> {
+        let mut command = Self::command();
+        let matches = command.try_get_matches_from_mut(words)?;
+        let mut read = Self::from_arg_matches(&matches)?;
+        read.global
+            .choose_place(&matches)
+            .map_err(|message| command.error(ErrorKind::ArgumentConflict, message))?;
+        Ok(read)
+    }
+}
+
+impl Global {
+    /// Leaves one of context, server and store, if any is named: what the command line says goes before what the environment says, and
+    /// there a context before a server, and a server before a store.
+    fn choose_place(&mut self, matches: &ArgMatches) -> Result<(), &'static str> {
+        let mut innermost = matches;
+        while let Some((_, matches)) = innermost.subcommand() {
+            innermost = matches;
+        }
+        let is_said = ["context", "server", "store"]
+            .map(|name| innermost.value_source(name) == Some(ValueSource::CommandLine));
+        let kept = match is_said {
+            [false, false, false] => {
+                [true, self.context.is_none(), self.context.is_none() && self.server.is_none()]
+            }
+            _ if is_said.iter().filter(|is_said| **is_said).count() > 1 => {
+                return Err("say one of --context, --server and --store");
+            }
+            said => said,
+        };
+        let [context, server, store] = kept;
+        self.context = self.context.take().filter(|_| context);
+        self.server = self.server.take().filter(|_| server);
+        self.store = self.store.take().filter(|_| store);
+        Ok(())
+    }
+}
+
 /// What every subcommand takes.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Global options")]
@@ -43,8 +88,8 @@ pub(crate) struct Global {
     /// Where app contexts and the state of work on clusters are kept, if not in the store as well: a URL of the same kinds.
     #[arg(long, global = true, env = "DCM_CONTEXTS_STORE", hide_env_values = true, value_name = "URL")]
     pub(crate) contexts_store: Option<StoreUrl>,
-    /// The server to ask instead of a store: https://HOST[:PORT], or http:// for a loopback address. It is asked with the credential of its
-    /// context, or with the token in DCM_TOKEN.
+    /// The server to ask instead of a store: https://HOST[:PORT], or http:// for a loopback address. It is asked with the token in DCM_TOKEN,
+    /// or else with the credential of its context.
     #[arg(long, global = true, env = "DCM_SERVER", value_name = "URL")]
     pub(crate) server: Option<ServerUrl>,
     /// The context whose server is asked (dcm login, dcm context). Default: the current one, where no store is named.
@@ -189,13 +234,30 @@ pub(crate) struct Awaited {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory as _;
 
     #[test]
     fn a_stop_waits_as_long_as_the_library_says() {
         let arguments = Arguments::try_parse_from(["dcm", "stop", "shop"]).unwrap();
         let Command::Stop(stop) = arguments.command else { panic!("another command") };
         assert_eq!(stop.waiting.timeout, dcm_core::port::synchronizer::STOP_LIMIT);
+    }
+
+    #[test]
+    fn what_is_said_goes_before_the_environment_and_one_place_alone_may_be_said() {
+        let read = |words: &[&str]| Arguments::read(words.iter().copied()).map(|read| read.global);
+        let named =
+            |global: &Global| [global.context.is_some(), global.server.is_some(), global.store.is_some()];
+        let server = "http://127.0.0.1:1";
+        for (words, expected) in [
+            (&["dcm", "get", "--server", server][..], [false, true, false]),
+            (&["dcm", "--store", "memory:", "cluster", "list"], [false, false, true]),
+            (&["dcm", "user", "revoke", "a", "b", "--context", "c"], [true, false, false]),
+            (&["dcm", "get"], [false, false, false]),
+        ] {
+            assert_eq!(named(&read(words).unwrap()), expected, "{words:?}");
+        }
+        let both = read(&["dcm", "--store", "memory:", "get", "--server", server]).unwrap_err();
+        assert_eq!(both.kind(), ErrorKind::ArgumentConflict);
     }
 
     #[test]

@@ -117,9 +117,12 @@ fn code_of_service(error: &Error) -> Option<Exit> {
     match error {
         Error::NotFound { .. } => Some(Exit::NotFound),
         Error::Synchronizer(Failure::StillUnderWay { .. }) => Some(Exit::TimedOut),
-        Error::Synchronizer(Failure::Resumed) => Some(Exit::Stuck),
+        Error::Synchronizer(Failure::Resumed | Failure::NotRemoved { .. } | Failure::NotFound { .. }) => {
+            Some(Exit::Stuck)
+        }
         Error::Stale { .. } => Some(Exit::Stale),
-        Error::Refused(_) | Error::UserNotNamed { .. } | Error::Kubeconfig { .. } => Some(Exit::Refused),
+        Error::UserNotNamed { users } if users.is_empty() => Some(Exit::Stuck),
+        Error::Refused(_) | Error::UserNotNamed { .. } => Some(Exit::Refused),
         Error::AlreadyThere { .. }
         | Error::WrongState(_)
         | Error::NotApplied { .. }
@@ -131,6 +134,8 @@ fn code_of_service(error: &Error) -> Option<Exit> {
         | Error::LeftOnCluster { .. }
         | Error::NamespaceTaken { .. }
         | Error::NotIssued { .. }
+        | Error::Kubeconfig { .. }
+        | Error::KeepsKey { .. }
         | Error::NeedsUser { .. }
         | Error::Certificate { .. } => Some(Exit::Stuck),
         _ => None,

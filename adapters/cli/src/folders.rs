@@ -38,6 +38,11 @@ pub(crate) fn key_file() -> anyhow::Result<PathBuf> {
     Ok(folder.join(KEY_FILE))
 }
 
+/// Makes the user's configuration folder when it is missing.
+pub(crate) fn make_configuration() -> anyhow::Result<()> {
+    make(&base()?.config_dir().join(OURS))
+}
+
 /// The file of the servers that the user knows, in the configuration folder.
 pub(crate) fn contexts_file() -> anyhow::Result<PathBuf> {
     Ok(base()?.config_dir().join(OURS).join(CONTEXTS_FILE))

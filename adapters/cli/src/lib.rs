@@ -29,7 +29,6 @@ mod work;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::Parser as _;
 use tokio::runtime::Runtime;
 
 /// How long what can't be interrupted (reading a file, looking up the name of a host) may hold up the end of the command.
@@ -39,7 +38,7 @@ const END_TIMEOUT: Duration = Duration::from_secs(1);
 /// Runs the command with the arguments of the process.
 #[must_use]
 pub fn main() -> ExitCode {
-    let arguments = arguments::Arguments::parse();
+    let arguments = arguments::Arguments::read(std::env::args_os()).unwrap_or_else(|error| error.exit());
     // Of a server it begins when it is known where else its spans go.
     if !matches!(arguments.command, arguments::Command::Serve(_)) {
         log::begin(arguments.global.verbose, arguments.global.log_format, None);

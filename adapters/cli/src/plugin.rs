@@ -2,6 +2,7 @@
 //!
 //! A password of the store is never written into a kubeconfig: then the plugin takes the store's URL from its environment.
 
+use std::collections::BTreeMap;
 use std::path::absolute;
 
 use anyhow::Context as _;
@@ -13,7 +14,7 @@ use dcm_store::StoreUrl;
 
 use crate::arguments::Global;
 use crate::exit::{Ended, Exit};
-use crate::remote::{Named, Target};
+use crate::remote::{FILE, Named, Target};
 use crate::session::{keys_of, store_of};
 
 /// The scheme of stores in a file.
@@ -26,29 +27,34 @@ const IN_MEMORY: &str = "memory:";
 /// environment says.
 pub(crate) fn by_plugins(global: &Global, access: Access) -> anyhow::Result<Access> {
     if access.clusters.values().any(|one| one.credential.is_keyless()) {
-        return Err(Error::NeedsUser { user: access.user }.into());
+        return Err(Error::KeepsKey { user: access.user }.into());
     }
     let command = std::env::current_exe().context("this program's own file can't be found")?;
     let command = text(command)?;
-    let place = match Target::of(global)? {
-        Some(target) => options(target.named),
-        None => store_options(global)?,
+    let (place, environment) = match Target::of(global)? {
+        Some(target) => options(target.named)?,
+        None => (store_options(global)?, BTreeMap::new()),
     };
     let first = ["credential", access.logical_cloud.as_str(), access.user.as_str()].map(str::to_owned);
     let project = ["--project".to_owned(), access.project.to_string()];
     Ok(access.by_plugins(|reference| {
         let arguments = first.iter().cloned().chain([reference.to_string()]);
         let arguments = arguments.chain(project.clone()).chain(place.clone());
-        Plugin { command: command.clone(), arguments: arguments.collect() }
+        Plugin { command: command.clone(), arguments: arguments.collect(), environment: environment.clone() }
     }))
 }
 
-/// How a server is named.
-fn options(named: Named) -> Vec<String> {
-    match named {
+/// How a server is named, and where its context is found.
+fn options(named: Named) -> anyhow::Result<(Vec<String>, BTreeMap<String, String>)> {
+    let mut environment = BTreeMap::new();
+    if let Some(file) = std::env::var_os(FILE).filter(|file| !file.is_empty()) {
+        environment.insert(FILE.to_owned(), text(absolute(file)?)?);
+    }
+    let options = match named {
         Named::Context(name) => vec!["--context".to_owned(), name.to_string()],
         Named::Server(server) => vec!["--server".to_owned(), server.to_string()],
-    }
+    };
+    Ok((options, environment))
 }
 
 /// How a store is named, and the file with its keys.

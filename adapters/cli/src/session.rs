@@ -23,7 +23,7 @@ use crate::place::{self, Clouds, Clusters, Place};
 use crate::remote::Target;
 use crate::work::Worked;
 
-/// The services of the store that the command line names.
+/// The store or the server that is meant, and who asks there.
 pub(crate) struct Session {
     place: Place,
     pub(crate) caller: Caller,
@@ -99,8 +99,14 @@ impl Session {
 impl Session {
     /// A logical cloud of the session's project, to wait for.
     pub(crate) async fn worked(&self, cloud: &LogicalCloudName) -> anyhow::Result<Worked> {
-        let found = self.clouds().get(&self.project, cloud).await?;
-        let context = Some(Identity::of(&found).context_id());
+        let context = match &self.place {
+            Place::Here(deployment) => {
+                let found = deployment.clouds().get(&self.project, cloud).await?.cloud;
+                Some(Identity::of(&found).context_id())
+            }
+            // Whoever works there knows which it is.
+            Place::There(_) => None,
+        };
         Ok(Worked { project: self.project.clone(), cloud: cloud.clone(), context })
     }
 

@@ -17,7 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 
 use crate::output;
-use crate::place::{Moment, Place};
+use crate::place::{self, Moment, Place};
 use crate::progress::Progress;
 use crate::session::Session;
 
@@ -27,8 +27,11 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long requests that are answered may take to be cleared away, beside the lease of a worker that died with them.
 const TIDYING_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How long to wait before a lost watch is begun again.
+/// How long to wait before a lost watch is begun again; twice as long each time while it is lost again.
 const RETRY_WAIT: Duration = Duration::from_millis(200);
+
+/// Longest such wait.
+const RETRY_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// A logical cloud that is worked on.
 #[derive(Debug, Clone)]
@@ -117,11 +120,23 @@ pub(crate) fn interrupted() -> impl Future<Output = anyhow::Result<()>> {
     }
 }
 
-/// True when somebody else does the work: a worker that serves the store, or a server.
-pub(crate) async fn is_served(session: &Session) -> anyhow::Result<bool> {
+/// Who goes on with work that is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// A worker that serves the store.
+    Worker,
+    /// Nobody, before one runs or the command is given again.
+    Nobody,
+    /// A worker of the server's store, if there is one: a server does not tell.
+    Theirs,
+}
+
+/// Who does what is accepted.
+pub(crate) async fn next(session: &Session) -> anyhow::Result<Next> {
     match session.place() {
-        Place::Here(deployment) => has_worker(deployment).await,
-        Place::There(_) => Ok(true),
+        Place::Here(deployment) if has_worker(deployment).await? => Ok(Next::Worker),
+        Place::Here(_) => Ok(Next::Nobody),
+        Place::There(_) => Ok(Next::Theirs),
     }
 }
 
@@ -182,22 +197,41 @@ async fn settle_all(session: &Session, worked: &[Worked], progress: &Mutex<Progr
 }
 
 /// Follows one cloud until its clusters are done or stuck, or the work on it is paused. One whose apply was cut off
-/// before the engine had it, and that is taken away again, is on none.
+/// before the engine had it, and that is taken away again, is on none. A server that is away for a while is followed again.
 async fn settle(session: &Session, worked: &Worked, progress: &Mutex<Progress>) -> anyhow::Result<End> {
+    let mut wait = RETRY_WAIT;
     loop {
-        let Some(mut moments) = session.clouds().follow(&worked.project, &worked.cloud).await? else {
-            return Ok(End::Done);
-        };
-        while let Some(moment) = moments.next().await {
-            let Moment { lanes, end } = moment?;
-            let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
-            progress.show(worked, &lanes, session.now());
-            if let Some(end) = end {
-                return Ok(end);
-            }
+        match settled(session, worked, progress, &mut wait).await {
+            Ok(Some(end)) => return Ok(end),
+            Ok(None) => {}
+            Err(error) if error.is_away() => tracing::info!(%error, "followed again soon"),
+            Err(error) => return Err(error.into()),
         }
-        tokio::time::sleep(RETRY_WAIT).await;
+        tokio::time::sleep(wait).await;
+        wait = (wait * 2).min(RETRY_WAIT_MAX);
     }
+}
+
+/// The same as long as the watch lasts; none where that has ended first.
+async fn settled(
+    session: &Session,
+    worked: &Worked,
+    progress: &Mutex<Progress>,
+    wait: &mut Duration,
+) -> Result<Option<End>, place::Error> {
+    let Some(mut moments) = session.clouds().follow(&worked.project, &worked.cloud).await? else {
+        return Ok(Some(End::Done));
+    };
+    while let Some(moment) = moments.next().await {
+        let Moment { lanes, end } = moment?;
+        *wait = RETRY_WAIT;
+        let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
+        progress.show(worked, &lanes, session.now());
+        if end.is_some() {
+            return Ok(end);
+        }
+    }
+    Ok(None)
 }
 
 #[cfg(test)]

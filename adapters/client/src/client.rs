@@ -3,17 +3,17 @@
 use std::time::Duration;
 
 use dcm_core::secret::Secret;
-use http::Method;
 
 use crate::audit::Audit;
 use crate::clusters::Clusters;
 use crate::connection::Connection;
 use crate::error::Error;
 use crate::logical_clouds::LogicalClouds;
-use crate::projects::Projects;
+use crate::page;
+use crate::projects::{Project, Projects};
 use crate::server_url::{InvalidUrl, ServerUrl};
 
-/// How long an answer may take where nobody says otherwise: a plan asks each cluster.
+/// How long an answer may take where nobody says otherwise.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// How a server is asked.
@@ -29,7 +29,8 @@ pub struct Options {
     pub why: String,
     /// What requests are called in logs and in the audit log: visible ASCII, at most 128 bytes. Default: as the server likes.
     pub request_id: String,
-    /// How long an answer may take to begin, and then to end. Default: two minutes.
+    /// How long an answer may take to begin, and then to end. Default: two minutes. For a plan and whatever else asks clusters first it
+    /// is [`LOOK_TIMEOUT`](crate::LOOK_TIMEOUT) at least.
     pub answer_timeout: Duration,
 }
 
@@ -93,7 +94,7 @@ impl Client {
     /// # Errors
     /// Why it does not.
     pub async fn check(&self) -> Result<(), Error> {
-        self.connection.ask(Method::GET, "/v2/projects?limit=1".to_owned()).done().await
+        page::first::<Project>(&self.connection, "/v2/projects?limit=1".to_owned()).await
     }
 
     /// The audit log.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use dcm_core::logical_cloud::{Level, MetadataDraft};
-use dcm_core::name::{ClusterId, ClusterProviderName, ContextId};
+use dcm_core::name::{ClusterId, ClusterProviderName, ContextId, Namespace};
 use dcm_core::port::cluster::ClusterUid;
 use dcm_core::port::synchronizer::Disposal;
 use dcm_core::preflight::Findings;
@@ -43,7 +43,7 @@ pub struct ClusterSpec {
     /// Labels, which cluster selectors look at.
     pub labels: BTreeMap<String, String>,
     /// The namespace that admin clouds use there; none: `default`.
-    pub namespace: Option<String>,
+    pub namespace: Option<Namespace>,
 }
 
 /// What became of a registered cluster.
@@ -66,7 +66,7 @@ pub struct ClusterChange {
     /// All labels.
     pub labels: Option<BTreeMap<String, String>>,
     /// The namespace that admin clouds use there.
-    pub namespace: Option<String>,
+    pub namespace: Option<Namespace>,
 }
 
 /// What a cluster is to be ready for, and how it is reached for a look.
@@ -170,7 +170,7 @@ impl<'a> Clusters<'a> {
         let ClusterCheck { kubeconfig, level, documents } = check;
         let kubeconfig = kubeconfig.as_ref().map(Secret::expose);
         let body = SentCheck { kubeconfig, level: *level, documents };
-        self.ask(Method::POST, id, "/check").with(&body).json().await
+        self.ask(Method::POST, id, "/check").with(&body).patient().json().await
     }
 
     /// Registers a cluster without a look at it.
@@ -182,6 +182,14 @@ impl<'a> Clusters<'a> {
         let metadata = Some(Named { name: id.cluster.as_str() });
         let body = Sent { metadata, spec: cluster.spec() };
         self.connection.ask(Method::POST, target).with(&body).done().await
+    }
+
+    /// One cluster.
+    ///
+    /// # Errors
+    /// `not-found`; those of the server and the connection.
+    pub async fn get(&self, id: &ClusterId) -> Result<Cluster, Error> {
+        self.ask(Method::GET, id, "").json().await
     }
 
     /// What tells one registration of a cluster from another one.
@@ -240,7 +248,7 @@ impl<'a> Clusters<'a> {
     /// # Errors
     /// `not-found`, `not-ready`; those of the server and the connection.
     pub async fn orphans(&self, id: &ClusterId) -> Result<Orphans, Error> {
-        self.ask(Method::GET, id, "/orphans").json().await
+        self.ask(Method::GET, id, "/orphans").patient().json().await
     }
 
     /// Removes those of one app context, or takes our marks off them.
@@ -254,7 +262,7 @@ impl<'a> Clusters<'a> {
         disposal: Disposal,
     ) -> Result<Orphans, Error> {
         let keep = query([("keep-objects", disposal == Disposal::Keep)]);
-        self.ask(Method::DELETE, id, &format!("/orphans/{context}{keep}")).json().await
+        self.ask(Method::DELETE, id, &format!("/orphans/{context}{keep}")).patient().json().await
     }
 
     fn ask(&self, method: Method, ClusterId { provider, cluster }: &ClusterId, below: &str) -> Asking<'a> {
@@ -275,7 +283,7 @@ impl ClusterChange {
     fn spec(&self) -> SentSpec<'_> {
         let Self { kubeconfig, labels, namespace } = self;
         let kubeconfig = kubeconfig.as_ref().map(Secret::expose);
-        SentSpec { kubeconfig, labels: labels.as_ref(), namespace: namespace.as_deref() }
+        SentSpec { kubeconfig, labels: labels.as_ref(), namespace: namespace.as_ref().map(Namespace::as_str) }
     }
 }
 

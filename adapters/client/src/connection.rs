@@ -1,5 +1,6 @@
 //! How a server is asked.
 
+use std::io;
 use std::time::Duration;
 
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
@@ -23,13 +24,16 @@ use crate::error::Error;
 use crate::problem::Problem;
 use crate::server_url::ServerUrl;
 
-/// Longest time for a connection to a server.
+/// Longest time for a TCP connection to a server.
 pub const CONNECT_TIME_LIMIT: Duration = Duration::from_secs(10);
 
 /// Largest answer, in bytes. The status of a logical cloud on 10,000 clusters is a quarter of that.
 pub const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// How often something is asked that the server has put off because this caller asks too often.
+/// How long an answer may take at least for which clusters are asked: those that hang are waited for.
+pub const LOOK_TIMEOUT: Duration = Duration::from_secs(900);
+
+/// How often something is asked at most, where the server puts it off because this caller asks too often.
 pub const TRIES_MAX: u32 = 6;
 
 /// Longest wait before such a try.
@@ -59,6 +63,7 @@ pub(crate) struct Asking<'a> {
     target: String,
     body: Option<Bytes>,
     accept: &'static str,
+    timeout: Duration,
 }
 
 impl Connection {
@@ -85,11 +90,17 @@ impl Connection {
     }
 
     pub(crate) fn ask(&self, method: Method, target: String) -> Asking<'_> {
-        Asking { connection: self, method, target, body: None, accept: "application/json" }
+        let timeout = self.answer_timeout;
+        Asking { connection: self, method, target, body: None, accept: "application/json", timeout }
     }
 
     pub(crate) fn silent(&self, source: impl std::error::Error + Send + Sync + 'static) -> Error {
-        Error::Silent { server: self.server.to_string(), source: Box::new(source) }
+        let (server, source) = (self.server.to_string(), Box::new(source));
+        if is_of_tls(&*source) {
+            Error::Handshake { server, source }
+        } else {
+            Error::Silent { server, source }
+        }
     }
 
     pub(crate) fn unreadable(
@@ -112,6 +123,12 @@ impl Asking<'_> {
     /// With a JSON body that is written already.
     pub(crate) fn with_json(mut self, text: &str) -> Self {
         self.body = Some(Bytes::copy_from_slice(text.as_bytes()));
+        self
+    }
+
+    /// For what asks clusters before it is answered.
+    pub(crate) fn patient(mut self) -> Self {
+        self.timeout = self.timeout.max(LOOK_TIMEOUT);
         self
     }
 
@@ -163,8 +180,7 @@ impl Asking<'_> {
     }
 
     async fn sent(&self) -> Result<Response<Incoming>, Error> {
-        let Connection { client, answer_timeout, .. } = self.connection;
-        let asked = tokio::time::timeout(*answer_timeout, client.request(self.request()?)).await;
+        let asked = tokio::time::timeout(self.timeout, self.connection.client.request(self.request()?)).await;
         asked.map_err(|_| self.timed_out())?.map_err(|error| self.connection.silent(error))
     }
 
@@ -186,7 +202,7 @@ impl Asking<'_> {
     async fn whole(&self, answer: Response<Incoming>) -> Result<Bytes, Error> {
         let status = answer.status();
         let reading = Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect();
-        let read = tokio::time::timeout(self.connection.answer_timeout, reading).await;
+        let read = tokio::time::timeout(self.timeout, reading).await;
         match read.map_err(|_| self.timed_out())? {
             Ok(body) => Ok(body.to_bytes()),
             Err(error) if error.is::<LengthLimitError>() => {
@@ -201,6 +217,21 @@ impl Asking<'_> {
     fn timed_out(&self) -> Error {
         Error::TimedOut { server: self.connection.server.to_string() }
     }
+}
+
+/// True for what comes of TLS: the same is refused again.
+fn is_of_tls(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        // What is in an error of I/O is not its source.
+        let inner: Option<&rustls::Error> =
+            error.downcast_ref().and_then(io::Error::get_ref).and_then(|inner| inner.downcast_ref());
+        if inner.is_some() || error.is::<rustls::Error>() {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }
 
 /// How long the server wants one to wait.
@@ -235,6 +266,8 @@ fn tls(options: &Options) -> Result<ClientConfig, Error> {
         .with_safe_default_protocol_versions()
         .map_err(|error| unusable("TLS", error.into()))?;
     let builder = match &options.authorities {
+        // Without encryption nobody has to be trusted, and a system may have no authorities.
+        None if !options.server.is_encrypted() => builder.with_root_certificates(RootCertStore::empty()),
         None => {
             builder.with_native_roots().map_err(|error| unusable("the system's authorities", error.into()))?
         }

@@ -26,6 +26,22 @@ pub enum Error {
         /// The server.
         server: String,
     },
+    /// The server's certificate is refused, or it does not speak TLS as is asked of it.
+    #[error("there is no TLS with {server}")]
+    Handshake {
+        /// The server.
+        server: String,
+        /// What is wrong.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A list goes on where no list of this server does.
+    #[error("a list of {server} goes on in {next:?}, which is not understood")]
+    Astray {
+        /// The server.
+        server: String,
+        /// Where it is said to go on.
+        next: String,
+    },
     /// The answer is too large.
     #[error("an answer of {server} has more than {ANSWER_BYTES_MAX} bytes")]
     Large {
@@ -71,7 +87,12 @@ impl Error {
         match self {
             Self::Problem(problem) => matches!(problem.status, 408 | 429 | 502 | 503 | 504),
             Self::Silent { .. } | Self::TimedOut { .. } => true,
-            Self::Large { .. } | Self::Unreadable { .. } | Self::Tls { .. } | Self::Token => false,
+            Self::Handshake { .. }
+            | Self::Astray { .. }
+            | Self::Large { .. }
+            | Self::Unreadable { .. }
+            | Self::Tls { .. }
+            | Self::Token => false,
         }
     }
 }

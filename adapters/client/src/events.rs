@@ -11,7 +11,7 @@ use serde::Deserialize as _;
 use serde_json::Value;
 use sse_stream::{Sse, SseByteStream};
 
-use crate::connection::Connection;
+use crate::connection::{ANSWER_BYTES_MAX, Connection};
 use crate::error::Error;
 use crate::problem::Problem;
 
@@ -55,20 +55,35 @@ pub(crate) fn of(connection: Connection, body: Incoming) -> Events {
     events.boxed()
 }
 
-/// Pieces of an answer, which fails when nothing comes for too long.
+/// Pieces of an answer, which fails when nothing comes for too long, or an event has no end.
 fn lively<S>(pieces: S) -> impl Stream<Item = Result<Bytes, std::io::Error>>
 where
     S: Stream<Item = Result<Bytes, hyper::Error>> + Unpin,
 {
-    stream::unfold(Some(pieces), |pieces| async {
-        let mut pieces = pieces?;
+    stream::unfold(Some((pieces, 0)), |reading| async {
+        let (mut pieces, mut bytes) = reading?;
         match tokio::time::timeout(SILENCE_MAX, pieces.next()).await {
             Ok(None) => None,
-            Ok(Some(Ok(piece))) => Some((Ok(piece), Some(pieces))),
+            Ok(Some(Ok(piece))) => {
+                bytes = length_after(bytes, &piece);
+                if bytes > ANSWER_BYTES_MAX {
+                    return Some((Err(std::io::ErrorKind::FileTooLarge.into()), None));
+                }
+                Some((Ok(piece), Some((pieces, bytes))))
+            }
             Ok(Some(Err(error))) => Some((Err(std::io::Error::other(error)), None)),
             Err(_) => Some((Err(std::io::ErrorKind::TimedOut.into()), None)),
         }
     })
+}
+
+/// How many bytes of an event there are after a piece, by the empty line that ends one. Where that is cut by two pieces it is not seen:
+/// then the next one counts.
+fn length_after(before: usize, piece: &[u8]) -> usize {
+    match piece.windows(2).rposition(|pair| pair == b"\n\n") {
+        Some(end) => piece.len() - end - 2,
+        None => before.saturating_add(piece.len()),
+    }
 }
 
 /// What was told so far.

@@ -37,7 +37,7 @@ pub use client::{Client, Credential, Options};
 pub use clusters::{
     Checked, Cluster, ClusterChange, ClusterCheck, ClusterSpec, ClusterStatus, Clusters, Provider,
 };
-pub use connection::{ANSWER_BYTES_MAX, CONNECT_TIME_LIMIT, TRIES_MAX};
+pub use connection::{ANSWER_BYTES_MAX, CONNECT_TIME_LIMIT, LOOK_TIMEOUT, TRIES_MAX};
 pub use error::Error;
 pub use events::{Event, Events, SILENCE_MAX};
 pub use logical_clouds::{

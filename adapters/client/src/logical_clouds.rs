@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use dcm_core::document::{self, Limits};
-use dcm_core::logical_cloud::{LogicalCloud, LogicalCloudUid, MetadataDraft};
-use dcm_core::name::{ClusterId, LogicalCloudName, ProjectName, ReferenceName, UserName};
+use dcm_core::logical_cloud::{Level, LogicalCloud, LogicalCloudUid, MetadataDraft};
+use dcm_core::name::{ClusterId, LogicalCloudName, Namespace, ProjectName, ReferenceName, UserName};
 use dcm_core::plan::{Outline, PlanHash};
 use dcm_core::port::synchronizer::{Disposal, Removal};
 use dcm_core::secret::Secret;
@@ -39,9 +39,9 @@ pub struct Summary {
 #[non_exhaustive]
 pub struct SummarySpec {
     /// Its namespace; an admin cloud has none of its own.
-    pub namespace: Option<String>,
-    /// `standard`, `privileged` or `admin`.
-    pub level: String,
+    pub namespace: Option<Namespace>,
+    /// How much it may do on its clusters.
+    pub level: Level,
 }
 
 /// What is counted of a logical cloud.
@@ -95,6 +95,7 @@ pub struct Declared {
 /// What an apply did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum AppliedOutcome {
     /// The work began.
     Begun,
@@ -177,7 +178,7 @@ impl<'a> LogicalClouds<'a> {
         cloud: &LogicalCloudName,
         document: &str,
     ) -> Result<Plan, Error> {
-        self.doing(project, cloud, "/plan").with_json(document).json().await
+        self.doing(project, cloud, "/plan").with_json(document).patient().json().await
     }
 
     /// Whether a declarative document (JSON) would be taken, and could be applied. Nothing is stored, and no cluster asked.
@@ -208,7 +209,7 @@ impl<'a> LogicalClouds<'a> {
     ) -> Result<Declared, Error> {
         let plan = plan.map(|plan| ("plan-hash", plan.to_string()));
         let target = format!("/document{}", query([("apply", "true".to_owned())].into_iter().chain(plan)));
-        self.ask(Method::PUT, project, cloud, &target).with_json(document).json().await
+        self.ask(Method::PUT, project, cloud, &target).with_json(document).patient().json().await
     }
 
     /// A user's newest credential for a cluster reference, as clients of Kubernetes take it from a plugin: an `ExecCredential` of
@@ -320,7 +321,8 @@ impl<'a> LogicalClouds<'a> {
         self.doing(project, cloud, &target).done().await
     }
 
-    /// Pauses what is under way: nothing new begins on clusters until it is resumed. Tells what is not known to have ended in this time
+    /// Pauses what is under way: nothing new begins on clusters until it is resumed. Asked again, it pauses again what somebody has
+    /// resumed meanwhile. Tells what is not known to have ended in this time
     /// (whole seconds, 10 at most); then the same may be asked again.
     ///
     /// # Errors

@@ -2,10 +2,18 @@
 
 use std::fmt::Display;
 
-/// A query of values that need no escapes: names, numbers, times and truth values.
+use form_urlencoded::Serializer;
+
+/// A query of these values.
 pub(crate) fn query(values: impl IntoIterator<Item = (&'static str, impl Display)>) -> String {
-    let pairs: Vec<String> = values.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
-    if pairs.is_empty() { String::new() } else { format!("?{}", pairs.join("&")) }
+    let mut pairs = Serializer::new(String::new());
+    for (name, value) in values {
+        pairs.append_pair(name, &value.to_string());
+    }
+    match pairs.finish() {
+        none if none.is_empty() => none,
+        some => format!("?{some}"),
+    }
 }
 
 #[cfg(test)]
@@ -15,6 +23,6 @@ mod tests {
     #[test]
     fn a_query_has_what_is_said_and_no_more() {
         assert_eq!(query(None::<(&str, &str)>), "");
-        assert_eq!(query([("a", "1"), ("b", "true")]), "?a=1&b=true");
+        assert_eq!(query([("a", "1"), ("b", "x & y")]), "?a=1&b=x+%26+y");
     }
 }

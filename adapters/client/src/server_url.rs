@@ -59,7 +59,11 @@ impl FromStr for ServerUrl {
             "http" if is_loopback(authority.host()) => {}
             _ => return Err(InvalidUrl::Scheme),
         }
-        Ok(Self(format!("{scheme}://{authority}{}", uri.path().trim_end_matches('/'))))
+        // One server has one text.
+        let host = authority.host().to_ascii_lowercase();
+        let port = authority.port_u16().filter(|port| *port != if scheme == "https" { 443 } else { 80 });
+        let port = port.map(|port| format!(":{port}")).unwrap_or_default();
+        Ok(Self(format!("{scheme}://{host}{port}{}", uri.path().trim_end_matches('/'))))
     }
 }
 
@@ -85,6 +89,7 @@ mod tests {
             ("https://dcm.example.com", Ok("https://dcm.example.com")),
             ("https://dcm.example.com:9077/", Ok("https://dcm.example.com:9077")),
             ("https://example.com/dcm/", Ok("https://example.com/dcm")),
+            ("https://DCM.example.com:443/a", Ok("https://dcm.example.com/a")),
             ("http://127.0.0.1:9077", Ok("http://127.0.0.1:9077")),
             ("http://[::1]:9077", Ok("http://[::1]:9077")),
             ("http://localhost", Ok("http://localhost")),

@@ -9,7 +9,7 @@ use dcm_core::logical_cloud::Draft;
 use dcm_core::name::{ClusterId, ContextId, LogicalCloudName, ProjectName};
 use dcm_core::plan::PlanHash;
 use dcm_core::port::cluster::{ClusterUid, Error};
-use dcm_core::port::synchronizer::{self, Disposal};
+use dcm_core::port::synchronizer::{self, Disposal, PlannedState};
 use dcm_core::preflight::{self, CLOCK_SKEW_SECONDS_MAX, Findings, MINOR_VERSION_MIN, Needs};
 use dcm_core::service::{
     self, Applied, Caller, EditId, Edited, OrphanError, Orphans, OtherBindings, Precondition, Registration,
@@ -60,6 +60,18 @@ pub trait Installation: Send + Sync + 'static {
         plan: Option<&PlanHash>,
     ) -> Result<Declared, DeclareError>;
 
+    /// What an apply is bound to that is to do what was planned for a draft, if that is still what it would do.
+    ///
+    /// # Errors
+    /// [`DeclareError::Stale`]; those of the services.
+    async fn as_planned(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        draft: &Draft,
+        plan: &PlanHash,
+    ) -> Result<PlannedState, DeclareError>;
+
     /// Removes the orphans of one app context from a cluster, or releases them.
     ///
     /// # Errors
@@ -91,9 +103,12 @@ pub enum DeclareError {
         /// What differs.
         detail: String,
     },
-    /// The services refuse it, or have failed.
+    /// The services refuse it, or have failed. Nothing is stored.
     #[error(transparent)]
     Service(#[from] service::Error),
+    /// It is stored, and its apply is refused, or has failed.
+    #[error(transparent)]
+    NotApplied(service::Error),
 }
 
 /// What was seen of a cluster.

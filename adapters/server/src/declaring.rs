@@ -26,7 +26,7 @@ impl Deployment {
     ) -> Result<Declared, DeclareError> {
         // What can't be applied is not stored either.
         let planned = match plan {
-            Some(plan) => Some(self.as_planned(caller, project, draft, plan).await?),
+            Some(plan) => Some(self.look_as_planned(caller, project, draft, plan).await?),
             None => {
                 self.clouds().foresee(caller, project, draft.clone()).await?;
                 None
@@ -38,13 +38,34 @@ impl Deployment {
             Some(planned) => Some(self.of_what_is_stored(caller, (project, cloud), draft, planned).await?),
             None => None,
         };
-        let condition = ApplyCondition { known: Some(vec![edited.id()]), is_idle: false, planned };
-        let applied = self.clouds().apply_if(caller, project, cloud, &condition).await?;
-        Ok(Declared { edited, applied })
+        // What was planned is of this edit. Otherwise the last edit wins, whoever applies it.
+        let known = planned.is_some().then(|| vec![edited.id()]);
+        let condition = ApplyCondition { known, is_idle: false, planned };
+        match self.clouds().apply_if(caller, project, cloud, &condition).await {
+            Ok(applied) => Ok(Declared { edited, applied }),
+            Err(Error::PreconditionFailed { .. }) => {
+                Err(stored_alone(cloud, "somebody has changed it meanwhile"))
+            }
+            Err(error) => Err(DeclareError::NotApplied(error)),
+        }
+    }
+
+    /// What an apply is bound to that is to do what was planned for a draft, if that is still what it would do.
+    ///
+    /// # Errors
+    /// [`DeclareError::Stale`]; those of the services.
+    pub async fn as_planned(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        draft: &Draft,
+        plan: &PlanHash,
+    ) -> Result<PlannedState, DeclareError> {
+        Ok(self.look_as_planned(caller, project, draft, plan).await?.planned.state())
     }
 
     /// What an apply of a draft would do now, if that is what the plan says.
-    async fn as_planned(
+    async fn look_as_planned(
         &self,
         caller: &Caller,
         project: &ProjectName,
@@ -74,8 +95,7 @@ impl Deployment {
         if before.planned.is_agreed_by(&now.planned) {
             return Ok(now.planned.state());
         }
-        let detail = format!("{cloud} is stored, and is not applied: a cluster is not as it was");
-        Err(DeclareError::Stale { detail })
+        Err(stored_alone(cloud, "a cluster is not as it was"))
     }
 
     async fn looked_at(&self, caller: &Caller, project: &ProjectName, draft: &Draft) -> Result<Look, Error> {
@@ -83,6 +103,10 @@ impl Deployment {
         let planned = self.planner().plan_one_unrehearsed(context).await.map_err(Error::Synchronizer)?;
         Ok(Look { is_new, planned })
     }
+}
+
+fn stored_alone(cloud: &LogicalCloudName, why: &str) -> DeclareError {
+    DeclareError::Stale { detail: format!("{cloud} is stored, and is not applied: {why}") }
 }
 
 /// What would be done for a draft now.

@@ -8,7 +8,7 @@ use dcm_core::logical_cloud::Draft;
 use dcm_core::name::{ClusterId, ContextId, LogicalCloudName, ProjectName};
 use dcm_core::plan::PlanHash;
 use dcm_core::port::cluster::{ClusterUid, Error};
-use dcm_core::port::synchronizer::{self, Disposal};
+use dcm_core::port::synchronizer::{self, Disposal, PlannedState};
 use dcm_core::preflight::{self, Needs};
 use dcm_core::service::{
     Caller, EditId, OrphanError, Orphans, OtherBindings, Precondition, Registration, Revoked,
@@ -73,6 +73,16 @@ impl Installation for Deployment {
         plan: Option<&PlanHash>,
     ) -> Result<Declared, DeclareError> {
         Self::declare(self, caller, named, draft, condition, plan).await
+    }
+
+    async fn as_planned(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        draft: &Draft,
+        plan: &PlanHash,
+    ) -> Result<PlannedState, DeclareError> {
+        Self::as_planned(self, caller, project, draft, plan).await
     }
 
     async fn clear_orphans(

@@ -116,6 +116,6 @@ pub(super) struct Mark {
 }
 
 /// Here the text itself is wanted, not the marked form in which secrets are stored.
-fn in_clear<S: Serializer>(secret: &Option<Secret>, serializer: S) -> Result<S::Ok, S::Error> {
+pub(super) fn in_clear<S: Serializer>(secret: &Option<Secret>, serializer: S) -> Result<S::Ok, S::Error> {
     secret.as_ref().map(Secret::expose).serialize(serializer)
 }

@@ -1,12 +1,14 @@
 //! Credentials that a program gives whenever a client needs one: what a kubeconfig says of the program, and what the
 //! program says to the client (`client.authentication.k8s.io/v1`).
 
+use std::collections::BTreeMap;
+
 use jiff::{Timestamp, Unit};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 
 use super::access::Credential;
+use super::document::in_clear;
 use crate::secret::Secret;
 
 /// The version of the protocol between clients and programs.
@@ -19,6 +21,8 @@ pub struct Plugin {
     pub command: String,
     /// Its arguments.
     pub arguments: Vec<String>,
+    /// Variables of its environment, beside those of the client.
+    pub environment: BTreeMap<String, String>,
 }
 
 /// The user entry's `exec`.
@@ -29,13 +33,25 @@ pub(super) struct Exec {
     api_version: &'static str,
     args: Vec<String>,
     command: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    env: Vec<Variable>,
     interactive_mode: &'static str,
     provide_cluster_info: bool,
 }
 
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+struct Variable {
+    name: String,
+    value: String,
+}
+
 impl Exec {
     pub(super) fn of(plugin: &Plugin) -> Self {
+        let variable =
+            |(name, value): (&String, &String)| Variable { name: name.clone(), value: value.clone() };
         Self {
+            env: plugin.environment.iter().map(variable).collect(),
             api_version: API_VERSION,
             args: plugin.arguments.clone(),
             command: plugin.command.clone(),
@@ -45,58 +61,59 @@ impl Exec {
     }
 }
 
-/// The schema of what the program says.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
-#[expect(dead_code, reason = "it is a schema, and nothing else")]
+/// What the program says: the newest credential, and until when the client need not ask again.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct ExecCredential {
     /// `client.authentication.k8s.io/v1`.
-    api_version: String,
+    api_version: &'static str,
     /// `ExecCredential`.
-    kind: String,
+    kind: &'static str,
     /// The credential.
     status: ExecCredentialStatus,
 }
 
-#[derive(JsonSchema)]
-#[schemars(rename_all = "camelCase")]
-#[expect(dead_code, reason = "it is a schema, and nothing else")]
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 struct ExecCredentialStatus {
     /// A client certificate and what is between it and its authority, as PEM.
-    #[schemars(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     client_certificate_data: Option<String>,
     /// Its private key, as PEM.
-    #[schemars(skip_serializing_if = "Option::is_none")]
-    client_key_data: Option<String>,
-    /// A bearer token.
-    #[schemars(skip_serializing_if = "Option::is_none")]
-    token: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "in_clear")]
+    #[schemars(with = "Option<String>")]
+    client_key_data: Option<Secret>,
     /// Until when the client need not ask again.
     expiration_timestamp: Timestamp,
+    /// A bearer token.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "in_clear")]
+    #[schemars(with = "Option<String>")]
+    token: Option<Secret>,
 }
 
-/// What the program says: the credential, and until when the client need not ask again. None for a credential that has no
+/// What the program says, as JSON: the credential, and until when the client need not ask again. None for a credential that has no
 /// secret part to say.
 #[must_use]
 pub fn exec_credential(credential: &Credential, until: Timestamp) -> Option<Secret> {
-    let mut status = match credential {
+    let (client_certificate_data, client_key_data, token) = match credential {
         Credential::Certificate { certificate, key: Some(key) } => {
-            json!({"clientCertificateData": certificate, "clientKeyData": key.expose()})
+            (Some(certificate.clone()), Some(key.clone()), None)
         }
-        Credential::Token(token) => json!({"token": token.expose()}),
+        Credential::Token(token) => (None, None, Some(token.clone())),
         Credential::Certificate { key: None, .. } | Credential::Plugin(_) => return None,
     };
     // Clients take times in whole seconds.
-    let until = until.round(Unit::Second).unwrap_or(until);
-    status["expirationTimestamp"] = until.to_string().into();
-    let text = json!({"apiVersion": API_VERSION, "kind": "ExecCredential", "status": status}).to_string();
-    Some(Secret::new(text))
+    let expiration_timestamp = until.round(Unit::Second).unwrap_or(until);
+    let status =
+        ExecCredentialStatus { client_certificate_data, client_key_data, expiration_timestamp, token };
+    let said = ExecCredential { api_version: API_VERSION, kind: "ExecCredential", status };
+    serde_json::to_string(&said).ok().map(Secret::new)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
     fn said(credential: &Credential) -> Option<Value> {
         let until = "2026-01-01T00:00:00.4Z".parse().unwrap();
@@ -123,7 +140,7 @@ mod tests {
     #[test]
     fn there_is_nothing_to_say_where_the_user_keeps_the_key() {
         assert_eq!(said(&Credential::Certificate { certificate: "certificate".into(), key: None }), None);
-        let plugin = Plugin { command: "dcm".into(), arguments: Vec::new() };
+        let plugin = Plugin { command: "dcm".into(), arguments: Vec::new(), environment: BTreeMap::new() };
         assert_eq!(said(&Credential::Plugin(plugin)), None);
     }
 }

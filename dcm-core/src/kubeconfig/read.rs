@@ -15,7 +15,8 @@ impl Access {
     /// Reads what [`for_cluster`](Self::for_cluster) or [`for_all_clusters`](Self::for_all_clusters) has written for a logical cloud.
     ///
     /// # Errors
-    /// [`Invalid`], with the path of the field that they would not write so. A file without any context says nothing of a user.
+    /// [`Invalid`], with the path of the field that they would not write so. A file without any context says nothing of a user, and one
+    /// that names a program has no credential.
     pub fn read(
         project: ProjectName,
         logical_cloud: LogicalCloudName,
@@ -35,8 +36,13 @@ impl Access {
             let namespace = context.name("namespace", |text| Namespace::new(text).ok())?;
             let cluster = Admin::named(reference.as_str(), &context.path_of("cluster"), &clusters)?;
             let credential = credential(&user_entry, &context.path_of("user"), &users)?;
-            read.insert(reference, ClusterAccess { cluster, credential });
-            owner = Some((user, namespace));
+            // One user has one namespace, and one context for each cluster.
+            let own = (user, namespace);
+            let is_known = read.insert(reference, ClusterAccess { cluster, credential }).is_some();
+            if is_known || owner.as_ref().is_some_and(|owner| *owner != own) {
+                return Err(field(context.path, "must be as it was written"));
+            }
+            owner = Some(own);
         }
         let (user, namespace) = owner.ok_or_else(|| field("contexts", "must have an entry"))?;
         Ok(Self { project, logical_cloud, user, namespace, clusters: read })

@@ -304,6 +304,14 @@ pub trait Synchronizer: Send + Sync + 'static {
     /// [`Error`].
     async fn resume_cluster(&self, cluster: &ClusterId) -> Result<(), Error>;
 
+    /// Whether the work on a cluster is paused.
+    ///
+    /// # Errors
+    /// [`Error`].
+    async fn is_stopped(&self, cluster: &ClusterId) -> Result<bool, Error> {
+        Ok(self.stopped_clusters().await?.contains(cluster))
+    }
+
     /// The clusters on which the work is paused.
     ///
     /// # Errors

@@ -31,7 +31,7 @@ impl LogicalClouds {
     /// A user's newest credential for a cluster, as a client of Kubernetes takes it from a plugin (see [`exec_credential`]).
     ///
     /// # Errors
-    /// Those of [`kubeconfigs`](Self::kubeconfigs); [`Error::NeedsUser`] for a user who keeps the private key.
+    /// Those of [`kubeconfigs`](Self::kubeconfigs); [`Error::KeepsKey`] for a user who keeps the private key.
     pub async fn exec_credential(
         &self,
         project: &ProjectName,
@@ -44,7 +44,7 @@ impl LogicalClouds {
         // There is nothing for the one reference only with the reason, as an error.
         let said =
             access.zip(hold).and_then(|(access, hold)| exec_credential(&access.credential, hold.until));
-        said.ok_or_else(|| Error::NeedsUser { user: user.clone() })
+        said.ok_or_else(|| Error::KeepsKey { user: user.clone() })
     }
 
     /// What a user has in a logical cloud that is applied: for one of its clusters, or for all. Each certificate is

@@ -383,6 +383,14 @@ impl RegisteredClusters {
         self.audited(caller, (Action::ResumeCluster, ""), id, resuming).await
     }
 
+    /// Whether the work on a cluster is paused.
+    ///
+    /// # Errors
+    /// Errors of the synchronizer.
+    pub async fn is_stopped(&self, id: &ClusterId) -> Result<bool, Error> {
+        self.synchronizer.is_stopped(id).await.map_err(Error::Synchronizer)
+    }
+
     /// The clusters on which the work is paused.
     ///
     /// # Errors

@@ -165,6 +165,12 @@ pub enum Error {
         /// The user.
         user: UserName,
     },
+    /// The user keeps the private key, so nobody else has a whole credential.
+    #[error("{user} keeps the private key: take the certificate from the kubeconfig, and add the key to it")]
+    KeepsKey {
+        /// The user.
+        user: UserName,
+    },
     /// There is no key for a user.
     #[error("no key could be made for {user}")]
     Key {
@@ -256,6 +262,7 @@ impl Error {
             | Self::NotApplied { .. }
             | Self::UserNotNamed { .. }
             | Self::NeedsUser { .. }
+            | Self::KeepsKey { .. }
             | Self::Kubeconfig { .. }
             | Self::KeyRequest { .. }
             | Self::Render(_)

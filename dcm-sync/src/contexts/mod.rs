@@ -265,6 +265,10 @@ impl Synchronizer for Contexts {
         self.resume_all_on(cluster).await
     }
 
+    async fn is_stopped(&self, cluster: &ClusterId) -> Result<bool, Error> {
+        self.is_stopped_on(cluster).await
+    }
+
     async fn stopped_clusters(&self) -> Result<BTreeSet<ClusterId>, Error> {
         self.all_stopped().await
     }

@@ -77,6 +77,12 @@ impl Contexts {
         self.change_shard(cluster, |shard| shard.pause = None).await.map(drop)
     }
 
+    pub(super) async fn is_stopped_on(&self, cluster: &ClusterId) -> Result<bool, Error> {
+        let entry = self.store.get(&path::shard(cluster)).await?;
+        let shard = entry.as_ref().map(record::read::<Shard>).transpose()?;
+        Ok(shard.is_some_and(|shard| shard.pause.is_some()))
+    }
+
     pub(super) async fn all_stopped(&self) -> Result<BTreeSet<ClusterId>, Error> {
         let mut stopped = BTreeSet::new();
         for entry in self.store.list_all(&path::shards()).await? {

@@ -1,6 +1,6 @@
 //! `dcm audit`: who decided what, when and why.
 
-use dcm_client::Listed;
+use dcm_client::{Broken, Listed};
 use dcm_core::audit::{Entries, Recorded};
 use dcm_core::name::{LogicalCloudName, UserName};
 use dcm_core::port::audit::{Action, Decision, Outcome};
@@ -80,7 +80,7 @@ async fn read(
                 None => client.audit().list(since).await,
             };
             let Listed { items, broken } = listed.map_err(place::Error::from)?;
-            Ok((items, broken.into_iter().map(|one| format!("{}: {}", one.path, one.reason)).collect()))
+            Ok((items, broken.iter().map(Broken::told).collect()))
         }
     }
 }

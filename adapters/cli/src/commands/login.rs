@@ -1,20 +1,15 @@
 //! `dcm login`: a server, and how it is asked.
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf, absolute};
 
 use anyhow::Context as _;
 use dcm_client::ServerUrl;
-use dcm_core::secret::Secret;
 
 use crate::arguments::Global;
 use crate::exit::Exit;
 use crate::output;
 use crate::place;
-use crate::remote::{Context, ContextName, Contexts};
-
-/// Longest token that is read, in bytes.
-const TOKEN_BYTES_MAX: u64 = 64 * 1024;
+use crate::remote::{self, Context, ContextName, Contexts};
 
 /// Stands for standard input where a file can be named.
 const STANDARD_INPUT: &str = "-";
@@ -47,7 +42,6 @@ pub(crate) struct Arguments {
 
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let context = arguments.context()?;
-    let mut contexts = Contexts::read()?;
     let client = context.client(&global.why, "")?;
     if !arguments.unchecked {
         let asked = client.check().await.map_err(place::Error::from);
@@ -57,9 +51,16 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
         Some(name) => name.clone(),
         None => named_by(&arguments.url)?,
     };
+    // Only now: it may have taken long to be let in.
+    let mut contexts = Contexts::read()?;
     contexts.put(name.clone(), context);
     contexts.write()?;
     output::note(format_args!("{}: asked from now on, as context {name}", arguments.url));
+    for variable in ["DCM_CONTEXT", "DCM_SERVER", "DCM_STORE"] {
+        if std::env::var_os(variable).is_some_and(|value| !value.is_empty()) {
+            output::note(format_args!("but as long as {variable} is set, that goes before"));
+        }
+    }
     Ok(Exit::Done)
 }
 
@@ -67,7 +68,9 @@ impl Arguments {
     fn context(&self) -> anyhow::Result<Context> {
         let file = |file: &Option<PathBuf>| file.as_deref().map(lasting).transpose();
         let (token, token_file) = match self.bearer_token.as_deref() {
-            Some(name) if name.as_os_str() == STANDARD_INPUT => (Some(token()?), None),
+            Some(name) if name.as_os_str() == STANDARD_INPUT => {
+                (Some(remote::token(std::io::stdin().lock(), &"standard input")?), None)
+            }
             name => (None, name.map(lasting).transpose()?),
         };
         Ok(Context {
@@ -84,16 +87,6 @@ impl Arguments {
 /// A file as it is found from any folder.
 fn lasting(file: &Path) -> anyhow::Result<PathBuf> {
     absolute(file).with_context(|| format!("{} can't be found", file.display()))
-}
-
-/// The token on standard input.
-fn token() -> anyhow::Result<Secret> {
-    let mut text = String::new();
-    let read = std::io::stdin().lock().take(TOKEN_BYTES_MAX).read_to_string(&mut text);
-    read.context("no token can be read from standard input")?;
-    let token = text.trim();
-    anyhow::ensure!(!token.is_empty(), "standard input has no token");
-    Ok(Secret::new(token))
 }
 
 /// The name of a context for a server: its host and port.

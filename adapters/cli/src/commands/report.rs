@@ -11,7 +11,7 @@ use crate::lane_tree::{Detail, cause_text};
 use crate::output;
 use crate::session::Session;
 use crate::status_tree;
-use crate::work::{self, End, Worked};
+use crate::work::{self, End, Next, Worked};
 
 /// Waits as the command line says, prints the clouds, and says how it ended.
 pub(crate) async fn wait(session: &Session, worked: &[Worked], waiting: &Waiting) -> anyhow::Result<Exit> {
@@ -40,7 +40,7 @@ pub(super) async fn wait_until_end(
     if !waiting.no_wait {
         return work::bring_about(session, worked, waiting.timeout).await.map(Some);
     }
-    if !work::is_served(session).await? {
+    if work::next(session).await? == Next::Nobody {
         output::note("no worker serves this store: nothing will happen until one runs (dcm serve)");
     }
     Ok(None)
@@ -83,10 +83,10 @@ pub(super) async fn say_end(
 
 /// Who goes on with work that is left.
 pub(super) async fn next_worker(session: &Session) -> anyhow::Result<&'static str> {
-    Ok(if work::is_served(session).await? {
-        "the worker of this store goes on with it"
-    } else {
-        "it goes on when a worker runs (dcm serve), or when the command is given again"
+    Ok(match work::next(session).await? {
+        Next::Worker => "the worker of this store goes on with it",
+        Next::Nobody => "it goes on when a worker runs (dcm serve), or when the command is given again",
+        Next::Theirs => "a worker of the server's store goes on with it",
     })
 }
 

@@ -182,7 +182,9 @@ impl Clouds<'_> {
         match self {
             Self::Here(store, caller) => Ok(store.clouds().stop(caller, project, cloud, limit).await?),
             Self::There(clouds) => {
-                stopping::until_idle(limit, |wait| clouds.stop(project, cloud, wait)).await
+                let is_stopped = async || Ok(clouds.status(project, cloud).await?.stopped.is_some());
+                stopping::until_idle(limit, async |wait| clouds.stop(project, cloud, wait).await, is_stopped)
+                    .await
             }
         }
     }
@@ -326,6 +328,8 @@ impl Moment {
             matches!(lane.state, LaneState::Done | LaneState::Removed | LaneState::Abandoned)
         };
         let end = match status.state {
+            // Whether the engine has what was cut off can't be told by the state: clusters tell what it has.
+            _ if status.is_interrupted => lanes.values().all(is_at_end).then_some(End::Done),
             State::Created | State::Instantiated | State::Terminated => Some(End::Done),
             State::Failed(_) => Some(End::Stuck),
             State::Stopped(_) if lanes.values().all(is_at_end) => Some(End::Done),

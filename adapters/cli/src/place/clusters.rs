@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use dcm_client::{ClusterChange, Clusters as Remote};
 use dcm_core::kubeconfig::Admin;
-use dcm_core::name::{ClusterId, ClusterName, ClusterProviderName, ContextId};
+use dcm_core::name::{ClusterId, ClusterName, ClusterProviderName, ContextId, Namespace};
 use dcm_core::port::synchronizer::Disposal;
 use dcm_core::service::{
     self, Caller, Change, EditOutcome, Orphans, RegisteredCluster, Registration, Remains,
@@ -36,7 +36,7 @@ pub(crate) struct Shown {
     pub(crate) server: Option<String>,
     pub(crate) labels: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) namespace: Option<String>,
+    pub(crate) namespace: Option<Namespace>,
     /// All work on it is paused.
     pub(crate) stopped: bool,
     pub(crate) created: Change,
@@ -76,11 +76,14 @@ impl Clusters<'_> {
             Self::There(clusters) => clusters,
         };
         let Registration { id, kubeconfig, labels, namespace, .. } = registration;
-        let namespace = namespace.map(|namespace| namespace.to_string());
         let cluster = ClusterChange { kubeconfig: Some(kubeconfig), labels: Some(labels), namespace };
         let registered = match clusters.register(&id, &cluster).await {
             Err(error) if is_of(&error, "not-found") => {
-                clusters.create_provider(&id.provider).await?;
+                match clusters.create_provider(&id.provider).await {
+                    // Somebody else was quicker.
+                    Err(error) if is_of(&error, "already-there") => {}
+                    created => created?,
+                }
                 clusters.register(&id, &cluster).await
             }
             registered => registered,
@@ -112,7 +115,8 @@ impl Clusters<'_> {
         match self {
             Self::Here(store, caller) => Ok(store.registered().stop(caller, id, limit).await?),
             Self::There(clusters) => {
-                stopping::until_idle(limit, async |wait| clusters.stop(id, wait).await).await
+                let is_stopped = async || Ok(clusters.get(id).await?.status.stopped);
+                stopping::until_idle(limit, async |wait| clusters.stop(id, wait).await, is_stopped).await
             }
         }
     }
@@ -179,9 +183,19 @@ async fn listed_there(clusters: &Remote<'_>) -> Result<All, Error> {
     let mut all = All::default();
     let providers = clusters.providers().await?;
     let broken = providers.broken.iter().map(|one| last_segment(&one.path).to_owned());
+    all.broken.extend(providers.broken.iter().map(dcm_client::Broken::told));
     let names = providers.items.into_iter().map(|provider| provider.metadata.name).chain(broken);
     for provider in names.filter_map(|name| ClusterProviderName::new(name).ok()) {
-        let listed = clusters.list(&provider).await?;
+        let listed = match clusters.list(&provider).await {
+            Ok(listed) => listed,
+            // It was deleted after it was listed.
+            Err(error) if is_of(&error, "not-found") => continue,
+            Err(error) if is_of(&error, "internal") => {
+                all.broken.push(format!("cluster provider {provider}: {error}"));
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
         all.clusters.extend(listed.items.into_iter().filter_map(|one| Shown::of_server(&provider, one)));
         all.broken.extend(listed.broken.into_iter().map(|one| one.told()));
     }
@@ -194,7 +208,7 @@ impl Shown {
         let RegisteredCluster { registration, created, changed, .. } = cluster;
         let server = Admin::read(&registration.kubeconfig).ok().map(|admin| admin.server().to_owned());
         let Registration { id, labels, namespace, .. } = registration;
-        let (stopped, namespace) = (stopped.contains(&id), namespace.map(|namespace| namespace.to_string()));
+        let stopped = stopped.contains(&id);
         Self { cluster: id, server, labels, namespace, stopped, created, changed }
     }
 

@@ -45,6 +45,11 @@ impl Error {
         }
     }
 
+    /// True where a server is away, or busy: it may answer later.
+    pub(crate) fn is_away(&self) -> bool {
+        matches!(self, Self::There(error) if error.is_retryable())
+    }
+
     /// True where there is such a thing already.
     pub(crate) fn is_already_there(&self) -> bool {
         match self {
@@ -90,7 +95,7 @@ impl From<DeclareError> for Error {
     fn from(error: DeclareError) -> Self {
         match error {
             DeclareError::Stale { detail } => Self::Stale { detail },
-            DeclareError::Service(error) => Self::Here(error),
+            DeclareError::Service(error) | DeclareError::NotApplied(error) => Self::Here(error),
         }
     }
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::{folders, private_file};
 
 /// The environment variable that names another file.
-const FILE: &str = "DCM_CONTEXTS";
+pub(crate) const FILE: &str = "DCM_CONTEXTS_FILE";
 
 /// Longest name of a context, in bytes.
 const NAME_BYTES_MAX: usize = 63;
@@ -98,6 +98,9 @@ impl Contexts {
     /// Writes the file, for its owner only.
     pub(crate) fn write(&self) -> anyhow::Result<()> {
         let text = serde_saphyr::to_string(self).context("contexts can't be written")?;
+        if std::env::var_os(FILE).is_none() {
+            folders::make_configuration()?;
+        }
         private_file::write(&file()?, &Secret::new(text))
     }
 

@@ -2,16 +2,20 @@
 
 mod contexts;
 
+use std::io::Read;
 use std::path::Path;
 
 use anyhow::Context as _;
 use dcm_client::{Client, Credential, Options, ServerUrl};
 use dcm_core::secret::Secret;
 
-pub(crate) use contexts::{Context, ContextName, Contexts};
+pub(crate) use contexts::{Context, ContextName, Contexts, FILE};
 
 use crate::arguments::Global;
 use crate::exit::{Ended, Exit};
+
+/// Longest token that is read, in bytes.
+const TOKEN_BYTES_MAX: u64 = 64 * 1024;
 
 /// The environment variable with a bearer token for a server that is named by its URL.
 const TOKEN: &str = "DCM_TOKEN";
@@ -34,20 +38,18 @@ pub(crate) enum Named {
 }
 
 impl Target {
-    /// The server that the command line means; none where it means a store. A server that is named goes before a store, and a store that
-    /// is named before the current context.
+    /// The server that is meant; none where a store is.
     pub(crate) fn of(global: &Global) -> anyhow::Result<Option<Self>> {
-        if let Some(name) = &global.context {
-            return Self::of_context(&Contexts::read()?, name).map(Some);
+        // One of them at most is named.
+        match global {
+            Global { context: Some(name), .. } => Self::of_context(&Contexts::read()?, name).map(Some),
+            Global { server: Some(server), .. } => Ok(Some(Self::of_server(&Contexts::read()?, server))),
+            Global { store: Some(_), .. } => Ok(None),
+            _ => {
+                let contexts = Contexts::read()?;
+                contexts.current().map(|name| Self::of_context(&contexts, name)).transpose()
+            }
         }
-        if let Some(server) = &global.server {
-            return Ok(Some(Self::of_server(&Contexts::read()?, server)));
-        }
-        if global.store.is_some() {
-            return Ok(None);
-        }
-        let contexts = Contexts::read()?;
-        contexts.current().map(|name| Self::of_context(&contexts, name)).transpose()
     }
 
     fn of_context(contexts: &Contexts, name: &ContextName) -> anyhow::Result<Self> {
@@ -75,9 +77,9 @@ impl Target {
     }
 }
 
-/// Refuses a server for what is done with a store itself, unless a store is named as well.
+/// Refuses a server for what is done with a store itself.
 pub(crate) fn must_not_be_named(global: &Global, command: &str) -> anyhow::Result<()> {
-    if global.store.is_some() || (global.server.is_none() && global.context.is_none()) {
+    if global.server.is_none() && global.context.is_none() {
         return Ok(());
     }
     let message = format!(
@@ -104,9 +106,9 @@ impl Context {
             return Ok(Credential::Token(token.clone()));
         }
         if let Some(file) = &self.token_file {
-            let text = String::from_utf8(read(file)?);
-            let text = text.map_err(|_| anyhow::anyhow!("{} is no text", file.display()))?;
-            return Ok(Credential::Token(Secret::new(text.trim())));
+            let opened =
+                std::fs::File::open(file).with_context(|| format!("{} can't be read", file.display()))?;
+            return Ok(Credential::Token(token(opened, &file.display())?));
         }
         match (&self.client_certificate, &self.client_key) {
             (Some(chain), Some(key)) => {
@@ -117,6 +119,18 @@ impl Context {
             _ => Ok(Credential::Nothing),
         }
     }
+}
+
+/// Reads a token, and nothing but white space around it.
+pub(crate) fn token(from: impl Read, name: &dyn std::fmt::Display) -> anyhow::Result<Secret> {
+    let mut text = String::new();
+    let read = from.take(TOKEN_BYTES_MAX + 1).read_to_string(&mut text);
+    let bytes = read.with_context(|| format!("no token can be read from {name}"))?;
+    let token = Secret::new(text.trim());
+    let is_token =
+        !token.expose().is_empty() && u64::try_from(bytes).is_ok_and(|bytes| bytes <= TOKEN_BYTES_MAX);
+    anyhow::ensure!(is_token, "{name} must hold a token of at most {TOKEN_BYTES_MAX} bytes");
+    Ok(token)
 }
 
 fn read(file: &Path) -> anyhow::Result<Vec<u8>> {

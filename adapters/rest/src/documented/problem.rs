@@ -20,7 +20,7 @@ use crate::access::{Denied, NotAdmitted};
 use crate::limits;
 
 /// After how many seconds a caller may ask again what failed and may succeed.
-const RETRY_AFTER_SECONDS: u64 = 1;
+pub(super) const RETRY_AFTER_SECONDS: u64 = 1;
 
 /// What kind of problem it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -352,7 +352,10 @@ fn kind_of(error: &Error) -> Kind {
         | Error::ClusterInUse { .. }
         | Error::LeftOnCluster { .. }
         | Error::NamespaceTaken { .. } => Kind::InUse,
-        Error::NotIssued { .. } | Error::Certificate { .. } | Error::Kubeconfig { .. } => Kind::NotIssued,
+        Error::NotIssued { .. }
+        | Error::Certificate { .. }
+        | Error::KeepsKey { .. }
+        | Error::Kubeconfig { .. } => Kind::NotIssued,
         Error::Refused(_) | Error::Render(_) => Kind::Invalid,
         Error::Contended { .. } => Kind::Unavailable,
         Error::Synchronizer(source) => of_synchronizer(source),

@@ -9,7 +9,7 @@ use dcm_core::service::Error;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::problem::{Kind, Problem};
+use super::problem::{Kind, Problem, RETRY_AFTER_SECONDS};
 use super::warnings;
 use crate::request::STOP_WAIT;
 
@@ -46,7 +46,7 @@ pub(super) fn headers(stopped: Result<(), Error>) -> Result<HeaderMap, Problem> 
             let workers = workers.join(", ");
             let text = format!("these workers had not said that nothing is under way: {workers}");
             let mut headers = warnings::headers([text]);
-            headers.insert(RETRY_AFTER, 1.into());
+            headers.insert(RETRY_AFTER, RETRY_AFTER_SECONDS.into());
             Ok(headers)
         }
         Err(error) => Err(error.into()),

@@ -56,6 +56,14 @@ impl<T> If<T> {
 }
 
 impl<T> If<T> {
+    /// Refuses a condition where it would be passed over.
+    pub(super) fn must_be_none(&self) -> Result<(), Problem> {
+        match (self.condition.presence, &self.condition.known) {
+            (Presence::Any, None) => Ok(()),
+            _ => Err(Problem::new(Kind::Malformed, "this takes no If-Match and no If-None-Match")),
+        }
+    }
+
     /// What is known of what an action is done with: it has to be there in any case.
     pub(super) fn of_action(self) -> Result<Option<Vec<T>>, Problem> {
         match self.condition.presence {

@@ -13,8 +13,12 @@ const WARNING_MAX: usize = 512;
 
 /// The headers that tell some warnings.
 pub(super) fn headers(warnings: impl IntoIterator<Item = impl Display>) -> HeaderMap {
-    let told = warnings.into_iter().take(WARNINGS_MAX);
-    let values = told.filter_map(|warning| HeaderValue::from_str(&quoted(&warning.to_string())).ok());
+    let mut told: Vec<String> = warnings.into_iter().map(|warning| warning.to_string()).collect();
+    if told.len() > WARNINGS_MAX {
+        let more = told.split_off(WARNINGS_MAX - 1).len();
+        told.push(format!("and {more} more"));
+    }
+    let values = told.iter().filter_map(|warning| HeaderValue::from_str(&quoted(warning)).ok());
     values.map(|value| (WARNING, value)).collect()
 }
 
@@ -34,6 +38,8 @@ mod tests {
         let headers = headers(["spec: \"a\\b\"\r\nSet-Cookie: x", "naïve"]);
         let told: Vec<_> = headers.get_all(WARNING).iter().collect();
         assert_eq!(told, [r#"299 - "spec: \"a\\b\"??Set-Cookie: x""#, r#"299 - "na?ve""#]);
-        assert_eq!(super::headers(["x"; 20]).len(), WARNINGS_MAX);
+        let many = super::headers(["x"; 20]);
+        let last = many.get_all(WARNING).iter().next_back().unwrap();
+        assert_eq!((many.len(), last.to_str().unwrap()), (WARNINGS_MAX, "299 - \"and 5 more\""));
     }
 }

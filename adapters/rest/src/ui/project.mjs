@@ -30,7 +30,7 @@ export class ProjectView {
       h('div', { class: 'scroll', role: 'region', tabindex: '0', 'aria-label': 'Logical clouds, can be scrolled' }, this.table),
     );
     this.polling = new Polling({
-      load: (signal) => list(`${path('projects', place.project, 'logical-clouds')}?progress=true&limit=500`, { signal }),
+      load: (signal) => list(`${path('projects', place.project, 'logical-clouds')}?progress=true&limit=100`, { signal }),
       interval: INTERVAL,
       told: (found) => { this.found = found; this.#items = found.items; this.#draw(); },
       phase: (state) => shell.phase(state, this.polling?.again),

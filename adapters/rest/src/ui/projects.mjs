@@ -30,7 +30,7 @@ export class ProjectsView {
   async #load(signal) {
     const { items, ...found } = await list('projects?limit=500', { signal });
     const clouds = await Promise.all(items.slice(0, LOOKED_AT_MAX).map(
-      ({ metadata }) => list(`${path('projects', metadata.name, 'logical-clouds')}?progress=true&limit=500`, { signal }).catch((error) => ({ error })),
+      ({ metadata }) => list(`${path('projects', metadata.name, 'logical-clouds')}?progress=true&limit=100`, { signal }).catch((error) => ({ error })),
     ));
     return { ...found, items: items.map((project, index) => ({ ...project, clouds: clouds[index] })) };
   }

@@ -31,7 +31,7 @@ fn table(session: &Session, shown: &[Shown]) -> String {
         return output::columns(["CLUSTER", "SERVER", "LABELS", "WORK", "ADDED"], shown.iter().map(row));
     }
     let row = |one: &Shown| {
-        let namespace = one.namespace.clone().unwrap_or_else(|| "-".to_owned());
+        let namespace = one.namespace.as_ref().map_or("-".to_owned(), ToString::to_string);
         let changed = age::between(one.changed.at, session.now());
         let by = one.changed.by.clone();
         [one.cluster.to_string(), server(one), labels(one), work(one), namespace, added(one), changed, by]

@@ -126,7 +126,6 @@ async fn change_there(
             ready::must_be(session, &new, purpose, NOT_CHANGED).await?;
         }
     }
-    let namespace = changes.namespace.as_ref().map(ToString::to_string);
-    let change = ClusterChange { kubeconfig, labels: changes.labels(), namespace };
+    let change = ClusterChange { kubeconfig, labels: changes.labels(), namespace: changes.namespace.clone() };
     Ok(clusters.change(id, &change).await.map_err(place::Error::from)? != before)
 }

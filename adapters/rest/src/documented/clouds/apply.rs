@@ -8,7 +8,7 @@ use dcm_core::logical_cloud::LogicalCloud;
 use dcm_core::name::{LogicalCloudName, ProjectName};
 use dcm_core::plan::PlanHash;
 use dcm_core::port::synchronizer::PlannedState;
-use dcm_core::service::{ApplyCondition, Caller, EditId, Error};
+use dcm_core::service::{ApplyCondition, Caller, EditId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,7 @@ use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 use crate::documented::tag::If;
 use crate::documented::warnings;
+use crate::installation::DeclareError;
 use crate::request::Asking;
 use crate::services::Services;
 
@@ -90,14 +91,11 @@ async fn must_be_as_planned(
     hash: &PlanHash,
 ) -> Result<PlannedState, Problem> {
     let found = services.clouds.get(project, cloud).await?.cloud;
-    let foreseen =
-        services.clouds.foresee(caller, project, found.to_draft()).await.map_err(Problem::of_action)?;
-    let planned = services.planner.plan_one_unrehearsed(foreseen.context).await;
-    let planned = planned.map_err(Error::Synchronizer)?;
-    match planned.changes_since(hash) {
-        Some(changes) => Err(Problem::new(Kind::PlanStale, changes.to_string())),
-        None => Ok(planned.state()),
-    }
+    let planned = services.installation.as_planned(caller, project, &found.to_draft(), hash).await;
+    planned.map_err(|error| match error {
+        DeclareError::Stale { detail } => Problem::new(Kind::PlanStale, detail),
+        DeclareError::Service(error) | DeclareError::NotApplied(error) => Problem::of_action(error),
+    })
 }
 
 impl Applied {

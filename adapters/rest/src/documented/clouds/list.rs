@@ -14,12 +14,15 @@ use crate::documented::objects::Summary;
 use crate::documented::openapi::{Answer, Operation};
 use crate::documented::page::{self, LABELLED, Page};
 use crate::documented::place::{Asked, At, InProject};
-use crate::documented::problem::Problem;
+use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 use crate::services::Services;
 
 /// Of how many logical clouds it is found out at once how far they are.
 const LOOKS_AT_ONCE: usize = 8;
+
+/// How many items at most of which it is found out how far they are: each has a record for each of its clusters.
+const PROGRESS_LIMIT_MAX: usize = 100;
 
 /// What part of the list is asked for, and how much of each.
 #[derive(Deserialize, JsonSchema)]
@@ -32,7 +35,7 @@ pub(in crate::documented) struct Wanted {
     limit: Option<usize>,
     /// Only what has such labels, as Kubernetes writes it: `tier=edge,zone in (a,b),!old`.
     label_selector: Option<String>,
-    /// Tells how far each one is, too. Default: false.
+    /// Tells how far each one is, too; then there are 100 items at most. Default: false.
     #[serde(default)]
     progress: bool,
 }
@@ -50,6 +53,12 @@ pub(in crate::documented) async fn handle(
     uri: Uri,
 ) -> Result<impl IntoResponse, Problem> {
     let limit = page::checked(wanted.limit)?;
+    if wanted.progress && limit > PROGRESS_LIMIT_MAX {
+        return Err(Problem::new(
+            Kind::Malformed,
+            format!("limit must be 1 to {PROGRESS_LIMIT_MAX} with progress"),
+        ));
+    }
     let selector = page::selector(wanted.label_selector.as_deref())?;
     let page = services.clouds.list(&project, wanted.after.as_ref(), Some(limit)).await?;
     let selected = page.clouds.into_iter().filter(|cloud| selector.matches(&cloud.labels));
@@ -63,7 +72,7 @@ pub(in crate::documented) async fn handle(
     Ok(Json(Page::new(items, page.broken, page.next, limit, &uri)))
 }
 
-/// A logical cloud and how far it is; none when it is gone meanwhile.
+/// A logical cloud and how far it is, if that can be told; none when it is gone meanwhile.
 async fn with_progress(
     services: &Services,
     project: &ProjectName,
@@ -73,6 +82,12 @@ async fn with_progress(
     match services.clouds.life_cycle(project, &name).await {
         Ok(life) => Ok(Some(Summary::from(cloud).with_progress(life))),
         Err(Error::NotFound { .. }) => Ok(None),
-        Err(error) => Err(error),
+        Err(error) if error.is_retryable() => Err(error),
+        // One that can't be read hides no other one. Whoever asks for its status is told why.
+        Err(error) => {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(error, %project, cloud = %name, "how far a logical cloud is can't be told");
+            Ok(Some(cloud.into()))
+        }
     }
 }

@@ -28,7 +28,8 @@ pub(in crate::documented) struct How {
     apply: bool,
     /// With `apply`: only where that does what the plan of this document with this hash says.
     plan_hash: Option<PlanHash>,
-    /// Nothing is done: it is only checked whether it would be taken, and could be applied.
+    /// Nothing is done: it is only checked whether it would be taken, and could be applied. A project that is not there is passed over, and no
+    /// condition is taken.
     dry_run: bool,
 }
 
@@ -51,7 +52,7 @@ pub(in crate::documented) fn describe(it: Operation) -> Operation {
     it.says(
         "Make a logical cloud what its declarative document says",
         "With everything in it: what is not named any more is taken away. Sent again it changes nothing. No cluster is touched, unless it is \
-         applied, too.",
+         applied, too. Where something changes meanwhile it may be stored and not applied (409).",
     )
     .answers(StatusCode::OK, Answer::json::<Stored>("It is as the document says.").tagged().warned())
     .answers(StatusCode::CREATED, Answer::json::<Stored>("It is made.").tagged().warned())
@@ -71,6 +72,7 @@ pub(in crate::documented) async fn handle(
     let document = text.read(&place)?;
     let InCloud { project, cloud } = &place;
     if how.dry_run {
+        when.must_be_none()?;
         services.clouds.foresee(&caller, project, document.draft).await?;
         return Ok((StatusCode::NO_CONTENT, warnings::headers(&document.warnings)).into_response());
     }
@@ -78,7 +80,7 @@ pub(in crate::documented) async fn handle(
         let plan = how.plan_hash.as_ref();
         let declaring =
             services.installation.declare(&caller, (project, cloud), &document.draft, &when.condition, plan);
-        let Declared { edited, applied } = declaring.await.map_err(|error| when.told(of_declaring(error)))?;
+        let Declared { edited, applied } = declaring.await.map_err(|error| of_declaring(error, &when))?;
         return Ok(answer(&edited, Some(applied.outcome)).into_response());
     }
     let next = |_: Option<&_>| Ok(document.draft.clone());
@@ -113,9 +115,10 @@ fn answer(edited: &Edited, applied: Option<ApplyOutcome>) -> impl IntoResponse {
     (status, [etag(edited.id())], warnings::headers(&edited.warnings), Json(body))
 }
 
-fn of_declaring(error: DeclareError) -> Problem {
+fn of_declaring(error: DeclareError, when: &If<EditId>) -> Problem {
     match error {
         DeclareError::Stale { detail } => Problem::new(Kind::PlanStale, detail),
-        DeclareError::Service(error) => error.into(),
+        DeclareError::Service(error) => when.told(error.into()),
+        DeclareError::NotApplied(error) => error.into(),
     }
 }

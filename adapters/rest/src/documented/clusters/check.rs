@@ -5,6 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use dcm_core::logical_cloud::Level;
+use dcm_core::name::ClusterId;
 use dcm_core::port::cluster::ClusterUid;
 use dcm_core::preflight::{Findings, Needs};
 use schemars::JsonSchema;
@@ -16,6 +17,7 @@ use crate::documented::place::{Asked, At};
 use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 use crate::installation::{Inspection, Other};
+use crate::services::Services;
 
 /// What the cluster is to be ready for.
 #[derive(Deserialize, JsonSchema)]
@@ -63,7 +65,16 @@ pub(in crate::documented) async fn handle(
     At(cluster): At<OneCluster>,
     Asked(For { level }): Asked<For>,
 ) -> Result<impl IntoResponse, Problem> {
-    let found = services.registered.get(&cluster.id()).await?.registration;
-    let inspected = services.installation.inspect(&found, &Needs::of_level(level)).await;
+    registered(&services, &cluster.id(), &Needs::of_level(level)).await
+}
+
+/// Looks at a cluster by what is registered of it.
+pub(super) async fn registered(
+    services: &Services,
+    id: &ClusterId,
+    needs: &Needs,
+) -> Result<Json<Found>, Problem> {
+    let found = services.registered.get(id).await?.registration;
+    let inspected = services.installation.inspect(&found, needs).await;
     Ok(Json(Found::from(inspected.map_err(|error| unasked(&found, &error))?)))
 }

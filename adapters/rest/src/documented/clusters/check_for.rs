@@ -15,8 +15,8 @@ use dcm_core::service::{self, Registration};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::check::Found;
-use super::{OneCluster, unasked};
+use super::OneCluster;
+use super::check::{Found, registered};
 use crate::documented::body::{Body, Shaped, schema_of};
 use crate::documented::clouds::text::refused;
 use crate::documented::openapi::{Answer, Operation, Rules};
@@ -24,6 +24,10 @@ use crate::documented::place::{Asked, At, Nothing};
 use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 use crate::installation;
+
+/// Most accesses that a cluster is asked about: one request for each. A privileged logical cloud needs about 60, and each further kind of
+/// manifest 7.
+const ACCESSES_MAX: usize = 2_000;
 
 /// What is looked at, and for what.
 #[derive(Clone, Default, PartialEq, Deserialize, JsonSchema)]
@@ -63,9 +67,7 @@ pub(in crate::documented) async fn handle(
 ) -> Result<impl IntoResponse, Problem> {
     let (id, needs) = (cluster.id(), read.needs()?);
     let Some(kubeconfig) = read.kubeconfig else {
-        let found = services.registered.get(&id).await?.registration;
-        let inspected = services.installation.inspect(&found, &needs).await;
-        return Ok(Json(Found::from(inspected.map_err(|error| unasked(&found, &error))?)));
+        return registered(&services, &id, &needs).await;
     };
     let registration = Registration::new(id, Secret::new(kubeconfig));
     let checked = services.registered.check(&registration);
@@ -92,11 +94,21 @@ impl Wanted {
         // What a document needs is the same in any project.
         let project = ProjectName::new("default").map_err(|_| Problem::unexpected())?;
         let documents = document::parse(self.documents.as_bytes(), &project, &Limits::default());
-        documents.map_err(|text| refused(&text))?.into_iter().try_fold(needs, |needs, document| {
+        let documents = documents.map_err(|text| refused(&text).of_fields(of_documents))?;
+        let needs = documents.into_iter().try_fold(needs, |needs, document| {
             let uid = LogicalCloudUid::from_random(0);
-            let (cloud, _) =
-                LogicalCloud::new(document.project, uid, document.draft).map_err(service::Error::from)?;
-            Ok(needs.and(Needs::of_cloud(&cloud)))
-        })
+            let made = LogicalCloud::new(document.project, uid, document.draft).map_err(service::Error::from);
+            let (cloud, _) = made.map_err(|error| Problem::from(error).of_fields(of_documents))?;
+            Ok::<_, Problem>(needs.and(Needs::of_cloud(&cloud)))
+        })?;
+        if needs.accesses().count() > ACCESSES_MAX {
+            return Err(Problem::field("documents", format!("must need at most {ACCESSES_MAX} accesses")));
+        }
+        Ok(needs)
     }
+}
+
+/// What a document says is in no field of the body.
+fn of_documents(path: &str) -> String {
+    if path.is_empty() { "documents".to_owned() } else { format!("documents: {path}") }
 }

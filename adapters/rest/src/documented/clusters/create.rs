@@ -10,6 +10,7 @@ use dcm_core::refusal::Rule as _;
 use dcm_core::service::{self, EditOutcome, Error, Registration};
 
 use super::{Looking, answer, must_be_ready};
+use crate::access::Asker;
 use crate::documented::body::Body;
 use crate::documented::objects::{ClusterAnswer, ClusterBody};
 use crate::documented::openapi::{Answer, Operation};
@@ -32,6 +33,7 @@ pub(in crate::documented) fn describe(it: Operation) -> Operation {
 
 pub(in crate::documented) async fn handle(
     State(services): State<Shared>,
+    asker: Asker,
     At(OfProvider { provider }): At<OfProvider>,
     Asked(looking): Asked<Looking>,
     Asking(caller): Asking,
@@ -68,5 +70,5 @@ pub(in crate::documented) async fn handle(
     let made = services.registered.get(&id).await?;
     let location = format!("/v2/cluster-providers/{}/clusters/{}", id.provider, id.cluster);
     let headers = [etag(&made.revision), (LOCATION, location.parse().map_err(|_| Problem::unexpected())?)];
-    Ok((StatusCode::CREATED, headers, Json(answer(&services, made).await?)))
+    Ok((StatusCode::CREATED, headers, Json(answer(&services, &asker, made).await?)))
 }

@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use axum::response::IntoResponse;
 
 use super::{OneCluster, answer};
+use crate::access::Asker;
 use crate::documented::objects::ClusterAnswer;
 use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At, Nothing};
@@ -21,9 +22,10 @@ pub(in crate::documented) fn describe(it: Operation) -> Operation {
 
 pub(in crate::documented) async fn handle(
     State(services): State<Shared>,
+    asker: Asker,
     At(cluster): At<OneCluster>,
     Asked(Nothing {}): Asked<Nothing>,
 ) -> Result<impl IntoResponse, Problem> {
     let found = services.registered.get(&cluster.id()).await?;
-    Ok(([etag(&found.revision)], Json(answer(&services, found).await?)))
+    Ok(([etag(&found.revision)], Json(answer(&services, &asker, found).await?)))
 }

@@ -6,6 +6,7 @@ use axum::http::{StatusCode, Uri};
 use axum::response::IntoResponse;
 use dcm_core::name::ClusterName;
 
+use crate::access::Asker;
 use crate::documented::objects::ClusterAnswer;
 use crate::documented::openapi::{Answer, Operation};
 use crate::documented::page::LABELLED;
@@ -22,6 +23,7 @@ pub(in crate::documented) fn describe(it: Operation) -> Operation {
 
 pub(in crate::documented) async fn handle(
     State(services): State<Shared>,
+    asker: Asker,
     At(OfProvider { provider }): At<OfProvider>,
     Asked(wanted): Asked<Labelled<ClusterName>>,
     uri: Uri,
@@ -30,7 +32,12 @@ pub(in crate::documented) async fn handle(
     let page = services.registered.list_of(&provider, wanted.after.as_ref(), Some(limit)).await?;
     let selected = page.clusters.into_iter().filter(|one| selector.matches(&one.registration.labels));
     let stopped = services.registered.stopped().await?;
-    let items = selected.map(|one| ClusterAnswer::of(one, &stopped)).collect();
+    let items = selected
+        .map(|one| {
+            let is_stopped = stopped.contains(&one.registration.id);
+            ClusterAnswer::of(one, is_stopped, &asker)
+        })
+        .collect();
     let next = page.next.map(|next| next.cluster);
     Ok(Json(Page::new(items, page.broken, next, limit, &uri)))
 }

@@ -24,6 +24,7 @@ use serde::Deserialize;
 
 use super::objects::ClusterAnswer;
 use super::problem::{Kind, Problem};
+use crate::access::Asker;
 use crate::installation::{self, Inspection, Other, hindered};
 use crate::services::Services;
 
@@ -55,8 +56,13 @@ pub(super) struct Looking {
 }
 
 /// What is answered of a cluster.
-async fn answer(services: &Services, cluster: RegisteredCluster) -> Result<ClusterAnswer, service::Error> {
-    Ok(ClusterAnswer::of(cluster, &services.registered.stopped().await?))
+async fn answer(
+    services: &Services,
+    asker: &Asker,
+    cluster: RegisteredCluster,
+) -> Result<ClusterAnswer, service::Error> {
+    let is_stopped = services.registered.is_stopped(&cluster.registration.id).await?;
+    Ok(ClusterAnswer::of(cluster, is_stopped, asker))
 }
 
 /// Refuses a cluster that is not ready, or another one than is known by its name.

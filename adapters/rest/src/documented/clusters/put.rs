@@ -7,6 +7,7 @@ use axum::response::IntoResponse;
 use dcm_core::service::Revision;
 
 use super::{Looking, OneCluster, answer, must_be_ready};
+use crate::access::Asker;
 use crate::documented::body::Body;
 use crate::documented::objects::{ClusterAnswer, ClusterBody};
 use crate::documented::openapi::{Answer, Operation};
@@ -29,6 +30,7 @@ pub(in crate::documented) fn describe(it: Operation) -> Operation {
 
 pub(in crate::documented) async fn handle(
     State(services): State<Shared>,
+    asker: Asker,
     At(cluster): At<OneCluster>,
     Asked(looking): Asked<Looking>,
     Asking(caller): Asking,
@@ -52,5 +54,5 @@ pub(in crate::documented) async fn handle(
     let next = |old: dcm_core::service::Registration| read.onto(old.clone()).unwrap_or(old);
     services.registered.edit(&caller, &id, &when.condition, next).await.map_err(refused)?;
     let put = services.registered.get(&id).await?;
-    Ok(([etag(&put.revision)], Json(answer(&services, put).await?)))
+    Ok(([etag(&put.revision)], Json(answer(&services, &asker, put).await?)))
 }

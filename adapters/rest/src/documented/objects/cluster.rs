@@ -1,10 +1,10 @@
 //! Registered clusters.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use dcm_core::kubeconfig::Admin;
 use dcm_core::logical_cloud::{MetadataDraft, Notes};
-use dcm_core::name::{ClusterId, Namespace};
+use dcm_core::name::Namespace;
 use dcm_core::refusal::Rule as _;
 use dcm_core::secret::Secret;
 use dcm_core::service::{Change, RegisteredCluster, Registration};
@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::METADATA;
+use crate::access::Asker;
 use crate::documented::body::{Shaped, schema_of};
 use crate::documented::openapi::Rules;
 use crate::documented::problem::Problem;
@@ -122,23 +123,28 @@ struct ClusterAnswerSpec {
 struct ClusterAnswerStatus {
     /// All work on it is paused.
     stopped: bool,
-    /// When it was registered, by whom.
+    /// When it was registered; and by whom, to who may register clusters.
     created: Change,
-    /// What is registered was last changed so.
+    /// When that was last changed, and by whom, alike.
     changed: Change,
 }
 
 impl ClusterAnswer {
-    /// One of which it is known which clusters are paused.
-    pub(crate) fn of(cluster: RegisteredCluster, stopped: &BTreeSet<ClusterId>) -> Self {
+    /// One that is paused, or not. Who registered it and why is nobody's business but of those who may.
+    pub(crate) fn of(cluster: RegisteredCluster, stopped: bool, asker: &Asker) -> Self {
         let RegisteredCluster { registration, created, changed, .. } = cluster;
+        let shown = |change: Change| match asker.rights.has_clusters() {
+            true => change,
+            false => Change { by: String::new(), why: String::new(), request_id: String::new(), ..change },
+        };
+        let (created, changed) = (shown(created), shown(changed));
         let Registration { id, kubeconfig, labels, namespace, notes, .. } = registration;
         let Notes { description, user_data1, user_data2 } = notes;
         let server = Admin::read(&kubeconfig).ok().map(|admin| admin.server().to_owned());
         Self {
             metadata: MetadataDraft { name: id.cluster.to_string(), description, user_data1, user_data2 },
             spec: ClusterAnswerSpec { server, labels, namespace: namespace.map(|one| one.to_string()) },
-            status: ClusterAnswerStatus { stopped: stopped.contains(&id), created, changed },
+            status: ClusterAnswerStatus { stopped, created, changed },
         }
     }
 }
