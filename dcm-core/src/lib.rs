@@ -34,6 +34,7 @@ pub mod defaults;
 pub mod document;
 pub mod fields;
 pub mod hash;
+pub mod host;
 #[cfg(feature = "logical-cloud")]
 pub mod kubeconfig;
 #[cfg(feature = "logical-cloud")]

@@ -1,9 +1,9 @@
 //! Where a server is.
 
 use std::fmt;
-use std::net::IpAddr;
 use std::str::FromStr;
 
+use dcm_core::host::is_loopback;
 use http::Uri;
 
 /// The URL of a server's documented API: `https://HOST[:PORT][/PATH]`, or `http://` for a loopback address alone.
@@ -71,12 +71,6 @@ impl fmt::Display for ServerUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
-}
-
-fn is_loopback(host: &str) -> bool {
-    let address = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
-    host.eq_ignore_ascii_case("localhost")
-        || address.parse().is_ok_and(|address: IpAddr| address.is_loopback())
 }
 
 #[cfg(test)]

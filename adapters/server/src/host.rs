@@ -4,8 +4,7 @@
 //! scripts may then read what is answered there: for the browser it is the page's own origin. So whatever is asked by another
 //! name than one of this machine's own is refused.
 
-use std::net::IpAddr;
-
+use dcm_core::host::is_loopback;
 use dcm_rest::access::NotAdmitted;
 use hyper::header::{HOST, HeaderName, HeaderValue, ORIGIN};
 use hyper::http::uri::Authority;
@@ -79,10 +78,7 @@ pub(crate) fn page_refusal<B>(request: &Request<B>, is_tls: bool) -> Option<Refu
 
 /// True for `localhost` and loopback addresses, whatever the port: it may have been forwarded. No page can take these names.
 pub(crate) fn is_of_this_machine(authority: &Authority) -> bool {
-    let host = authority.host();
-    let address = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
-    let is_loopback = |address: IpAddr| address.to_canonical().is_loopback();
-    host.eq_ignore_ascii_case("localhost") || address.parse().is_ok_and(is_loopback)
+    is_loopback(authority.host())
 }
 
 #[cfg(test)]

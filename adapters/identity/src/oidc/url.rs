@@ -1,7 +1,6 @@
 //! URLs of issuers and of their keys.
 
-use std::net::IpAddr;
-
+use dcm_core::host::is_loopback;
 use http::Uri;
 
 use crate::settings::TEXT_BYTES_MAX;
@@ -46,12 +45,6 @@ pub(super) fn check_document(text: &str) -> Result<Uri, Rule> {
         "http" if is_loopback(authority.host()) => Ok(uri),
         _ => Err(Rule::Scheme),
     }
-}
-
-fn is_loopback(host: &str) -> bool {
-    let address = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
-    host.eq_ignore_ascii_case("localhost")
-        || address.parse().is_ok_and(|address: IpAddr| address.is_loopback())
 }
 
 #[cfg(test)]
