@@ -166,6 +166,13 @@ pub struct Tombstone {
     pub objects: Vec<ObjectKey>,
 }
 
+impl Tombstone {
+    /// What is said of each object that is left behind.
+    pub fn left_behind(&self) -> impl Iterator<Item = String> {
+        self.objects.iter().map(|object| format!("left behind: {object} of {}", self.context))
+    }
+}
+
 /// Why a synchronizer refused or failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {

@@ -27,6 +27,13 @@ pub struct UserAccess {
     pub missing: BTreeMap<ReferenceName, Missing>,
 }
 
+impl UserAccess {
+    /// What is said of each cluster that the user has no credential for.
+    pub fn left_out(&self) -> impl Iterator<Item = String> {
+        self.missing.iter().map(|(reference, missing)| format!("{reference} is left out: {missing}"))
+    }
+}
+
 impl LogicalClouds {
     /// A user's newest credential for a cluster, as a client of Kubernetes takes it from a plugin (see [`exec_credential`]).
     ///

@@ -6,7 +6,7 @@ use std::time::Duration;
 use dcm_client::{ClusterChange, Clusters as Remote};
 use dcm_core::kubeconfig::Admin;
 use dcm_core::name::{ClusterId, ClusterName, ClusterProviderName, ContextId, Namespace};
-use dcm_core::port::synchronizer::Disposal;
+use dcm_core::port::synchronizer::{Disposal, Tombstone};
 use dcm_core::service::{
     self, Caller, Change, EditOutcome, Orphans, RegisteredCluster, Registration, Remains,
 };
@@ -102,9 +102,7 @@ impl Clusters<'_> {
         match self {
             Self::Here(store, caller) => {
                 let left = store.registered().remove(caller, id, remains).await?;
-                let objects =
-                    left.iter().flat_map(|one| one.objects.iter().map(|object| (object, &one.context)));
-                Ok(objects.map(|(object, context)| format!("left behind: {object} of {context}")).collect())
+                Ok(left.iter().flat_map(Tombstone::left_behind).collect())
             }
             Self::There(clusters) => Ok(clusters.remove(id, remains == Remains::LeaveBehind).await?),
         }

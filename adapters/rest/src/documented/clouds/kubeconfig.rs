@@ -7,7 +7,6 @@ use axum::response::IntoResponse;
 use dcm_core::kubeconfig::{Access, Kubeconfig};
 use dcm_core::name::{ReferenceName, UserName};
 use dcm_core::secret::Secret;
-use dcm_core::service::UserAccess;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -53,14 +52,12 @@ pub(in crate::documented) async fn handle(
     headers: HeaderMap,
 ) -> Result<impl IntoResponse, Problem> {
     let (user, reference) = (wanted.user.as_ref(), wanted.cluster_reference.as_ref());
-    let UserAccess { access, missing, .. } =
-        services.clouds.kubeconfigs(&project, &cloud, user, reference).await?;
+    let found = services.clouds.kubeconfigs(&project, &cloud, user, reference).await?;
     let notation = Notation::accepted(&headers);
-    let text = write(&access, reference, notation)?;
-    services.remember_handed_out(&method, &caller, &access).await;
-    let left_out = missing.iter().map(|(reference, missing)| format!("{reference} is left out: {missing}"));
+    let text = write(&found.access, reference, notation)?;
+    services.remember_handed_out(&method, &caller, &found.access).await;
     let headers = [(CONTENT_TYPE, notation.content_type()), (CACHE_CONTROL, "no-store"), (VARY, "accept")];
-    Ok((StatusCode::CREATED, headers, warnings::headers(left_out), text.expose().to_owned()))
+    Ok((StatusCode::CREATED, headers, warnings::headers(found.left_out()), text.expose().to_owned()))
 }
 
 fn write(access: &Access, reference: Option<&ReferenceName>, notation: Notation) -> Result<Secret, Problem> {

@@ -25,8 +25,8 @@ use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 use crate::installation;
 
-/// Most accesses that a cluster is asked about: one request for each. A privileged logical cloud needs about 60, and each further kind of
-/// manifest 7.
+/// Most accesses that a cluster is asked about: one request for each. Each kind of manifest needs one for
+/// each of 7 verbs.
 const ACCESSES_MAX: usize = 2_000;
 
 /// What is looked at, and for what.

@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
+use dcm_core::port::synchronizer::Tombstone;
 use dcm_core::service::Remains;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -41,7 +42,5 @@ pub(in crate::documented) async fn handle(
 ) -> Result<impl IntoResponse, Problem> {
     let remains = if how.leave_behind { Remains::LeaveBehind } else { Remains::Refuse };
     let left = services.registered.remove(&caller, &cluster.id(), remains).await?;
-    let objects = left.iter().flat_map(|one| one.objects.iter().map(|object| (object, &one.context)));
-    let left = objects.map(|(object, context)| format!("left behind: {object} of {context}"));
-    Ok((StatusCode::NO_CONTENT, warnings::headers(left)))
+    Ok((StatusCode::NO_CONTENT, warnings::headers(left.iter().flat_map(Tombstone::left_behind))))
 }
