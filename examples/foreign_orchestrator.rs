@@ -13,6 +13,7 @@ use dcm_core::name::{AppName, ContextId, OwnerId};
 use dcm_core::port::synchronizer::{Condition, Removal, Synchronizer as _};
 use dcm_store::MemoryStore;
 use dcm_sync::engine::Engine;
+use dcm_sync::planning::Rehearsing;
 use dcm_sync::runtime::TokioClock;
 use dcm_sync::sim::{Fleet, cluster_id};
 use serde_json::{Value, json};
@@ -35,7 +36,7 @@ async fn main() -> anyhow::Result<()> {
     // One cluster less: the others are not touched. That is seen before, and then it is done so or not at all.
     let mut smaller = context.clone();
     smaller.placements.remove(&cluster_id(3));
-    let planned = engine.planner().plan(vec![smaller]).await?.remove(0);
+    let planned = engine.planner().plan_one(smaller, Rehearsing::Writes).await?;
     for (cluster, live) in &planned.clusters {
         println!("{cluster}: {} steps", live.as_ref().map_or(0, |live| live.plan.steps().len()));
     }

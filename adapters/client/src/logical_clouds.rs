@@ -143,13 +143,16 @@ impl<'a> LogicalClouds<'a> {
         Ok(events::of(self.connection.clone(), asking.begin().await?.into_body()))
     }
 
-    /// A logical cloud as its documents are.
+    /// A logical cloud as its documents are. Its identity is in none of them, and is what its status told.
     ///
     /// # Errors
     /// `not-found`; those of the server and the connection.
-    pub async fn get(&self, project: &ProjectName, cloud: &LogicalCloudName) -> Result<LogicalCloud, Error> {
-        // Its identity is in no document.
-        let uid = self.status(project, cloud).await?.uid;
+    pub async fn get(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        uid: LogicalCloudUid,
+    ) -> Result<LogicalCloud, Error> {
         let text = self.document(project, cloud).await?;
         let read = document::parse(text.as_bytes(), project, &Limits::default());
         let read = read.map_err(|error| self.connection.unreadable(StatusCode::OK, error))?;
@@ -168,7 +171,8 @@ impl<'a> LogicalClouds<'a> {
         Ok(String::from_utf8_lossy(&body).into_owned())
     }
 
-    /// What an apply of a declarative document (JSON) would do. Nothing is stored.
+    /// What an apply of a declarative document (JSON) would do, and if that is wanted, what a dry run of each write gives. Nothing is
+    /// stored.
     ///
     /// # Errors
     /// `not-found`, `invalid`, `wrong-state`; those of the server and the connection.
@@ -177,8 +181,13 @@ impl<'a> LogicalClouds<'a> {
         project: &ProjectName,
         cloud: &LogicalCloudName,
         document: &str,
+        rehearses: bool,
     ) -> Result<Plan, Error> {
-        self.doing(project, cloud, "/plan").with_json(document).patient().json().await
+        self.doing(project, cloud, &format!("/plan{}", query([("rehearse", rehearses)])))
+            .with_json(document)
+            .patient()
+            .json()
+            .await
     }
 
     /// Whether a declarative document (JSON) would be taken, and could be applied. Nothing is stored, and no cluster asked.

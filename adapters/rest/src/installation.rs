@@ -9,12 +9,13 @@ use dcm_core::logical_cloud::Draft;
 use dcm_core::name::{ClusterId, ContextId, LogicalCloudName, ProjectName};
 use dcm_core::plan::PlanHash;
 use dcm_core::port::cluster::{ClusterUid, Error};
-use dcm_core::port::synchronizer::{self, Disposal, PlannedState};
+use dcm_core::port::synchronizer::{self, Disposal};
 use dcm_core::preflight::{self, CLOCK_SKEW_SECONDS_MAX, Findings, MINOR_VERSION_MIN, Needs};
 use dcm_core::service::{
     self, Applied, Caller, EditId, Edited, OrphanError, Orphans, OtherBindings, Precondition, Registration,
     Revoked,
 };
+use dcm_sync::planning::{Planned, Rehearsing};
 
 /// An installation. Whoever wires the services knows how clusters are reached.
 #[async_trait]
@@ -46,8 +47,20 @@ pub trait Installation: Send + Sync + 'static {
     /// [`OrphanError`].
     async fn orphans(&self, cluster: &ClusterId) -> Result<Orphans, OrphanError>;
 
+    /// Plans what an apply of a draft would do. Writes nothing, neither to the store nor to a cluster.
+    ///
+    /// # Errors
+    /// Those of the services.
+    async fn plan_draft(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        draft: &Draft,
+        rehearsing: Rehearsing,
+    ) -> Result<PlannedDraft, service::Error>;
+
     /// Makes a logical cloud what a draft says, under a condition, and brings just that to its clusters: in place of what is under way,
-    /// and as it was planned where a plan of the draft is named.
+    /// and as it was planned where there is a plan of the draft.
     ///
     /// # Errors
     /// [`DeclareError`].
@@ -57,20 +70,8 @@ pub trait Installation: Send + Sync + 'static {
         named: (&ProjectName, &LogicalCloudName),
         draft: &Draft,
         condition: &Precondition<EditId>,
-        plan: Option<&PlanHash>,
+        planned: Option<PlannedDraft>,
     ) -> Result<Declared, DeclareError>;
-
-    /// What an apply is bound to that is to do what was planned for a draft, if that is still what it would do.
-    ///
-    /// # Errors
-    /// [`DeclareError::Stale`]; those of the services.
-    async fn as_planned(
-        &self,
-        caller: &Caller,
-        project: &ProjectName,
-        draft: &Draft,
-        plan: &PlanHash,
-    ) -> Result<PlannedState, DeclareError>;
 
     /// Removes the orphans of one app context from a cluster, or releases them.
     ///
@@ -94,15 +95,42 @@ pub struct Declared {
     pub applied: Applied,
 }
 
-/// Why a draft was not declared. It is stored where only the apply was refused.
+/// What an apply of a draft would do.
+#[derive(Debug, Clone)]
+pub struct PlannedDraft {
+    /// No such logical cloud is stored: it has no identity yet.
+    pub is_new: bool,
+    /// What would be done.
+    pub planned: Planned,
+}
+
+impl PlannedDraft {
+    /// The same, if it is what an earlier plan of this hash says.
+    ///
+    /// # Errors
+    /// [`PlanStale`], with what differs.
+    pub fn as_planned(self, earlier: &PlanHash) -> Result<Self, PlanStale> {
+        match self.planned.changes_since(earlier) {
+            Some(changes) => Err(PlanStale { detail: changes.to_string() }),
+            None => Ok(self),
+        }
+    }
+}
+
+/// Something else would be done than was planned.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the plan is stale: {detail}")]
+pub struct PlanStale {
+    /// What differs.
+    pub detail: String,
+}
+
+/// Why a draft was not declared.
 #[derive(Debug, thiserror::Error)]
 pub enum DeclareError {
-    /// Something else would be done than was planned.
-    #[error("the plan is stale: {detail}")]
-    Stale {
-        /// What differs.
-        detail: String,
-    },
+    /// It is stored, and its apply would do something else than was planned, or of another edit.
+    #[error(transparent)]
+    Stale(#[from] PlanStale),
     /// The services refuse it, or have failed. Nothing is stored.
     #[error(transparent)]
     Service(#[from] service::Error),

@@ -24,7 +24,9 @@ mod route;
 mod services;
 mod span;
 
-pub use installation::{DeclareError, Declared, Inspection, Installation, Other, unasked};
+pub use installation::{
+    DeclareError, Declared, Inspection, Installation, Other, PlanStale, PlannedDraft, unasked,
+};
 pub use limits::Limits;
 pub use route::Route;
 pub use services::{Services, Stop};

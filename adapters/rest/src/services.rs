@@ -7,7 +7,6 @@ use dcm_core::audit::StoredAudit;
 use dcm_core::kubeconfig::Access;
 use dcm_core::port::clock::{Clock, Random};
 use dcm_core::service::{Caller, Controllers, LogicalClouds, Projects, Providers, RegisteredClusters};
-use dcm_sync::planning::Planner;
 use futures::future::{BoxFuture, Shared};
 
 use crate::installation::Installation;
@@ -29,8 +28,6 @@ pub struct Services {
     pub registered: RegisteredClusters,
     /// What is asked beside the services.
     pub installation: Arc<dyn Installation>,
-    /// Plans what applies would do.
-    pub planner: Planner,
     /// The audit log.
     pub audit: StoredAudit,
     /// Ends as soon as the server is to stop: answers that would go on end then.

@@ -142,7 +142,6 @@ fn services(deployment: &Deployment, limits: Limits, stop: Stop) -> Services {
         // Who asks here may be anybody on this machine, and is not to run programs as whoever serves.
         registered: deployment.registered().clone().checked_by(check_for(Allowed::default())),
         installation: Arc::new(deployment.clone()),
-        planner: deployment.planner(),
         audit: deployment.audit().clone(),
         stop,
         clouds: deployment.clouds().clone(),

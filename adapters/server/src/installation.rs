@@ -6,14 +6,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use dcm_core::logical_cloud::Draft;
 use dcm_core::name::{ClusterId, ContextId, LogicalCloudName, ProjectName};
-use dcm_core::plan::PlanHash;
 use dcm_core::port::cluster::{ClusterUid, Error};
-use dcm_core::port::synchronizer::{self, Disposal, PlannedState};
+use dcm_core::port::synchronizer::{self, Disposal};
 use dcm_core::preflight::{self, Needs};
 use dcm_core::service::{
-    Caller, EditId, OrphanError, Orphans, OtherBindings, Precondition, Registration, Revoked,
+    self, Caller, EditId, OrphanError, Orphans, OtherBindings, Precondition, Registration, Revoked,
 };
-use dcm_rest::{DeclareError, Declared, Inspection, Installation, Other};
+use dcm_rest::{DeclareError, Declared, Inspection, Installation, Other, PlannedDraft};
+use dcm_sync::planning::Rehearsing;
 
 use crate::deployment::Deployment;
 
@@ -64,25 +64,25 @@ impl Installation for Deployment {
         Self::orphans(self, cluster).await
     }
 
+    async fn plan_draft(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        draft: &Draft,
+        rehearsing: Rehearsing,
+    ) -> Result<PlannedDraft, service::Error> {
+        Self::plan_draft(self, caller, project, draft, rehearsing).await
+    }
+
     async fn declare(
         &self,
         caller: &Caller,
         named: (&ProjectName, &LogicalCloudName),
         draft: &Draft,
         condition: &Precondition<EditId>,
-        plan: Option<&PlanHash>,
+        planned: Option<PlannedDraft>,
     ) -> Result<Declared, DeclareError> {
-        Self::declare(self, caller, named, draft, condition, plan).await
-    }
-
-    async fn as_planned(
-        &self,
-        caller: &Caller,
-        project: &ProjectName,
-        draft: &Draft,
-        plan: &PlanHash,
-    ) -> Result<PlannedState, DeclareError> {
-        Self::as_planned(self, caller, project, draft, plan).await
+        Self::declare(self, caller, named, draft, condition, planned).await
     }
 
     async fn clear_orphans(

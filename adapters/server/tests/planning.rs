@@ -17,7 +17,7 @@ use dcm_core::render::naming::Identity;
 use dcm_core::render::{self, Credential};
 use dcm_core::status::Reason;
 use dcm_sync::engine::Acquire;
-use dcm_sync::planning::{LivePlan, Planned};
+use dcm_sync::planning::{LivePlan, Planned, Rehearsing};
 use dcm_sync::sim::{Link, Verb, cluster_id};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -32,7 +32,7 @@ fn on(clusters: usize, mut spec: Value) -> Value {
 /// Plans the cloud as its documents are, or on none of its clusters.
 async fn planned(world: &World, placed: bool) -> Planned {
     let context = context(world, placed).await;
-    world.deployment.planner().plan(vec![context]).await.unwrap().remove(0)
+    world.deployment.planner().plan_one(context, Rehearsing::Writes).await.unwrap()
 }
 
 /// What an apply of the cloud would hand over, or where it were on none of its clusters.
@@ -220,7 +220,7 @@ async fn a_plan_without_dry_runs_asks_for_none_and_has_the_same_hash() {
     let world = World::new(1).await;
     world.put(spec(&everything())).await;
     let context = context(&world, true).await;
-    let looked = world.deployment.planner().plan_unrehearsed(vec![context]).await.unwrap().remove(0);
+    let looked = world.deployment.planner().plan_one(context, Rehearsing::Nothing).await.unwrap();
     let dry_runs = || {
         let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
         cluster.server(|server| server.requests().count(Verb::Rehearse))
@@ -237,12 +237,12 @@ async fn several_app_contexts_are_planned_at_once_and_told_in_their_order() {
     world.fleet.cluster(&cluster_id(2)).unwrap().set_link(Link::Hang);
     let one = context(&world, true).await;
     let begun = Instant::now();
-    world.deployment.planner().plan(vec![one.clone()]).await.unwrap();
+    world.deployment.planner().plan_one(one.clone(), Rehearsing::Writes).await.unwrap();
     let alone = begun.elapsed();
     let ids: Vec<ContextId> = ["c", "a", "d", "b"].map(|id| ContextId::new(id).unwrap()).into();
     let several = ids.iter().map(|id| AppContext { id: id.clone(), ..one.clone() }).collect();
     let begun = Instant::now();
-    let planned = world.deployment.planner().plan(several).await.unwrap();
+    let planned = world.deployment.planner().plan(several, Rehearsing::Writes).await.unwrap();
     assert!(begun.elapsed() < alone * 2, "{:?} for all, {alone:?} for one", begun.elapsed());
     assert_eq!(planned.iter().map(|planned| planned.context.id.clone()).collect::<Vec<_>>(), ids);
     for Planned { clusters, .. } in planned {

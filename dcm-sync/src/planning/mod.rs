@@ -4,7 +4,7 @@
 //! use dcm_core::app_context::AppContext;
 //! use dcm_core::port::synchronizer::{Condition, Error, Synchronizer as _};
 //! use dcm_sync::engine::Engine;
-//! use dcm_sync::planning::Planned;
+//! use dcm_sync::planning::{Planned, Rehearsing};
 //!
 //! /// Applies an app context where somebody agrees to what that would do, and only as long as that is so.
 //! async fn apply(
@@ -12,11 +12,10 @@
 //!     wanted: AppContext,
 //!     agrees: impl Fn(&Planned) -> bool,
 //! ) -> Result<(), Error> {
-//!     for planned in engine.planner().plan(vec![wanted]).await? {
-//!         if agrees(&planned) {
-//!             let condition = Condition::AsPlanned(planned.state());
-//!             engine.contexts().apply_on(&planned.context, &condition).await?;
-//!         }
+//!     let planned = engine.planner().plan_one(wanted, Rehearsing::Writes).await?;
+//!     if agrees(&planned) {
+//!         let condition = Condition::AsPlanned(planned.state());
+//!         engine.contexts().apply_on(&planned.context, &condition).await?;
 //!     }
 //!     Ok(())
 //! }
@@ -39,7 +38,7 @@ use futures::StreamExt as _;
 use crate::contexts::{Contexts, Prospect};
 pub use live::{LivePlan, PlanError};
 use live::{Place, live_plan};
-use rehearsal::Rehearsing;
+pub use rehearsal::Rehearsing;
 
 /// How many clusters are looked at in one moment: as many connections as a process may open anywhere (1,024 files is the
 /// lowest common limit), with room for what each of them takes.
@@ -91,41 +90,7 @@ impl Planner {
     ///
     /// # Errors
     /// [`Error::Store`]. A cluster that can't be looked at is part of the plan.
-    pub async fn plan(&self, contexts: Vec<AppContext>) -> Result<Vec<Planned>, Error> {
-        self.plan_all(contexts, Rehearsing::Writes).await
-    }
-
-    /// The same without dry runs of what would be written: with all that a hash or a binding is made of.
-    ///
-    /// # Errors
-    /// As above.
-    pub async fn plan_unrehearsed(&self, contexts: Vec<AppContext>) -> Result<Vec<Planned>, Error> {
-        self.plan_all(contexts, Rehearsing::Nothing).await
-    }
-
-    /// Plans what an apply of one app context would do, as [`plan`](Self::plan) does.
-    ///
-    /// # Errors
-    /// As above.
-    pub async fn plan_one(&self, context: AppContext) -> Result<Planned, Error> {
-        self.plan_only(context, Rehearsing::Writes).await
-    }
-
-    /// The same without dry runs.
-    ///
-    /// # Errors
-    /// As above.
-    pub async fn plan_one_unrehearsed(&self, context: AppContext) -> Result<Planned, Error> {
-        self.plan_only(context, Rehearsing::Nothing).await
-    }
-
-    async fn plan_only(&self, context: AppContext, rehearsing: Rehearsing) -> Result<Planned, Error> {
-        let prospect = self.contexts.prospect(&context).await?;
-        let mut looks = self.look_at_all([(&context, &prospect)], rehearsing).await;
-        Ok(looks.planned(0, context, prospect))
-    }
-
-    async fn plan_all(
+    pub async fn plan(
         &self,
         contexts: Vec<AppContext>,
         rehearsing: Rehearsing,
@@ -137,6 +102,16 @@ impl Planner {
         let mut looks = self.look_at_all(contexts.iter().zip(&prospects), rehearsing).await;
         let planned = contexts.into_iter().zip(prospects).enumerate();
         Ok(planned.map(|(number, (context, prospect))| looks.planned(number, context, prospect)).collect())
+    }
+
+    /// The same of one app context.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn plan_one(&self, context: AppContext, rehearsing: Rehearsing) -> Result<Planned, Error> {
+        let prospect = self.contexts.prospect(&context).await?;
+        let mut looks = self.look_at_all([(&context, &prospect)], rehearsing).await;
+        Ok(looks.planned(0, context, prospect))
     }
 
     /// Looks at all clusters of all app contexts, as many at once as may be.

@@ -11,10 +11,10 @@ use super::live::Place;
 
 /// What of a plan is rehearsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rehearsing {
-    /// Each write: one request for each.
+pub enum Rehearsing {
+    /// Each write, by a dry run: one request for each.
     Writes,
-    /// Nothing: who compares plans needs only what was seen.
+    /// Nothing. The plan has all that a hash or a binding is made of: who compares plans needs only what was seen.
     Nothing,
 }
 

@@ -19,7 +19,7 @@ use super::engine::options;
 use super::wish::{Variant, Wish, context_id};
 use super::world::World;
 use crate::contexts::Contexts;
-use crate::planning::Planner;
+use crate::planning::{Planner, Rehearsing};
 
 /// How long somebody waits for what clusters show, when he plans something.
 const PLANNED_WITHIN: Duration = Duration::from_secs(30);
@@ -116,21 +116,21 @@ impl ContextClient {
     /// Looks at all clusters, thinks about it, and applies that and nothing else. Where somebody else was quicker, he may look
     /// again.
     async fn apply_as_planned(&self, wanted: AppContext) -> Result<(), Refused> {
-        let looking = self.planner.plan_unrehearsed(vec![wanted]);
+        let looking = self.planner.plan_one(wanted, Rehearsing::Nothing);
         let planned = match select(pin!(looking), self.ports.clock.sleep(PLANNED_WITHIN)).await {
             Either::Left((planned, _)) => planned?,
             Either::Right(_) => return Err(Refused { is_retryable: true }),
         };
         self.ports.clock.sleep(Duration::from_millis(self.ports.random.next() % THOUGHT_MAX_MS)).await;
-        for planned in planned {
-            planned.observed().into_values().flatten().for_each(&self.ports.looked);
-            let condition = Condition::AsPlanned(planned.state());
-            match self.contexts.apply_on(&planned.context, &condition).await {
-                Err(Error::Stale { .. }) => return Err(Refused { is_retryable: true }),
-                applied => drop(applied?),
+        planned.observed().into_values().flatten().for_each(&self.ports.looked);
+        let condition = Condition::AsPlanned(planned.state());
+        match self.contexts.apply_on(&planned.context, &condition).await {
+            Err(Error::Stale { .. }) => Err(Refused { is_retryable: true }),
+            applied => {
+                applied?;
+                Ok(())
             }
         }
-        Ok(())
     }
 }
 

@@ -13,6 +13,7 @@ use super::{plan, renew, report};
 use crate::arguments::{Global, Waiting};
 use crate::exit::Exit;
 use crate::output;
+use crate::place::Agreed;
 use crate::session::Session;
 use crate::work::Worked;
 
@@ -55,15 +56,17 @@ pub(crate) async fn hand_over(session: &Session, documents: Vec<Sourced>) -> any
 async fn hand_over_as(
     session: &Session,
     documents: Vec<Sourced>,
-    plans: Option<Vec<PlanHash>>,
+    plans: Option<Vec<Agreed>>,
 ) -> anyhow::Result<Vec<Worked>> {
     for sourced in &documents {
         let Document { project, draft, .. } = &sourced.document;
         session.clouds().check(project, draft).await.with_context(|| sourced.title())?;
     }
     let mut worked = Vec::with_capacity(documents.len());
-    for (index, sourced) in documents.iter().enumerate() {
-        let plan = plans.as_ref().and_then(|plans| plans.get(index));
+    let mut plans = plans.map(Vec::into_iter);
+    for sourced in &documents {
+        // There is one for each document, or none at all.
+        let plan = plans.as_mut().and_then(Iterator::next);
         match declare(session, &sourced.document, plan).await {
             Ok(one) => worked.push(one),
             Err(error) => {
@@ -76,7 +79,7 @@ async fn hand_over_as(
 }
 
 /// Stores a document, and applies it.
-async fn declare(session: &Session, document: &Document, plan: Option<&PlanHash>) -> anyhow::Result<Worked> {
+async fn declare(session: &Session, document: &Document, plan: Option<Agreed>) -> anyhow::Result<Worked> {
     let Document { project, draft, .. } = document;
     let cloud = LogicalCloudName::new(&draft.metadata.name)?;
     session.ensure_project(project).await?;

@@ -26,17 +26,30 @@ pub(crate) struct Arguments {
 /// A logical cloud, and whose it is.
 type Name = (ProjectName, LogicalCloudName);
 
+/// What is read of logical clouds. At a server, each costs a request for each cloud.
+#[derive(Clone, Copy)]
+enum Reading {
+    Statuses,
+    /// The documents, too.
+    Documents,
+}
+
 /// What there is to show of a logical cloud.
 struct Found {
     status: CloudStatus,
-    cloud: LogicalCloud,
+    /// Where documents are read.
+    cloud: Option<LogicalCloud>,
 }
 
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let session = Session::open(global).await?;
+    let reading = match session.format {
+        Format::Table => Reading::Statuses,
+        Format::Wide | Format::Json | Format::Yaml => Reading::Documents,
+    };
     let (found, failed) = match &arguments.cloud {
-        Some(name) => (vec![read(&session, &session.project, name).await?], Vec::new()),
-        None => of_all(&session, &names(&session, arguments).await?).await?,
+        Some(name) => (vec![read(&session, &session.project, name, reading).await?], Vec::new()),
+        None => of_all(&session, &names(&session, arguments).await?, reading).await?,
     };
     match session.format.for_programs() {
         None => print_table(&session, &found, arguments.all_projects)?,
@@ -58,17 +71,30 @@ async fn names(session: &Session, arguments: &Arguments) -> anyhow::Result<Vec<N
     Ok(names)
 }
 
-async fn read(session: &Session, project: &ProjectName, name: &LogicalCloudName) -> Result<Found, Error> {
+async fn read(
+    session: &Session,
+    project: &ProjectName,
+    name: &LogicalCloudName,
+    reading: Reading,
+) -> Result<Found, Error> {
     let clouds = session.clouds();
     let status = clouds.status(project, name).await?;
-    Ok(Found { status, cloud: clouds.get(project, name).await? })
+    let cloud = match reading {
+        Reading::Statuses => None,
+        Reading::Documents => Some(clouds.get(&status).await?),
+    };
+    Ok(Found { status, cloud })
 }
 
 /// The clouds that were listed, but for those that are gone, and why some can't be read.
-async fn of_all(session: &Session, names: &[Name]) -> Result<(Vec<Found>, Vec<String>), Error> {
+async fn of_all(
+    session: &Session,
+    names: &[Name],
+    reading: Reading,
+) -> Result<(Vec<Found>, Vec<String>), Error> {
     let (mut found, mut failed) = (Vec::with_capacity(names.len()), Vec::new());
     for (project, name) in names {
-        match one_of_many(format_args!("{project}/{name}"), read(session, project, name).await)? {
+        match one_of_many(format_args!("{project}/{name}"), read(session, project, name, reading).await)? {
             Ok(one) => found.extend(one),
             Err(why) => failed.push(why),
         }
@@ -81,7 +107,7 @@ fn print_table(session: &Session, found: &[Found], with_project: bool) -> anyhow
     let rows = found.iter().map(|Found { status, cloud }| {
         let own =
             with_project.then(|| status.project.to_string()).into_iter().chain(columns(session, status));
-        own.chain(is_wide.then(|| more_columns(status, cloud)).into_iter().flatten())
+        own.chain(cloud.iter().flat_map(|cloud| more_columns(status, cloud)))
     });
     let more = if is_wide { &MORE_HEAD[..] } else { &[] };
     let head = with_project.then_some("PROJECT").into_iter().chain(HEAD).chain(more.iter().copied());
@@ -118,7 +144,7 @@ fn more_columns(status: &CloudStatus, cloud: &LogicalCloud) -> [String; 5] {
 /// reads them.
 fn print_documents(found: &[Found], notation: Notation, only_one: bool) -> anyhow::Result<()> {
     let mut texts = Vec::with_capacity(found.len());
-    for Found { cloud, .. } in found {
+    for cloud in found.iter().filter_map(|found| found.cloud.as_ref()) {
         let text = match notation {
             Notation::Json => document::to_json(cloud)?,
             Notation::Yaml => document::to_yaml(cloud)?,
@@ -143,8 +169,9 @@ mod tests {
     async fn a_cloud_that_is_gone_is_missed_only_where_it_was_named() {
         let session = in_memory().await;
         let name = (session.project.clone(), LogicalCloudName::new("gone").unwrap());
-        assert!(of_all(&session, std::slice::from_ref(&name)).await.unwrap().0.is_empty());
-        let missed = read(&session, &name.0, &name.1).await;
+        let names = std::slice::from_ref(&name);
+        assert!(of_all(&session, names, Reading::Documents).await.unwrap().0.is_empty());
+        let missed = read(&session, &name.0, &name.1, Reading::Statuses).await;
         assert!(missed.err().unwrap().is_of_no(Kind::LogicalCloud));
     }
 }

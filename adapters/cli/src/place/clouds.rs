@@ -19,7 +19,8 @@ use dcm_core::service::{
 };
 use dcm_core::status::{LaneState, LaneStatus, Progress};
 use dcm_core::subject::Subject;
-use dcm_server::Deployment;
+use dcm_server::{Deployment, PlannedDraft};
+use dcm_sync::planning::Rehearsing;
 use futures::stream::{BoxStream, StreamExt as _};
 
 use super::{Error, last_segment, stopping};
@@ -30,6 +31,14 @@ use crate::work::End;
 pub(crate) enum Clouds<'a> {
     Here(&'a Deployment, &'a Caller),
     There(Remote<'a>),
+}
+
+/// A plan that an apply is to keep to.
+pub(crate) enum Agreed {
+    /// As it was made in this process: nobody is asked again what it is.
+    Planned(Box<PlannedDraft>),
+    /// By its hash.
+    Hash(PlanHash),
 }
 
 /// What a user has.
@@ -81,15 +90,12 @@ impl Clouds<'_> {
         })
     }
 
-    /// A logical cloud as its documents are.
-    pub(crate) async fn get(
-        &self,
-        project: &ProjectName,
-        cloud: &LogicalCloudName,
-    ) -> Result<LogicalCloud, Error> {
+    /// A logical cloud as its documents are, whose status was read.
+    pub(crate) async fn get(&self, status: &CloudStatus) -> Result<LogicalCloud, Error> {
+        let (project, cloud) = (&status.project, &status.name);
         match self {
             Self::Here(store, _) => Ok(store.clouds().get(project, cloud).await?.cloud),
-            Self::There(clouds) => Ok(clouds.get(project, cloud).await?),
+            Self::There(clouds) => Ok(clouds.get(project, cloud, status.uid).await?),
         }
     }
 
@@ -210,12 +216,20 @@ impl Clouds<'_> {
         project: &ProjectName,
         cloud: &LogicalCloudName,
         draft: &Draft,
-        plan: Option<&PlanHash>,
+        agreed: Option<Agreed>,
     ) -> Result<(Option<ContextId>, AppliedOutcome), Error> {
         match self {
             Self::Here(store, caller) => {
+                let planned = match agreed {
+                    None => None,
+                    Some(Agreed::Planned(planned)) => Some(*planned),
+                    Some(Agreed::Hash(hash)) => {
+                        let now = store.plan_draft(caller, project, draft, Rehearsing::Nothing).await?;
+                        Some(now.as_planned(&hash)?)
+                    }
+                };
                 let any = Precondition::default();
-                let declared = store.declare(caller, (project, cloud), draft, &any, plan).await?;
+                let declared = store.declare(caller, (project, cloud), draft, &any, planned).await?;
                 let outcome = match declared.applied.outcome {
                     ApplyOutcome::Unchanged => AppliedOutcome::Unchanged,
                     ApplyOutcome::Begun | ApplyOutcome::Replaced(_) => AppliedOutcome::Begun,
@@ -224,7 +238,11 @@ impl Clouds<'_> {
             }
             Self::There(clouds) => {
                 let document = document::to_json(&drafted(project, draft)?)?;
-                Ok((None, clouds.declare(project, cloud, &document, plan).await?.applied))
+                let plan = agreed.map(|agreed| match agreed {
+                    Agreed::Planned(planned) => planned.planned.hash(),
+                    Agreed::Hash(hash) => hash,
+                });
+                Ok((None, clouds.declare(project, cloud, &document, plan.as_ref()).await?.applied))
             }
         }
     }
@@ -240,10 +258,8 @@ impl Clouds<'_> {
         match self {
             Self::Here(store, _) => {
                 let found = store.clouds().kubeconfigs(project, cloud, user, reference).await?;
-                let left_out = found.missing.iter();
-                let left_out =
-                    left_out.map(|(reference, missing)| format!("{reference} is left out: {missing}"));
-                Ok(Handed { access: found.access, left_out: left_out.collect() })
+                let left_out = found.left_out().collect();
+                Ok(Handed { access: found.access, left_out })
             }
             Self::There(clouds) => {
                 let HandedOut { kubeconfig, left_out, .. } =

@@ -7,7 +7,7 @@ use dcm_core::document::WriteError;
 use dcm_core::kubeconfig::Invalid;
 use dcm_core::port::synchronizer::Error as Failure;
 use dcm_core::service::{self, Kind, OrphanError};
-use dcm_server::DeclareError;
+use dcm_server::{DeclareError, PlanStale};
 
 /// Why something was not done.
 #[derive(Debug, thiserror::Error)]
@@ -91,10 +91,16 @@ impl From<dcm_client::Error> for Error {
     }
 }
 
+impl From<PlanStale> for Error {
+    fn from(PlanStale { detail }: PlanStale) -> Self {
+        Self::Stale { detail }
+    }
+}
+
 impl From<DeclareError> for Error {
     fn from(error: DeclareError) -> Self {
         match error {
-            DeclareError::Stale { detail } => Self::Stale { detail },
+            DeclareError::Stale(stale) => stale.into(),
             DeclareError::Service(error) | DeclareError::NotApplied(error) => Self::Here(error),
         }
     }

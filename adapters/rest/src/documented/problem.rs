@@ -17,6 +17,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::access::{Denied, NotAdmitted};
+use crate::installation::PlanStale;
 use crate::limits;
 
 /// After how many seconds a caller may ask again what failed and may succeed.
@@ -295,6 +296,12 @@ impl Problem {
 impl From<Refusals> for Problem {
     fn from(refusals: Refusals) -> Self {
         Self::of_refusals(refusals.into_iter().collect())
+    }
+}
+
+impl From<PlanStale> for Problem {
+    fn from(PlanStale { detail }: PlanStale) -> Self {
+        Self::new(Kind::PlanStale, detail)
     }
 }
 

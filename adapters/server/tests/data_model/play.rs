@@ -18,6 +18,7 @@ use dcm_core::status::Reason;
 use dcm_server::serve;
 use dcm_store::EncryptedStore;
 use dcm_store::encrypted::{KEY_BYTES, Keyring};
+use dcm_sync::planning::Rehearsing;
 use dcm_sync::sim::cluster_id;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -129,7 +130,7 @@ async fn apply_as_planned(world: &World) {
         removal: described.cloud.removal(),
         placements: clusters.map(|cluster| (cluster, bundle.clone())).collect(),
     };
-    let planned = world.deployment.planner().plan(vec![context]).await.unwrap().remove(0).state();
+    let planned = world.deployment.planner().plan_one(context, Rehearsing::Nothing).await.unwrap().state();
     let apply = clouds.apply_as_planned(&world.caller, project, cloud, &planned);
     during("LogicalClouds::apply_as_planned", apply).await.unwrap();
 }

@@ -9,7 +9,7 @@ use dcm_core::manifest::Manifest;
 use dcm_core::port::synchronizer::{Condition, Disposal, Error, Removal, STOP_LIMIT, Synchronizer as _};
 use dcm_core::status::{Progress, Reason};
 use dcm_sync::engine::{Engine, Options};
-use dcm_sync::planning::Planner;
+use dcm_sync::planning::{Planner, Rehearsing};
 use dcm_sync::sim::{Link, cluster_id};
 use serde_json::{Value, json};
 
@@ -244,7 +244,7 @@ async fn change_as_planned(engine: &Engine, world: &World) -> Result<(), Error> 
     let contexts = engine.contexts();
     let planner = Planner::new(contexts.clone(), world.fleet.clone(), Options::default().owner);
     loop {
-        let planned = planner.plan_unrehearsed(vec![context(changed_steps(), 2..=3)]).await?.remove(0);
+        let planned = planner.plan_one(context(changed_steps(), 2..=3), Rehearsing::Nothing).await?;
         match contexts.apply_on(&planned.context, &Condition::AsPlanned(planned.state())).await {
             Err(Error::Stale { .. }) => {}
             applied => return applied.map(drop),

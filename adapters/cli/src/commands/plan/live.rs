@@ -8,7 +8,8 @@ use dcm_core::document::{self, Document};
 use dcm_core::name::{ClusterId, LogicalCloudName, ProjectName};
 use dcm_core::plan::{Changes, Outline, PlanHash};
 use dcm_core::service::Foreseen;
-use dcm_server::Deployment;
+use dcm_server::{Deployment, PlannedDraft};
+use dcm_sync::planning::Rehearsing;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::shown::{self, Shown};
@@ -16,7 +17,7 @@ use crate::arguments::Global;
 use crate::commands::documents::Sourced;
 use crate::exit::{Ended, Exit};
 use crate::output;
-use crate::place::{self, Place, drafted};
+use crate::place::{self, Agreed, Place, drafted};
 use crate::session::Session;
 
 /// How many plans a server makes at once: each asks clusters, and all it can at once.
@@ -29,14 +30,9 @@ pub(super) struct CloudPlan {
     /// It is not stored: it has no identity yet.
     is_new: bool,
     pub(super) hash: PlanHash,
+    /// What an apply is given that is to do this.
+    agreed: Agreed,
     pub(super) clusters: BTreeMap<ClusterId, Outline>,
-}
-
-/// Whether writes are rehearsed. A server decides that itself.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Dry {
-    Runs,
-    Looks,
 }
 
 pub(super) async fn run(global: &Global, documents: Vec<Sourced>) -> anyhow::Result<Exit> {
@@ -49,7 +45,7 @@ pub(super) async fn run(global: &Global, documents: Vec<Sourced>) -> anyhow::Res
 
 /// Plans with a dry run of each write, and shows that.
 async fn shown_of(session: &Session, documents: &[Sourced]) -> anyhow::Result<Vec<CloudPlan>> {
-    let plans = planned(session, documents, Dry::Runs).await?;
+    let plans = planned(session, documents, Rehearsing::Writes).await?;
     for name in plans.iter().filter(|plan| plan.is_new).map(|plan| &plan.name) {
         output::note(format_args!("{name}: not stored yet: names that carry its UID are those of UID 0"));
     }
@@ -61,18 +57,17 @@ async fn shown_of(session: &Session, documents: &[Sourced]) -> anyhow::Result<Ve
     Ok(plans)
 }
 
-/// The hash of each document's plan, if all of them together have this one. Fails as stale otherwise, with what differs; nothing is
-/// written.
+/// The plan of each document, if all of them together have this hash. Fails as stale otherwise, with what differs; nothing is written.
 pub(crate) async fn require(
     session: &Session,
     documents: &[Sourced],
     hash: PlanHash,
-) -> anyhow::Result<Vec<PlanHash>> {
-    let plans = planned(session, documents, Dry::Looks).await?;
+) -> anyhow::Result<Vec<Agreed>> {
+    let plans = planned(session, documents, Rehearsing::Nothing).await?;
     let hashes: Vec<PlanHash> = plans.iter().map(|plan| plan.hash).collect();
     let now = PlanHash::joined(&hashes);
     if now == hash {
-        return Ok(hashes);
+        return Ok(plans.into_iter().map(|plan| plan.agreed).collect());
     }
     let changes = now.changes_since(&hash, plans.iter().map(|plan| plan.clusters.keys()));
     let difference = told(&plans, &changes);
@@ -84,12 +79,16 @@ pub(crate) async fn require(
 }
 
 /// What would be done for each document. Nothing is written, neither to the store nor to a cluster.
-async fn planned(session: &Session, documents: &[Sourced], dry: Dry) -> anyhow::Result<Vec<CloudPlan>> {
+async fn planned(
+    session: &Session,
+    documents: &[Sourced],
+    rehearsing: Rehearsing,
+) -> anyhow::Result<Vec<CloudPlan>> {
     match session.place() {
-        Place::Here(deployment) => planned_here(session, deployment, documents, dry).await,
+        Place::Here(deployment) => planned_here(session, deployment, documents, rehearsing).await,
         Place::There(client) => {
             let clouds = client.logical_clouds();
-            let plans = documents.iter().map(|sourced| planned_there(clouds, sourced));
+            let plans = documents.iter().map(|sourced| planned_there(clouds, sourced, rehearsing));
             // Made before they are begun: one that borrows while it is made can't be sent to another thread.
             let plans: Vec<_> = plans.collect();
             stream::iter(plans).buffered(PLANS_AT_ONCE_MAX).try_collect().await
@@ -97,11 +96,12 @@ async fn planned(session: &Session, documents: &[Sourced], dry: Dry) -> anyhow::
     }
 }
 
+/// All clusters of all documents are looked at at once.
 async fn planned_here(
     session: &Session,
     deployment: &Deployment,
     documents: &[Sourced],
-    dry: Dry,
+    rehearsing: Rehearsing,
 ) -> anyhow::Result<Vec<CloudPlan>> {
     let (mut are_new, mut contexts) = (Vec::new(), Vec::new());
     for sourced in documents {
@@ -111,25 +111,30 @@ async fn planned_here(
         contexts.push(context);
         are_new.push(is_new);
     }
-    let planned = match dry {
-        Dry::Runs => deployment.planner().plan(contexts).await?,
-        Dry::Looks => deployment.planner().plan_unrehearsed(contexts).await?,
-    };
+    let planned = deployment.planner().plan(contexts, rehearsing).await?;
     let plans = documents.iter().zip(are_new).zip(planned).map(|((sourced, is_new), planned)| {
         let Document { project, draft, .. } = &sourced.document;
         let (project, name) = (project.clone(), LogicalCloudName::new(&draft.metadata.name)?);
-        Ok(CloudPlan { project, name, is_new, hash: planned.hash(), clusters: planned.outline() })
+        let (hash, clusters) = (planned.hash(), planned.outline());
+        let agreed = Agreed::Planned(Box::new(PlannedDraft { is_new, planned }));
+        Ok(CloudPlan { project, name, is_new, hash, agreed, clusters })
     });
     plans.collect()
 }
 
-async fn planned_there(clouds: Remote<'_>, sourced: &Sourced) -> anyhow::Result<CloudPlan> {
+async fn planned_there(
+    clouds: Remote<'_>,
+    sourced: &Sourced,
+    rehearsing: Rehearsing,
+) -> anyhow::Result<CloudPlan> {
     let Document { project, draft, .. } = &sourced.document;
+    let rehearses = rehearsing == Rehearsing::Writes;
     let ask = async || -> Result<CloudPlan, place::Error> {
         let cloud = drafted(project, draft)?;
-        let plan = clouds.plan(project, cloud.name(), &document::to_json(&cloud)?).await?;
+        let plan = clouds.plan(project, cloud.name(), &document::to_json(&cloud)?, rehearses).await?;
+        let dcm_client::Plan { hash, is_new, clusters, .. } = plan;
         let (project, name) = (project.clone(), cloud.name().clone());
-        Ok(CloudPlan { project, name, is_new: plan.is_new, hash: plan.hash, clusters: plan.clusters })
+        Ok(CloudPlan { project, name, is_new, hash, agreed: Agreed::Hash(hash), clusters })
     };
     ask().await.with_context(|| sourced.title())
 }

@@ -9,6 +9,7 @@ use dcm_core::name::{LogicalCloudName, ProjectName};
 use dcm_core::plan::PlanHash;
 use dcm_core::port::synchronizer::PlannedState;
 use dcm_core::service::{ApplyCondition, Caller, EditId};
+use dcm_sync::planning::Rehearsing;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +19,6 @@ use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 use crate::documented::tag::If;
 use crate::documented::warnings;
-use crate::installation::DeclareError;
 use crate::request::Asking;
 use crate::services::Services;
 
@@ -90,12 +90,9 @@ async fn must_be_as_planned(
     cloud: &LogicalCloudName,
     hash: &PlanHash,
 ) -> Result<PlannedState, Problem> {
-    let found = services.clouds.get(project, cloud).await?.cloud;
-    let planned = services.installation.as_planned(caller, project, &found.to_draft(), hash).await;
-    planned.map_err(|error| match error {
-        DeclareError::Stale { detail } => Problem::new(Kind::PlanStale, detail),
-        DeclareError::Service(error) | DeclareError::NotApplied(error) => Problem::of_action(error),
-    })
+    let draft = services.clouds.get(project, cloud).await?.cloud.to_draft();
+    let planned = services.installation.plan_draft(caller, project, &draft, Rehearsing::Nothing).await;
+    Ok(planned.map_err(Problem::of_action)?.as_planned(hash)?.planned.state())
 }
 
 impl Applied {

@@ -9,15 +9,17 @@ use axum::response::IntoResponse;
 use dcm_core::logical_cloud::Draft;
 use dcm_core::name::{ClusterId, LogicalCloudName, ProjectName};
 use dcm_core::plan::{Outline, PlanHash};
-use dcm_core::service::{Caller, Error, Foreseen};
+use dcm_core::service::{Caller, Error};
+use dcm_sync::planning::Rehearsing;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::access::Asker;
 use crate::documented::openapi::{Answer, Operation};
-use crate::documented::place::{Asked, At, InCloud, Nothing};
+use crate::documented::place::{Asked, At, InCloud};
 use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
+use crate::installation::PlannedDraft;
 use crate::request::Asking;
 use crate::services::Services;
 
@@ -44,17 +46,29 @@ impl Plan {
         services: &Services,
         (asker, caller): (&Asker, &Caller),
         place: InCloud,
-        draft: Draft,
+        draft: &Draft,
+        how: &How,
     ) -> Result<Self, Error> {
         let InCloud { project, cloud } = place;
-        let Foreseen { is_new, context, .. } = services.clouds.foresee(caller, &project, draft).await?;
-        let planned = match asker.may_change(&project) {
-            true => services.planner.plan_one(context).await,
-            false => services.planner.plan_one_unrehearsed(context).await,
-        };
-        let planned = planned.map_err(Error::Synchronizer)?;
+        let rehearses = how.rehearse && asker.may_change(&project);
+        let rehearsing = if rehearses { Rehearsing::Writes } else { Rehearsing::Nothing };
+        let PlannedDraft { is_new, planned } =
+            services.installation.plan_draft(caller, &project, draft, rehearsing).await?;
         Ok(Self { hash: planned.hash(), project, name: cloud, is_new, clusters: planned.outline() })
     }
+}
+
+/// In which way it is planned.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::documented) struct How {
+    /// Each write is rehearsed. The hash is the same without. Default: true.
+    #[serde(default = "rehearsed")]
+    rehearse: bool,
+}
+
+fn rehearsed() -> bool {
+    true
 }
 
 /// What the document says of it.
@@ -71,12 +85,13 @@ pub(in crate::documented) fn describe(it: Operation) -> Operation {
 pub(in crate::documented) async fn handle(
     State(services): State<Shared>,
     At(place): At<InCloud>,
-    Asked(Nothing {}): Asked<Nothing>,
+    Asked(how): Asked<How>,
     asker: Asker,
     Asking(caller): Asking,
 ) -> Result<impl IntoResponse, Problem> {
     let found = services.clouds.get(&place.project, &place.cloud).await?;
     let draft = found.cloud.to_draft();
-    let plan = Plan::of(&services, (&asker, &caller), place, draft).await.map_err(Problem::of_action)?;
+    let plan =
+        Plan::of(&services, (&asker, &caller), place, &draft, &how).await.map_err(Problem::of_action)?;
     Ok(Json(plan))
 }

@@ -5,11 +5,11 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 
-use super::plan::Plan;
+use super::plan::{How, Plan};
 use super::text::Text;
 use crate::access::Asker;
 use crate::documented::openapi::{Answer, Operation};
-use crate::documented::place::{Asked, At, InCloud, Nothing};
+use crate::documented::place::{Asked, At, InCloud};
 use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 use crate::documented::warnings;
@@ -28,12 +28,12 @@ pub(in crate::documented) fn describe(it: Operation) -> Operation {
 pub(in crate::documented) async fn handle(
     State(services): State<Shared>,
     At(place): At<InCloud>,
-    Asked(Nothing {}): Asked<Nothing>,
+    Asked(how): Asked<How>,
     asker: Asker,
     Asking(caller): Asking,
     text: Text,
 ) -> Result<impl IntoResponse, Problem> {
     let document = text.read(&place)?;
     let warnings = warnings::headers(&document.warnings);
-    Ok((warnings, Json(Plan::of(&services, (&asker, &caller), place, document.draft).await?)))
+    Ok((warnings, Json(Plan::of(&services, (&asker, &caller), place, &document.draft, &how).await?)))
 }

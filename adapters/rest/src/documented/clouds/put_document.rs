@@ -7,6 +7,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use dcm_core::plan::PlanHash;
 use dcm_core::service::{ApplyOutcome, EditId, EditOutcome, Edited};
+use dcm_sync::planning::Rehearsing;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -77,9 +78,20 @@ pub(in crate::documented) async fn handle(
         return Ok((StatusCode::NO_CONTENT, warnings::headers(&document.warnings)).into_response());
     }
     if how.apply {
-        let plan = how.plan_hash.as_ref();
-        let declaring =
-            services.installation.declare(&caller, (project, cloud), &document.draft, &when.condition, plan);
+        // What can't be applied is not stored either.
+        let planned = match &how.plan_hash {
+            Some(hash) => {
+                let now =
+                    services.installation.plan_draft(&caller, project, &document.draft, Rehearsing::Nothing);
+                Some(now.await?.as_planned(hash)?)
+            }
+            None => {
+                services.clouds.foresee(&caller, project, document.draft.clone()).await?;
+                None
+            }
+        };
+        let (named, draft) = ((project, cloud), &document.draft);
+        let declaring = services.installation.declare(&caller, named, draft, &when.condition, planned);
         let Declared { edited, applied } = declaring.await.map_err(|error| of_declaring(error, &when))?;
         return Ok(answer(&edited, Some(applied.outcome)).into_response());
     }
@@ -117,7 +129,7 @@ fn answer(edited: &Edited, applied: Option<ApplyOutcome>) -> impl IntoResponse {
 
 fn of_declaring(error: DeclareError, when: &If<EditId>) -> Problem {
     match error {
-        DeclareError::Stale { detail } => Problem::new(Kind::PlanStale, detail),
+        DeclareError::Stale(stale) => stale.into(),
         DeclareError::Service(error) => when.told(error.into()),
         DeclareError::NotApplied(error) => error.into(),
     }
