@@ -19,6 +19,7 @@ pub mod parsers;
 mod installation;
 mod json;
 mod limits;
+mod metrics;
 mod request;
 mod route;
 mod services;
@@ -28,5 +29,6 @@ pub use installation::{
     DeclareError, Declared, Inspection, Installation, Other, PlanStale, PlannedDraft, unasked,
 };
 pub use limits::Limits;
+pub use metrics::{METRICS_TYPE, Metrics};
 pub use route::Route;
 pub use services::{Services, Stop};

@@ -11,6 +11,7 @@ use futures::future::{BoxFuture, Shared};
 
 use crate::installation::Installation;
 use crate::limits::Limits;
+use crate::metrics::Metrics;
 
 /// Ends as soon as a server is to stop.
 pub type Stop = Shared<BoxFuture<'static, ()>>;
@@ -28,6 +29,8 @@ pub struct Services {
     pub registered: RegisteredClusters,
     /// What is asked beside the services.
     pub installation: Arc<dyn Installation>,
+    /// The figures of the server.
+    pub metrics: Arc<dyn Metrics>,
     /// The audit log.
     pub audit: StoredAudit,
     /// Ends as soon as the server is to stop: answers that would go on end then.

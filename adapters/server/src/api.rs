@@ -26,6 +26,7 @@ use crate::health::Health;
 use crate::kubeconfigs::check_for;
 use crate::limits::Limits;
 use crate::listening::ApiListener;
+use crate::metrics::Source;
 
 /// Largest head of a request, in bytes.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
@@ -64,11 +65,12 @@ impl Api {
     pub(crate) fn begin_all(
         deployment: &Deployment,
         health: &Health,
+        metrics: &Source,
         documented: Option<ApiListener>,
         emco: Vec<EmcoListener>,
         limits: Limits,
     ) -> Vec<Self> {
-        let services = |stop| services(deployment, limits, stop);
+        let services = |stop| services(deployment, metrics, limits, stop);
         let common = Common { clock: deployment.clock(), health, limits };
         let documented = documented.map(|listener| {
             Self::begin(listener, common, |stop| documented::router(services(stop)), ui::before)
@@ -134,7 +136,7 @@ impl Api {
     }
 }
 
-fn services(deployment: &Deployment, limits: Limits, stop: Stop) -> Services {
+fn services(deployment: &Deployment, metrics: &Source, limits: Limits, stop: Stop) -> Services {
     Services {
         projects: deployment.projects().clone(),
         providers: deployment.providers().clone(),
@@ -142,6 +144,7 @@ fn services(deployment: &Deployment, limits: Limits, stop: Stop) -> Services {
         // Who asks here may be anybody on this machine, and is not to run programs as whoever serves.
         registered: deployment.registered().clone().checked_by(check_for(Allowed::default())),
         installation: Arc::new(deployment.clone()),
+        metrics: Arc::new(metrics.clone()),
         audit: deployment.audit().clone(),
         stop,
         clouds: deployment.clouds().clone(),

@@ -118,14 +118,21 @@ impl Answering {
     /// Begins to answer, of what a worker does where one runs.
     fn begin(deployment: &Deployment, listeners: Listeners, engine: Option<&Engine>, ends: &Ends) -> Self {
         let mut metrics = JoinSet::new();
+        let source =
+            Source { engine: engine.cloned(), ends: ends.clone(), stores: deployment.stores().clone() };
         if let Some(listener) = listeners.metrics {
-            let (engine, ends) = (engine.cloned(), ends.clone());
-            let source = Source { engine, ends, stores: deployment.stores().clone() };
-            metrics.spawn(metrics::answer(deployment.clone(), listener, source));
+            metrics.spawn(metrics::answer(deployment.clone(), listener, source.clone()));
         }
         let health = Health::of(deployment.projects().clone(), deployment.clock().clone(), engine.cloned());
         Self {
-            apis: Api::begin_all(deployment, &health, listeners.api, listeners.emco, listeners.limits),
+            apis: Api::begin_all(
+                deployment,
+                &health,
+                &source,
+                listeners.api,
+                listeners.emco,
+                listeners.limits,
+            ),
             metrics,
         }
     }

@@ -10,11 +10,12 @@ use crate::common::server::Server;
 pub(crate) const PROJECTS: [&str; 3] = ["shop-1", "bank-1", "none-1"];
 
 /// A caller, by name, and the role that is bound to them.
-pub(crate) const CALLERS: [(&str, Option<&str>); 5] = [
+pub(crate) const CALLERS: [(&str, Option<&str>); 6] = [
     ("nobody", None),
     ("viewer", Some("project-viewer")),
     ("admin", Some("project-admin")),
     ("registrar", Some("cluster-registrar")),
+    ("monitor", Some("metrics-reader")),
     ("platform", Some("platform-admin")),
 ];
 

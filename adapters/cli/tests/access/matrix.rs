@@ -11,16 +11,17 @@ use crate::common::server::Server;
 fn allowed(need: Need) -> (&'static [&'static str], &'static [&'static str]) {
     match need {
         Need::Nothing => {
-            let all = &["nobody", "viewer", "admin", "registrar", "platform"];
+            let all = &["nobody", "viewer", "admin", "registrar", "monitor", "platform"];
             (all, all)
         }
         Need::AnyRole => {
-            let all = &["viewer", "admin", "registrar", "platform"];
+            let all = &["viewer", "admin", "registrar", "monitor", "platform"];
             (all, all)
         }
         Need::View => (&["viewer", "admin", "platform"], &["platform"]),
         Need::Change => (&["admin", "platform"], &["platform"]),
         Need::Clusters => (&["registrar", "platform"], &["registrar", "platform"]),
+        Need::Metrics => (&["monitor", "platform"], &["monitor", "platform"]),
         Need::Platform => (&["platform"], &["platform"]),
     }
 }
@@ -94,7 +95,7 @@ fn hold(server: &Server, headers: &Headers, routes: &[Route], no_project: &str, 
             }
         }
         if is_of_project {
-            for (caller, _) in CALLERS.iter().take(4) {
+            for (caller, _) in CALLERS.iter().take(CALLERS.len() - 1) {
                 let [other, absent] = [PROJECTS[1], PROJECTS[2]].map(|project| {
                     let answer = answer(server, &request(route, project), Some(headers.of(caller)));
                     answer.replace(project, "PROJECT")

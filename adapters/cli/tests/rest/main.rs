@@ -17,7 +17,10 @@ use dcm_testenv::{Environment, Route};
 
 /// All exchanges in this dialect.
 const EXCHANGES: Exchanges =
-    Exchanges { folder: "rest/exchanges", regenerate: "DCM_REGENERATE_REST", varying: &[] };
+    Exchanges { folder: "rest/exchanges", regenerate: "DCM_REGENERATE_REST", varying: &[FIGURE] };
+
+/// The value of a metric.
+const FIGURE: (&str, &str) = (r"(?m)^(dcm_.+) [0-9.e-]+$", "$1 FIGURE");
 
 async fn play(server: &Server, name: &str) {
     EXCHANGES.play(server, name).await;
@@ -79,6 +82,11 @@ async fn controllers() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_describes_it() {
     play(&Server::new(), "described.http").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn metrics() {
+    play(&Server::new(), "metrics.http").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

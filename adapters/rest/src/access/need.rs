@@ -25,6 +25,8 @@ pub enum Need {
     Change,
     /// To be a cluster registrar.
     Clusters,
+    /// To be a reader of metrics.
+    Metrics,
     /// To be a platform admin, who has all that others need, too.
     Platform,
 }
@@ -39,6 +41,7 @@ impl Need {
             Self::View => "project-viewer",
             Self::Change => "project-admin",
             Self::Clusters => "cluster-registrar",
+            Self::Metrics => "metrics-reader",
             Self::Platform => "platform-admin",
         }
     }
@@ -107,6 +110,7 @@ pub(crate) fn check(
         Need::View => in_project()? >= ProjectRole::Viewer,
         Need::Change => in_project()? >= ProjectRole::Admin,
         Need::Clusters => rights.has_clusters(),
+        Need::Metrics => rights.has_metrics(),
         Need::Platform => rights.has_all(),
     };
     if has_it { Ok(()) } else { Err(Denied::Forbidden(need)) }

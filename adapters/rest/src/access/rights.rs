@@ -11,6 +11,8 @@ pub enum Role {
     PlatformAdmin,
     /// Registers clusters and looks after them, and keeps the controllers that are called for that.
     ClusterRegistrar,
+    /// Reads the metrics of the server, as a monitoring system does. Beyond that only what any role sees.
+    MetricsReader,
     /// Sees and changes the logical clouds of a project, and is given credentials of their users. Grants no rights in privileged
     /// and admin clouds, and no wildcard verbs.
     ProjectAdmin(ProjectName),
@@ -32,6 +34,7 @@ pub enum ProjectRole {
 pub struct Rights {
     is_platform_admin: bool,
     is_cluster_registrar: bool,
+    is_metrics_reader: bool,
     projects: BTreeMap<ProjectName, ProjectRole>,
 }
 
@@ -44,7 +47,7 @@ impl Rights {
 
     /// False for whoever has no role at all.
     pub(crate) fn has_any(&self) -> bool {
-        self.is_platform_admin || self.is_cluster_registrar || !self.projects.is_empty()
+        *self != Self::default()
     }
 
     /// True for a platform admin.
@@ -55,6 +58,11 @@ impl Rights {
     /// True for whoever may register clusters.
     pub(crate) fn has_clusters(&self) -> bool {
         self.is_platform_admin || self.is_cluster_registrar
+    }
+
+    /// True for whoever may read metrics.
+    pub(crate) fn has_metrics(&self) -> bool {
+        self.is_platform_admin || self.is_metrics_reader
     }
 
     /// What may be done in a project; none where it is not even to be seen. A text that is no name is no project of anybody's.
@@ -69,25 +77,26 @@ impl Rights {
     pub(crate) fn only_projects(&self) -> Option<Vec<ProjectName>> {
         (!self.is_platform_admin).then(|| self.projects.keys().cloned().collect())
     }
+
+    fn grant(&mut self, project: ProjectName, role: ProjectRole) {
+        let held = self.projects.entry(project).or_insert(role);
+        *held = role.max(*held);
+    }
 }
 
 impl FromIterator<Role> for Rights {
     fn from_iter<I: IntoIterator<Item = Role>>(roles: I) -> Self {
         let mut rights = Self::default();
-        let mut grant = |project, role| {
-            let held = rights.projects.entry(project).or_insert(role);
-            *held = role.max(*held);
-        };
-        let (mut is_platform_admin, mut is_cluster_registrar) = (false, false);
         for role in roles {
             match role {
-                Role::PlatformAdmin => is_platform_admin = true,
-                Role::ClusterRegistrar => is_cluster_registrar = true,
-                Role::ProjectAdmin(project) => grant(project, ProjectRole::Admin),
-                Role::ProjectViewer(project) => grant(project, ProjectRole::Viewer),
+                Role::PlatformAdmin => rights.is_platform_admin = true,
+                Role::ClusterRegistrar => rights.is_cluster_registrar = true,
+                Role::MetricsReader => rights.is_metrics_reader = true,
+                Role::ProjectAdmin(project) => rights.grant(project, ProjectRole::Admin),
+                Role::ProjectViewer(project) => rights.grant(project, ProjectRole::Viewer),
             }
         }
-        Self { is_platform_admin, is_cluster_registrar, ..rights }
+        rights
     }
 }
 
@@ -109,6 +118,6 @@ mod tests {
         assert_eq!(rights.in_project("bank"), Some(ProjectRole::Viewer));
         assert_eq!(rights.in_project("mill"), None);
         assert_eq!(rights.in_project("no name/"), None);
-        assert!(!rights.has_clusters() && !rights.has_all());
+        assert!(!rights.has_clusters() && !rights.has_metrics() && !rights.has_all());
     }
 }

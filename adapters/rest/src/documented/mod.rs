@@ -11,6 +11,7 @@ mod clouds;
 mod clusters;
 mod controllers;
 mod meaning;
+mod metrics;
 mod objects;
 mod openapi;
 mod owners;
@@ -134,13 +135,14 @@ fn of_clouds() -> Vec<Described> {
 }
 
 fn of_everything() -> Vec<Described> {
-    use Need::{Nothing, Platform, View};
+    use Need::{Metrics, Nothing, Platform, View};
     use audit::{list, of_project};
     use openapi::served;
     use pages::{DOCS, PROBLEMS, docs, problem, problems};
     vec![
         get("/v2/projects/{project}/audit", View, of_project::handle, of_project::describe),
         get("/v2/audit", Platform, list::handle, list::describe),
+        get("/metrics", Metrics, metrics::handle, metrics::describe),
         get(openapi::PATH, Nothing, served::handle, served::describe),
         get(DOCS, Nothing, docs::handle, docs::describe),
         get(PROBLEMS, Nothing, problems::handle, problems::describe),

@@ -40,6 +40,8 @@ pub enum RoleName {
     PlatformAdmin,
     /// Registers clusters and looks after them.
     ClusterRegistrar,
+    /// Reads the metrics of the server.
+    MetricsReader,
     /// Sees and changes the logical clouds of some projects, and is given credentials of their users.
     ProjectAdmin,
     /// Sees the logical clouds of some projects, but no credential.
@@ -50,7 +52,7 @@ impl RoleName {
     /// The same in a project; none where it is of none.
     fn in_project(self, project: ProjectName) -> Option<Role> {
         match self {
-            Self::PlatformAdmin | Self::ClusterRegistrar => None,
+            Self::PlatformAdmin | Self::ClusterRegistrar | Self::MetricsReader => None,
             Self::ProjectAdmin => Some(Role::ProjectAdmin(project)),
             Self::ProjectViewer => Some(Role::ProjectViewer(project)),
         }
@@ -61,6 +63,7 @@ impl RoleName {
         match self {
             Self::PlatformAdmin => Some(Role::PlatformAdmin),
             Self::ClusterRegistrar => Some(Role::ClusterRegistrar),
+            Self::MetricsReader => Some(Role::MetricsReader),
             Self::ProjectAdmin | Self::ProjectViewer => None,
         }
     }

@@ -1,7 +1,7 @@
-//! Figures of a worker for Prometheus, over HTTP on a loopback address.
+//! Figures of a server for Prometheus: told where the API is asked, and over HTTP on a loopback address of their own.
 //!
-//! There is neither TLS nor a check of who asks, so other addresses are refused: whoever collects from elsewhere puts a proxy
-//! before it that has both, and that asks here by a name of this machine (`host`).
+//! There is neither TLS nor a check of who asks at the latter, so other addresses are refused: whoever collects from elsewhere asks
+//! the API, or puts a proxy before it that has both, and that asks here by a name of this machine (`host`).
 
 #[cfg(test)]
 mod page_tests;
@@ -12,8 +12,9 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use dcm_sync::engine::Engine;
-use dcm_sync::engine::metrics::Metrics;
+use async_trait::async_trait;
+use dcm_rest::{METRICS_TYPE, Metrics};
+use dcm_sync::engine::{self, Engine};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
@@ -68,6 +69,23 @@ pub(crate) struct Source {
     pub(crate) engine: Option<Engine>,
     pub(crate) ends: Ends,
     pub(crate) stores: CountedStores,
+}
+
+#[async_trait]
+impl Metrics for Source {
+    async fn told(&self) -> Option<String> {
+        let metrics = match &self.engine {
+            Some(engine) => engine.metrics().await?,
+            None => engine::metrics::Metrics::default(),
+        };
+        match text::render(metrics, self.ends.get(), self.stores.asked()) {
+            Ok(text) => Some(text),
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "metrics can't be written");
+                None
+            }
+        }
+    }
 }
 
 /// Answers at an address, until it is dropped.
@@ -125,20 +143,8 @@ async fn respond(request: &Request<Incoming>, source: &Source) -> Response<Full<
         response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
         return response;
     }
-    let metrics = match &source.engine {
-        Some(engine) => engine.metrics().await,
-        None => Some(Metrics::default()),
-    };
-    let Some(metrics) = metrics else { return short(StatusCode::SERVICE_UNAVAILABLE) };
-    match text::render(metrics, source.ends.get(), source.stores.asked()) {
-        Ok(text) => {
-            let mut response = Response::new(Full::from(text));
-            response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(text::CONTENT_TYPE));
-            response
-        }
-        Err(error) => {
-            tracing::warn!(error = &error as &dyn std::error::Error, "metrics can't be written");
-            short(StatusCode::INTERNAL_SERVER_ERROR)
-        }
-    }
+    let Some(told) = source.told().await else { return short(StatusCode::SERVICE_UNAVAILABLE) };
+    let mut response = Response::new(Full::from(told));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(METRICS_TYPE));
+    response
 }

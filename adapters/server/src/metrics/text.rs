@@ -17,9 +17,6 @@ use prometheus_client::registry::Registry;
 
 use super::stores::Asked;
 
-/// What the text is.
-pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
 /// The ranges of what is left of credentials, by the days below which they are.
 const RANGES: [(&str, i64); 6] = [
     ("ended", 0),

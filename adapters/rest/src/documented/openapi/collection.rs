@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 /// The segment of a path that names a collection, what it is called, and what is in it. The order is that of a page.
-const COLLECTIONS: [(&str, &str, &str); 14] = [
+const COLLECTIONS: [(&str, &str, &str); 15] = [
     ("projects", "Projects", "Projects own logical clouds."),
     ("logical-clouds", "Logical clouds", "Tenants' slices of sets of clusters, and what is done with them."),
     ("cluster-references", "Cluster references", "Which clusters a logical cloud is in."),
@@ -17,6 +17,7 @@ const COLLECTIONS: [(&str, &str, &str); 14] = [
     ("controllers", "Controllers", "Records of external programs that may be called."),
     ("cluster-controllers", "Controllers", ""),
     ("audit", "Audit log", "Every decision: who asked for what, when and why, and what came of it."),
+    ("metrics", "Metrics", "What the server does, in figures."),
     ("", "This API", "What describes it."),
 ];
 

@@ -58,7 +58,7 @@ impl Operation {
         let own = match need {
             Need::Nothing => &[][..],
             Need::View | Need::Change => &[Kind::Unauthenticated, Kind::NotFound],
-            Need::AnyRole | Need::Clusters | Need::Platform => &[Kind::Unauthenticated],
+            Need::AnyRole | Need::Clusters | Need::Metrics | Need::Platform => &[Kind::Unauthenticated],
         };
         let operation = Self {
             summary: String::new(),
