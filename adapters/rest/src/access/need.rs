@@ -5,6 +5,7 @@ use std::fmt;
 use axum::extract::RawPathParams;
 use axum::http::Extensions;
 use axum::response::{IntoResponse, Response};
+use dcm_core::controller::ControllerGroup;
 
 use super::admission::{Admission, Asker, NotAdmitted};
 use super::rights::ProjectRole;
@@ -32,6 +33,14 @@ pub enum Need {
 }
 
 impl Need {
+    /// What it needs to see or to change the record of a controller.
+    pub(crate) const fn of_controllers(group: ControllerGroup) -> Self {
+        match group {
+            ControllerGroup::Orchestrator => Self::Platform,
+            ControllerGroup::Cluster => Self::Clusters,
+        }
+    }
+
     /// The least role that has it, as in the configuration.
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -21,7 +21,7 @@ pub(super) trait Group: Send + Sync + 'static {
     const ONE: &'static str;
     const MANY: &'static str;
     /// What it needs to see or to change one.
-    const NEED: Need;
+    const NEED: Need = Need::of_controllers(Self::GROUP);
 }
 
 /// Those that are called when applications are brought to clusters.
@@ -34,14 +34,12 @@ impl Group for OfOrchestrator {
     const GROUP: ControllerGroup = ControllerGroup::Orchestrator;
     const ONE: &'static str = "a controller";
     const MANY: &'static str = "controllers";
-    const NEED: Need = Need::Platform;
 }
 
 impl Group for OfClusters {
     const GROUP: ControllerGroup = ControllerGroup::Cluster;
     const ONE: &'static str = "a controller of clusters";
     const MANY: &'static str = "controllers of clusters";
-    const NEED: Need = Need::Clusters;
 }
 
 /// One controller of a group.

@@ -6,7 +6,7 @@ mod get;
 mod list;
 mod put;
 
-use dcm_core::service::{OfClouds, OfClusters, Owner, OwnerKind, Owners};
+use dcm_core::service::{OfClouds, OfClusters, Owner};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
@@ -14,63 +14,35 @@ use super::objects::{NamedBody, field_of_metadata};
 use super::openapi::{self, Described};
 use super::place::{InProject, OfProvider};
 use super::problem::Problem;
-use crate::access::{Asker, Need};
-use crate::services::Services;
+use crate::access::Need;
+use crate::owners::Kept;
 
 /// A kind of owners that is served.
-pub(super) trait Served: OwnerKind<Name: DeserializeOwned + JsonSchema + AsRef<str> + Sync> {
+pub(super) trait Served: Kept<Name: DeserializeOwned + JsonSchema + AsRef<str> + Sync> {
     /// One and several of them, in words.
     const ONE: &'static str;
     const MANY: &'static str;
     /// What the segment of a path is called that names one.
     const SEGMENT: &'static str;
-    /// What it needs to see one.
-    const SEE: Need;
-    /// What it needs to make, change or delete one.
-    const CHANGE: Need;
 
     /// What the path of one names.
     type Place: DeserializeOwned + JsonSchema + Into<Self::Name> + Send + 'static;
-
-    /// The only ones that somebody may see, in the order of their names; none for whoever sees all.
-    fn only(_: &Asker) -> Option<Vec<Self::Name>> {
-        None
-    }
-
-    /// Their services.
-    fn owners(services: &Services) -> &Owners<Self>;
 }
 
 impl Served for OfClouds {
     const ONE: &'static str = "a project";
     const MANY: &'static str = "projects";
     const SEGMENT: &'static str = "project";
-    const SEE: Need = Need::View;
-    const CHANGE: Need = Need::Platform;
 
     type Place = InProject;
-
-    fn only(asker: &Asker) -> Option<Vec<Self::Name>> {
-        asker.rights.only_projects()
-    }
-
-    fn owners(services: &Services) -> &Owners<Self> {
-        &services.projects
-    }
 }
 
 impl Served for OfClusters {
     const ONE: &'static str = "a cluster provider";
     const MANY: &'static str = "cluster providers";
     const SEGMENT: &'static str = "provider";
-    const SEE: Need = Need::AnyRole;
-    const CHANGE: Need = Need::Clusters;
 
     type Place = OfProvider;
-
-    fn owners(services: &Services) -> &Owners<Self> {
-        &services.providers
-    }
 }
 
 /// The routes of a kind.
@@ -85,7 +57,7 @@ pub(super) fn routes<K: Served>(collection: &str) -> Vec<Described> {
     ]
 }
 
-fn body<K: OwnerKind>(owner: Owner<K>) -> NamedBody {
+fn body<K: Kept>(owner: Owner<K>) -> NamedBody {
     NamedBody { metadata: owner.metadata.into() }
 }
 

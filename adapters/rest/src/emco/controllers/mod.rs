@@ -21,7 +21,7 @@ use crate::route::Route;
 pub(super) trait Group: Send + Sync + 'static {
     const GROUP: ControllerGroup;
     /// What it needs to see or to change one.
-    const NEED: Need;
+    const NEED: Need = Need::of_controllers(Self::GROUP);
     /// What the segment of a path is called that names one.
     const SEGMENT: &'static str;
     /// What one is called in messages.
@@ -40,7 +40,6 @@ pub(super) struct OfClm;
 
 impl Group for OfOrchestrator {
     const GROUP: ControllerGroup = ControllerGroup::Orchestrator;
-    const NEED: Need = Need::Platform;
     const SEGMENT: &'static str = "controller";
     const CALLED: &'static str = "Controller";
     const PUT_STATUS: StatusCode = StatusCode::CREATED;
@@ -49,7 +48,6 @@ impl Group for OfOrchestrator {
 
 impl Group for OfClm {
     const GROUP: ControllerGroup = ControllerGroup::Cluster;
-    const NEED: Need = Need::Clusters;
     const SEGMENT: &'static str = "controller-name";
     const CALLED: &'static str = "ClmController";
     const PUT_STATUS: StatusCode = StatusCode::OK;

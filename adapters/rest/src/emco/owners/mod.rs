@@ -7,37 +7,25 @@ mod list;
 mod put;
 
 use axum::http::{Method, StatusCode};
-use dcm_core::service::{Error, OfClouds, OfClusters, Owner, OwnerKind, Owners};
+use dcm_core::service::{Error, OfClouds, OfClusters, Owner};
 
 use super::names::Names;
 use super::objects::{Metadata, Named};
 use super::problem::Problem;
-use crate::access::{Asker, Need};
+use crate::access::Need;
+use crate::owners::Kept;
 use crate::route::Route;
-use crate::services::Services;
 
 /// A kind of owners that is served.
-pub(super) trait Served: OwnerKind<Name: Sync> {
+pub(super) trait Served: Kept<Name: Sync> {
     /// What the segment of a path is called that names one.
     const SEGMENT: &'static str;
-    /// What it needs to see one.
-    const SEE: Need;
-    /// What it needs to make, change or delete one.
-    const CHANGE: Need;
     /// The status of an answer when one was put.
     const PUT_STATUS: StatusCode;
     /// True when what is put is held against the schema before its name is looked at.
     const PUT_IS_CHECKED: bool;
     /// True when an empty list is `null`.
     const EMPTY_IS_NULL: bool;
-
-    /// The only ones that somebody may see, in the order of their names; none for whoever sees all.
-    fn only(_: &Asker) -> Option<Vec<Self::Name>> {
-        None
-    }
-
-    /// Their services.
-    fn owners(services: &Services) -> &Owners<Self>;
 
     /// The one that a path names.
     fn named(names: &Names) -> Result<Self::Name, Problem>;
@@ -48,19 +36,9 @@ pub(super) trait Served: OwnerKind<Name: Sync> {
 
 impl Served for OfClouds {
     const SEGMENT: &'static str = "project";
-    const SEE: Need = Need::View;
-    const CHANGE: Need = Need::Platform;
-
-    fn only(asker: &Asker) -> Option<Vec<Self::Name>> {
-        asker.rights.only_projects()
-    }
     const PUT_STATUS: StatusCode = StatusCode::OK;
     const PUT_IS_CHECKED: bool = false;
     const EMPTY_IS_NULL: bool = true;
-
-    fn owners(services: &Services) -> &Owners<Self> {
-        &services.projects
-    }
 
     fn named(names: &Names) -> Result<Self::Name, Problem> {
         names.project()
@@ -74,15 +52,9 @@ impl Served for OfClouds {
 
 impl Served for OfClusters {
     const SEGMENT: &'static str = "clusterProvider";
-    const SEE: Need = Need::AnyRole;
-    const CHANGE: Need = Need::Clusters;
     const PUT_STATUS: StatusCode = StatusCode::CREATED;
     const PUT_IS_CHECKED: bool = true;
     const EMPTY_IS_NULL: bool = false;
-
-    fn owners(services: &Services) -> &Owners<Self> {
-        &services.providers
-    }
 
     fn named(names: &Names) -> Result<Self::Name, Problem> {
         names.provider()
@@ -105,6 +77,6 @@ pub(super) fn routes<K: Served>(collection: &str) -> Vec<Route> {
     ]
 }
 
-fn body<K: OwnerKind>(owner: Owner<K>) -> Named {
+fn body<K: Kept>(owner: Owner<K>) -> Named {
     Named { metadata: Metadata::of(owner.metadata) }
 }
