@@ -26,8 +26,8 @@ pub(crate) fn read_first(bytes: &[u8]) -> Result<Value, serde_json::Error> {
     }
 }
 
-/// From here on not every integer is a number of IEEE 754: one that is read as such may be another one. JSON texts are not told
-/// apart from those of numbers with a fraction.
+/// 2⁵³: from here on an `f64` can't hold every integer, so one that is read as an `f64` may have been rounded. Such a number is refused, also
+/// where it was written with a fraction or an exponent.
 const INTEGERS_MAX: f64 = 9_007_199_254_740_992.0;
 
 struct Unambiguous(Value);

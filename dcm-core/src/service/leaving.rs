@@ -121,7 +121,8 @@ impl LogicalClouds {
         self.audited(&caller, Action::Delete, about(&place.project, &place.cloud), deleting).await
     }
 
-    /// Clears a cloud that is said to be gone. Unlike who has the synchronizer forget it, nobody waits here for workers that are behind.
+    /// Removes what is left of a logical cloud that is marked as deleted. Unlike `Synchronizer::forget`, this waits for no worker that lags
+    /// behind.
     pub(super) async fn finish_deleting(
         &self,
         place: &Place,

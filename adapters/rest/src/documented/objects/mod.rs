@@ -1,4 +1,4 @@
-//! What is sent and answered, and how it is said in the words of the model.
+//! Bodies of requests and answers of this dialect, and their conversion to and from what the model takes and gives.
 //!
 //! Field names are those of the documented dialect; what the model knows beyond it has the names of the declarative document.
 

@@ -1,7 +1,7 @@
 //! The rules of the model, in the schemas of what is sent.
 //!
-//! A body is held against its shape first, and all that it says against the model then. The model has its rules in the schema of the
-//! declarative document: they are taken from there, each to where a body says the same.
+//! A body is checked against its own schema first, and then against the rules of the model. Those rules are part of the schema of the
+//! declarative document: this module copies each of them into the schemas of bodies, to the field with the same meaning.
 
 use dcm_core::document;
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! What is sent and answered, and how it is said in the words of the model.
+//! Bodies of requests and answers of this dialect, and their conversion to and from what the model takes and gives.
 
 mod cluster;
 mod cluster_reference;
