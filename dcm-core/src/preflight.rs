@@ -162,6 +162,7 @@ struct MissingRule {
     /// Resources in the plural.
     resources: Vec<String>,
     /// Names of single objects; absent: all.
+    #[schemars(skip_serializing_if = "Option::is_none")]
     resource_names: Option<Vec<String>>,
     /// Verbs.
     verbs: Vec<String>,
