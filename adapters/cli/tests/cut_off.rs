@@ -151,7 +151,7 @@ fn under_way(metrics: &str) -> u64 {
     write!(stream, "GET /metrics HTTP/1.0\r\nHost: {metrics}\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
-    let told = answer.lines().find_map(|line| line.strip_prefix("dcm_api_requests_under_way "));
+    let told = answer.lines().find_map(|line| line.strip_prefix("dcm_cluster_requests_under_way "));
     told.unwrap_or_else(|| panic!("{answer}")).parse().unwrap()
 }
 

@@ -30,6 +30,6 @@ pub use installation::{
     DeclareError, Declared, Inspection, Installation, Other, PlanStale, PlannedDraft, unasked,
 };
 pub use limits::Limits;
-pub use metrics::{METRICS_TYPE, Metrics};
+pub use metrics::{Answered, METRICS_TYPE, Metrics};
 pub use route::Route;
 pub use services::{Services, Stop};

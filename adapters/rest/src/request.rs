@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{FromRequestParts, Request, State};
+use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderName, HeaderValue};
 use axum::middleware::Next;
@@ -12,6 +12,7 @@ use dcm_core::service::Caller;
 use tracing::Instrument as _;
 
 use crate::access::{self, Asker};
+use crate::metrics::Answered;
 use crate::services::Services;
 use crate::span::{self, Asked};
 
@@ -27,7 +28,7 @@ const REQUEST_ID_MAX: usize = 128;
 /// How long a stop waits for what is under way. What takes longer is accepted all the same: nothing new begins.
 pub(crate) const STOP_WAIT: Duration = Duration::from_secs(10);
 
-/// Gives a request its id and its caller, and logs its end.
+/// Gives a request its id and its caller, and logs and counts its end.
 pub(crate) async fn begin(
     State(services): State<Arc<Services>>,
     mut request: Request,
@@ -41,12 +42,15 @@ pub(crate) async fn begin(
     let span = span::open(request.headers(), text, caller.who());
     let asked = Asked::of(&request);
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let route = request.extensions().get::<MatchedPath>().cloned();
     request.extensions_mut().insert(Asking(caller));
     let mut response = async {
         let began = services.clock.now();
         let response = next.run(request).await;
-        let seconds = services.clock.now().duration_since(began).as_secs_f64();
-        tracing::info!(%method, path, status = response.status().as_u16(), seconds, "answered");
+        let took = services.clock.now().duration_since(began).unsigned_abs();
+        let (status, route) = (response.status().as_u16(), route.as_ref().map(MatchedPath::as_str));
+        tracing::info!(%method, path, status, seconds = took.as_secs_f64(), "answered");
+        services.metrics.answered(&Answered { method: span::told(&method), route, status, took });
         response
     }
     .instrument(span.clone())

@@ -26,7 +26,7 @@ use crate::health::Health;
 use crate::kubeconfigs::check_for;
 use crate::limits::Limits;
 use crate::listening::ApiListener;
-use crate::metrics::Source;
+use crate::metrics::{Dialect, Figures, Source};
 
 /// Largest head of a request, in bytes.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
@@ -70,13 +70,26 @@ impl Api {
         emco: Vec<EmcoListener>,
         limits: Limits,
     ) -> Vec<Self> {
-        let services = |stop| services(deployment, metrics, limits, stop);
+        let services = |dialect, stop| {
+            let metrics = Figures { source: metrics.clone(), dialect };
+            services(deployment, metrics, limits, stop)
+        };
         let common = Common { clock: deployment.clock(), health, limits };
         let documented = documented.map(|listener| {
-            Self::begin(listener, common, |stop| documented::router(services(stop)), ui::before)
+            Self::begin(
+                listener,
+                common,
+                |stop| documented::router(services(Dialect::Documented, stop)),
+                ui::before,
+            )
         });
         let emco = emco.into_iter().map(|EmcoListener { listener, services: served }| {
-            Self::begin(listener, common, |stop| emco::router(services(stop), served), identity)
+            Self::begin(
+                listener,
+                common,
+                |stop| emco::router(services(Dialect::Emco, stop), served),
+                identity,
+            )
         });
         documented.into_iter().chain(emco).collect()
     }
@@ -136,7 +149,7 @@ impl Api {
     }
 }
 
-fn services(deployment: &Deployment, metrics: &Source, limits: Limits, stop: Stop) -> Services {
+fn services(deployment: &Deployment, metrics: Figures, limits: Limits, stop: Stop) -> Services {
     Services {
         projects: deployment.projects().clone(),
         providers: deployment.providers().clone(),
@@ -144,7 +157,7 @@ fn services(deployment: &Deployment, metrics: &Source, limits: Limits, stop: Sto
         // Who asks here may be anybody on this machine, and is not to run programs as whoever serves.
         registered: deployment.registered().clone().checked_by(check_for(Allowed::default())),
         installation: Arc::new(deployment.clone()),
-        metrics: Arc::new(metrics.clone()),
+        metrics: Arc::new(metrics),
         audit: deployment.audit().clone(),
         stop,
         clouds: deployment.clouds().clone(),

@@ -13,7 +13,7 @@ use crate::following::{Heard, follow};
 use crate::health::Health;
 use crate::limits::Limits;
 use crate::listening::{ApiListener, LoopbackListener};
-use crate::metrics::{self, Ends, Source};
+use crate::metrics::{self, Answers, Ends, Source};
 use crate::{audit, sweeping, tending};
 
 /// How long a stop may take: as long as one request to a cluster may, and some time to give the clusters back.
@@ -118,8 +118,12 @@ impl Answering {
     /// Begins to answer, of what a worker does where one runs.
     fn begin(deployment: &Deployment, listeners: Listeners, engine: Option<&Engine>, ends: &Ends) -> Self {
         let mut metrics = JoinSet::new();
-        let source =
-            Source { engine: engine.cloned(), ends: ends.clone(), stores: deployment.stores().clone() };
+        let source = Source {
+            engine: engine.cloned(),
+            ends: ends.clone(),
+            stores: deployment.stores().clone(),
+            answers: Answers::default(),
+        };
         if let Some(listener) = listeners.metrics {
             metrics.spawn(metrics::answer(deployment.clone(), listener, source.clone()));
         }

@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 /// How long the head of a request may take.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 
-const WATCHED: &str = "dcm_api_requests_total{cluster=\"sim/cluster-1\",verb=\"watch\",code=\"2xx\"}";
+const WATCHED: &str = "dcm_cluster_requests_total{cluster=\"sim/cluster-1\",verb=\"watch\",code=\"2xx\"}";
 
 /// Sends these bytes, and reads all that is answered.
 async fn send(address: SocketAddr, bytes: &str) -> String {

@@ -49,13 +49,22 @@ pub struct Metrics {
     pub events: BTreeMap<&'static str, u64>,
 }
 
-/// How long requests of one verb took.
+/// How long requests took, such as those of one verb.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Durations {
     /// How many were in each range of [`DURATION_BOUNDS`], and over the last bound; not added up.
     pub counts: [u64; RANGES],
     /// All together.
     pub sum: Duration,
+}
+
+impl Durations {
+    /// Counts one more.
+    pub fn count(&mut self, took: Duration) {
+        let range = DURATION_BOUNDS.iter().position(|bound| took <= Duration::from_millis(*bound));
+        self.counts[range.unwrap_or(RANGES - 1)] += 1;
+        self.sum += took;
+    }
 }
 
 /// What was asked of a cluster.
@@ -172,10 +181,7 @@ impl Counters {
         if let Some(counts) = self.requests.get_mut(cluster) {
             *counts.entry((verb, code)).or_default() += 1;
         }
-        let durations = self.durations.entry(verb).or_default();
-        let range = DURATION_BOUNDS.iter().position(|bound| took <= Duration::from_millis(*bound));
-        durations.counts[range.unwrap_or(RANGES - 1)] += 1;
-        durations.sum += took;
+        self.durations.entry(verb).or_default().count(took);
     }
 
     pub(super) fn happened(&mut self, what: &What) {

@@ -3,6 +3,7 @@
 //! There is neither TLS nor a check of who asks at the latter, so other addresses are refused: whoever collects from elsewhere asks
 //! the API, or puts a proxy before it that has both, and that asks here by a name of this machine (`host`).
 
+mod answers;
 #[cfg(test)]
 mod page_tests;
 mod stores;
@@ -13,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use dcm_rest::{METRICS_TYPE, Metrics};
+use dcm_rest::{Answered, METRICS_TYPE, Metrics};
 use dcm_sync::engine::{self, Engine};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
@@ -29,6 +30,7 @@ use tokio::sync::Semaphore;
 use crate::deployment::Deployment;
 use crate::host;
 use crate::listening::LoopbackListener;
+pub(crate) use answers::{Answers, Dialect};
 pub(crate) use stores::CountedStores;
 pub(crate) use text::DaysLeft;
 
@@ -69,16 +71,33 @@ pub(crate) struct Source {
     pub(crate) engine: Option<Engine>,
     pub(crate) ends: Ends,
     pub(crate) stores: CountedStores,
+    pub(crate) answers: Answers,
+}
+
+/// The same where the API is asked in one of its dialects.
+pub(crate) struct Figures {
+    pub(crate) source: Source,
+    pub(crate) dialect: Dialect,
 }
 
 #[async_trait]
-impl Metrics for Source {
+impl Metrics for Figures {
+    async fn told(&self) -> Option<String> {
+        self.source.told().await
+    }
+
+    fn answered(&self, answer: &Answered<'_>) {
+        self.source.answers.count(self.dialect, answer);
+    }
+}
+
+impl Source {
     async fn told(&self) -> Option<String> {
         let metrics = match &self.engine {
             Some(engine) => engine.metrics().await?,
             None => engine::metrics::Metrics::default(),
         };
-        match text::render(metrics, self.ends.get(), self.stores.asked()) {
+        match text::render(metrics, self.ends.get(), self.stores.asked(), self.answers.get()) {
             Ok(text) => Some(text),
             Err(error) => {
                 tracing::warn!(error = &error as &dyn std::error::Error, "metrics can't be written");

@@ -15,6 +15,7 @@ use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet, 
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
+use super::answers::Counted;
 use super::stores::Asked;
 
 /// The ranges of what is left of credentials, by the days below which they are.
@@ -51,9 +52,10 @@ pub(super) fn render(
     metrics: Metrics,
     credentials: DaysLeft,
     stores: Vec<Asked>,
+    answers: Counted,
 ) -> Result<String, fmt::Error> {
     let mut registry = Registry::with_prefix("dcm");
-    registry.register_collector(Box::new(Arc::new(Told { metrics, credentials, stores })));
+    registry.register_collector(Box::new(Arc::new(Told { metrics, credentials, stores, answers })));
     let mut text = String::new();
     text::encode(&mut text, &registry)?;
     Ok(text)
@@ -64,6 +66,7 @@ struct Told {
     metrics: Metrics,
     credentials: DaysLeft,
     stores: Vec<Asked>,
+    answers: Counted,
 }
 
 impl Collector for Told {
@@ -72,6 +75,7 @@ impl Collector for Told {
         self.clusters(&mut encoder)?;
         self.requests(&mut encoder)?;
         self.stores(&mut encoder)?;
+        self.answers(&mut encoder)?;
         let events = self.metrics.events.iter().map(|(what, count)| ([("what", *what)], *count));
         let help = "What the engine did and saw, by what happened";
         counters(encoder.encode_descriptor("events", help, None, MetricType::Counter)?, events)?;
@@ -113,13 +117,14 @@ impl Told {
         let states = states.into_iter().map(|(state, count)| ([("state", state)], count));
         gauges(encoder.encode_descriptor("clusters", help, None, MetricType::Gauge)?, states)?;
         let help = "Requests to clusters that are not answered yet";
-        let under_way = encoder.encode_descriptor("api_requests_under_way", help, None, MetricType::Gauge);
+        let under_way =
+            encoder.encode_descriptor("cluster_requests_under_way", help, None, MetricType::Gauge);
         under_way?.encode_gauge(requests_under_way)
     }
 
     fn requests(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let help = "Requests to clusters";
-        let mut requests = encoder.encode_descriptor("api_requests", help, None, MetricType::Counter)?;
+        let mut requests = encoder.encode_descriptor("cluster_requests", help, None, MetricType::Counter)?;
         for (cluster, counts) in &self.metrics.requests {
             let cluster = cluster.to_string();
             for ((verb, code), count) in counts {
@@ -128,16 +133,39 @@ impl Told {
                 requests.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(count, None)?;
             }
         }
-        let (name, help) = ("api_request_duration_seconds", "How long requests to clusters took");
-        let mut durations = encoder.encode_descriptor(name, help, None, MetricType::Histogram)?;
-        for (verb, took) in &self.metrics.durations {
-            let count = took.counts.iter().sum();
-            let (sum, buckets) = (took.sum.as_secs_f64(), buckets(took));
-            let labels = [("verb", verb.as_str())];
-            let mut family = durations.encode_family(&labels)?;
-            family.encode_histogram::<NoLabelSet>(sum, count, &buckets, None)?;
+        let (name, help) = ("cluster_request_duration_seconds", "How long requests to clusters took");
+        let durations = encoder.encode_descriptor(name, help, None, MetricType::Histogram)?;
+        let took = self.metrics.durations.iter().map(|(verb, took)| ([("verb", verb.as_str())], took));
+        histograms(durations, took)
+    }
+
+    fn answers(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let help = "Requests to the HTTP API that were answered";
+        let mut requests = encoder.encode_descriptor("http_requests", help, None, MetricType::Counter)?;
+        for (dialect, counts) in &self.answers.requests {
+            for (route, counts) in counts {
+                for ((method, status), count) in counts {
+                    let status = status.to_string();
+                    let labels = [
+                        ("api", dialect.as_str()),
+                        ("route", &**route),
+                        ("method", method),
+                        ("code", &*status),
+                    ];
+                    requests.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(count, None)?;
+                }
+            }
         }
-        Ok(())
+        let (name, help) = (
+            "http_request_duration_seconds",
+            "How long requests to the HTTP API took until the answer began",
+        );
+        let durations = encoder.encode_descriptor(name, help, None, MetricType::Histogram)?;
+        let took = self.answers.took.iter();
+        histograms(
+            durations,
+            took.map(|((dialect, method), took)| ([("api", dialect.as_str()), ("method", *method)], took)),
+        )
     }
 
     fn stores(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
@@ -168,6 +196,18 @@ fn outcomes(kind: Kind, ended: &Ended) -> Vec<(&'static str, u64)> {
         outcomes.push(("conflict", ended.conflicts));
     }
     outcomes
+}
+
+fn histograms<'a, const LABELS: usize>(
+    mut encoder: MetricEncoder<'_>,
+    values: impl Iterator<Item = ([(&'a str, &'a str); LABELS], &'a Durations)>,
+) -> fmt::Result {
+    for (labels, took) in values {
+        let (sum, count) = (took.sum.as_secs_f64(), took.counts.iter().sum());
+        let mut family = encoder.encode_family(&labels)?;
+        family.encode_histogram::<NoLabelSet>(sum, count, &buckets(took), None)?;
+    }
+    Ok(())
 }
 
 /// The ranges with their upper bounds in seconds.
@@ -215,12 +255,12 @@ mod tests {
         took.counts[0] = 2;
         took.counts[DURATION_BOUNDS.len()] = 1;
         metrics.durations.insert(dcm_sync::engine::metrics::Verb::Get, took);
-        let text = render(metrics, DaysLeft::default(), Vec::new()).unwrap();
+        let text = render(metrics, DaysLeft::default(), Vec::new(), Counted::default()).unwrap();
         for line in [
-            "dcm_api_request_duration_seconds_sum{verb=\"get\"} 1.5",
-            "dcm_api_request_duration_seconds_count{verb=\"get\"} 3",
-            "dcm_api_request_duration_seconds_bucket{le=\"0.005\",verb=\"get\"} 2",
-            "dcm_api_request_duration_seconds_bucket{le=\"+Inf\",verb=\"get\"} 3",
+            "dcm_cluster_request_duration_seconds_sum{verb=\"get\"} 1.5",
+            "dcm_cluster_request_duration_seconds_count{verb=\"get\"} 3",
+            "dcm_cluster_request_duration_seconds_bucket{le=\"0.005\",verb=\"get\"} 2",
+            "dcm_cluster_request_duration_seconds_bucket{le=\"+Inf\",verb=\"get\"} 3",
             "dcm_lanes{state=\"abandoned\"} 0",
             "dcm_credentials{days_left=\"ended\"} 0",
             "# EOF",
