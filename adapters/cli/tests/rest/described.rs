@@ -53,10 +53,32 @@ impl Answer {
 /// The document, in which nothing may be in an answer that it does not name.
 fn closed() -> Value {
     let mut document = openapi();
+    let mut parts = BTreeSet::new();
+    find_parts(&document["components"], &mut parts);
     for place in ["schemas", "responses"] {
-        document["components"][place].as_object_mut().unwrap().values_mut().for_each(close);
+        for (name, schema) in document["components"][place].as_object_mut().unwrap() {
+            if !parts.contains(&format!("#/components/{place}/{name}")) {
+                close(schema);
+            }
+        }
     }
     document
+}
+
+/// Finds the references to schemas that are parts of others, which name more beside them.
+fn find_parts(schema: &Value, parts: &mut BTreeSet<String>) {
+    match schema {
+        Value::Object(keywords) => {
+            if let (Some(Value::String(part)), true) =
+                (keywords.get("$ref"), keywords.contains_key("properties"))
+            {
+                parts.insert(part.clone());
+            }
+            keywords.values().for_each(|one| find_parts(one, parts));
+        }
+        Value::Array(items) => items.iter().for_each(|one| find_parts(one, parts)),
+        _ => {}
+    }
 }
 
 /// Forbids what a schema does not name, but for those that are parts of others.

@@ -20,7 +20,10 @@ async fn pages_from_elsewhere_and_other_names_of_the_server_are_refused() {
     assert_eq!(refused("POST /v2/projects/p/logical-clouds/c/terminate\nOrigin: https://example.com"), "403");
     assert_eq!(refused("GET /v2/projects\nSec-Fetch-Site: cross-site"), "403");
     let rebound = "GET /v2/projects HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n";
-    assert!(server.send(rebound.as_bytes()).starts_with("HTTP/1.1 421 "));
+    let answer = server.send(rebound.as_bytes());
+    assert!(answer.starts_with("HTTP/1.1 421 "), "{answer}");
+    let problem = r#"{"type":"/problems/misdirected","title":"This is another host","status":421,"detail":"this server does not answer by that name","instance":"/v2/projects"}"#;
+    assert_eq!(answer.split_once("\r\n\r\n").unwrap().1, problem);
 }
 
 #[tokio::test]

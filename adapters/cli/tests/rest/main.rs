@@ -3,17 +3,23 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod accept;
+#[path = "../access/callers.rs"]
+mod callers;
 #[path = "../common/mod.rs"]
 mod common;
 mod described;
 mod events;
 mod example;
 mod listening;
+mod sources;
 
+use callers::{CALLERS, Guarded};
 use common::exchange::Exchanges;
+use common::installation::{kubectl, until};
 use common::server::{self, Server};
+use common::{Ran, User};
 use dcm_rest::documented::routes;
-use dcm_testenv::{Environment, Route};
+use dcm_testenv::{Cluster, Environment, Route};
 
 /// All exchanges in this dialect.
 const EXCHANGES: Exchanges =
@@ -21,6 +27,20 @@ const EXCHANGES: Exchanges =
 
 /// The value of a metric.
 const FIGURE: (&str, &str) = (r"(?m)^(dcm_.+) [0-9.e-]+$", "$1 FIGURE");
+
+/// The kubeconfig of a user who has the least rights on a cluster, as `dcm cluster role` prints them, and no others.
+async fn confined(person: &User, cluster: &Cluster, user: &str) -> String {
+    let role = person.run(["cluster", "role", "--name", user]).done();
+    common::fed(cluster.kubectl().args(["apply", "-f", "-"]), &role).done();
+    let binding = [format!("--clusterrole={user}"), format!("--user={user}")];
+    kubectl(cluster, &["create", "clusterrolebinding", user, &binding[0], &binding[1]]);
+    until("the rights of the least role", async || {
+        let asked = ["auth", "can-i", "escalate", "roles", "--as", user];
+        Ran::of(cluster.kubectl().args(asked).output().unwrap()).code.eq(&0).then_some(())
+    })
+    .await;
+    cluster.kubeconfig(&cluster.issue(user, &[]).unwrap(), Route::Direct)
+}
 
 async fn play(server: &Server, name: &str) {
     EXCHANGES.play(server, name).await;
@@ -32,8 +52,8 @@ fn every_route_is_asked_and_in_the_table() {
         "rest.md",
         &EXCHANGES,
         &routes(),
-        "| Route | Needs | Answers | Asked in |",
-        &|route| format!("{} `{}` | {}", route.method(), route.path(), route.need()),
+        "| Route | Source | Needs | Answers | Asked in |",
+        &|route| format!("{} `{}` | {} | {}", route.method(), route.path(), sources::of(route), route.need()),
     );
 }
 
@@ -60,7 +80,7 @@ async fn declarative_documents() {
 #[tokio::test(flavor = "multi_thread")]
 async fn plans_and_credentials() {
     let (_environment, server) = server::on_clusters(1, "rest-plans").await;
-    play(&server, "plans.http").await;
+    EXCHANGES.play_with(&server, "plans.http", &[("unreachable", common::UNREACHABLE)]).await;
     server.stop();
 }
 
@@ -95,13 +115,29 @@ async fn what_can_not_be_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn callers_who_prove_who_they_are() {
+    let (server, headers) = Guarded::new().serve("--listen");
+    let texts = CALLERS.map(|(name, _)| (name, headers.of(name)));
+    EXCHANGES.play_with(&server, "guarded.http", &texts).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn cluster_providers_and_clusters() {
     let environment = Environment::shared(2).await.unwrap();
     let [one, other] = environment.clusters() else { panic!("two clusters are asked for") };
-    let (one, other) = (one.admin_kubeconfig(Route::Direct), other.admin_kubeconfig(Route::Direct));
-    let runs = common::UNREACHABLE.replace("{token: hunter2}", "{exec: {command: /bin/sh}}");
-    let texts = [("one", &*one), ("other", &*other), ("unreachable", common::UNREACHABLE), ("runs", &*runs)];
-    EXCHANGES.play_with(&Server::new(), "clusters.http", &texts).await;
+    let person = User::new();
+    let of = |cluster: &Cluster, user| cluster.kubeconfig(&cluster.issue(user, &[]).unwrap(), Route::Direct);
+    let texts = [
+        ("one", one.admin_kubeconfig(Route::Direct)),
+        ("other", other.admin_kubeconfig(Route::Direct)),
+        ("least", confined(&person, one, "rest-least").await),
+        ("weak", of(one, "rest-weak")),
+        ("weaker", of(one, "rest-weaker")),
+        ("unreachable", common::UNREACHABLE.to_owned()),
+        ("runs", common::UNREACHABLE.replace("{token: hunter2}", "{exec: {command: /bin/sh}}")),
+    ];
+    let texts = texts.each_ref().map(|(name, text)| (*name, &**text));
+    EXCHANGES.play_with(&Server::of(person), "clusters.http", &texts).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
