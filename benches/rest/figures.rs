@@ -10,6 +10,10 @@ use crate::rates::{KINDS, Rate, Rates, STORES};
 /// What is taken of a measurement.
 type Of = fn(&Rate) -> f64;
 
+/// How many times the CPU time of a handler that does nothing each kind of request may take, in the order of [`KINDS`], where no disk has a say: half as
+/// much again as was measured.
+const CPU_OVER_EMPTY_MAX: [f64; KINDS.len()] = [17.0, 5.5, 21.0, 115.0];
+
 /// What a server may grow by between a tenth of the requests and all of them: what the allocator keeps varies.
 const GROWTH_MAX: f64 = 8.0 * 1024.0 * 1024.0;
 
@@ -53,6 +57,10 @@ fn add(report: &mut Report, rates: &Rates) {
         over,
         None,
     );
+    let cpu = median(rates.rounds.iter().map(|[empty, own]| own.cpu_us / empty.cpu_us));
+    let bound = (rates.store != 0).then_some(AtMost(CPU_OVER_EMPTY_MAX[rates.kind]));
+    let told = format!("{about} / a handler that does nothing, CPU of the server");
+    report.add(format!("{key}_cpu_over_empty_handler"), told, cpu, bound);
     let figures: [(&str, &str, Of); 3] = [
         ("per_second", "a second", |rate| rate.load.per_second()),
         ("p99_ms", "p99, ms", |rate| rate.load.p99_ms()),

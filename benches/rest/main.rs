@@ -20,7 +20,7 @@ use dcm_benches::parts::{Asked, wanted};
 use dcm_benches::report::Report;
 
 /// Over how many requests memory is measured unless it is said.
-const REQUESTS: u64 = 100_000;
+const REQUESTS: u64 = 1_000_000;
 
 fn main() -> Result<()> {
     let runtime = tokio::runtime::Runtime::new()?;
