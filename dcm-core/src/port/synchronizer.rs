@@ -24,7 +24,7 @@ use crate::manifest::ObjectKey;
 use crate::name::{ClusterId, ContextId};
 use crate::port::store;
 use crate::secret::Secret;
-use crate::status::{Cause, ContextStatus};
+use crate::status::{Cause, ContextStatus, LaneStatus};
 
 /// What a cluster gave for a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -356,6 +356,15 @@ pub trait Synchronizer: Send + Sync + 'static {
     /// # Errors
     /// [`Error`].
     async fn status(&self, id: &ContextId) -> Result<Option<ContextStatus>, Error>;
+
+    /// What the status says of one cluster; none when it says nothing of it, or there is no such context. Whoever needs one cluster
+    /// need not read all.
+    ///
+    /// # Errors
+    /// [`Error`].
+    async fn lane(&self, id: &ContextId, cluster: &ClusterId) -> Result<Option<LaneStatus>, Error> {
+        Ok(self.status(id).await?.and_then(|mut status| status.lanes.remove(cluster)))
+    }
 
     /// What clusters issued for an app context's requests.
     ///

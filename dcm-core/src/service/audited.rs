@@ -20,6 +20,7 @@ use crate::port::synchronizer::Tombstone;
 
 use super::apply::{Applied, ApplyOutcome};
 use super::caller::Caller;
+use super::clusters::RegisteredCluster;
 use super::controllers::Controller;
 use super::error::Error;
 use super::load::{self, Found};
@@ -173,6 +174,12 @@ impl<K: OwnerKind> Told for Owner<K> {
 }
 
 impl<K: OwnerKind> Told for (Owner<K>, EditOutcome) {
+    fn outcome(&self) -> Outcome {
+        self.1.outcome()
+    }
+}
+
+impl Told for (RegisteredCluster, EditOutcome) {
     fn outcome(&self) -> Outcome {
         self.1.outcome()
     }

@@ -4,10 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future;
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+
 use crate::audit::Told;
 use crate::kubeconfig::Admin;
 use crate::logical_cloud::{KeyValues, LogicalCloud, Notes, check_labels};
-use crate::name::{ClusterId, ClusterName, ClusterProviderName, Namespace};
+use crate::name::{ClusterId, ClusterName, ClusterProviderName, LogicalCloudName, Namespace, ProjectName};
 use crate::port::audit::{About, Action, AuditLog};
 use crate::port::clock::Clock;
 use crate::port::schema::Broken;
@@ -27,6 +30,9 @@ use super::owners::{self, OfClusters, Providers};
 use super::path::{self, Place};
 use super::precondition::{Precondition, Revision};
 use super::put::EditOutcome;
+
+/// So many logical clouds are looked at together: whole, so fewer than documents that are read one by one.
+const CLOUDS_AT_ONCE: usize = 4;
 
 /// What a kubeconfig must be beyond being readable, such as free of programs to run. Whoever wires the services
 /// decides.
@@ -161,27 +167,37 @@ impl RegisteredClusters {
         kept_in(&self.audit, &*self.clock, caller, (action, about), call).await
     }
 
-    /// Registers a cluster. Registering the same again changes nothing. Its provider is made where there is none of that name.
+    /// Registers a cluster, and gives it as it is then. Registering the same again changes nothing. Its provider is made where there is
+    /// none of that name.
     ///
     /// # Errors
     /// [`Error::AlreadyThere`] when it is registered otherwise; [`Error::Refused`]; [`Error::Store`].
-    pub async fn add(&self, caller: &Caller, registration: Registration) -> Result<EditOutcome, Error> {
+    pub async fn add(
+        &self,
+        caller: &Caller,
+        registration: Registration,
+    ) -> Result<(RegisteredCluster, EditOutcome), Error> {
         let id = registration.id.clone();
         let adding = self.add_tries(caller, registration);
         self.audited(caller, (Action::RegisterCluster, ""), &id, adding).await
     }
 
-    async fn add_tries(&self, caller: &Caller, registration: Registration) -> Result<EditOutcome, Error> {
+    async fn add_tries(
+        &self,
+        caller: &Caller,
+        registration: Registration,
+    ) -> Result<(RegisteredCluster, EditOutcome), Error> {
         self.check(&registration)?;
         let id = registration.id.clone();
         for _ in 0..CONTENTION_TRIES {
             if let Some((stored, _)) = self.stored(&id).await? {
-                if of_document(stored).registration != registration {
+                let stored = of_document(stored);
+                if stored.registration != registration {
                     return Err(Error::AlreadyThere { kind: Kind::Cluster, name: id.to_string() });
                 }
                 // It may be what a call left that was cut off.
                 self.ensure_provider(caller, &id.provider).await?;
-                return Ok(EditOutcome::Unchanged);
+                return Ok((stored, EditOutcome::Unchanged));
             }
             self.ensure_provider(caller, &id.provider).await?;
             let change = caller.change(self.clock.now());
@@ -190,7 +206,7 @@ impl RegisteredClusters {
                 Ok(()) => {
                     // Somebody may have deleted the empty provider meanwhile: one of the two sees the other.
                     self.ensure_provider(caller, &id.provider).await?;
-                    return Ok(EditOutcome::Created);
+                    return Ok((of_document(document), EditOutcome::Created));
                 }
                 Err(error) if error.is_lost_race() => {}
                 Err(error) => return Err(error),
@@ -260,51 +276,7 @@ impl RegisteredClusters {
         Ok(ClusterPage { clusters, broken, next: page.next.as_ref().and_then(path::of_cluster) })
     }
 
-    /// Replaces a cluster's kubeconfig, such as one whose credential ends.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`]; [`Error::Refused`]; [`Error::Contended`]; [`Error::Store`].
-    pub async fn replace_kubeconfig(
-        &self,
-        caller: &Caller,
-        id: &ClusterId,
-        kubeconfig: Secret,
-    ) -> Result<EditOutcome, Error> {
-        let change = |old| Ok(Registration { kubeconfig: kubeconfig.clone(), ..old });
-        let changing = self.change(caller, id, change);
-        self.audited(caller, (Action::UpdateCluster, "kubeconfig"), id, changing).await
-    }
-
-    /// Replaces a cluster's labels. Logical clouds look at them when they are applied.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`]; [`Error::Refused`]; [`Error::Contended`]; [`Error::Store`].
-    pub async fn replace_labels(
-        &self,
-        caller: &Caller,
-        id: &ClusterId,
-        labels: BTreeMap<String, String>,
-    ) -> Result<EditOutcome, Error> {
-        let changing = self.change(caller, id, |old| Ok(Registration { labels: labels.clone(), ..old }));
-        self.audited(caller, (Action::UpdateCluster, "labels"), id, changing).await
-    }
-
-    /// Replaces the namespace that admin clouds use there, from their next apply on.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`]; [`Error::Contended`]; [`Error::Store`].
-    pub async fn replace_namespace(
-        &self,
-        caller: &Caller,
-        id: &ClusterId,
-        namespace: Option<Namespace>,
-    ) -> Result<EditOutcome, Error> {
-        let change = |old| Ok(Registration { namespace: namespace.clone(), ..old });
-        let changing = self.change(caller, id, change);
-        self.audited(caller, (Action::UpdateCluster, "namespace"), id, changing).await
-    }
-
-    /// Changes what is registered of a cluster, under a condition; which cluster it is stays.
+    /// Changes what is registered of a cluster, under a condition, and gives it as it is then; which cluster it is stays.
     ///
     /// # Errors
     /// [`Error::NotFound`]; [`Error::PreconditionFailed`]; [`Error::Refused`]; [`Error::Contended`]; [`Error::Store`].
@@ -314,7 +286,7 @@ impl RegisteredClusters {
         id: &ClusterId,
         condition: &Precondition<Revision>,
         next: impl Fn(Registration) -> Registration + Send + Sync,
-    ) -> Result<EditOutcome, Error> {
+    ) -> Result<(RegisteredCluster, EditOutcome), Error> {
         let next = |old: Registration| Ok(Registration { id: id.clone(), ..next(old) });
         let editing = self.change_if(caller, id, condition, next);
         self.audited(caller, (Action::UpdateCluster, ""), id, editing).await
@@ -326,7 +298,7 @@ impl RegisteredClusters {
         id: &ClusterId,
         change: impl Fn(Registration) -> Result<Registration, Error> + Send + Sync,
     ) -> Result<EditOutcome, Error> {
-        self.change_if(caller, id, &Precondition::default(), change).await
+        self.change_if(caller, id, &Precondition::default(), change).await.map(|(_, outcome)| outcome)
     }
 
     async fn change_if(
@@ -335,21 +307,21 @@ impl RegisteredClusters {
         id: &ClusterId,
         condition: &Precondition<Revision>,
         change: impl Fn(Registration) -> Result<Registration, Error> + Send + Sync,
-    ) -> Result<EditOutcome, Error> {
+    ) -> Result<(RegisteredCluster, EditOutcome), Error> {
         for _ in 0..CONTENTION_TRIES {
             let stored = self.stored(id).await?;
             let revision = stored.as_ref().map(|(document, _)| document.revision());
             condition.check(Kind::Cluster, id, revision.as_ref())?;
             let (stored, version) = stored.ok_or_else(|| Error::not_found(Kind::Cluster, id))?;
-            let RegisteredCluster { registration: old, created, .. } = of_document(stored);
-            let registration = change(old.clone())?;
-            if registration == old {
-                return Ok(EditOutcome::Unchanged);
+            let old = of_document(stored);
+            let registration = change(old.registration.clone())?;
+            if registration == old.registration {
+                return Ok((old, EditOutcome::Unchanged));
             }
-            self.check_change(&registration, Some(&old))?;
-            let document = document(registration, created, caller.change(self.clock.now()));
+            self.check_change(&registration, Some(&old.registration))?;
+            let document = document(registration, old.created, caller.change(self.clock.now()));
             match self.write(Some(version), &document).await {
-                Ok(()) => return Ok(EditOutcome::Changed),
+                Ok(()) => return Ok((of_document(document), EditOutcome::Changed)),
                 Err(error) if error.is_lost_race() => {}
                 Err(error) => return Err(error),
             }
@@ -444,27 +416,33 @@ impl RegisteredClusters {
 
     /// The logical clouds that refer to a cluster or have something left on it, as `project/cloud`.
     async fn users_of(&self, id: &ClusterId) -> Result<Vec<String>, Error> {
-        let mut clouds = Vec::new();
-        for entry in self.documents.list_all(&path::all_roots()).await? {
-            let Some((project, cloud)) = path::of_root(&entry.path) else { continue };
-            match load::load_with(&*self.documents, &project, &cloud, Root::newest).await {
-                Ok((loaded, newest)) => {
-                    if refers(&loaded, newest.as_ref(), id)? || self.is_on(&loaded.place, id).await? {
-                        clouds.push(format!("{project}/{cloud}"));
-                    }
-                }
-                // Being made or deleted.
-                Err(Error::NotFound { .. }) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(clouds)
+        let roots = self.documents.list_all(&path::all_roots()).await?;
+        let clouds = roots.iter().filter_map(|entry| path::of_root(&entry.path));
+        let looks: Vec<_> = clouds.map(|(project, cloud)| self.user_of(id, project, cloud)).collect();
+        let users = stream::iter(looks).buffered(CLOUDS_AT_ONCE);
+        users.try_filter_map(future::ok).try_collect().await
+    }
+
+    /// The name of a logical cloud that refers to a cluster or has something left on it; none for another one.
+    async fn user_of(
+        &self,
+        id: &ClusterId,
+        project: ProjectName,
+        cloud: LogicalCloudName,
+    ) -> Result<Option<String>, Error> {
+        let (loaded, newest) = match load::load_with(&*self.documents, &project, &cloud, Root::newest).await {
+            Ok(found) => found,
+            // Being made or deleted.
+            Err(Error::NotFound { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let uses = refers(&loaded, newest.as_ref(), id)? || self.is_on(&loaded.place, id).await?;
+        Ok(uses.then(|| format!("{project}/{cloud}")))
     }
 
     /// True when a cloud's app context has something on a cluster, wanted or not, that is not given up.
     async fn is_on(&self, place: &Place, id: &ClusterId) -> Result<bool, Error> {
-        let status = self.synchronizer.status(&place.context_id()).await.map_err(Error::Synchronizer)?;
-        let lane = status.as_ref().and_then(|status| status.lanes.get(id));
+        let lane = self.synchronizer.lane(&place.context_id(), id).await.map_err(Error::Synchronizer)?;
         Ok(lane.is_some_and(|lane| !matches!(lane.state, LaneState::Removed | LaneState::Abandoned)))
     }
 

@@ -133,8 +133,7 @@ async fn a_selector_is_resolved_at_each_apply() {
     assert_eq!(references, ["r1", "three", "two"]);
 
     world.register("four", &[("tier", "edge")]).await;
-    let labels = [("tier".to_owned(), "core".to_owned())].into();
-    world.clusters.replace_labels(&world.caller, &cluster("two"), labels).await.unwrap();
+    world.relabel("two", &[("tier", "core")]).await.unwrap();
     assert_eq!(world.engine.only().clusters().len(), 3, "nothing moves by itself");
     let applied = world.apply("shop").await.unwrap();
     assert_eq!(applied.outcome, ApplyOutcome::Begun);

@@ -121,11 +121,7 @@ async fn every_decision_is_kept_with_who_why_and_what_came_of_it() {
 #[tokio::test]
 async fn no_entry_holds_a_secret() {
     let (world, log) = audited(World::new(false).await);
-    world
-        .clusters
-        .replace_kubeconfig(&world.caller, &cluster("one"), Secret::new("no: kubeconfig"))
-        .await
-        .unwrap_err();
+    world.replace_kubeconfig("one", Secret::new("no: kubeconfig")).await.unwrap_err();
     live(&world).await;
     let text = serde_json::to_string(&all(&log).await).unwrap();
     assert!(text.contains("kubeconfig") && text.contains("refused"), "{text}");

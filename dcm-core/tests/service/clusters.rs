@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dcm_core::refusal::{Refusal, Refusals};
 use dcm_core::secret::Secret;
-use dcm_core::service::{EditOutcome, Error, RegisteredClusters, Remains};
+use dcm_core::service::{EditOutcome, Error, RegisteredClusters, Registration, Remains};
 use serde_json::json;
 
 use crate::editing::refusals;
@@ -14,8 +14,11 @@ use crate::support::{World, admin_kubeconfig, cluster, draft, name, registration
 async fn a_cluster_is_registered_once_read_listed_and_removed() {
     let world = World::empty(true);
     let one = registration("one", &[("tier", "edge")]);
-    assert_eq!(world.clusters.add(&world.caller, one.clone()).await.unwrap(), EditOutcome::Created);
-    assert_eq!(world.clusters.add(&world.caller, one.clone()).await.unwrap(), EditOutcome::Unchanged);
+    let added = world.clusters.add(&world.caller, one.clone()).await.unwrap();
+    let read = world.clusters.get(&cluster("one")).await.unwrap();
+    assert_eq!(added, (read.clone(), EditOutcome::Created));
+    let added = world.clusters.add(&world.caller, one.clone()).await.unwrap();
+    assert_eq!(added, (read, EditOutcome::Unchanged));
     let other = registration("one", &[("tier", "core")]);
     let error = world.clusters.add(&world.caller, other).await.unwrap_err();
     assert_eq!(error.to_string(), "there is a cluster sim/one already");
@@ -41,19 +44,19 @@ async fn kubeconfig_labels_and_namespace_are_replaced() {
     let world = World::new(true).await;
     let moved = admin_kubeconfig("elsewhere");
     let one = cluster("one");
-    let replace = || world.clusters.replace_kubeconfig(&world.caller, &one, moved.clone());
+    let replace = || world.replace_kubeconfig("one", moved.clone());
     assert_eq!(replace().await.unwrap(), EditOutcome::Changed);
     assert_eq!(replace().await.unwrap(), EditOutcome::Unchanged);
     assert_eq!(world.clusters.get(&cluster("one")).await.unwrap().registration.kubeconfig, moved);
-    let replace = || world.clusters.replace_namespace(&world.caller, &one, Some(name("tenants")));
+    let tenants = |old| Registration { namespace: Some(name("tenants")), ..old };
+    let replace = || world.edit_cluster("one", tenants);
     assert_eq!(replace().await.unwrap(), EditOutcome::Changed);
     assert_eq!(replace().await.unwrap(), EditOutcome::Unchanged);
     let registration = world.clusters.get(&one).await.unwrap().registration;
     assert_eq!((registration.namespace, registration.kubeconfig), (Some(name("tenants")), moved.clone()));
-    let absent = world.clusters.replace_kubeconfig(&world.caller, &cluster("nine"), moved.clone()).await;
+    let absent = world.replace_kubeconfig("nine", moved.clone()).await;
     assert!(matches!(absent, Err(Error::NotFound { .. })));
-    let bad = [("a b".to_owned(), String::new())].into();
-    let refused = world.clusters.replace_labels(&world.caller, &cluster("one"), bad).await.unwrap_err();
+    let refused = world.relabel("one", &[("a b", "")]).await.unwrap_err();
     assert_eq!(refusals(refused).as_slice()[0].path, r#"labels["a b"]"#);
 }
 
@@ -127,4 +130,24 @@ async fn a_cluster_that_a_selector_selected_is_in_use() {
     world.engine.finish();
     world.clusters.remove(&world.caller, &cluster("three"), Remains::Refuse).await.unwrap();
     world.delete("shop").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_removal_looks_at_the_one_cluster_in_each_logical_cloud() {
+    let world = World::new(true).await;
+    let names = ["e", "b", "d", "a", "c"];
+    for cloud in names {
+        let mut one = draft();
+        one["metadata"]["name"] = cloud.into();
+        one["spec"]["namespace"] = cloud.into();
+        world.put(one).await.unwrap();
+        world.apply(cloud).await.unwrap();
+    }
+    world.engine.finish();
+    let error = world.clusters.remove(&world.caller, &cluster("one"), Remains::Refuse).await.unwrap_err();
+    let Error::ClusterInUse { clouds, .. } = error else { panic!("it is in use: {error}") };
+    assert_eq!(clouds, ["retail/a", "retail/b", "retail/c", "retail/d", "retail/e"]);
+    world.engine.reads();
+    world.clusters.remove(&world.caller, &cluster("three"), Remains::Refuse).await.unwrap();
+    assert_eq!(world.engine.reads(), ["lane"; 5]);
 }

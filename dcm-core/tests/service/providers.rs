@@ -116,9 +116,9 @@ async fn whoever_has_read_a_cluster_changes_it_only_as_it_was_read() {
         new.id = "other/name".parse().unwrap();
         new
     };
-    let outcome = world.clusters.edit(&world.caller, &one, &known, describe).await.unwrap();
+    let (changed, outcome) = world.clusters.edit(&world.caller, &one, &known, describe).await.unwrap();
     assert_eq!(outcome, EditOutcome::Changed);
-    let changed = world.clusters.get(&one).await.unwrap();
+    assert_eq!(changed, world.clusters.get(&one).await.unwrap());
     assert_eq!((&*changed.registration.notes.description, &changed.registration.id), ("in the shop", &one));
     let error = world.clusters.edit(&world.caller, &one, &known, |old| old).await.unwrap_err();
     assert!(matches!(error, Error::PreconditionFailed { kind: Kind::Cluster, .. }), "{error}");
@@ -143,7 +143,7 @@ async fn a_kubeconfig_that_stays_is_not_refused_to_who_might_not_have_registered
     let strict = world.clusters.clone().checked_by(Arc::new(refuse));
     let (one, any) = (cluster("one"), Precondition::default());
     let relabel = |old: Registration| Registration { labels: [("a".into(), "b".into())].into(), ..old };
-    assert_eq!(strict.edit(&world.caller, &one, &any, relabel).await.unwrap(), EditOutcome::Changed);
+    assert_eq!(strict.edit(&world.caller, &one, &any, relabel).await.unwrap().1, EditOutcome::Changed);
     let move_it = |old: Registration| Registration { kubeconfig: admin_kubeconfig("elsewhere"), ..old };
     for error in [
         strict.edit(&world.caller, &one, &any, move_it).await.unwrap_err(),

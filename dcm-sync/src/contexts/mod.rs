@@ -33,7 +33,7 @@ use dcm_core::port::store::{self, Store, StoreExt, Version};
 use dcm_core::port::synchronizer::{
     Condition, Error, Issued, Removal, Results, StatusStream, Synchronizer, Tombstone,
 };
-use dcm_core::status::{ContextStatus, Intent, Progress};
+use dcm_core::status::{ContextStatus, Intent, LaneStatus, Progress};
 
 use self::changing::CONTENTION_TRIES;
 use self::writing::deletion;
@@ -80,7 +80,7 @@ impl Contexts {
         root: &Root,
         mut visit: impl FnMut(&ClusterId, Option<&Lane>) + Send,
     ) -> Result<(), Error> {
-        let mut unrecorded: BTreeSet<&ClusterId> = root.clusters().chain(root.leaving.keys()).collect();
+        let mut unrecorded: BTreeSet<&ClusterId> = root.concerned().collect();
         for entry in self.store.list_all(&path::lanes(id)).await? {
             if let Some(cluster) = path::cluster_of(&entry.path) {
                 unrecorded.remove(&cluster);
@@ -292,6 +292,14 @@ impl Synchronizer for Contexts {
     async fn status(&self, id: &ContextId) -> Result<Option<ContextStatus>, Error> {
         let Some((root, _)) = self.known_root(id).await? else { return Ok(None) };
         Ok(Some(self.status_of(id, &root).await?))
+    }
+
+    async fn lane(&self, id: &ContextId, cluster: &ClusterId) -> Result<Option<LaneStatus>, Error> {
+        let Some((root, _)) = self.known_root(id).await? else { return Ok(None) };
+        let lane: Option<(Lane, _)> = self.read(&path::lane(id, cluster)).await?;
+        let is_meant = lane.is_some() || root.concerned().any(|concerned| concerned == cluster);
+        let lane = lane.map(|(lane, _)| lane);
+        Ok(is_meant.then(|| status::of_lane(&root, cluster, lane.as_ref())).flatten())
     }
 
     async fn results(&self, id: &ContextId) -> Result<Results, Error> {

@@ -153,7 +153,7 @@ impl Work {
     }
 
     fn judge_all(&mut self) {
-        let named = self.root.clusters().chain(self.root.leaving.keys());
+        let named = self.root.concerned();
         let clusters: BTreeSet<ClusterId> =
             named.chain(self.lanes.keys()).chain(self.verdicts.keys()).cloned().collect();
         clusters.iter().for_each(|cluster| self.judge(cluster));

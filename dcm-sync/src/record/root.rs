@@ -211,6 +211,11 @@ impl Root {
     pub(crate) fn clusters(&self) -> impl Iterator<Item = &ClusterId> {
         self.placements.values().flatten()
     }
+
+    /// The same, and the clusters that only claims are left of.
+    pub(crate) fn concerned(&self) -> impl Iterator<Item = &ClusterId> {
+        self.clusters().chain(self.leaving.keys())
+    }
 }
 
 impl StepRecord {

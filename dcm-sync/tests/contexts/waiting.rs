@@ -95,3 +95,29 @@ async fn who_waits_for_a_context_that_is_forgotten_is_told() {
     }
     tidy.await.unwrap().unwrap();
 }
+
+#[tokio::test]
+async fn one_lane_is_told_as_in_the_whole_status_and_takes_two_reads() {
+    let world = World::new(true);
+    let holds = async || {
+        let status = world.contexts.status(&id()).await.unwrap();
+        for number in 1..=4 {
+            world.store.calls();
+            let lane = world.contexts.lane(&id(), &cluster(number)).await.unwrap();
+            assert!(world.store.calls() <= 2);
+            let of_all = status.as_ref().and_then(|status| status.lanes.get(&cluster(number)));
+            assert_eq!(lane.as_ref(), of_all, "cluster {number}");
+        }
+        status.map_or(0, |status| status.lanes.len())
+    };
+    assert_eq!(holds().await, 0, "there is no such context");
+    world.contexts.apply(&context(&["a"], 1..=3)).await.unwrap();
+    finish(&world, &cluster(1), false).await;
+    assert_eq!(holds().await, 3);
+    world.contexts.apply(&context(&["a"], 2..=3)).await.unwrap();
+    assert_eq!(holds().await, 3, "the one that leaves has something on it yet");
+    world.contexts.remove(&id(), Removal::default()).await.unwrap();
+    holds().await;
+    clear(&world, &cluster(1)).await;
+    holds().await;
+}

@@ -115,6 +115,8 @@ async fn whatever_is_in_the_way_a_removal_ends_by_its_deadline_and_the_rest_is_c
         let took = world.clock.now().duration_since(asked).unsigned_abs();
         assert!(took <= DEADLINE + Duration::from_secs(1), "{obstacle:?}: {took:?}");
         assert_eq!(state(&status, 1), Some(LaneState::Abandoned), "{obstacle:?}");
+        let alone = engine.contexts().lane(&context_id(), &cluster_id(1)).await.unwrap();
+        assert_eq!(alone.map(|lane| lane.state), Some(LaneState::Abandoned), "{obstacle:?}");
         assert_eq!(state(&status, 2), Some(LaneState::Removed), "{obstacle:?}");
         let cause = status.lanes[&cluster_id(1)].cause.as_ref().unwrap();
         assert_eq!((cause.reason, cause.next_try), (obstacle.reason(), None), "{obstacle:?}");

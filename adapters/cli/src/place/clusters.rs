@@ -72,7 +72,7 @@ impl Clusters<'_> {
     /// Registers a cluster.
     pub(crate) async fn add(&self, registration: Registration) -> Result<EditOutcome, Error> {
         let clusters = match self {
-            Self::Here(store, caller) => return Ok(store.registered().add(caller, registration).await?),
+            Self::Here(store, caller) => return Ok(store.registered().add(caller, registration).await?.1),
             Self::There(clusters) => clusters,
         };
         let Registration { id, kubeconfig, labels, namespace, .. } = registration;

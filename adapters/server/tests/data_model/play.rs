@@ -13,7 +13,7 @@ use dcm_core::port::synchronizer::{Disposal, STOP_LIMIT};
 use dcm_core::render;
 use dcm_core::render::naming::Identity;
 use dcm_core::secret::Secret;
-use dcm_core::service::{Caller, PartDraft, PartName, Precondition, Presence, Remains};
+use dcm_core::service::{Caller, PartDraft, PartName, Precondition, Presence, Registration, Remains};
 use dcm_core::status::Reason;
 use dcm_server::serve;
 use dcm_store::EncryptedStore;
@@ -81,12 +81,16 @@ pub(crate) async fn play() -> Arc<Kept> {
 
 /// One of the first cluster's things after another is changed.
 async fn changed_cluster(world: &World) {
-    let labels = [("region".to_owned(), "north".to_owned())].into();
     let (registered, caller, id) = (world.deployment.registered(), &world.caller, cluster_id(1));
-    let replace = registered.replace_labels(caller, &id, labels);
-    during("RegisteredClusters::replace_labels", replace).await.unwrap();
-    let replace = registered.replace_namespace(caller, &id, Some("operations".parse().unwrap()));
-    during("RegisteredClusters::replace_namespace", replace).await.unwrap();
+    let other = Secret::new(kubeconfig(&json!({"token": "other"})));
+    let all = |old| Registration {
+        kubeconfig: other.clone(),
+        labels: [("region".to_owned(), "north".to_owned())].into(),
+        namespace: Some("operations".parse().unwrap()),
+        ..old
+    };
+    let any = Precondition::default();
+    during("RegisteredClusters::edit", registered.edit(caller, &id, &any, all)).await.unwrap();
     during("RegisteredClusters::put_label", registered.put_label(caller, &id, "edge", Presence::Any))
         .await
         .unwrap();
@@ -101,9 +105,6 @@ async fn changed_cluster(world: &World) {
     let delete = registered.delete_key_values(caller, &id, &trial);
     during("RegisteredClusters::delete_key_values", delete).await.unwrap();
     during("RegisteredClusters::delete_label", registered.delete_label(caller, &id, "edge")).await.unwrap();
-    let other = Secret::new(kubeconfig(&json!({"token": "other"})));
-    let replace = registered.replace_kubeconfig(caller, &id, other);
-    during("RegisteredClusters::replace_kubeconfig", replace).await.unwrap();
     during("RegisteredClusters::stop", registered.stop(caller, &id, STOP_LIMIT)).await.unwrap();
     during("RegisteredClusters::resume", registered.resume(caller, &id)).await.unwrap();
 }

@@ -521,6 +521,11 @@ impl Synchronizer for Engine {
         Ok(self.read("status").contexts.get(id).map(Held::status))
     }
 
+    async fn lane(&self, id: &ContextId, cluster: &ClusterId) -> Result<Option<LaneStatus>, Error> {
+        let status = self.read("lane").contexts.get(id).map(Held::status);
+        Ok(status.and_then(|mut status| status.lanes.remove(cluster)))
+    }
+
     async fn results(&self, id: &ContextId) -> Result<Results, Error> {
         Ok(self.read("results").contexts.get(id).map(|held| held.results.clone()).unwrap_or_default())
     }

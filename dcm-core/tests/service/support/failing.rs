@@ -10,7 +10,7 @@ use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::synchronizer::{
     Condition, Error, Issued, Removal, Results, StatusStream, Synchronizer, Tombstone,
 };
-use dcm_core::status::ContextStatus;
+use dcm_core::status::{ContextStatus, LaneStatus};
 use dcm_store::memory::Fault;
 
 use super::unavailable;
@@ -110,6 +110,10 @@ impl Synchronizer for Failing {
 
     async fn status(&self, id: &ContextId) -> Result<Option<ContextStatus>, Error> {
         self.inner.status(id).await
+    }
+
+    async fn lane(&self, id: &ContextId, cluster: &ClusterId) -> Result<Option<LaneStatus>, Error> {
+        self.inner.lane(id, cluster).await
     }
 
     async fn results(&self, id: &ContextId) -> Result<Results, Error> {

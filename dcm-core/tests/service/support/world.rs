@@ -16,8 +16,8 @@ use dcm_core::port::store::{Prefix, StoreExt as _};
 use dcm_core::port::synchronizer::Synchronizer;
 use dcm_core::secret::Secret;
 use dcm_core::service::{
-    Applied, Caller, Controllers, Edited, Error, LogicalClouds, Projects, Providers, RegisteredClusters,
-    Registration,
+    Applied, Caller, Controllers, EditOutcome, Edited, Error, LogicalClouds, Precondition, Projects,
+    Providers, RegisteredClusters, Registration,
 };
 use dcm_core::subject::Subject;
 use dcm_store::MemoryStore;
@@ -172,6 +172,31 @@ impl World {
     pub(crate) async fn register(&self, name: &str, labels: &[(&str, &str)]) {
         let registration = registration(name, labels);
         self.clusters.add(&self.caller, registration).await.unwrap();
+    }
+
+    /// Changes what is registered of a cluster.
+    pub(crate) async fn edit_cluster(
+        &self,
+        name: &str,
+        next: impl Fn(Registration) -> Registration + Send + Sync,
+    ) -> Result<EditOutcome, Error> {
+        let edited = self.clusters.edit(&self.caller, &cluster(name), &Precondition::default(), next).await;
+        edited.map(|(_, outcome)| outcome)
+    }
+
+    /// Gives a cluster another kubeconfig.
+    pub(crate) async fn replace_kubeconfig(
+        &self,
+        name: &str,
+        kubeconfig: Secret,
+    ) -> Result<EditOutcome, Error> {
+        self.edit_cluster(name, |old| Registration { kubeconfig: kubeconfig.clone(), ..old }).await
+    }
+
+    /// Gives a cluster other labels.
+    pub(crate) async fn relabel(&self, name: &str, labels: &[(&str, &str)]) -> Result<EditOutcome, Error> {
+        let labels = registration(name, labels).labels;
+        self.edit_cluster(name, |old| Registration { labels: labels.clone(), ..old }).await
     }
 
     pub(crate) fn at(&self, time: &str) {

@@ -5,7 +5,9 @@ use dcm_core::logical_cloud::{KeyValuesDraft, MetadataDraft};
 use dcm_core::pki::SystemKeys;
 use dcm_core::port::key_source::KeySource as _;
 use dcm_core::port::synchronizer::{Removal, STOP_LIMIT};
-use dcm_core::service::{Agenda, Error, News, PartDraft, PartName, Precondition, Presence, Remains};
+use dcm_core::service::{
+    Agenda, Error, News, PartDraft, PartName, Precondition, Presence, Registration, Remains,
+};
 use serde_json::Value;
 
 use super::drafts::first;
@@ -240,16 +242,12 @@ impl Step {
         match self {
             Register(one) => clusters.add(caller, registration(one, &[("tier", "edge")])).await.map(drop),
             ReplaceKubeconfig(one) => {
-                let moved = admin_kubeconfig("elsewhere");
-                clusters.replace_kubeconfig(caller, &cluster(one), moved).await.map(drop)
+                world.replace_kubeconfig(one, admin_kubeconfig("elsewhere")).await.map(drop)
             }
-            Relabel(one) => {
-                let labels = [("tier".to_owned(), "core".to_owned())].into();
-                clusters.replace_labels(caller, &cluster(one), labels).await.map(drop)
-            }
+            Relabel(one) => world.relabel(one, &[("tier", "core")]).await.map(drop),
             ReplaceNamespace(one) => {
-                let namespace = Some(name("tenants"));
-                clusters.replace_namespace(caller, &cluster(one), namespace).await.map(drop)
+                let tenants = |old| Registration { namespace: Some(name("tenants")), ..old };
+                world.edit_cluster(one, tenants).await.map(drop)
             }
             StopCluster(one) => clusters.stop(caller, &cluster(one), STOP_LIMIT).await,
             ResumeCluster(one) => clusters.resume(caller, &cluster(one)).await,

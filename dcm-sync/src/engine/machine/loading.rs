@@ -105,7 +105,7 @@ impl Machine {
         let doubted = self.contexts.get(id).and_then(|known| known.doubted);
         let now = self.now;
         let untouched = |cluster: &ClusterId| (cluster.clone(), (record::Lane::untouched(now), None));
-        let mut all: BTreeMap<_, _> = root.clusters().chain(root.leaving.keys()).map(untouched).collect();
+        let mut all: BTreeMap<_, _> = root.concerned().map(untouched).collect();
         all.extend(lanes.into_iter().map(|(cluster, (record, version))| (cluster, (record, Some(version)))));
         self.contexts.insert(id.clone(), Context { root, version, bundles, doubted, session });
         for (cluster, (record, version)) in all {

@@ -105,7 +105,7 @@ async fn change(
         namespace: new.namespace.clone(),
         ..old
     };
-    let outcome = registered.edit(caller, id, &Precondition::default(), next).await?;
+    let (_, outcome) = registered.edit(caller, id, &Precondition::default(), next).await?;
     Ok(outcome != EditOutcome::Unchanged)
 }
 

@@ -64,10 +64,10 @@ pub(in crate::documented) async fn handle(
     if !looking.unchecked {
         must_be_ready(&services, &registration, looking.level).await?;
     }
-    if services.registered.add(&caller, registration).await? == EditOutcome::Unchanged {
+    let (made, outcome) = services.registered.add(&caller, registration).await?;
+    if outcome == EditOutcome::Unchanged {
         return Err(there(true));
     }
-    let made = services.registered.get(&id).await?;
     let location = format!("/v2/cluster-providers/{}/clusters/{}", id.provider, id.cluster);
     let headers = [etag(&made.revision), (LOCATION, location.parse().map_err(|_| Problem::unexpected())?)];
     Ok((StatusCode::CREATED, headers, Json(answer(&services, &asker, made).await?)))

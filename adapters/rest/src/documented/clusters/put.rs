@@ -52,7 +52,6 @@ pub(in crate::documented) async fn handle(
     }
     // It was read above without a refusal, and nothing in it depends on what is registered.
     let next = |old: dcm_core::service::Registration| read.onto(old.clone()).unwrap_or(old);
-    services.registered.edit(&caller, &id, &when.condition, next).await.map_err(refused)?;
-    let put = services.registered.get(&id).await?;
+    let (put, _) = services.registered.edit(&caller, &id, &when.condition, next).await.map_err(refused)?;
     Ok(([etag(&put.revision)], Json(answer(&services, &asker, put).await?)))
 }

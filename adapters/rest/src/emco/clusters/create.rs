@@ -43,10 +43,11 @@ pub(in crate::emco) async fn handle(
     let registration = Registration { notes: sent.notes(), ..Registration::new(id.clone(), kubeconfig) };
     services.registered.check(&registration)?;
     look_at(&services, &registration).await?;
-    if services.registered.add(&caller, registration.clone()).await? == EditOutcome::Unchanged {
+    let (made, outcome) = services.registered.add(&caller, registration).await?;
+    if outcome == EditOutcome::Unchanged {
         return Err(there().into());
     }
-    Ok(Answer(StatusCode::CREATED, registration.into()))
+    Ok(Answer(StatusCode::CREATED, made.registration.into()))
 }
 
 /// Refuses a cluster that answers and can never serve. One that does not answer may come up later: EMCO's clients register clusters
