@@ -20,6 +20,7 @@ mod installation;
 mod json;
 mod limits;
 mod metrics;
+mod named;
 mod owners;
 mod request;
 mod route;

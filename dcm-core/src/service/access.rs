@@ -2,19 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use crate::kubeconfig::{Access, Admin, ClusterAccess, exec_credential};
+use jiff::Timestamp;
+
+use crate::causes;
+use crate::kubeconfig::{Access, Admin, ClusterAccess, Credential, exec_credential};
 use crate::logical_cloud::{ClusterReference, LogicalCloud, User};
-use crate::name::{LogicalCloudName, ProjectName, ReferenceName, UserName};
+use crate::name::{ClusterId, LogicalCloudName, ProjectName, ReferenceName, UserName};
+use crate::port::store::Entry;
 use crate::port::synchronizer::{Error as Failure, Results};
 use crate::secret::Secret;
 
 use super::documents::{ClusterDocument, CredentialDocument, Root, Snapshot, read};
 use super::error::{Error, Kind};
 use super::hold::Hold;
-use super::issued::{self, Credentials, Missing};
-use super::load::{self, Frozen};
+use super::issued::{self, Checked, Credentials, Missing};
+use super::load::{self, Frozen, Loaded};
 use super::logical_clouds::LogicalClouds;
-use super::path::{self, Place};
+use super::path::Place;
 
 /// What one user has in one logical cloud, and what is still missing.
 #[derive(Debug, Clone)]
@@ -23,12 +27,12 @@ pub struct UserAccess {
     pub access: Access,
     /// For how long each credential is to be used.
     pub holds: BTreeMap<ReferenceName, Hold>,
-    /// The clusters that the user has no credential for, and why.
+    /// The clusters that nothing can be handed out for, and why: no other one goes without for it.
     pub missing: BTreeMap<ReferenceName, Missing>,
 }
 
 impl UserAccess {
-    /// What is said of each cluster that the user has no credential for.
+    /// What is said of each cluster that nothing is handed out for.
     pub fn left_out(&self) -> impl Iterator<Item = String> {
         self.missing.iter().map(|(reference, missing)| format!("{reference} is left out: {missing}"))
     }
@@ -56,12 +60,13 @@ impl LogicalClouds {
 
     /// What a user has in a logical cloud that is applied: for one of its clusters, or for all. Each certificate is
     /// checked before it is handed out. A cloud with one user needs none named. For all clusters, those without a
-    /// credential yet are named in [`UserAccess::missing`].
+    /// credential yet, and those of which it is not known where they are, are named in [`UserAccess::missing`].
     ///
     /// # Errors
-    /// [`Error::NotFound`]; [`Error::NotApplied`]; [`Error::UserNotNamed`]; [`Error::NotIssued`] and
-    /// [`Error::Certificate`] when there is nothing to hand out; [`Error::Kubeconfig`]; errors of the store and the
-    /// synchronizer.
+    /// [`Error::NotFound`]; [`Error::NotApplied`]; [`Error::UserNotNamed`]; when there is nothing to hand out
+    /// [`Error::NotIssued`], [`Error::Certificate`], and for a registration that does not say where the cluster is
+    /// [`Error::NotFound`], [`Error::Kubeconfig`], [`Error::Unreadable`] and [`Error::UnknownSchema`]; errors of the store and
+    /// the synchronizer.
     pub async fn kubeconfigs(
         &self,
         project: &ProjectName,
@@ -69,13 +74,10 @@ impl LogicalClouds {
         user: Option<&UserName>,
         reference: Option<&ReferenceName>,
     ) -> Result<UserAccess, Error> {
-        let store = &*self.documents;
-        let (loaded, applied) = load::load_with(store, project, cloud, Root::applied_snapshot).await?;
-        let not_applied = || Error::NotApplied { kind: Kind::LogicalCloud, name: cloud.to_string() };
-        let applied = applied.ok_or_else(not_applied)?;
+        let (loaded, applied) = self.applied(project, cloud).await?;
         let user = &choose_user(&loaded.cloud, &applied.cloud, user)?.metadata.name;
         let references = choose_references(&loaded.cloud, &applied.cloud, reference)?;
-        let namespace = applied.snapshot.namespace.clone().ok_or_else(not_applied)?;
+        let namespace = applied.snapshot.namespace.clone().ok_or_else(|| not_applied(cloud))?;
         let access = Access {
             project: project.clone(),
             logical_cloud: cloud.clone(),
@@ -86,20 +88,98 @@ impl LogicalClouds {
         self.fill(access, &loaded.place, &applied, references).await
     }
 
+    /// The certificates of one user in a logical cloud that is applied, as PEM: that of one of its clusters, or of all that issued a
+    /// good one. It is read from what clusters issued alone, so neither what is registered of them nor what hinders them is.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::NotApplied`]; errors of the store and the synchronizer.
+    pub async fn certificates(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        user: &UserName,
+        reference: Option<&ReferenceName>,
+    ) -> Result<BTreeMap<ReferenceName, String>, Error> {
+        let (loaded, applied) = self.applied(project, cloud).await?;
+        let user = &choose_user(&loaded.cloud, &applied.cloud, Some(user))?.metadata.name;
+        let references = choose_references(&loaded.cloud, &applied.cloud, reference)?;
+        let (place, snapshot) = (&loaded.place, &applied.snapshot);
+        let document = self.credential(place, user).await?;
+        let results = &self.needed_results(place, snapshot, document.as_ref(), &references).await?;
+        let credentials = Credentials { place, snapshot, results, status: None, now: self.clock.now() };
+        let certificate = |reference: &ClusterReference| match credentials
+            .of(user, document.as_ref(), &reference.cluster)
+            .ok()?
+            .credential
+        {
+            Credential::Certificate { certificate, .. } => {
+                Some((reference.metadata.name.clone(), certificate))
+            }
+            Credential::Token(_) | Credential::Plugin(_) => None,
+        };
+        Ok(references.into_iter().filter_map(certificate).collect())
+    }
+
+    /// A logical cloud, with what was applied of it.
+    async fn applied(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+    ) -> Result<(Loaded, Frozen), Error> {
+        let store = &*self.documents;
+        let (loaded, applied) = load::load_with(store, project, cloud, Root::applied_snapshot).await?;
+        Ok((loaded, applied.ok_or_else(|| not_applied(cloud))?))
+    }
+
     /// Adds what the user has in each of these clusters.
     async fn fill(
         &self,
-        mut access: Access,
+        access: Access,
         place: &Place,
         Frozen { snapshot, cloud }: &Frozen,
         references: Vec<&ClusterReference>,
     ) -> Result<UserAccess, Error> {
         let document = self.credential(place, &access.user).await?;
-        let results = self.needed_results(place, snapshot, document.as_ref(), &references).await?;
-        let mut credentials =
-            Credentials { place, snapshot, results: &results, status: None, now: self.clock.now() };
+        let (document, now) = (document.as_ref(), self.clock.now());
+        let found = self.issued(place, snapshot, (&access.user, document), &references, now).await?;
+        let issued = references.iter().zip(&found).filter(|(_, found)| found.is_ok());
+        let clusters = issued.map(|(reference, _)| &reference.cluster).collect();
+        let registered = self.registrations(&clusters).await?;
+        let mut access = UserAccess { access, holds: BTreeMap::new(), missing: BTreeMap::new() };
+        let mut unlocated = BTreeMap::new();
+        for (reference, found) in references.into_iter().zip(found) {
+            let (name, cluster) = (reference.metadata.name.clone(), &reference.cluster);
+            match found.map(|checked| (checked, locate(cluster, registered.get(cluster)))) {
+                Ok((checked, Ok(cluster))) => {
+                    let delay = document.map(|document| document.renewal_delay).unwrap_or_default();
+                    access.holds.insert(name.clone(), Hold::of(&checked, delay, now));
+                    let credential = checked.credential;
+                    access.access.clusters.insert(name, ClusterAccess { cluster, credential });
+                }
+                Ok((_, Err(error))) => {
+                    let reason = causes::told(&error);
+                    access.missing.insert(name.clone(), Missing::Unlocated { reason });
+                    unlocated.insert(name, error);
+                }
+                Err(reason) => drop(access.missing.insert(name, reason)),
+            }
+        }
+        something(access, unlocated, cloud)
+    }
+
+    /// What each of these clusters issued for a user, or why not.
+    async fn issued(
+        &self,
+        place: &Place,
+        snapshot: &Snapshot,
+        (user, document): (&UserName, Option<&CredentialDocument>),
+        references: &[&ClusterReference],
+        now: Timestamp,
+    ) -> Result<Vec<Result<Checked, Missing>>, Error> {
+        let results = &self.needed_results(place, snapshot, document, references).await?;
+        let mut credentials = Credentials { place, snapshot, results, status: None, now };
         let of = |credentials: &Credentials<'_>, reference: &ClusterReference| {
-            credentials.of(&access.user, document.as_ref(), &reference.cluster)
+            credentials.of(user, document, &reference.cluster)
         };
         let mut found: Vec<_> = references.iter().map(|reference| of(&credentials, reference)).collect();
         // Only the reason of what is missing is in the status, which holds all clusters.
@@ -109,24 +189,10 @@ impl LogicalClouds {
             false => None,
         };
         credentials.status = status.as_ref();
-        for (found, reference) in found.iter_mut().zip(&references).filter(|(found, _)| is_missing(found)) {
+        for (found, reference) in found.iter_mut().zip(references).filter(|(found, _)| is_missing(found)) {
             *found = of(&credentials, reference);
         }
-        let (mut holds, mut missing) = (BTreeMap::new(), BTreeMap::new());
-        let delay = document.as_ref().map(|document| document.renewal_delay).unwrap_or_default();
-        for (reference, found) in references.into_iter().zip(found) {
-            let name = reference.metadata.name.clone();
-            match found {
-                Ok(checked) => {
-                    let cluster = self.where_it_is(reference).await?;
-                    holds.insert(name.clone(), Hold::of(&checked, delay, credentials.now));
-                    let credential = checked.credential;
-                    access.clusters.insert(name, ClusterAccess { cluster, credential });
-                }
-                Err(reason) => drop(missing.insert(name, reason)),
-            }
-        }
-        something(UserAccess { access, holds, missing }, cloud)
+        Ok(found)
     }
 
     /// A user's stored credential.
@@ -169,15 +235,17 @@ impl LogicalClouds {
             Err(error) => Err(Error::Synchronizer(error)),
         }
     }
+}
 
-    async fn where_it_is(&self, reference: &ClusterReference) -> Result<Admin, Error> {
-        let cluster = &reference.cluster;
-        let entry = self.documents.get(&path::cluster(cluster)).await?;
-        let entry = entry.ok_or_else(|| Error::not_found(Kind::Cluster, cluster))?;
-        let document: ClusterDocument = read(&entry)?;
-        Admin::read(&document.kubeconfig)
-            .map_err(|source| Error::Kubeconfig { cluster: cluster.clone(), source })
-    }
+fn not_applied(cloud: &LogicalCloudName) -> Error {
+    Error::NotApplied { kind: Kind::LogicalCloud, name: cloud.to_string() }
+}
+
+/// Where a cluster is, by what is registered of it.
+pub(super) fn locate(cluster: &ClusterId, registered: Option<&Entry>) -> Result<Admin, Error> {
+    let entry = registered.ok_or_else(|| Error::not_found(Kind::Cluster, cluster))?;
+    let document: ClusterDocument = read(entry)?;
+    Admin::read(&document.kubeconfig).map_err(|source| Error::Kubeconfig { cluster: cluster.clone(), source })
 }
 
 /// The user named, or the only one. `edited` is the cloud as its documents are, `applied` as it is on clusters.
@@ -217,11 +285,18 @@ fn choose_references<'a>(
     }
 }
 
-/// Refuses an access with nothing in it but reasons.
-fn something(access: UserAccess, cloud: &LogicalCloud) -> Result<UserAccess, Error> {
+/// Refuses an access with nothing in it but reasons. `unlocated` has the errors of those of which only that is missing.
+fn something(
+    access: UserAccess,
+    mut unlocated: BTreeMap<ReferenceName, Error>,
+    cloud: &LogicalCloud,
+) -> Result<UserAccess, Error> {
     let Some((reference, missing)) = access.missing.first_key_value() else { return Ok(access) };
     if !access.access.clusters.is_empty() {
         return Ok(access);
+    }
+    if let Some(error) = unlocated.remove(reference) {
+        return Err(error);
     }
     let user = access.access.user.clone();
     match missing {

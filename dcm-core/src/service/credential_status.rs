@@ -145,7 +145,10 @@ fn issuance(found: &Result<Checked, Missing>) -> Issuance {
             message: missing.to_string(),
             cause: match missing {
                 Missing::NotIssued { cause } => cause.clone(),
-                Missing::Awaited | Missing::Refused(_) | Missing::Expired { .. } => None,
+                Missing::Awaited
+                | Missing::Refused(_)
+                | Missing::Expired { .. }
+                | Missing::Unlocated { .. } => None,
             },
         },
     }

@@ -5,17 +5,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::kubeconfig::{Access, Admin};
+use crate::kubeconfig::Access;
 use crate::logical_cloud::LogicalCloud;
 use crate::name::{ClusterId, ReferenceName, UserName};
 use crate::port::store::{Document, StoreExt as _};
 
+use super::access::locate;
 use super::caller::Caller;
 use super::documents::{HandedOut, SCHEMA, read};
 use super::error::{Error, Kind};
 use super::load::{self, CONTENTION_TRIES};
 use super::logical_clouds::LogicalClouds;
 use super::path::Place;
+use super::resolve;
 use super::writing;
 
 impl LogicalClouds {
@@ -70,11 +72,9 @@ impl LogicalClouds {
         if entries.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let registered = self.registered(cloud).await?;
-        let digest = |cluster: &ClusterId| {
-            let document = registered.get(cluster)?;
-            Admin::read(&document.kubeconfig).ok().map(|admin| admin.digest())
-        };
+        let registered = self.registrations(&resolve::clusters_of(cloud)).await?;
+        // Of a cluster that nobody can be told the address of, no file says another one.
+        let digest = |cluster: &ClusterId| Some(locate(cluster, registered.get(cluster)).ok()?.digest());
         let references = cloud.references().iter();
         let now: BTreeMap<&ReferenceName, (&ClusterId, String)> = references
             .filter_map(|one| Some((&one.metadata.name, (&one.cluster, digest(&one.cluster)?))))

@@ -17,6 +17,7 @@ use super::validity::Validity;
 
 /// Why a user has no credential for a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Missing {
     /// The cluster has not issued it yet.
     #[error("it is not issued yet{}", shown(.cause.as_ref()))]
@@ -35,6 +36,12 @@ pub enum Missing {
     Expired {
         /// When it ended.
         at: Timestamp,
+    },
+    /// It is issued, and what is registered of the cluster does not say where that is.
+    #[error("it is not known where the cluster is: {reason}")]
+    Unlocated {
+        /// What is wrong with the registration, without its content.
+        reason: String,
     },
 }
 

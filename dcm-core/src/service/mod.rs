@@ -62,6 +62,7 @@ mod put;
 mod raise;
 mod read;
 mod reconcile;
+mod registrations;
 mod renew;
 mod requests;
 mod resolve;

@@ -152,8 +152,8 @@ impl<'a> Looking<'a> {
                 }
             }
             Missing::NotIssued { .. } => self.is_pending = true,
-            // It stays refused, and so would another one.
-            Missing::Refused(_) | Missing::Awaited => {}
+            // It stays refused, and so would another one; where a cluster is has nothing to do with what it issued.
+            Missing::Refused(_) | Missing::Awaited | Missing::Unlocated { .. } => {}
         }
     }
 

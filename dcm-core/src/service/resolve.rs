@@ -4,16 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::logical_cloud::{ClusterReference, Draft, Level, LogicalCloud, ReferenceDraft};
 use crate::name::{ClusterId, Namespace};
-use crate::port::store::{self, Entry, StoreExt};
 use crate::refusal::{Checks, Path, Refusals};
 
 use super::documents::{ClusterDocument, read};
 use super::error::Error;
 use super::logical_clouds::LogicalClouds;
-use super::path;
-
-/// Up to so many clusters are read one by one; more are listed, those that the cloud doesn't need included.
-const SINGLE_READS_MAX: usize = 64;
 
 /// Namespace of an admin cloud in clusters that were registered without one.
 pub const ADMIN_NAMESPACE_DEFAULT: &str = "default";
@@ -26,7 +21,7 @@ pub(super) struct Resolved {
     pub(super) namespace: Option<Namespace>,
 }
 
-pub(super) type Registered = BTreeMap<ClusterId, ClusterDocument>;
+type Registered = BTreeMap<ClusterId, ClusterDocument>;
 
 /// Where each cluster is in the draft, for the paths of refusals: a checked cloud has its references in another order.
 pub(super) type Positions = BTreeMap<ClusterId, usize>;
@@ -47,7 +42,7 @@ impl LogicalClouds {
         all_registered(cloud, &registered, positions)?;
         let labels = registered.iter().map(|(id, document)| (id, &document.labels));
         let resolved = cloud.with_selected(labels)?;
-        let own: BTreeSet<&ClusterId> = cloud.references().iter().map(|own| &own.cluster).collect();
+        let own = clusters_of(cloud);
         let added = resolved.references().iter().filter(|reference| !own.contains(&reference.cluster));
         let selected = added.cloned().collect();
         let namespace = match resolved.level() {
@@ -57,29 +52,20 @@ impl LogicalClouds {
         Ok(Resolved { cloud: resolved, selected, namespace })
     }
 
-    /// The registered clusters among those that the cloud may mean.
-    pub(super) async fn registered(&self, cloud: &LogicalCloud) -> Result<Registered, Error> {
-        let mut registered = Registered::new();
-        if cloud.cluster_selector().is_some() || cloud.references().len() > SINGLE_READS_MAX {
-            let own: BTreeSet<store::Path> =
-                cloud.references().iter().map(|reference| path::cluster(&reference.cluster)).collect();
-            // A cluster that can't be read and is none of its own holds up a cloud only where it may be selected.
-            let concerns = |entry: &Entry| cloud.cluster_selector().is_some() || own.contains(&entry.path);
-            for entry in
-                self.documents.list_all(&path::clusters()).await?.iter().filter(|entry| concerns(entry))
-            {
-                let document: ClusterDocument = read(entry)?;
-                registered.insert(document.id.clone(), document);
-            }
-            return Ok(registered);
-        }
-        for reference in cloud.references() {
-            if let Some(entry) = self.documents.get(&path::cluster(&reference.cluster)).await? {
-                registered.insert(reference.cluster.clone(), read(&entry)?);
-            }
-        }
-        Ok(registered)
+    /// The registered clusters among those that the cloud may mean. A cluster that can't be read and is none of its own holds it up
+    /// only where it may be selected.
+    async fn registered(&self, cloud: &LogicalCloud) -> Result<Registered, Error> {
+        let entries = match cloud.cluster_selector() {
+            Some(_) => self.registrations_where(|_| true).await?,
+            None => self.registrations(&clusters_of(cloud)).await?,
+        };
+        entries.into_iter().map(|(cluster, entry)| Ok((cluster, read(&entry)?))).collect()
     }
+}
+
+/// The clusters that a cloud refers to.
+pub(super) fn clusters_of(cloud: &LogicalCloud) -> BTreeSet<&ClusterId> {
+    cloud.references().iter().map(|reference| &reference.cluster).collect()
 }
 
 fn path_of(cluster: &ClusterId, positions: &Positions) -> Path {

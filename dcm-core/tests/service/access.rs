@@ -2,13 +2,15 @@
 
 use dcm_core::kubeconfig::Credential;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
+use dcm_core::name::ReferenceName;
 use dcm_core::pki::SystemKeys;
 use dcm_core::port::key_source::KeySource as _;
+use dcm_core::port::store::{Document, Entry, Path, Store as _, StoreExt as _, Write};
 use dcm_core::port::synchronizer::Issued;
 use dcm_core::secret::Secret;
 use dcm_core::service::{Error, Missing, UserAccess};
 use dcm_core::status::{Cause, Reason};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{World, admin_kubeconfig, cluster, draft, name, request_of, sign, user};
 
@@ -70,6 +72,107 @@ async fn a_kubeconfig_for_one_cluster_reads_one_result() {
     assert_eq!(world.engine.reads(), ["result"]);
     access(&world, Some("ann"), None).await.unwrap();
     assert_eq!(world.engine.reads(), ["results"]);
+}
+
+/// Makes another registration of a cluster's, or takes it away.
+async fn register_otherwise(world: &World, name: &str, other: impl FnOnce(Value) -> Option<Value>) {
+    let path = Path::new(format!("clusters/sim/{name}")).unwrap();
+    let Entry { version, document, .. } = world.memory.get(&path).await.unwrap().unwrap();
+    let write = match other(document.read().unwrap()) {
+        Some(other) => Write::Update { path, version, document: Document::from_value(&other).unwrap() },
+        None => Write::Delete { path, version },
+    };
+    world.memory.write_one(write).await.unwrap();
+}
+
+fn without_kubeconfig(mut registration: Value) -> Option<Value> {
+    registration["kubeconfig"] = json!({"$secret": "{}"});
+    Some(registration)
+}
+
+#[tokio::test]
+async fn a_cluster_that_nobody_knows_the_place_of_is_left_out_alone() {
+    type Otherwise = fn(Value) -> Option<Value>;
+    let cases: [(Otherwise, &str, fn(&Error) -> bool); 3] = [
+        (|_| None, "there is no cluster sim/one", |error| matches!(error, Error::NotFound { .. })),
+        (
+            |_| Some(json!({"schema": 1})),
+            "clusters/sim/one can't be read: ",
+            |error| matches!(error, Error::Unreadable { .. }),
+        ),
+        (without_kubeconfig, "the kubeconfig of cluster sim/one can't be used: ", |error| {
+            matches!(error, Error::Kubeconfig { .. })
+        }),
+    ];
+    for (otherwise, reason, is_it) in cases {
+        let world = World::new(true).await;
+        world.instantiated().await;
+        let given = access(&world, Some("ann"), None).await.unwrap().access;
+        world.clouds.handed_out(&world.caller, &given).await.unwrap();
+        register_otherwise(&world, "one", otherwise).await;
+        let found = access(&world, Some("ann"), None).await.unwrap();
+        assert_eq!(found.access.clusters.keys().collect::<Vec<_>>(), [&name::<ReferenceName>("r2")]);
+        let [left_out] = &found.left_out().collect::<Vec<_>>()[..] else { panic!("one is left out") };
+        let text = format!("r1 is left out: it is not known where the cluster is: {reason}");
+        assert!(left_out.starts_with(&text), "{left_out}");
+        let error = access(&world, Some("ann"), Some("r1")).await.unwrap_err();
+        assert!(is_it(&error), "{error:?}");
+        // What was issued there is there all the same, and the status is told.
+        assert_eq!(certificates(&world, None).await, ["r1", "r2"]);
+        assert_eq!(certificates(&world, Some("r1")).await, ["r1"]);
+        world.clouds.status(&world.project, &name("shop")).await.unwrap();
+    }
+}
+
+async fn certificates(world: &World, reference: Option<&str>) -> Vec<String> {
+    let (shop, ann, reference) = (name("shop"), name("ann"), reference.map(name));
+    let found = world.clouds.certificates(&world.project, &shop, &ann, reference.as_ref()).await.unwrap();
+    assert!(found.values().all(|pem| pem.starts_with("-----BEGIN CERTIFICATE-----")));
+    found.into_keys().map(|name| name.to_string()).collect()
+}
+
+#[tokio::test]
+async fn certificates_are_those_of_certificate_users_where_they_are_issued() {
+    let world = World::new(true).await;
+    world.put(draft()).await.unwrap();
+    world.apply("shop").await.unwrap();
+    assert_eq!(certificates(&world, None).await, Vec::<String>::new());
+    world.engine.finish_in(&cluster("one"));
+    world.engine.reads();
+    assert_eq!(certificates(&world, None).await, ["r1"]);
+    assert_eq!(world.engine.reads(), ["results"], "the status is not asked why one is missing");
+    assert_eq!(certificates(&world, Some("r1")).await, ["r1"]);
+    assert_eq!(world.engine.reads(), ["result"]);
+    world.engine.finish();
+    let of_bot = world.clouds.certificates(&world.project, &name("shop"), &name("bot"), None).await.unwrap();
+    assert!(of_bot.is_empty());
+}
+
+#[tokio::test]
+async fn kubeconfigs_for_a_thousand_clusters_take_a_few_requests() {
+    let world = World::new(true).await;
+    let names: Vec<String> = (0..1_000).map(|number| format!("c{number}")).collect();
+    for name in &names {
+        world.register(name, &[]).await;
+    }
+    let mut wide = draft();
+    let reference = |name: &String| json!({"name": name, "provider": "sim", "cluster": name});
+    wide["spec"]["clusters"] = names.iter().map(reference).collect();
+    wide["spec"]["users"] = json!([{"name": "bot", "type": "token"}]);
+    world.put(wide).await.unwrap();
+    world.apply("shop").await.unwrap();
+    world.engine.finish();
+    world.store.reads();
+    let found = access(&world, None, None).await.unwrap();
+    assert_eq!((found.access.clusters.len(), found.missing.len()), (names.len(), 0));
+    let reads = world.store.reads();
+    assert!(
+        reads <= 12,
+        "{reads} requests: a root, a snapshot, a credential, and pages of parts and clusters"
+    );
+    // One is read by name.
+    access(&world, None, Some("c7")).await.unwrap();
+    assert!(world.store.reads() <= reads - 2);
 }
 
 #[tokio::test]
@@ -203,11 +306,11 @@ async fn secrets_lie_in_declared_fields_only() {
     }
 }
 
-fn hide(value: &mut serde_json::Value) {
+fn hide(value: &mut Value) {
     match value {
-        serde_json::Value::Object(members) if members.contains_key("$secret") => members.clear(),
-        serde_json::Value::Object(members) => members.values_mut().for_each(hide),
-        serde_json::Value::Array(items) => items.iter_mut().for_each(hide),
+        Value::Object(members) if members.contains_key("$secret") => members.clear(),
+        Value::Object(members) => members.values_mut().for_each(hide),
+        Value::Array(items) => items.iter_mut().for_each(hide),
         _ => {}
     }
 }
@@ -228,7 +331,7 @@ async fn the_status_tells_whose_kubeconfig_has_another_address_or_other_authorit
     give("bot", Some("r2")).await;
     assert_eq!((outdated("ann").await, outdated("bot").await), (vec![], vec![]));
     let moved = admin_kubeconfig("elsewhere");
-    world.clusters.replace_kubeconfig(&world.caller, &cluster("one"), moved).await.unwrap();
+    world.replace_kubeconfig("one", moved).await.unwrap();
     assert_eq!((outdated("ann").await, outdated("bot").await), (vec!["sim/one".to_owned()], vec![]));
     give("ann", Some("r1")).await;
     assert_eq!(outdated("ann").await, Vec::<String>::new());

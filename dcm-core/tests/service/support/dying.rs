@@ -18,6 +18,10 @@ pub(crate) struct Dying {
     /// How many writes have failed.
     failed: AtomicUsize,
     dies: AtomicBool,
+    /// How many reads there were, how many are under way, and how many were at most.
+    reads: AtomicUsize,
+    under_way: AtomicUsize,
+    at_once: AtomicUsize,
     /// The path whose reads are counted, how many more of them go well, and what happens then.
     before_read: Mutex<Option<(Path, usize, Hook)>>,
 }
@@ -31,6 +35,9 @@ impl Dying {
             dead: AtomicBool::new(false),
             failed: AtomicUsize::new(0),
             dies: AtomicBool::new(true),
+            reads: AtomicUsize::new(0),
+            under_way: AtomicUsize::new(0),
+            at_once: AtomicUsize::new(0),
             before_read: Mutex::new(None),
         }
     }
@@ -79,6 +86,25 @@ impl Dying {
         self.failed.load(Ordering::SeqCst)
     }
 
+    /// How often a document or a page was read since this was asked last.
+    pub(crate) fn reads(&self) -> usize {
+        self.reads.swap(0, Ordering::SeqCst)
+    }
+
+    /// How many reads were under way at once at the most since this was asked last.
+    pub(crate) fn at_once(&self) -> usize {
+        self.at_once.swap(0, Ordering::SeqCst)
+    }
+
+    async fn reading<T>(&self, read: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        self.reads.fetch_add(1, Ordering::SeqCst);
+        let under_way = self.under_way.fetch_add(1, Ordering::SeqCst) + 1;
+        self.at_once.fetch_max(under_way, Ordering::SeqCst);
+        let read = read.await;
+        self.under_way.fetch_sub(1, Ordering::SeqCst);
+        read
+    }
+
     /// Every call lets others go first, so that calls at the same time meet.
     async fn alive(&self) -> Result<(), Error> {
         tokio::task::yield_now().await;
@@ -97,16 +123,22 @@ impl Store for Dying {
     }
 
     async fn get(&self, path: &Path) -> Result<Option<Entry>, Error> {
-        self.alive().await?;
-        if let Some(hook) = self.due(path) {
-            hook.await?;
-        }
-        self.inner.get(path).await
+        self.reading(async {
+            self.alive().await?;
+            if let Some(hook) = self.due(path) {
+                hook.await?;
+            }
+            self.inner.get(path).await
+        })
+        .await
     }
 
     async fn list(&self, prefix: &Prefix, page: &PageRequest) -> Result<Page, Error> {
-        self.alive().await?;
-        self.inner.list(prefix, page).await
+        self.reading(async {
+            self.alive().await?;
+            self.inner.list(prefix, page).await
+        })
+        .await
     }
 
     async fn write(&self, batch: &[Write]) -> Result<Vec<Version>, BatchError> {

@@ -10,6 +10,7 @@ use crate::emco::clouds::rules::{self, Asked};
 use crate::emco::names::Names;
 use crate::emco::objects::ClusterReference;
 use crate::emco::problem::Problem;
+use crate::named;
 use crate::request::Asking;
 use crate::route::Shared;
 
@@ -26,7 +27,6 @@ pub(in crate::emco) async fn handle(
     let (name, condition) = (sent.metadata.name.clone(), Presence::Absent.into());
     let made = clouds.put_part(&caller, &project, &cloud, sent.into_draft(), &condition).await;
     let made = made.map_err(|error| Problem::about(error, ClusterReference::field))?;
-    let made = made.cloud.references().iter().find(|one| one.metadata.name.as_str() == name);
-    let made = made.ok_or_else(Problem::internal)?;
+    let made = named::find(made.cloud.references(), &name).ok_or_else(Problem::internal)?;
     Ok(Answer(StatusCode::CREATED, ClusterReference::of(made, String::new())))
 }

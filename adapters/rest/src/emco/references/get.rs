@@ -4,11 +4,12 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use dcm_core::service::Kind;
 
-use super::all;
+use super::certificates;
 use crate::emco::answer::Answer;
 use crate::emco::names::Names;
 use crate::emco::objects::ClusterReference;
 use crate::emco::problem::Problem;
+use crate::named;
 use crate::route::Shared;
 
 pub(in crate::emco) async fn handle(
@@ -18,7 +19,9 @@ pub(in crate::emco) async fn handle(
     let (project, cloud) = names.cloud()?;
     let found = services.clouds.get(&project, &cloud).await?;
     let name = names.text("clusterReference");
-    let mut all = all(&services.clouds, &found.cloud).await?.into_iter();
-    let found = all.find(|reference| reference.metadata.name == name);
-    Ok(Answer(StatusCode::OK, found.ok_or_else(|| Problem::missing(Kind::Reference))?))
+    let reference = named::find(found.cloud.references(), name);
+    let reference = reference.ok_or_else(|| Problem::missing(Kind::Reference))?;
+    let name = &reference.metadata.name;
+    let certificate = certificates(&services.clouds, &found.cloud, Some(name)).await?.remove(name);
+    Ok(Answer(StatusCode::OK, ClusterReference::of(reference, certificate.unwrap_or_default())))
 }

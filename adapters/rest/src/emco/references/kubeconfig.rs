@@ -4,10 +4,12 @@ use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{Method, StatusCode};
 use axum::response::IntoResponse;
+use dcm_core::name::ReferenceName;
 use dcm_core::service::{Kind, UserAccess};
 
 use crate::emco::names::Names;
 use crate::emco::problem::Problem;
+use crate::named;
 use crate::request::Asking;
 use crate::route::Shared;
 
@@ -19,8 +21,8 @@ pub(in crate::emco) async fn handle(
 ) -> Result<impl IntoResponse, Problem> {
     let ((project, cloud), clouds) = (names.cloud()?, &services.clouds);
     let found = clouds.get(&project, &cloud).await?.cloud;
-    let reference = names.one("clusterReference", Kind::Reference)?;
-    if !found.references().iter().any(|one| one.metadata.name == reference) {
+    let reference: ReferenceName = names.one("clusterReference", Kind::Reference)?;
+    if named::find(found.references(), reference.as_str()).is_none() {
         return Err(Problem::missing(Kind::Reference));
     }
     let no_user = || Problem::conflict("Error getting private key from logical cloud");

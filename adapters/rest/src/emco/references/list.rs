@@ -2,8 +2,9 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use dcm_core::logical_cloud;
 
-use super::all;
+use super::certificates;
 use crate::emco::answer::Answer;
 use crate::emco::clouds::no_references;
 use crate::emco::names::Names;
@@ -17,6 +18,13 @@ pub(in crate::emco) async fn handle(
 ) -> Result<Answer<Vec<ClusterReference>>, Problem> {
     let (project, cloud) = names.cloud()?;
     let found = services.clouds.get(&project, &cloud).await?;
-    let all = all(&services.clouds, &found.cloud).await?;
-    if all.is_empty() { Err(no_references()) } else { Ok(Answer(StatusCode::OK, all)) }
+    if found.cloud.references().is_empty() {
+        return Err(no_references());
+    }
+    let mut certificates = certificates(&services.clouds, &found.cloud, None).await?;
+    let with_certificate = |reference: &logical_cloud::ClusterReference| {
+        let certificate = certificates.remove(&reference.metadata.name).unwrap_or_default();
+        ClusterReference::of(reference, certificate)
+    };
+    Ok(Answer(StatusCode::OK, found.cloud.references().iter().map(with_certificate).collect()))
 }
