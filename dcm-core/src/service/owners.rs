@@ -6,6 +6,8 @@ mod kinds;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use futures::stream::{self, StreamExt as _};
+
 use crate::audit::Told;
 use crate::logical_cloud::{Metadata, MetadataDraft};
 use crate::port::audit::{Action, AuditLog};
@@ -19,6 +21,7 @@ use super::error::Error;
 use super::load::{self, CONTENTION_TRIES};
 use super::precondition::{Precondition, Revision};
 use super::put::EditOutcome;
+use super::registrations::READS_AT_ONCE;
 use crate::port::schema::Broken;
 pub use kinds::{OfClouds, OfClusters, OwnerKind};
 
@@ -217,15 +220,18 @@ impl<K: OwnerKind> Owners<K> {
         let begin = after.map_or(0, |after| names.partition_point(|name| name <= after));
         let limit = limit.unwrap_or(usize::MAX);
         let (mut owners, mut broken, mut next) = (Vec::new(), Vec::new(), None);
-        for name in names.iter().skip(begin) {
+        let names = names.get(begin..).unwrap_or_default();
+        let reads: Vec<_> = names.iter().map(|name| self.get(name)).collect();
+        let mut reads = stream::iter(reads).buffered(READS_AT_ONCE);
+        for name in names {
             if owners.len() + broken.len() >= limit {
                 return Ok(OwnerPage { owners, broken, next });
             }
-            match self.get(name).await {
-                Ok(owner) => owners.push(owner),
-                Err(Error::NotFound { .. }) => {}
-                Err(error) if error.is_retryable() => return Err(error),
-                Err(error) => broken.push(Broken::new(&K::path(name), &error)),
+            match reads.next().await {
+                Some(Ok(owner)) => owners.push(owner),
+                Some(Err(Error::NotFound { .. })) | None => {}
+                Some(Err(error)) if error.is_retryable() => return Err(error),
+                Some(Err(error)) => broken.push(Broken::new(&K::path(name), &error)),
             }
             next = Some(name.clone());
         }

@@ -1,6 +1,7 @@
 //! Projects.
 
 use dcm_core::logical_cloud::MetadataDraft;
+use dcm_core::name::ProjectName;
 use dcm_core::port::store::{Path, Store as _, StoreExt as _, Write};
 use dcm_core::service::{EditOutcome, Error, Kind, OwnerPage};
 use dcm_store::memory::Fault;
@@ -130,4 +131,20 @@ async fn a_cloud_that_is_applied_is_not_withdrawn_with_its_project() {
     let error = world.put(draft()).await.unwrap_err();
     assert!(matches!(error, Error::NotFound { kind: Kind::Project, .. }), "{error}");
     assert_eq!(world.state("shop").await, "instantiating", "what is on clusters keeps its documents");
+}
+
+#[tokio::test]
+async fn owners_of_given_names_are_read_together_and_come_in_their_order() {
+    let world = World::empty(true);
+    let names: Vec<ProjectName> = (100..200).map(|number| name(&format!("p{number}"))).collect();
+    for name in names.iter().filter(|name| name.as_str() != "p150") {
+        let draft = MetadataDraft { name: name.to_string(), ..MetadataDraft::default() };
+        world.projects.create(&world.caller, draft).await.unwrap();
+    }
+    world.store.at_once();
+    let page = world.projects.list_of(&names, Some(&names[9]), Some(60)).await.unwrap();
+    let read: Vec<_> = page.owners.iter().map(|owner| &owner.metadata.name).collect();
+    let expected: Vec<_> = names[10..71].iter().filter(|name| name.as_str() != "p150").collect();
+    assert_eq!((read, page.next), (expected, Some(names[70].clone())));
+    assert_eq!(world.store.at_once(), 16);
 }
