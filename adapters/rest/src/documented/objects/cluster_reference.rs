@@ -42,6 +42,7 @@ impl Part for ReferenceSpec {
     schema_of!(Object<ReferenceSpec>);
 
     type Name = ReferenceName;
+    type Model = ClusterReference;
     const KIND: Kind = Kind::Reference;
     const ONE: &'static str = "a cluster reference";
     const MANY: &'static str = "cluster references";
@@ -76,17 +77,18 @@ impl Part for ReferenceSpec {
         PartName::Reference(name)
     }
 
-    fn objects(cloud: &LogicalCloud) -> Vec<Object<Self>> {
-        let object = |reference: &ClusterReference| {
-            let draft = ReferenceDraft::from(reference.clone());
-            let spec = Self {
-                cluster_provider: draft.provider.clone(),
-                cluster_name: draft.cluster.clone(),
-                loadbalancer_ip: Some(reference.load_balancer.to_string()),
-            };
-            Object { metadata: draft.metadata(), spec }
+    fn all(cloud: &LogicalCloud) -> &[ClusterReference] {
+        cloud.references()
+    }
+
+    fn object(reference: &ClusterReference) -> Object<Self> {
+        let draft = ReferenceDraft::from(reference.clone());
+        let spec = Self {
+            cluster_provider: draft.provider.clone(),
+            cluster_name: draft.cluster.clone(),
+            loadbalancer_ip: Some(reference.load_balancer.to_string()),
         };
-        cloud.references().iter().map(object).collect()
+        Object { metadata: draft.metadata(), spec }
     }
 
     fn field(_: &Value, path: &str) -> String {

@@ -26,6 +26,7 @@ impl Part for KeyValuesSpec {
     schema_of!(Object<KeyValuesSpec>);
 
     type Name = KeyValuesName;
+    type Model = KeyValues;
     const KIND: Kind = Kind::KeyValues;
     const ONE: &'static str = "key-value pairs";
     const MANY: &'static str = "sets of key-value pairs";
@@ -43,12 +44,13 @@ impl Part for KeyValuesSpec {
         PartName::KeyValues(name)
     }
 
-    fn objects(cloud: &LogicalCloud) -> Vec<Object<Self>> {
-        let object = |values: &KeyValues| {
-            let draft = KeyValuesDraft::from(values.clone());
-            Object { metadata: draft.metadata(), spec: Self { kv: draft.kv } }
-        };
-        cloud.key_values().iter().map(object).collect()
+    fn all(cloud: &LogicalCloud) -> &[KeyValues] {
+        cloud.key_values()
+    }
+
+    fn object(values: &KeyValues) -> Object<Self> {
+        let draft = KeyValuesDraft::from(values.clone());
+        Object { metadata: draft.metadata(), spec: Self { kv: draft.kv } }
     }
 
     fn replaced_as() -> Shape {

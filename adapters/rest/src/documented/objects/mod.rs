@@ -33,6 +33,7 @@ use serde_json::Value;
 use super::body::Shaped;
 use super::openapi::{Rules, Shape};
 use super::problem::Problem;
+use crate::named::Named;
 
 /// Names and notes have the same rules everywhere.
 const METADATA: (&str, &str) = ("/properties/metadata", "/properties/metadata");
@@ -67,6 +68,8 @@ pub(super) trait Part:
 {
     /// What names one.
     type Name: Clone + AsRef<str> + DeserializeOwned + JsonSchema + Send + Sync + 'static;
+    /// What one is in the model.
+    type Model: Named;
     /// What one is, in messages.
     const KIND: Kind;
     /// One and several of them, in words.
@@ -90,8 +93,11 @@ pub(super) trait Part:
     /// The same for a name.
     fn part_name(name: Self::Name) -> PartName;
 
-    /// Those that a logical cloud has.
-    fn objects(cloud: &LogicalCloud) -> Vec<Object<Self>>;
+    /// Those that a logical cloud has, in the order of their names.
+    fn all(cloud: &LogicalCloud) -> &[Self::Model];
+
+    /// One of them as an object.
+    fn object(part: &Self::Model) -> Object<Self>;
 
     /// Where the object that was sent has what a draft has at a path; empty for what it does not have.
     fn field(_sent: &Value, path: &str) -> String {

@@ -33,6 +33,7 @@ impl Part for QuotaSpec {
     schema_of!(Object<BTreeMap<String, Value>>);
 
     type Name = QuotaName;
+    type Model = Quota;
     const KIND: Kind = Kind::Quota;
     const ONE: &'static str = "a quota";
     const MANY: &'static str = "quotas";
@@ -47,12 +48,13 @@ impl Part for QuotaSpec {
         PartName::Quota(name)
     }
 
-    fn objects(cloud: &LogicalCloud) -> Vec<Object<Self>> {
-        let object = |quota: &Quota| {
-            let draft = QuotaDraft::from(quota.clone());
-            Object { metadata: draft.metadata(), spec: Self(draft.hard) }
-        };
-        cloud.quotas().iter().map(object).collect()
+    fn all(cloud: &LogicalCloud) -> &[Quota] {
+        cloud.quotas()
+    }
+
+    fn object(quota: &Quota) -> Object<Self> {
+        let draft = QuotaDraft::from(quota.clone());
+        Object { metadata: draft.metadata(), spec: Self(draft.hard) }
     }
 
     /// The keys are the specification itself.

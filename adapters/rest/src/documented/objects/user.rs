@@ -47,6 +47,7 @@ impl Part for UserSpec {
     schema_of!(Object<UserSpec>);
 
     type Name = UserName;
+    type Model = User;
     const KIND: Kind = Kind::User;
     const ONE: &'static str = "a user";
     const MANY: &'static str = "users";
@@ -62,13 +63,14 @@ impl Part for UserSpec {
         PartName::User(name)
     }
 
-    fn objects(cloud: &LogicalCloud) -> Vec<Object<Self>> {
-        let object = |user: &User| {
-            let draft = UserDraft::from(user.clone());
-            let metadata = draft.metadata();
-            let UserDraft { kind, csr, key, lifetime_seconds, .. } = draft;
-            Object { metadata, spec: Self { kind, csr, key, lifetime_seconds } }
-        };
-        cloud.users().iter().map(object).collect()
+    fn all(cloud: &LogicalCloud) -> &[User] {
+        cloud.users()
+    }
+
+    fn object(user: &User) -> Object<Self> {
+        let draft = UserDraft::from(user.clone());
+        let metadata = draft.metadata();
+        let UserDraft { kind, csr, key, lifetime_seconds, .. } = draft;
+        Object { metadata, spec: Self { kind, csr, key, lifetime_seconds } }
     }
 }

@@ -80,6 +80,7 @@ impl Part for PermissionSpec {
     schema_of!(Object<PermissionSpec>);
 
     type Name = PermissionName;
+    type Model = Permission;
     const KIND: Kind = Kind::Permission;
     const ONE: &'static str = "a user permission";
     const MANY: &'static str = "user permissions";
@@ -105,17 +106,18 @@ impl Part for PermissionSpec {
         PartName::Permission(name)
     }
 
-    fn objects(cloud: &LogicalCloud) -> Vec<Object<Self>> {
-        let object = |permission: &Permission| {
-            let mut draft = PermissionDraft::from(permission.clone());
-            let metadata = draft.metadata();
-            let (user, users) = match draft.users.take() {
-                Some(mut one) if one.len() == 1 => (one.pop(), None),
-                users => (None, users),
-            };
-            Object { metadata, spec: Self { user, users, ..Self::of_rule(draft) } }
+    fn all(cloud: &LogicalCloud) -> &[Permission] {
+        cloud.permissions()
+    }
+
+    fn object(permission: &Permission) -> Object<Self> {
+        let mut draft = PermissionDraft::from(permission.clone());
+        let metadata = draft.metadata();
+        let (user, users) = match draft.users.take() {
+            Some(mut one) if one.len() == 1 => (one.pop(), None),
+            users => (None, users),
         };
-        cloud.permissions().iter().map(object).collect()
+        Object { metadata, spec: Self { user, users, ..Self::of_rule(draft) } }
     }
 
     /// Where one user is named, that is `user`.

@@ -13,6 +13,7 @@ use crate::documented::place::{Asked, At, InCloud};
 use crate::documented::problem::Problem;
 use crate::documented::route::Shared;
 use crate::documented::tag::etag;
+use crate::named::{self, Named as _};
 
 /// What the document says of it.
 pub(super) fn describe<P: Part>(it: Operation) -> Operation {
@@ -28,13 +29,9 @@ pub(super) async fn handle<P: Part>(
 ) -> Result<impl IntoResponse, Problem> {
     let limit = wanted.limit()?;
     let found = services.clouds.get(&project, &cloud).await?;
-    let mut objects = P::objects(&found.cloud);
-    objects.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
-    if let Some(after) = &wanted.after {
-        objects.retain(|object| &*object.metadata.name > after.as_ref());
-    }
-    let is_more = objects.len() > limit;
-    objects.truncate(limit);
-    let last = objects.last().filter(|_| is_more).map(|object| object.metadata.name.clone());
+    let after = wanted.after.as_ref().map(AsRef::as_ref);
+    let (page, is_more) = named::page(P::all(&found.cloud), after, limit);
+    let last = page.last().filter(|_| is_more).map(|part| part.name().to_owned());
+    let objects = page.iter().map(P::object).collect();
     Ok(([etag(found.id())], Json(Page::new(objects, Vec::new(), last, limit, &uri))))
 }

@@ -13,6 +13,7 @@ use super::objects::{Object, Part};
 use super::openapi::{self, Described};
 use super::problem::Problem;
 use crate::access::Need;
+use crate::named;
 
 /// The routes of a collection.
 pub(super) fn routes<P: Part>(collection: &str) -> Vec<Described> {
@@ -28,8 +29,7 @@ pub(super) fn routes<P: Part>(collection: &str) -> Vec<Described> {
 
 /// One part of a logical cloud.
 fn find<P: Part>(cloud: &LogicalCloud, name: &str) -> Result<Object<P>, Problem> {
-    let found = P::objects(cloud).into_iter().find(|object| object.metadata.name == name);
-    found.ok_or_else(|| missing::<P>(name).into())
+    named::find(P::all(cloud), name).map(P::object).ok_or_else(|| missing::<P>(name).into())
 }
 
 fn missing<P: Part>(name: &str) -> Error {

@@ -3,7 +3,9 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use dcm_core::causes;
+use dcm_core::name::LogicalCloudName;
 use dcm_core::service::Error;
+use futures::stream::{self, StreamExt as _};
 
 use crate::emco::answer::{Answer, or_null};
 use crate::emco::names::Names;
@@ -11,6 +13,9 @@ use crate::emco::objects::LogicalCloud;
 use crate::emco::pages;
 use crate::emco::problem::Problem;
 use crate::route::Shared;
+
+/// So many logical clouds are read together: each is read whole, to show a little of it.
+const CLOUDS_AT_ONCE: usize = 4;
 
 pub(in crate::emco) async fn handle(
     State(services): State<Shared>,
@@ -26,11 +31,14 @@ pub(in crate::emco) async fn handle(
         Err(Error::NotFound { .. }) => Vec::new(),
         all => all?,
     };
-    let mut documents = Vec::with_capacity(all.len());
-    for summary in all {
-        // What the root says was read from a name.
-        let Ok(name) = summary.metadata.name.parse() else { continue };
-        match clouds.get(project, &name).await {
+    // What the root says was read from a name.
+    let names: Vec<LogicalCloudName> =
+        all.iter().filter_map(|summary| summary.metadata.name.parse().ok()).collect();
+    let reads: Vec<_> = names.iter().map(|name| clouds.get(project, name)).collect();
+    let mut reads = stream::iter(reads).buffered(CLOUDS_AT_ONCE);
+    let mut documents = Vec::with_capacity(names.len());
+    while let Some(read) = reads.next().await {
+        match read {
             Ok(found) => documents.push(LogicalCloud::from(&found.cloud)),
             // Deleted meanwhile.
             Err(Error::NotFound { .. }) => {}

@@ -59,6 +59,7 @@ impl From<logical_cloud::KeyValues> for KeyValues {
 
 impl Part for KeyValues {
     type Name = KeyValuesName;
+    type Model = logical_cloud::KeyValues;
     const KIND: Kind = Kind::KeyValues;
     const SEGMENT: &'static str = "logicalCloudKv";
 
@@ -74,7 +75,11 @@ impl Part for KeyValues {
         PartName::KeyValues(name)
     }
 
-    fn all(cloud: &LogicalCloud) -> Vec<Self> {
-        cloud.key_values().iter().cloned().map(Self::from).collect()
+    fn all(cloud: &LogicalCloud) -> &[logical_cloud::KeyValues] {
+        cloud.key_values()
+    }
+
+    fn of(values: &logical_cloud::KeyValues, _: &LogicalCloud) -> Self {
+        values.clone().into()
     }
 }

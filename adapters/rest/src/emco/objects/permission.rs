@@ -55,6 +55,7 @@ impl Document for Permission {
 
 impl Part for Permission {
     type Name = PermissionName;
+    type Model = logical_cloud::Permission;
     const KIND: Kind = Kind::Permission;
     const SEGMENT: &'static str = "userPermission";
 
@@ -79,17 +80,18 @@ impl Part for Permission {
         PartName::Permission(name)
     }
 
-    fn all(cloud: &LogicalCloud) -> Vec<Self> {
-        let permission = |permission: &logical_cloud::Permission| Self {
-            metadata: Metadata::of(permission.metadata.clone()),
-            spec: PermissionSpec {
-                namespace: namespace(cloud, &permission.scope),
-                api_groups: Some(permission.api_groups.iter().cloned().collect()),
-                resources: Some(permission.resources.iter().cloned().collect()),
-                verbs: Some(permission.verbs.iter().cloned().collect()),
-            },
+    fn all(cloud: &LogicalCloud) -> &[logical_cloud::Permission] {
+        cloud.permissions()
+    }
+
+    fn of(permission: &logical_cloud::Permission, cloud: &LogicalCloud) -> Self {
+        let spec = PermissionSpec {
+            namespace: namespace(cloud, &permission.scope),
+            api_groups: Some(permission.api_groups.iter().cloned().collect()),
+            resources: Some(permission.resources.iter().cloned().collect()),
+            verbs: Some(permission.verbs.iter().cloned().collect()),
         };
-        cloud.permissions().iter().map(permission).collect()
+        Self { metadata: Metadata::of(permission.metadata.clone()), spec }
     }
 
     /// A permission for the whole cluster is one for no namespace.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dcm_core::logical_cloud::{LogicalCloud, QuotaDraft};
+use dcm_core::logical_cloud::{self, LogicalCloud, QuotaDraft};
 use dcm_core::name::{API_NAME_MAX, QuotaName};
 use dcm_core::service::{Kind, PartDraft, PartName};
 use serde::{Deserialize, Serialize};
@@ -31,6 +31,7 @@ impl Document for Quota {
 
 impl Part for Quota {
     type Name = QuotaName;
+    type Model = logical_cloud::Quota;
     const KIND: Kind = Kind::Quota;
     const SEGMENT: &'static str = "clusterQuota";
     const NEEDS_NAMESPACE: bool = true;
@@ -53,12 +54,13 @@ impl Part for Quota {
         PartName::Quota(name)
     }
 
-    fn all(cloud: &LogicalCloud) -> Vec<Self> {
-        let quota = |quota: &dcm_core::logical_cloud::Quota| Self {
-            metadata: Metadata::of(quota.metadata.clone()),
-            spec: quota.hard.iter().map(|(key, quantity)| (key.clone(), quantity.to_string())).collect(),
-        };
-        cloud.quotas().iter().map(quota).collect()
+    fn all(cloud: &LogicalCloud) -> &[logical_cloud::Quota] {
+        cloud.quotas()
+    }
+
+    fn of(quota: &logical_cloud::Quota, _: &LogicalCloud) -> Self {
+        let spec = quota.hard.iter().map(|(key, quantity)| (key.clone(), quantity.to_string())).collect();
+        Self { metadata: Metadata::of(quota.metadata.clone()), spec }
     }
 
     /// The keys are the specification itself.

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use dcm_core::service::Error;
+use dcm_core::service::{Described, Error};
 
 use super::Part;
 use crate::emco::answer::{Answer, or_null};
@@ -16,7 +16,10 @@ pub(super) async fn handle<P: Part>(
 ) -> Result<Answer<Option<Vec<P>>>, Problem> {
     let Ok((project, cloud)) = names.cloud() else { return Ok(Answer(StatusCode::OK, None)) };
     match services.clouds.get(&project, &cloud).await {
-        Ok(found) => Ok(Answer(StatusCode::OK, or_null(P::all(&found.cloud)))),
+        Ok(Described { cloud, .. }) => {
+            let parts = P::all(&cloud).iter().map(|part| P::of(part, &cloud)).collect();
+            Ok(Answer(StatusCode::OK, or_null(parts)))
+        }
         Err(Error::NotFound { .. }) => Ok(Answer(StatusCode::OK, None)),
         Err(error) => Err(error.into()),
     }

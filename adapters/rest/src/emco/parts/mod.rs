@@ -17,13 +17,16 @@ use super::names::Names;
 use super::objects::{Metadata, field_of_part};
 use super::problem::Problem;
 use crate::access::Need;
+use crate::named::{self, Named};
 use crate::route::Route;
 
 /// A kind of parts of logical clouds.
 pub(super) trait Part: Document + Serialize + Send + Sync + 'static {
     /// What names one.
     type Name: FromStr + AsRef<str> + Send + Sync;
-    /// What one is.
+    /// What one is in the model.
+    type Model: Named;
+    /// What one is, in messages.
     const KIND: Kind;
     /// What the segment of a path is called that names one.
     const SEGMENT: &'static str;
@@ -44,8 +47,11 @@ pub(super) trait Part: Document + Serialize + Send + Sync + 'static {
     /// The same for a name.
     fn part_name(name: Self::Name) -> PartName;
 
-    /// Those that a logical cloud has.
-    fn all(cloud: &LogicalCloud) -> Vec<Self>;
+    /// Those that a logical cloud has, in the order of their names.
+    fn all(cloud: &LogicalCloud) -> &[Self::Model];
+
+    /// One of them as a document.
+    fn of(part: &Self::Model, cloud: &LogicalCloud) -> Self;
 
     /// Where the document has what a draft has at a path.
     fn field(path: &str) -> String {
@@ -70,6 +76,6 @@ fn find<P: Part>(cloud: &LogicalCloud, names: &Names) -> Result<P, Problem> {
 }
 
 fn find_named<P: Part>(cloud: &LogicalCloud, name: &str) -> Result<P, Problem> {
-    let found = P::all(cloud).into_iter().find(|part| part.metadata().name == name);
-    found.ok_or_else(|| Problem::missing(P::KIND))
+    let part = named::find(P::all(cloud), name).ok_or_else(|| Problem::missing(P::KIND))?;
+    Ok(P::of(part, cloud))
 }
