@@ -55,7 +55,7 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
     if !arguments.unchecked {
         ready::must_be(&session, &registration, &purpose, "was not registered").await?;
     }
-    register(&session, registration).await
+    Box::pin(register(&session, registration)).await
 }
 
 async fn register(session: &Session, registration: Registration) -> anyhow::Result<Exit> {
