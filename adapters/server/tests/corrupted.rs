@@ -15,13 +15,15 @@ use dcm_core::port::clock::Seeded;
 use dcm_core::port::store::{Document, Entry, Path, Prefix, Store as _, StoreExt as _, Write};
 use dcm_core::service::{Error, Precondition};
 use dcm_core::status::Progress;
-use dcm_server::serve;
+use dcm_server::{Access, ApiListener, EmcoListener, EmcoService, Listeners, answer_at, serve};
 use dcm_store::EncryptedStore;
 use dcm_store::encrypted::{KEY_BYTES, Keyring};
 use dcm_sync::engine::Acquire;
 use dcm_sync::runtime::TokioClock;
 use futures::StreamExt as _;
 use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -234,6 +236,41 @@ async fn a_corrupt_cluster_holds_up_only_clouds_that_it_may_be_selected_for() {
     installation.world.put(json!({"clusterSelector": {}})).await;
     let error = deployment.clouds().apply(caller, project, cloud).await.map(drop).unwrap_err();
     assert!(whole(&error).contains(path.as_str()), "{}", whole(&error));
+}
+
+/// What is answered to a GET in EMCO's dialect.
+async fn asked_of_emco(world: &World, path: &str) -> String {
+    let listener = ApiListener::bind("127.0.0.1:0".parse().unwrap(), &Access::default()).await.unwrap();
+    let (deployment, address) = (world.deployment.clone(), listener.address());
+    let emco = EmcoListener { listener, services: EmcoService::ALL.into_iter().collect() };
+    let (stop, stopped) = oneshot::channel::<()>();
+    let serving = tokio::spawn(async move {
+        let listeners = Listeners { emco: vec![emco], ..Listeners::default() };
+        answer_at(&deployment, listeners, async { drop(stopped.await) }).await;
+    });
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    stop.send(()).unwrap();
+    serving.await.unwrap();
+    answer
+}
+
+#[tokio::test(start_paused = true)]
+async fn emco_is_told_what_a_cluster_issued_that_nobody_can_tell_the_place_of() {
+    let installation = Installation::new().await;
+    let World { project, cloud, .. } = &installation.world;
+    installation.corrupt("clusters/sim/cluster-1", "{").await;
+    tokio::time::resume();
+    let all = format!("/v2/projects/{project}/logical-clouds/{cloud}/cluster-references");
+    for path in [all.clone(), format!("{all}/cluster-1")] {
+        let answer = asked_of_emco(&installation.world, &path).await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        // `-----BEGIN`, in base64.
+        assert!(answer.contains(r#""certificate":"LS0tLS1CRUdJT"#), "{answer}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
