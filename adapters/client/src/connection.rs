@@ -108,7 +108,8 @@ impl Connection {
         status: StatusCode,
         source: impl std::error::Error + Send + Sync + 'static,
     ) -> Error {
-        Error::Unreadable { server: self.server.to_string(), status, source: Box::new(source) }
+        let (server, status) = (self.server.to_string(), status.as_u16());
+        Error::Unreadable { server, status, source: Box::new(source) }
     }
 }
 
@@ -200,7 +201,7 @@ impl Asking<'_> {
     }
 
     async fn whole(&self, answer: Response<Incoming>) -> Result<Bytes, Error> {
-        let status = answer.status();
+        let status = answer.status().as_u16();
         let reading = Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect();
         let read = tokio::time::timeout(self.timeout, reading).await;
         match read.map_err(|_| self.timed_out())? {

@@ -1,7 +1,5 @@
 //! Why there is no answer, or not the one that was asked for.
 
-use http::StatusCode;
-
 use crate::connection::ANSWER_BYTES_MAX;
 use crate::problem::Problem;
 
@@ -49,12 +47,12 @@ pub enum Error {
         server: String,
     },
     /// The answer is not what was asked for: this is no DCM server, or one of another version.
-    #[error("an answer of {server} ({status}) is not understood")]
+    #[error("an answer of {server} (status {status}) is not understood")]
     Unreadable {
         /// The server.
         server: String,
-        /// Its status.
-        status: StatusCode,
+        /// Its status, as HTTP numbers them.
+        status: u16,
         /// What is wrong with it.
         source: Box<dyn std::error::Error + Send + Sync>,
     },

@@ -20,6 +20,7 @@ pub const SILENCE_MAX: Duration = Duration::from_secs(45);
 
 /// What is told of a logical cloud that is followed.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Event {
     /// Its status, at first and after each change.
     Status(Box<CloudStatus>),

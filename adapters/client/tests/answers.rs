@@ -99,6 +99,7 @@ async fn a_cloud_is_followed_by_its_status_and_what_changes_of_it() {
     let edits = told.iter().map(|event| match event {
         Event::Status(status) => Some(status.edit),
         Event::Deleted => None,
+        other => panic!("no such event was sent: {other:?}"),
     });
     assert_eq!(edits.collect::<Vec<_>>(), [Some(1), Some(2), None]);
     server.heads();

@@ -139,6 +139,17 @@ pub enum DeclareError {
     NotApplied(service::Error),
 }
 
+impl DeclareError {
+    /// True when the same draft may be declared later without anybody changing anything.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::Stale(_) => false,
+            Self::Service(source) | Self::NotApplied(source) => source.is_retryable(),
+        }
+    }
+}
+
 /// What was seen of a cluster.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inspection {

@@ -72,6 +72,25 @@ pub enum OpenError {
     },
 }
 
+impl OpenError {
+    /// True when the same call may succeed later without anybody changing anything.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::Store(StoreError::Store(source)) | Self::ContextsStore(StoreError::Store(source)) => {
+                source.is_retryable()
+            }
+            Self::KeysUnread { .. } => true,
+            Self::Store(_)
+            | Self::ContextsStore(_)
+            | Self::Keys(_)
+            | Self::KeysMissing { .. }
+            | Self::WrongKeys { .. }
+            | Self::KeysVariable { .. } => false,
+        }
+    }
+}
+
 /// What a deployment is made of. Whoever wants to put something around a part, such as a cache or a fault, opens the
 /// parts of a configuration, replaces that one, and gives them to [`Deployment::over`].
 pub struct Parts {

@@ -1,5 +1,6 @@
 //! Addresses that are listened on.
 
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 
 use tokio::net::TcpListener;
@@ -36,6 +37,20 @@ pub enum ListenError {
         #[source]
         source: std::io::Error,
     },
+}
+
+impl ListenError {
+    /// True when the same call may succeed later without anybody changing anything: an address
+    /// may be that of a process which is about to end, or of an interface that is not up yet.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::NotLoopback { .. } | Self::Open { .. } => false,
+            Self::Listen { source, .. } => {
+                matches!(source.kind(), ErrorKind::AddrInUse | ErrorKind::AddrNotAvailable)
+            }
+        }
+    }
 }
 
 fn lacking(has_tls: bool, asks_who: bool) -> String {

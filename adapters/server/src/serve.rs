@@ -46,6 +46,16 @@ pub enum ServeError {
     Lost(#[from] Lost),
 }
 
+impl ServeError {
+    /// True when the same call may succeed later without anybody changing anything: another worker may always begin.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::StopTimedOut | Self::Lost(_) => true,
+        }
+    }
+}
+
 /// Works on all app contexts of the store until `stop` is done. Beside that it renews credentials in time, sweeps what comes
 /// late of deleted logical clouds, deletes entries of the audit log whose time is over, and writes what the engine
 /// does to the log. In the end it finishes what is under way, gives the clusters back, so that others go on at once,

@@ -33,6 +33,18 @@ pub enum OrphanError {
     Audit(#[source] store::Error),
 }
 
+impl OrphanError {
+    /// True when the same call may succeed later without anybody changing anything.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::Cluster(source) | Self::Object { source, .. } => source.is_retryable(),
+            Self::Store(source) => source.is_retryable(),
+            Self::Audit(source) => source.is_retryable(),
+        }
+    }
+}
+
 impl AuditedError for OrphanError {
     fn not_audited(source: store::Error) -> Self {
         Self::Audit(source)

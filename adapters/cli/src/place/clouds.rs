@@ -116,7 +116,8 @@ impl Clouds<'_> {
                 let moment = |event| async {
                     match event {
                         Ok(Event::Status(status)) => Some(Ok(Moment::of_status(*status))),
-                        Ok(Event::Deleted) => None,
+                        // Nothing follows a deletion, and what else may be told one day is not waited for.
+                        Ok(_) => None,
                         Err(error) => Some(Err(Error::from(error))),
                     }
                 };

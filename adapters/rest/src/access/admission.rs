@@ -58,6 +58,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Asker {
 
 /// Why a request is refused before it is looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum NotAdmitted {
     /// It says by nothing who asks.
     Anonymous,

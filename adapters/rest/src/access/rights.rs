@@ -6,6 +6,7 @@ use dcm_core::name::ProjectName;
 
 /// A role that somebody is bound to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Role {
     /// May do everything.
     PlatformAdmin,

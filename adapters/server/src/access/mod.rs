@@ -46,6 +46,18 @@ pub enum AccessError {
     Tls(#[source] tls::Error),
 }
 
+impl AccessError {
+    /// True when the same call may succeed later without anybody changing anything.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::Settings(_) => false,
+            Self::Authentication(source) => source.is_retryable(),
+            Self::Tls(source) => source.is_retryable(),
+        }
+    }
+}
+
 /// Who is let in at a listener, over what, and what they may do. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Access {
