@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use dcm_core::host::is_loopback;
 use http::Uri;
+use http::uri::Authority;
 
 /// The URL of a server's documented API: `https://HOST[:PORT][/PATH]`, or `http://` for a loopback address alone.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -20,6 +21,9 @@ pub enum InvalidUrl {
     /// Somebody on the way could read credentials and change answers.
     #[error("must begin with https://, or, for a loopback address alone, with http://")]
     Scheme,
+    /// What stands behind the host is no port. Without this rule a credential would go to the scheme's own port.
+    #[error("must have a port from 1 to 65535, or none")]
+    Port,
     /// It has what a server's URL has not.
     #[error("must have no user, no query and no fragment")]
     Parts,
@@ -61,10 +65,21 @@ impl FromStr for ServerUrl {
         }
         // One server has one text.
         let host = authority.host().to_ascii_lowercase();
-        let port = authority.port_u16().filter(|port| *port != if scheme == "https" { 443 } else { 80 });
+        let port = port(authority)?.filter(|port| *port != if scheme == "https" { 443 } else { 80 });
         let port = port.map(|port| format!(":{port}")).unwrap_or_default();
         Ok(Self(format!("{scheme}://{host}{port}{}", uri.path().trim_end_matches('/'))))
     }
+}
+
+/// The port that is named; none where there is none.
+fn port(authority: &Authority) -> Result<Option<u16>, InvalidUrl> {
+    let behind = authority.as_str().strip_prefix(authority.host()).ok_or(InvalidUrl::Form)?;
+    if behind.is_empty() {
+        return Ok(None);
+    }
+    let digits = behind.strip_prefix(':').filter(|port| port.bytes().all(|byte| byte.is_ascii_digit()));
+    let port = digits.and_then(|port| port.parse().ok()).filter(|port| *port != 0);
+    port.map(Some).ok_or(InvalidUrl::Port)
 }
 
 impl fmt::Display for ServerUrl {
@@ -93,6 +108,13 @@ mod tests {
             ("dcm.example.com", Err(InvalidUrl::Form)),
             ("127.0.0.1:9077", Err(InvalidUrl::Form)),
             ("", Err(InvalidUrl::Form)),
+            ("https://dcm.example.com:65535", Ok("https://dcm.example.com:65535")),
+            ("https://dcm.example.com:90777", Err(InvalidUrl::Port)),
+            ("https://dcm.example.com:0", Err(InvalidUrl::Port)),
+            ("https://dcm.example.com:", Err(InvalidUrl::Port)),
+            ("https://dcm.example.com:+9077", Err(InvalidUrl::Port)),
+            ("http://[::1]:70000", Err(InvalidUrl::Port)),
+            ("http://127.0.0.1:99999", Err(InvalidUrl::Port)),
             ("https://me@dcm.example.com", Err(InvalidUrl::Parts)),
             ("https://dcm.example.com/?a=b", Err(InvalidUrl::Parts)),
             ("https://dcm.example.com/#a", Err(InvalidUrl::Parts)),
