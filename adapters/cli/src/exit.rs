@@ -3,11 +3,10 @@
 use std::fmt;
 use std::process::ExitCode;
 
-use dcm_client::Problem;
+use dcm_client::ProblemKind;
 use dcm_core::kubeconfig::MergeError;
-use dcm_core::port::synchronizer::Error as Failure;
 use dcm_core::refusal::Refusals;
-use dcm_core::service::Error;
+use dcm_core::service::{Class, Error, OrphanError};
 
 use crate::place;
 
@@ -81,71 +80,69 @@ fn known(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
         return Some(Exit::Refused);
     }
     match cause.downcast_ref() {
-        Some(place::Error::Here(error)) => return code_of_service(error),
-        Some(place::Error::There(error)) => return error.problem().and_then(code_of_problem),
+        Some(place::Error::Here(error)) => return code_of_class(error.class()),
+        Some(place::Error::StoredAlone(error)) => return code_of_class(error.class().of_what_is_stored()),
+        Some(place::Error::There(error)) => return error.problem()?.kind().and_then(code_of_problem),
         Some(place::Error::Stale { .. }) => return Some(Exit::Stale),
         Some(place::Error::StillUnderWay { .. }) => return Some(Exit::TimedOut),
+        Some(place::Error::Orphans(OrphanError::Store(error))) => return code_of_class(error.into()),
         Some(place::Error::Kubeconfig(_) | place::Error::Document(_) | place::Error::Orphans(_)) | None => {}
     }
-    cause.downcast_ref::<Error>().and_then(code_of_service)
+    code_of_class(cause.downcast_ref::<Error>()?.class())
 }
 
 /// None for what may succeed when it is tried again, and for what is broken.
-fn code_of_problem(problem: &Problem) -> Option<Exit> {
-    match problem.kind() {
-        "not-found" => Some(Exit::NotFound),
-        "plan-stale" => Some(Exit::Stale),
-        "malformed"
-        | "user-not-named"
-        | "name-mismatch"
-        | "invalid"
-        | "too-large"
-        | "unsupported-media-type" => Some(Exit::Refused),
-        "already-there"
-        | "wrong-state"
-        | "in-use"
-        | "not-issued"
-        | "precondition-failed"
-        | "forbidden"
-        | "unauthenticated" => Some(Exit::Stuck),
-        _ => None,
+fn code_of_problem(kind: ProblemKind) -> Option<Exit> {
+    match kind {
+        ProblemKind::NotFound => Some(Exit::NotFound),
+        ProblemKind::PlanStale => Some(Exit::Stale),
+        ProblemKind::Malformed
+        | ProblemKind::UserNotNamed
+        | ProblemKind::NameMismatch
+        | ProblemKind::Invalid
+        | ProblemKind::TooLarge
+        | ProblemKind::UnsupportedMediaType => Some(Exit::Refused),
+        ProblemKind::AlreadyThere
+        | ProblemKind::WrongState
+        | ProblemKind::InUse
+        | ProblemKind::NotIssued
+        | ProblemKind::PreconditionFailed
+        | ProblemKind::Forbidden
+        | ProblemKind::Unauthenticated => Some(Exit::Stuck),
+        ProblemKind::MethodNotAllowed
+        | ProblemKind::NotReady
+        | ProblemKind::BodyTimeout
+        | ProblemKind::Misdirected
+        | ProblemKind::TooManyRequests
+        | ProblemKind::Internal
+        | ProblemKind::Unavailable => None,
     }
 }
 
-/// None for what its own cause decides.
-fn code_of_service(error: &Error) -> Option<Exit> {
-    match error {
-        Error::NotFound { .. } => Some(Exit::NotFound),
-        Error::Synchronizer(Failure::StillUnderWay { .. }) => Some(Exit::TimedOut),
-        Error::Synchronizer(Failure::Resumed | Failure::NotRemoved { .. } | Failure::NotFound { .. }) => {
-            Some(Exit::Stuck)
-        }
-        Error::Stale { .. } => Some(Exit::Stale),
-        Error::UserNotNamed { users } if users.is_empty() => Some(Exit::Stuck),
-        Error::Refused(_) | Error::UserNotNamed { .. } => Some(Exit::Refused),
-        Error::AlreadyThere { .. }
-        | Error::WrongState(_)
-        | Error::NotApplied { .. }
-        | Error::NotHandedOver { .. }
-        | Error::TerminatedMeanwhile { .. }
-        | Error::Forbidden { .. }
-        | Error::NotEmpty { .. }
-        | Error::ClusterInUse { .. }
-        | Error::LeftOnCluster { .. }
-        | Error::NamespaceTaken { .. }
-        | Error::NotIssued { .. }
-        | Error::Kubeconfig { .. }
-        | Error::KeepsKey { .. }
-        | Error::NeedsUser { .. }
-        | Error::Certificate { .. } => Some(Exit::Stuck),
-        _ => None,
+/// None for what may succeed when it is tried again, and for what is broken.
+fn code_of_class(class: Class) -> Option<Exit> {
+    match class {
+        Class::NotFound => Some(Exit::NotFound),
+        Class::PlanStale => Some(Exit::Stale),
+        Class::StillUnderWay => Some(Exit::TimedOut),
+        Class::Invalid | Class::UserNotNamed => Some(Exit::Refused),
+        Class::AlreadyThere
+        | Class::PreconditionFailed
+        | Class::WrongState
+        | Class::InUse
+        | Class::Forbidden
+        | Class::NotIssued => Some(Exit::Stuck),
+        Class::Unavailable | Class::Internal => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use anyhow::Context as _;
+    use dcm_core::port::synchronizer::Error as Failure;
+    use dcm_server::DeclareError;
+
+    use super::*;
 
     #[test]
     fn an_error_ends_with_the_code_of_what_caused_it() {
@@ -164,6 +161,13 @@ mod tests {
         assert_eq!(code_of(&contended.into()), Exit::Failed);
         let there = Error::AlreadyThere { kind: dcm_core::service::Kind::Cluster, name: "p/c".into() };
         assert_eq!(code_of(&anyhow::Error::new(there).context("while adding")), Exit::Stuck);
+    }
+
+    #[test]
+    fn what_breaks_a_rule_is_refused_only_where_nothing_was_stored() {
+        let invalid = || Error::Synchronizer(Failure::Invalid { reason: "larger than a document".into() });
+        assert_eq!(code_of(&place::Error::Here(invalid()).into()), Exit::Refused);
+        assert_eq!(code_of(&place::Error::from(DeclareError::NotApplied(invalid())).into()), Exit::Stuck);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::connection::ANSWER_BYTES_MAX;
 use crate::problem::Problem;
+use crate::problem_kind::ProblemKind;
 
 /// Why something was not done, or nobody knows whether it was.
 #[derive(Debug, thiserror::Error)]
@@ -77,6 +78,12 @@ impl Error {
             Self::Problem(problem) => Some(problem),
             _ => None,
         }
+    }
+
+    /// Whether the server says that there is a problem of this kind.
+    #[must_use]
+    pub fn is_of(&self, kind: ProblemKind) -> bool {
+        self.problem().and_then(Problem::kind) == Some(kind)
     }
 
     /// Whether the same request may succeed later.

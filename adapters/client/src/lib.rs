@@ -26,6 +26,7 @@ mod events;
 mod logical_clouds;
 mod page;
 mod problem;
+mod problem_kind;
 mod projects;
 mod query;
 mod server_url;
@@ -34,9 +35,7 @@ mod warnings;
 
 pub use audit::Audit;
 pub use client::{Client, Credential, Options};
-pub use clusters::{
-    Checked, Cluster, ClusterChange, ClusterCheck, ClusterSpec, ClusterStatus, Clusters, Provider,
-};
+pub use clusters::{Cluster, ClusterChange, ClusterCheck, ClusterSpec, ClusterStatus, Clusters, Provider};
 pub use connection::{ANSWER_BYTES_MAX, CONNECT_TIME_LIMIT, LOOK_TIMEOUT, TRIES_MAX};
 pub use error::Error;
 pub use events::{Event, Events, SILENCE_MAX};
@@ -45,5 +44,6 @@ pub use logical_clouds::{
 };
 pub use page::{Broken, Listed};
 pub use problem::{FieldError, Problem};
+pub use problem_kind::{ProblemKind, UnknownKind};
 pub use projects::{Project, Projects};
 pub use server_url::{InvalidUrl, ServerUrl};

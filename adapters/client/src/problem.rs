@@ -5,6 +5,8 @@ use std::fmt;
 use http::StatusCode;
 use serde::Deserialize;
 
+use crate::problem_kind::ProblemKind;
+
 /// Where the pages of a server are that say what problems are.
 const PROBLEMS: &str = "/problems/";
 
@@ -47,10 +49,10 @@ pub struct FieldError {
 }
 
 impl Problem {
-    /// The last segment of its type, such as `not-found`; empty where another program than a DCM server has answered.
+    /// What kind of problem it is; none where another program than a DCM server has answered, or one of another version.
     #[must_use]
-    pub fn kind(&self) -> &str {
-        self.kind_path.strip_prefix(PROBLEMS).unwrap_or_default()
+    pub fn kind(&self) -> Option<ProblemKind> {
+        self.kind_path.strip_prefix(PROBLEMS)?.parse().ok()
     }
 
     /// What an answer of no success says, or that it says nothing that is understood.
@@ -81,9 +83,10 @@ mod tests {
     #[test]
     fn what_is_no_problem_of_ours_is_told_by_its_status() {
         let found = Problem::read(StatusCode::BAD_GATEWAY, b"<html>upstream</html>");
-        assert_eq!((found.kind(), &*found.to_string()), ("", "the server answered 502 Bad Gateway"));
+        assert_eq!((found.kind(), &*found.to_string()), (None, "the server answered 502 Bad Gateway"));
         let ours = br#"{"type":"/problems/not-found","title":"There is no such thing","status":404,"detail":"there is no project p"}"#;
         let found = Problem::read(StatusCode::NOT_FOUND, ours);
-        assert_eq!((found.kind(), &*found.to_string()), ("not-found", "there is no project p"));
+        let expected = (Some(ProblemKind::NotFound), "there is no project p");
+        assert_eq!((found.kind(), &*found.to_string()), expected);
     }
 }

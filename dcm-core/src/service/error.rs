@@ -62,7 +62,7 @@ pub enum Error {
     },
     /// It was changed since it was planned: what was planned is not brought to clusters.
     #[error(
-        "the plan is stale: logical cloud {cloud} was changed by somebody else meanwhile; plan again, and apply that"
+        "logical cloud {cloud} was changed by somebody else since it was planned; plan again, and apply that"
     )]
     Stale {
         /// Which logical cloud.

@@ -28,6 +28,7 @@ mod apply;
 mod audited;
 mod caller;
 mod check;
+mod class;
 mod clean;
 mod cluster_parts;
 mod clusters;
@@ -80,6 +81,7 @@ pub use agenda::{Agenda, AgendaEvent, News, Round};
 pub use apply::{Applied, ApplyCondition, ApplyOutcome};
 pub use caller::{CALLER_TEXT_MAX, Caller, Change};
 pub use check::{DocumentSurvey, WantedCloud};
+pub use class::Class;
 pub use clusters::{
     ClusterPage, KubeconfigCheck, RegisteredCluster, RegisteredClusters, Registration, Remains,
 };

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use dcm_client::{ClusterChange, Clusters as Remote};
+use dcm_client::{ClusterChange, Clusters as Remote, ProblemKind};
 use dcm_core::kubeconfig::Admin;
 use dcm_core::name::{ClusterId, ClusterName, ClusterProviderName, ContextId, Namespace};
 use dcm_core::port::synchronizer::{Disposal, Tombstone};
@@ -14,7 +14,6 @@ use dcm_server::Deployment;
 use futures::{StreamExt as _, stream};
 use serde::Serialize;
 
-use super::error::is_of;
 use super::{Error, last_segment, stopping};
 use crate::session::told;
 
@@ -78,10 +77,10 @@ impl Clusters<'_> {
         let Registration { id, kubeconfig, labels, namespace, .. } = registration;
         let cluster = ClusterChange { kubeconfig: Some(kubeconfig), labels: Some(labels), namespace };
         let registered = match clusters.register(&id, &cluster).await {
-            Err(error) if is_of(&error, "not-found") => {
+            Err(error) if error.is_of(ProblemKind::NotFound) => {
                 match clusters.create_provider(&id.provider).await {
                     // Somebody else was quicker.
-                    Err(error) if is_of(&error, "already-there") => {}
+                    Err(error) if error.is_of(ProblemKind::AlreadyThere) => {}
                     created => created?,
                 }
                 clusters.register(&id, &cluster).await
@@ -187,8 +186,8 @@ async fn listed_there(clusters: &Remote<'_>) -> Result<All, Error> {
         let listed = match clusters.list(&provider).await {
             Ok(listed) => listed,
             // It was deleted after it was listed.
-            Err(error) if is_of(&error, "not-found") => continue,
-            Err(error) if is_of(&error, "internal") => {
+            Err(error) if error.is_of(ProblemKind::NotFound) => continue,
+            Err(error) if error.is_of(ProblemKind::Internal) => {
                 all.broken.push(format!("cluster provider {provider}: {error}"));
                 continue;
             }

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use dcm_client::Problem;
+use dcm_client::{Problem, ProblemKind};
+use dcm_core::causes;
 use dcm_core::document::WriteError;
 use dcm_core::kubeconfig::Invalid;
 use dcm_core::port::synchronizer::Error as Failure;
-use dcm_core::service::{self, Kind, OrphanError};
+use dcm_core::service::{self, Class, Kind, OrphanError};
 use dcm_server::{DeclareError, PlanStale};
 
 /// Why something was not done.
@@ -15,6 +16,9 @@ pub(crate) enum Error {
     /// The services refuse it, or have failed.
     #[error(transparent)]
     Here(#[from] service::Error),
+    /// The document is stored, and its apply is refused, or has failed.
+    #[error(transparent)]
+    StoredAlone(service::Error),
     /// The server refuses it or has failed, or there is no answer.
     #[error(transparent)]
     There(dcm_client::Error),
@@ -40,7 +44,7 @@ impl Error {
     pub(crate) fn is_of_no(&self, kind: Kind) -> bool {
         match self {
             Self::Here(service::Error::NotFound { kind: missing, .. }) => *missing == kind,
-            Self::There(error) => is_of(error, "not-found"),
+            Self::There(error) => error.is_of(ProblemKind::NotFound),
             _ => false,
         }
     }
@@ -54,7 +58,7 @@ impl Error {
     pub(crate) fn is_already_there(&self) -> bool {
         match self {
             Self::Here(error) => matches!(error, service::Error::AlreadyThere { .. }),
-            Self::There(error) => is_of(error, "already-there"),
+            Self::There(error) => error.is_of(ProblemKind::AlreadyThere),
             _ => false,
         }
     }
@@ -68,21 +72,16 @@ impl Error {
                 | service::Error::Incomplete { .. },
             ) => true,
             Self::Here(service::Error::Synchronizer(source)) => !source.is_retryable(),
-            Self::There(error) => is_of(error, "internal"),
+            Self::There(error) => error.is_of(ProblemKind::Internal),
             _ => false,
         }
     }
 }
 
-/// True for a problem of this kind.
-pub(super) fn is_of(error: &dcm_client::Error, kind: &str) -> bool {
-    error.problem().is_some_and(|problem| problem.kind() == kind)
-}
-
 impl From<dcm_client::Error> for Error {
     fn from(error: dcm_client::Error) -> Self {
         match error {
-            dcm_client::Error::Problem(problem) if problem.kind() == "plan-stale" => {
+            dcm_client::Error::Problem(problem) if problem.kind() == Some(ProblemKind::PlanStale) => {
                 let Problem { detail, .. } = *problem;
                 Self::Stale { detail }
             }
@@ -101,7 +100,12 @@ impl From<DeclareError> for Error {
     fn from(error: DeclareError) -> Self {
         match error {
             DeclareError::Stale(stale) => stale.into(),
-            DeclareError::Service(error) | DeclareError::NotApplied(error) => Self::Here(error),
+            DeclareError::Service(error) => Self::Here(error),
+            // A server tells no more of it either.
+            DeclareError::NotApplied(error) if error.class() == Class::PlanStale => {
+                Self::Stale { detail: causes::told(&error) }
+            }
+            DeclareError::NotApplied(error) => Self::StoredAlone(error),
         }
     }
 }
@@ -109,5 +113,26 @@ impl From<DeclareError> for Error {
 impl From<Failure> for Error {
     fn from(error: Failure) -> Self {
         Self::Here(service::Error::Synchronizer(error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_stale_plan_is_told_as_one_once_wherever_it_was_found_out() {
+        let changed = || service::Error::Stale { cloud: "shop".parse().unwrap() };
+        let here = Error::from(DeclareError::NotApplied(changed()));
+        let told = json!({"type": "/problems/plan-stale", "status": 409, "detail": changed().to_string()});
+        let problem = serde_json::from_value(told).unwrap();
+        let there = Error::from(dcm_client::Error::Problem(Box::new(problem)));
+        assert_eq!(here.to_string(), there.to_string());
+        let detail = "edge/one: not as it was".to_owned();
+        for error in [here, there, DeclareError::Stale(PlanStale { detail }).into()] {
+            assert_eq!(error.to_string().matches("the plan is stale").count(), 1, "{error}");
+        }
     }
 }

@@ -172,6 +172,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_client_knows_every_kind_of_problem() {
+        let known = dcm_client::ProblemKind::ALL.map(dcm_client::ProblemKind::name);
+        assert_eq!(BTreeSet::from(known), BTreeSet::from(Kind::ALL.map(Kind::name)));
+    }
+
+    #[test]
     fn every_problem_of_the_document_has_a_page() {
         let pages: BTreeSet<String> = Kind::ALL.map(Kind::path).into();
         assert_eq!(pages.len(), Kind::ALL.len());

@@ -10,9 +10,8 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use dcm_core::causes;
-use dcm_core::port::{store, synchronizer};
 use dcm_core::refusal::{Refusal, Refusals};
-use dcm_core::service::Error;
+use dcm_core::service::{Class, Error};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -190,9 +189,9 @@ impl Problem {
 
     /// An error of what is done with what is stored: what breaks a rule is in no body.
     pub(super) fn of_action(error: Error) -> Self {
-        match error {
-            Error::Refused(refusals) => Self::new(Kind::WrongState, refusals.to_string()),
-            error => error.into(),
+        match error.class() {
+            Class::Invalid => Self::new(Class::Invalid.of_what_is_stored().into(), causes::told(&error)),
+            _ => error.into(),
         }
     }
 
@@ -328,7 +327,7 @@ impl From<Error> for Problem {
         if let Error::Refused(refusals) = error {
             return refusals.into();
         }
-        let kind = kind_of(&error);
+        let kind = error.class().into();
         match kind {
             Kind::Internal | Kind::Unavailable => {
                 // What is below is for whoever runs the server.
@@ -341,55 +340,22 @@ impl From<Error> for Problem {
     }
 }
 
-fn kind_of(error: &Error) -> Kind {
-    match error {
-        Error::NotFound { .. } => Kind::NotFound,
-        Error::UserNotNamed { users } if !users.is_empty() => Kind::UserNotNamed,
-        Error::AlreadyThere { .. } => Kind::AlreadyThere,
-        Error::Forbidden { .. } => Kind::Forbidden,
-        Error::PreconditionFailed { .. } => Kind::PreconditionFailed,
-        Error::WrongState(_)
-        | Error::NotHandedOver { .. }
-        | Error::TerminatedMeanwhile { .. }
-        | Error::NotApplied { .. }
-        | Error::UserNotNamed { .. }
-        | Error::NeedsUser { .. } => Kind::WrongState,
-        Error::Stale { .. } => Kind::PlanStale,
-        Error::NotEmpty { .. }
-        | Error::ClusterInUse { .. }
-        | Error::LeftOnCluster { .. }
-        | Error::NamespaceTaken { .. } => Kind::InUse,
-        Error::NotIssued { .. }
-        | Error::Certificate { .. }
-        | Error::KeepsKey { .. }
-        | Error::Kubeconfig { .. } => Kind::NotIssued,
-        Error::Refused(_) | Error::Render(_) => Kind::Invalid,
-        Error::Contended { .. } => Kind::Unavailable,
-        Error::Synchronizer(source) => of_synchronizer(source),
-        Error::Store(source) | Error::Audit(source) => of_store(source),
-        Error::Key { source, .. } if source.is_retryable() => Kind::Unavailable,
-        _ => Kind::Internal,
-    }
-}
-
-fn of_synchronizer(error: &synchronizer::Error) -> Kind {
-    use synchronizer::Error as Failure;
-    match error {
-        Failure::NotFound { .. } | Failure::NotRemoved { .. } | Failure::Resumed => Kind::WrongState,
-        Failure::Stale { .. } => Kind::PlanStale,
-        Failure::NamespaceTaken { .. } => Kind::InUse,
-        Failure::Invalid { .. } => Kind::Invalid,
-        Failure::Contended { .. } | Failure::StillUnderWay { .. } => Kind::Unavailable,
-        Failure::Store(source) => of_store(source),
-    }
-}
-
-/// What a store refuses is larger than it takes: all else is right by then.
-fn of_store(error: &store::Error) -> Kind {
-    match error {
-        store::Error::Invalid { .. } => Kind::Invalid,
-        store::Error::Conflict { .. } | store::Error::Unavailable { .. } => Kind::Unavailable,
-        store::Error::Corrupt { .. } | store::Error::Failed { .. } => Kind::Internal,
+impl From<Class> for Kind {
+    fn from(class: Class) -> Self {
+        match class {
+            Class::NotFound => Self::NotFound,
+            Class::AlreadyThere => Self::AlreadyThere,
+            Class::PreconditionFailed => Self::PreconditionFailed,
+            Class::Invalid => Self::Invalid,
+            Class::UserNotNamed => Self::UserNotNamed,
+            Class::WrongState => Self::WrongState,
+            Class::InUse => Self::InUse,
+            Class::Forbidden => Self::Forbidden,
+            Class::NotIssued => Self::NotIssued,
+            Class::PlanStale => Self::PlanStale,
+            Class::StillUnderWay | Class::Unavailable => Self::Unavailable,
+            Class::Internal => Self::Internal,
+        }
     }
 }
 

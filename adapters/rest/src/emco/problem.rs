@@ -6,10 +6,9 @@ use std::fmt::Display;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use dcm_core::audit::AuditedError as _;
 use dcm_core::causes;
 use dcm_core::refusal::{Refusal, Refusals};
-use dcm_core::service::{Error, Kind};
+use dcm_core::service::{Class, Error, Kind};
 
 use super::clouds::rules;
 use crate::access::{Denied, NotAdmitted};
@@ -64,6 +63,28 @@ impl Problem {
                 Self::invalid(refusals.into_iter().map(placed))
             }
             error => error.into(),
+        }
+    }
+
+    /// What EMCO has no words for.
+    fn of_class(error: &Error) -> Self {
+        let told = causes::told(error);
+        match error.class() {
+            Class::StillUnderWay | Class::Unavailable | Class::Internal => {
+                // What is below is for whoever runs the server.
+                tracing::error!(error = told, "a request failed");
+                Self::internal()
+            }
+            Class::Forbidden => Self::new(StatusCode::FORBIDDEN, told),
+            Class::NotFound
+            | Class::AlreadyThere
+            | Class::PreconditionFailed
+            | Class::Invalid
+            | Class::UserNotNamed
+            | Class::WrongState
+            | Class::InUse
+            | Class::NotIssued
+            | Class::PlanStale => Self::conflict(told),
         }
     }
 
@@ -138,18 +159,11 @@ impl From<Error> for Problem {
             Error::ClusterInUse { .. } | Error::LeftOnCluster { .. } => {
                 Self::conflict("Cannot delete without deleting or updating referencing resources first")
             }
-            Error::Forbidden { .. } => Self::new(StatusCode::FORBIDDEN, error.to_string()),
             Error::NotApplied { .. } => Self::conflict("Logical Cloud hasn't been instantiated"),
             Error::NotIssued { .. } | Error::Certificate { .. } => Self::conflict(
                 "The cluster doesn't contain status, please check if all services are up and running",
             ),
-            error if !error.is_refusal() => {
-                // What is below is for whoever runs the server.
-                let told = causes::told(&error);
-                tracing::error!(error = told, "a request failed");
-                Self::internal()
-            }
-            error => Self::conflict(causes::told(&error)),
+            error => Self::of_class(&error),
         }
     }
 }

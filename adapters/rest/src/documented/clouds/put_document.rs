@@ -131,6 +131,6 @@ fn of_declaring(error: DeclareError, when: &If<EditId>) -> Problem {
     match error {
         DeclareError::Stale(stale) => stale.into(),
         DeclareError::Service(error) => when.told(error.into()),
-        DeclareError::NotApplied(error) => error.into(),
+        DeclareError::NotApplied(error) => Problem::of_action(error),
     }
 }
