@@ -10,9 +10,12 @@
 //! - `list` of every resource: before a namespace is deleted, what others put in it is counted. A cluster without it
 //!   keeps its namespaces until it is given, or `delete contents` is asked for.
 
+mod inspection;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+pub use inspection::{InspectError, Inspection, Other, Unready};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;

@@ -65,6 +65,11 @@ async fn a_cluster_that_is_another_one_is_left_alone_until_it_is_accepted() {
     let [(action, why)] = &decisions[..] else { panic!("{decisions:?}") };
     assert!(action == "halt" && why.contains("is another one than before"), "{decisions:?}");
 
+    let checked = installation.person.run(["cluster", "check", &registered(first), "-o", "json"]);
+    let told: Value = serde_json::from_str(&checked.out).unwrap();
+    assert_eq!((checked.code, &told["isReady"]), (5, &json!(false)), "{checked:?}");
+    assert!(told["other"].is_string() && told["known"].is_string(), "{told:#}");
+
     let accepted = installation.person.run(["cluster", "accept", &registered(first)]);
     assert!(accepted.code == 0 && accepted.err.contains(": stands for "), "{accepted:?}");
     installation.apply(&changed).done();

@@ -8,7 +8,7 @@ use dcm_core::logical_cloud::{Level, MetadataDraft};
 use dcm_core::name::{ClusterId, ClusterProviderName, ContextId, Namespace};
 use dcm_core::port::cluster::ClusterUid;
 use dcm_core::port::synchronizer::Disposal;
-use dcm_core::preflight::Findings;
+use dcm_core::preflight::{Findings, Inspection, Other};
 use dcm_core::secret::Secret;
 use dcm_core::service::{Change, Orphans};
 use http::Method;
@@ -81,16 +81,14 @@ pub struct ClusterCheck {
 }
 
 /// What was found of a cluster.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[non_exhaustive]
-pub struct Checked {
-    /// Its version, clock and rights.
+#[derive(Deserialize)]
+struct Checked {
     #[serde(flatten)]
-    pub findings: Findings,
+    findings: Findings,
     /// The cluster that was found in the place of the one that its name stands for.
-    pub other: Option<ClusterUid>,
+    other: Option<ClusterUid>,
     /// The one that its name stands for, where another was found.
-    pub known: Option<ClusterUid>,
+    known: Option<ClusterUid>,
 }
 
 /// The clusters of a server. Each method asks once, a list once a page.
@@ -166,11 +164,14 @@ impl<'a> Clusters<'a> {
     ///
     /// # Errors
     /// `not-found`, `not-ready` where it can't be asked; those of the server and the connection.
-    pub async fn check(&self, id: &ClusterId, check: &ClusterCheck) -> Result<Checked, Error> {
+    pub async fn check(&self, id: &ClusterId, check: &ClusterCheck) -> Result<Inspection, Error> {
         let ClusterCheck { kubeconfig, level, documents } = check;
         let kubeconfig = kubeconfig.as_ref().map(Secret::expose);
         let body = SentCheck { kubeconfig, level: *level, documents };
-        self.ask(Method::POST, id, "/check").with(&body).patient().json().await
+        let asking = self.ask(Method::POST, id, "/check").with(&body).patient();
+        let Checked { findings, other, known } = asking.json().await?;
+        let other = known.zip(other).map(|(known, found)| Other { known, found });
+        Ok(Inspection { findings, other })
     }
 
     /// Registers a cluster without a look at it.
@@ -240,7 +241,7 @@ impl<'a> Clusters<'a> {
     /// # Errors
     /// `not-found`, `wrong-state`, `not-ready`; those of the server and the connection.
     pub async fn accept(&self, id: &ClusterId, uid: &ClusterUid) -> Result<(), Error> {
-        self.ask(Method::POST, id, &format!("/accept{}", query([("uid", &uid.0)]))).done().await
+        self.ask(Method::POST, id, &format!("/accept{}", query([("uid", &uid.0)]))).patient().done().await
     }
 
     /// Objects with our marks that the store does not know of.

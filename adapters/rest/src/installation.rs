@@ -10,7 +10,7 @@ use dcm_core::name::{ClusterId, ContextId, LogicalCloudName, ProjectName};
 use dcm_core::plan::PlanHash;
 use dcm_core::port::cluster::{ClusterUid, Error};
 use dcm_core::port::synchronizer::{self, Disposal};
-use dcm_core::preflight::{self, CLOCK_SKEW_SECONDS_MAX, Findings, MINOR_VERSION_MIN, Needs};
+use dcm_core::preflight::{InspectError, Inspection, Needs, Other};
 use dcm_core::service::{
     self, Applied, Caller, EditId, Edited, OrphanError, Orphans, OtherBindings, Precondition, Registration,
     Revoked,
@@ -24,8 +24,14 @@ pub trait Installation: Send + Sync + 'static {
     /// by this name.
     ///
     /// # Errors
-    /// When it can't be asked.
-    async fn inspect(&self, registration: &Registration, needs: &Needs) -> Result<Inspection, Error>;
+    /// [`InspectError`].
+    async fn inspect(&self, registration: &Registration, needs: &Needs) -> Result<Inspection, InspectError>;
+
+    /// What is found in the place of the cluster that a name stands for; none where that is the same, or nothing is known.
+    ///
+    /// # Errors
+    /// [`InspectError`].
+    async fn other(&self, registration: &Registration) -> Result<Option<Other>, InspectError>;
 
     /// Takes another cluster as the one that a name stands for.
     ///
@@ -150,24 +156,6 @@ impl DeclareError {
     }
 }
 
-/// What was seen of a cluster.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Inspection {
-    /// Whether it is ready.
-    pub findings: Findings,
-    /// What is known by this name, and what was found in its place; none where that is the same, or nothing is known.
-    pub other: Option<Other>,
-}
-
-/// Another cluster than the one that is known, by the UIDs of their `kube-system` namespaces.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Other {
-    /// The one that is known.
-    pub known: ClusterUid,
-    /// The one that was found.
-    pub found: ClusterUid,
-}
-
 /// In words, why a cluster that is to be registered could not be asked, with the field of its kubeconfig that it comes from.
 #[must_use]
 pub fn unasked(registration: &Registration, error: &Error) -> String {
@@ -181,25 +169,4 @@ pub fn unasked(registration: &Registration, error: &Error) -> String {
         }
     };
     format!("{field}: {id} can't be asked: {}", causes::told(error))
-}
-
-/// Why a cluster is not ready.
-pub(crate) fn hindered(findings: &Findings) -> String {
-    let mut told = Vec::new();
-    if findings.too_old {
-        told.push(format!("version {} is too old, 1.{MINOR_VERSION_MIN} is needed", findings.version));
-    }
-    if let Some(seconds) = findings.clock_skew_seconds.filter(|_| findings.is_skewed()) {
-        let side = if seconds < 0 { "behind" } else { "ahead of" };
-        let seconds = seconds.unsigned_abs();
-        told.push(format!(
-            "its clock is {seconds} s {side} ours, and at most {CLOCK_SKEW_SECONDS_MAX} s are borne"
-        ));
-    }
-    if !findings.missing.is_empty() {
-        let role = preflight::cluster_role("dcm-missing", findings.missing.clone());
-        let rules = serde_json::to_string(&role.rules).unwrap_or_default();
-        told.push(format!("rights are missing, at least {rules}"));
-    }
-    told.join("; ")
 }

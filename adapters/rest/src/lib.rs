@@ -27,9 +27,7 @@ mod route;
 mod services;
 mod span;
 
-pub use installation::{
-    DeclareError, Declared, Inspection, Installation, Other, PlanStale, PlannedDraft, unasked,
-};
+pub use installation::{DeclareError, Declared, Installation, PlanStale, PlannedDraft, unasked};
 pub use limits::Limits;
 pub use metrics::{Answered, METRICS_TYPE, Metrics};
 pub use route::Route;

@@ -1,18 +1,17 @@
 //! What the API asks of a deployment beside its services.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use async_trait::async_trait;
 use dcm_core::logical_cloud::Draft;
 use dcm_core::name::{ClusterId, ContextId, LogicalCloudName, ProjectName};
-use dcm_core::port::cluster::{ClusterUid, Error};
+use dcm_core::port::cluster::{Cluster, ClusterUid, Error};
 use dcm_core::port::synchronizer::{self, Disposal};
-use dcm_core::preflight::{self, Needs};
+use dcm_core::preflight::{self, InspectError, Inspection, Needs, Other};
 use dcm_core::service::{
     self, Caller, EditId, OrphanError, Orphans, OtherBindings, Precondition, Registration, Revoked,
 };
-use dcm_rest::{DeclareError, Declared, Inspection, Installation, Other, PlannedDraft};
+use dcm_rest::{DeclareError, Declared, Installation, PlannedDraft};
 use dcm_sync::planning::Rehearsing;
 
 use crate::deployment::Deployment;
@@ -22,29 +21,41 @@ impl Deployment {
     /// workers have found under its name.
     ///
     /// # Errors
-    /// When it can't be asked.
-    pub async fn inspect(&self, registration: &Registration, needs: &Needs) -> Result<Inspection, Error> {
+    /// [`InspectError`].
+    pub async fn inspect(
+        &self,
+        registration: &Registration,
+        needs: &Needs,
+    ) -> Result<Inspection, InspectError> {
         let Registration { id, kubeconfig, .. } = registration;
-        let call = self.call();
         let cluster = self.clusters().connect_with(id, kubeconfig).await?;
-        let findings = preflight::check(&*cluster, &call, needs, &**self.clock()).await?;
-        let known = self.contexts().cluster_uid(id).await;
-        let known = known.map_err(|error| Error::Unreachable { source: Arc::new(error) })?;
-        let other = match known {
-            None => None,
-            Some(known) => {
-                let found = cluster.uid(&call).await?;
-                (known != found).then_some(Other { known, found })
-            }
-        };
-        Ok(Inspection { findings, other })
+        let findings = preflight::check(&*cluster, &self.call(), needs, &**self.clock()).await?;
+        Ok(Inspection { findings, other: self.other_at(id, &*cluster).await? })
+    }
+
+    /// What is found in the place of the cluster that a name stands for; none where that is the same, or nothing is known.
+    ///
+    /// # Errors
+    /// [`InspectError`].
+    pub async fn other(&self, registration: &Registration) -> Result<Option<Other>, InspectError> {
+        let Registration { id, kubeconfig, .. } = registration;
+        self.other_at(id, &*self.clusters().connect_with(id, kubeconfig).await?).await
+    }
+
+    async fn other_at(&self, id: &ClusterId, cluster: &dyn Cluster) -> Result<Option<Other>, InspectError> {
+        let Some(known) = self.contexts().cluster_uid(id).await? else { return Ok(None) };
+        Ok(Other::of(known, cluster.uid(&self.call()).await?))
     }
 }
 
 #[async_trait]
 impl Installation for Deployment {
-    async fn inspect(&self, registration: &Registration, needs: &Needs) -> Result<Inspection, Error> {
+    async fn inspect(&self, registration: &Registration, needs: &Needs) -> Result<Inspection, InspectError> {
         Self::inspect(self, registration, needs).await
+    }
+
+    async fn other(&self, registration: &Registration) -> Result<Option<Other>, InspectError> {
+        Self::other(self, registration).await
     }
 
     async fn accept(

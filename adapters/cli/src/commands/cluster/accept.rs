@@ -1,12 +1,13 @@
 //! `dcm cluster accept`: another cluster takes the place of the one that a name stood for.
 
-use anyhow::Context as _;
 use dcm_client::{ClusterCheck, Clusters};
 use dcm_core::logical_cloud::Level;
 use dcm_core::name::ClusterId;
 use dcm_core::port::cluster::ClusterUid;
-use dcm_server::{Deployment, Other};
+use dcm_core::preflight::Other;
+use dcm_server::Deployment;
 
+use super::{check, ready};
 use crate::arguments::Global;
 use crate::exit::Exit;
 use crate::output;
@@ -38,24 +39,21 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
 
 /// Accepts what a store knows another cluster in the place of.
 async fn accept(session: &Session, deployment: &Deployment, id: &ClusterId) -> anyhow::Result<Option<Other>> {
-    deployment.registered().get(id).await?;
-    let known = deployment.contexts().cluster_uid(id).await?;
-    let reached = deployment.clusters().connect(id).await.with_context(|| id.to_string())?;
-    let found = reached.uid(&deployment.call()).await.with_context(|| id.to_string())?;
-    match known {
-        Some(known) if known != found => {
-            deployment.accept_cluster(&session.caller, id, &found).await?;
-            Ok(Some(Other { known, found }))
-        }
-        _ => Ok(None),
+    let registration = deployment.registered().get(id).await?.registration;
+    let other = deployment.other(&registration).await;
+    let other = other.map_err(|error| ready::of_inspection(error, |error| check::unasked(id, error)))?;
+    if let Some(Other { found, .. }) = &other {
+        deployment.accept_cluster(&session.caller, id, found).await?;
     }
+    Ok(other)
 }
 
 /// The same of a server.
 async fn accept_there(clusters: Clusters<'_>, id: &ClusterId) -> Result<Option<Other>, place::Error> {
     let check = ClusterCheck { level: Level::Admin, ..ClusterCheck::default() };
-    let checked = clusters.check(id, &check).await?;
-    let Some((known, found)) = checked.known.zip(checked.other) else { return Ok(None) };
-    clusters.accept(id, &found).await?;
-    Ok(Some(Other { known, found }))
+    let other = clusters.check(id, &check).await?.other;
+    if let Some(Other { found, .. }) = &other {
+        clusters.accept(id, found).await?;
+    }
+    Ok(other)
 }

@@ -7,11 +7,14 @@ use dcm_client::ClusterCheck;
 use dcm_core::document::{self, Document};
 use dcm_core::logical_cloud::{Level, LogicalCloud};
 use dcm_core::name::ClusterId;
-use dcm_core::preflight::{self, CLOCK_SKEW_SECONDS_MAX, Findings, MINOR_VERSION_MIN, Needs};
+use dcm_core::port::cluster::{ClusterUid, Error};
+use dcm_core::preflight::{
+    self, CLOCK_SKEW_SECONDS_MAX, Findings, Inspection, MINOR_VERSION_MIN, Needs, Other,
+};
 use dcm_core::secret::Secret;
 use serde::Serialize;
 
-use super::LevelArgument;
+use super::{LevelArgument, ready};
 use crate::arguments::Global;
 use crate::commands::documents::{self, Sourced};
 use crate::exit::Exit;
@@ -50,29 +53,31 @@ struct Shown<'a> {
     is_ready: bool,
     #[serde(flatten)]
     findings: &'a Findings,
+    /// The cluster that was found in the place of the one that its name stands for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other: Option<&'a ClusterUid>,
+    /// With `other`: the one that its name stands for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    known: Option<&'a ClusterUid>,
 }
 
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let purpose = arguments.wanted.purpose(global)?;
     let session = Session::open(global).await?;
     let id = &arguments.id;
-    let findings = match session.place() {
+    let inspection = match session.place() {
         Place::Here(deployment) => {
-            // Whether it is registered is told before whether it answers.
-            deployment.registered().get(id).await?;
-            let cluster = deployment.clusters().connect(id).await;
-            let cluster = cluster.with_context(|| format!("{id} can't be asked"))?;
-            let needs = purpose.needs();
-            let asked = preflight::check(&*cluster, &deployment.call(), &needs, &**deployment.clock()).await;
-            asked.with_context(|| format!("{id} can't be asked"))?
+            let registration = deployment.registered().get(id).await?.registration;
+            let inspected = deployment.inspect(&registration, &purpose.needs()).await;
+            inspected.map_err(|error| ready::of_inspection(error, |error| unasked(id, error)))?
         }
         Place::There(client) => {
             let check = purpose.asked(None)?;
-            client.clusters().check(id, &check).await.map_err(place::Error::from)?.findings
+            client.clusters().check(id, &check).await.map_err(place::Error::from)?
         }
     };
-    print(&session, id, &findings)?;
-    Ok(if findings.is_ready() { Exit::Done } else { Exit::Stuck })
+    print(&session, id, &inspection)?;
+    Ok(if inspection.is_ready() { Exit::Done } else { Exit::Stuck })
 }
 
 impl Wanted {
@@ -108,21 +113,34 @@ impl Purpose {
     }
 }
 
-/// Prints the findings, in the form that was asked for.
-pub(super) fn print(session: &Session, id: &ClusterId, findings: &Findings) -> anyhow::Result<()> {
-    let shown = Shown { cluster: id, is_ready: findings.is_ready(), findings };
+/// Why a cluster that is registered could not be asked.
+pub(super) fn unasked(id: &ClusterId, error: Error) -> anyhow::Error {
+    anyhow::Error::new(error).context(format!("{id} can't be asked"))
+}
+
+/// Prints what was seen, in the form that was asked for.
+pub(super) fn print(session: &Session, id: &ClusterId, inspection: &Inspection) -> anyhow::Result<()> {
+    let Inspection { findings, other } = inspection;
+    let (other, known) = other.as_ref().map(|Other { known, found }| (found, known)).unzip();
+    let shown = Shown { cluster: id, is_ready: inspection.is_ready(), findings, other, known };
     match session.format.for_programs() {
         Some(notation) => output::print(&notation.write(&shown)?),
-        None => output::print(&in_words(id, findings)?),
+        None => output::print(&in_words(id, inspection)?),
     }
 }
 
-/// The findings, and the missing rights as a ClusterRole.
-fn in_words(id: &ClusterId, findings: &Findings) -> anyhow::Result<String> {
-    let ready = if findings.is_ready() { "ready" } else { "not ready" };
+/// What was seen, and the missing rights as a ClusterRole.
+fn in_words(id: &ClusterId, inspection: &Inspection) -> anyhow::Result<String> {
+    let ready = if inspection.is_ready() { "ready" } else { "not ready" };
+    let Inspection { findings, other } = inspection;
     let old =
         if findings.too_old { format!(": too old, 1.{MINOR_VERSION_MIN} is needed") } else { String::new() };
     let mut text = format!("{id}: {ready}\nversion {}{old}\nclock   {}\n", findings.version, clock(findings));
+    if let Some(other) = other {
+        text.push_str(&format!(
+            "cluster {other}; where it takes that one's place: dcm cluster accept {id}\n"
+        ));
+    }
     if findings.missing.is_empty() {
         text.push_str("rights  complete\n");
     } else {
@@ -157,7 +175,7 @@ mod tests {
         let missing = preflight::rules(needs.accesses());
         let findings =
             Findings { version: "v1.21.0".into(), too_old: true, clock_skew_seconds: Some(-90), missing };
-        let text = in_words(&"p/c".parse().unwrap(), &findings).unwrap();
+        let text = in_words(&"p/c".parse().unwrap(), &Inspection { findings, other: None }).unwrap();
         assert_eq!(
             text,
             "p/c: not ready\nversion v1.21.0: too old, 1.22 is needed\n\
@@ -167,15 +185,31 @@ mod tests {
         );
     }
 
-    #[test]
-    fn a_ready_cluster_is_told_in_four_lines() {
-        let findings = Findings {
+    fn sound() -> Findings {
+        Findings {
             version: "v1.36.0".into(),
             too_old: false,
             clock_skew_seconds: Some(0),
             missing: Vec::new(),
-        };
-        let text = in_words(&"p/c".parse().unwrap(), &findings).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_ready_cluster_is_told_in_four_lines() {
+        let inspection = Inspection { findings: sound(), other: None };
+        let text = in_words(&"p/c".parse().unwrap(), &inspection).unwrap();
         assert_eq!(text, "p/c: ready\nversion v1.36.0\nclock   in step\nrights  complete\n");
+    }
+
+    #[test]
+    fn another_cluster_than_before_is_not_ready() {
+        let other = Some(Other { known: ClusterUid("1".into()), found: ClusterUid("2".into()) });
+        let text = in_words(&"p/c".parse().unwrap(), &Inspection { findings: sound(), other }).unwrap();
+        assert_eq!(
+            text,
+            "p/c: not ready\nversion v1.36.0\nclock   in step\n\
+             cluster the kubeconfig leads to another cluster (2) than before (1); \
+             where it takes that one's place: dcm cluster accept p/c\nrights  complete\n"
+        );
     }
 }

@@ -1,10 +1,9 @@
 //! Whether a cluster is ready, before it is registered so.
 
 use anyhow::Context as _;
-use dcm_client::Checked;
-use dcm_core::port::cluster::{ClusterUid, Error};
+use dcm_core::port::cluster::Error;
+use dcm_core::preflight::{InspectError, Inspection, Unready};
 use dcm_core::service::Registration;
-use dcm_server::{Inspection, Other};
 
 use super::check::{self, Purpose};
 use crate::exit::{Ended, Exit};
@@ -21,17 +20,18 @@ pub(super) async fn must_be(
 ) -> anyhow::Result<()> {
     let id = &registration.id;
     let looked = look(session, registration, purpose).await;
-    let Inspection { findings, other } = looked.with_context(|| format!("{id} {undone}"))?;
-    check::print(session, id, &findings)?;
-    if !findings.is_ready() {
-        return Err(Ended::new(Exit::Stuck, format!("{id} {undone}: mend this, or say --unchecked")).into());
-    }
-    let Some(Other { known: ClusterUid(known), found: ClusterUid(found) }) = other else { return Ok(()) };
-    let message = format!(
-        "{id} {undone}: the kubeconfig leads to another cluster ({found}) than before ({known}); register that one under \
-         another name; or, where it takes the other one's place, say --unchecked here and then dcm cluster accept {id}"
-    );
-    Err(Ended::new(Exit::Stuck, message).into())
+    let inspection = looked.with_context(|| format!("{id} {undone}"))?;
+    check::print(session, id, &inspection)?;
+    inspection.must_be_ready().map_err(|unready| {
+        let message = match unready {
+            Unready::Findings(_) => format!("{id} {undone}: mend this, or say --unchecked"),
+            Unready::Other(other) => format!(
+                "{id} {undone}: {other}; register that one under another name; or, where it takes the other one's place, \
+                 say --unchecked here and then dcm cluster accept {id}"
+            ),
+        };
+        Ended::new(Exit::Stuck, message).into()
+    })
 }
 
 async fn look(
@@ -42,15 +42,23 @@ async fn look(
     match session.place() {
         Place::Here(deployment) => {
             let looked = deployment.inspect(registration, &purpose.needs()).await;
-            looked.map_err(|error| unasked(registration, &error))
+            looked.map_err(|error| of_inspection(error, |error| unasked(registration, &error)))
         }
         Place::There(client) => {
             let check = purpose.asked(Some(registration.kubeconfig.clone()))?;
-            let checked = client.clusters().check(&registration.id, &check).await;
-            let Checked { findings, other, known, .. } = checked.map_err(place::Error::from)?;
-            let other = known.zip(other).map(|(known, found)| Other { known, found });
-            Ok(Inspection { findings, other })
+            Ok(client.clusters().check(&registration.id, &check).await.map_err(place::Error::from)?)
         }
+    }
+}
+
+/// Why a cluster could not be looked at. What the store did is not told as what the cluster did.
+pub(super) fn of_inspection(
+    error: InspectError,
+    of_cluster: impl FnOnce(Error) -> anyhow::Error,
+) -> anyhow::Error {
+    match error {
+        InspectError::Cluster(error) => of_cluster(error),
+        InspectError::Store(error) => place::Error::from(error).into(),
     }
 }
 

@@ -95,7 +95,7 @@ async fn change(
         ..old.clone()
     };
     // What is refused is refused before anything is sent.
-    registered.check(&new)?;
+    registered.check_change(&new, Some(&old))?;
     if new.kubeconfig != old.kubeconfig && !unchecked {
         ready::must_be(session, &new, purpose, NOT_CHANGED).await?;
     }

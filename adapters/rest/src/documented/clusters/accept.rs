@@ -4,12 +4,11 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use dcm_core::port::cluster::ClusterUid;
-use dcm_core::preflight::Needs;
 use dcm_core::service::Error;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{OneCluster, unasked};
+use super::{OneCluster, of_registered};
 use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At};
 use crate::documented::problem::{Kind, Problem};
@@ -43,9 +42,8 @@ pub(in crate::documented) async fn handle(
     Unconditional: Unconditional,
 ) -> Result<StatusCode, Problem> {
     let found = services.registered.get(&cluster.id()).await?.registration;
-    let inspected = services.installation.inspect(&found, &Needs::default()).await;
-    let other = inspected.map_err(|error| unasked(&found, &error))?.other;
-    match other {
+    let other = services.installation.other(&found).await;
+    match other.map_err(|error| of_registered(&found, error))? {
         None => Err(Problem::new(Kind::WrongState, format!("{} is no other cluster than before", found.id))),
         Some(other) if *other.found.0 != *uid => {
             let ClusterUid(found) = other.found;

@@ -7,16 +7,15 @@ use axum::response::IntoResponse;
 use dcm_core::logical_cloud::Level;
 use dcm_core::name::ClusterId;
 use dcm_core::port::cluster::ClusterUid;
-use dcm_core::preflight::{Findings, Needs};
+use dcm_core::preflight::{Findings, Inspection, Needs, Other};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{OneCluster, unasked};
+use super::{OneCluster, of_registered};
 use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At};
 use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
-use crate::installation::{Inspection, Other};
 use crate::services::Services;
 
 /// What the cluster is to be ready for.
@@ -46,8 +45,9 @@ pub(super) struct Found {
 }
 
 impl From<Inspection> for Found {
-    fn from(Inspection { findings, other }: Inspection) -> Self {
-        let is_ready = findings.is_ready() && other.is_none();
+    fn from(inspection: Inspection) -> Self {
+        let is_ready = inspection.is_ready();
+        let Inspection { findings, other } = inspection;
         let (other, known) = other.map(|Other { known, found }| (found, known)).unzip();
         Self { is_ready, findings, other, known }
     }
@@ -76,5 +76,5 @@ pub(super) async fn registered(
 ) -> Result<Json<Found>, Problem> {
     let found = services.registered.get(id).await?.registration;
     let inspected = services.installation.inspect(&found, needs).await;
-    Ok(Json(Found::from(inspected.map_err(|error| unasked(&found, &error))?)))
+    Ok(Json(Found::from(inspected.map_err(|error| of_registered(&found, error))?)))
 }

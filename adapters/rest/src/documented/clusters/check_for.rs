@@ -8,22 +8,20 @@ use axum::response::IntoResponse;
 use dcm_core::document::{self, Limits};
 use dcm_core::logical_cloud::{Level, LogicalCloud, LogicalCloudUid};
 use dcm_core::name::ProjectName;
-use dcm_core::port::cluster::Error;
 use dcm_core::preflight::Needs;
 use dcm_core::secret::Secret;
 use dcm_core::service::{self, Registration};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::OneCluster;
 use super::check::{Found, registered};
+use super::{OneCluster, of_inspection, of_what_was_sent};
 use crate::documented::body::{Body, Shaped, schema_of};
 use crate::documented::clouds::text::refused;
 use crate::documented::openapi::{Answer, Operation, Rules};
 use crate::documented::place::{Asked, At, Nothing};
 use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
-use crate::installation;
 
 /// Most accesses that a cluster is asked about: one request for each. Each kind of manifest needs one for
 /// each of 7 verbs.
@@ -73,10 +71,8 @@ pub(in crate::documented) async fn handle(
     let checked = services.registered.check(&registration);
     checked.map_err(|error| Problem::from(error).of_fields(of_kubeconfig))?;
     let inspected = services.installation.inspect(&registration, &needs).await;
-    let inspected = inspected.map_err(|error| match error {
-        Error::Kubeconfig { reason } => Problem::field("kubeconfig", reason),
-        error => Problem::new(Kind::NotReady, installation::unasked(&registration, &error)),
-    });
+    let inspected = inspected
+        .map_err(|error| of_inspection(error, |error| of_what_was_sent(&registration, "kubeconfig", error)));
     Ok(Json(Found::from(inspected?)))
 }
 

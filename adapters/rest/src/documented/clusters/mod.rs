@@ -16,8 +16,8 @@ pub(super) mod stop;
 use dcm_core::causes;
 use dcm_core::logical_cloud::Level;
 use dcm_core::name::{ClusterId, ClusterName, ClusterProviderName};
-use dcm_core::port::cluster::{ClusterUid, Error};
-use dcm_core::preflight::Needs;
+use dcm_core::port::cluster::Error;
+use dcm_core::preflight::{InspectError, Needs, Unready};
 use dcm_core::service::{self, OrphanError, RegisteredCluster, Registration};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -25,7 +25,7 @@ use serde::Deserialize;
 use super::objects::ClusterAnswer;
 use super::problem::{Kind, Problem};
 use crate::access::Asker;
-use crate::installation::{self, Inspection, Other, hindered};
+use crate::installation;
 use crate::services::Services;
 
 /// A cluster.
@@ -71,34 +71,43 @@ async fn must_be_ready(
     registration: &Registration,
     level: Level,
 ) -> Result<(), Problem> {
-    let Inspection { findings, other } =
-        services.installation.inspect(registration, &Needs::of_level(level)).await.map_err(|error| {
-            match error {
-                Error::Kubeconfig { reason } => Problem::field("spec.kubeconfig", reason),
-                error => Problem::new(Kind::NotReady, installation::unasked(registration, &error)),
+    let inspected = services.installation.inspect(registration, &Needs::of_level(level)).await;
+    let inspection = inspected.map_err(|error| {
+        of_inspection(error, |error| of_what_was_sent(registration, "spec.kubeconfig", error))
+    })?;
+    inspection.must_be_ready().map_err(|unready| {
+        let detail = match unready {
+            Unready::Other(other) => format!("{other}: register that one under another name"),
+            Unready::Findings(_) => {
+                format!("{} is {unready}; mend this, or say unchecked=true", registration.id)
             }
-        })?;
-    if let Some(Other { known: ClusterUid(known), found: ClusterUid(found) }) = other {
-        let detail = format!(
-            "the kubeconfig leads to another cluster ({found}) than before ({known}): register that one under another name"
-        );
-        return Err(Problem::new(Kind::NotReady, detail));
-    }
-    if findings.is_ready() {
-        return Ok(());
-    }
-    let detail = format!(
-        "{} is not ready: {}; mend this, or say unchecked=true",
-        registration.id,
-        hindered(&findings)
-    );
-    Err(Problem::new(Kind::NotReady, detail))
+        };
+        Problem::new(Kind::NotReady, detail)
+    })
 }
 
-/// Why a cluster that is registered could not be asked.
-fn unasked(registration: &Registration, error: &Error) -> Problem {
-    let detail = format!("{} can't be asked: {}", registration.id, causes::told(error));
-    Problem::new(Kind::NotReady, detail)
+/// Why a cluster could not be looked at. What its store did is not told as what it did.
+fn of_inspection(error: InspectError, of_cluster: impl FnOnce(Error) -> Problem) -> Problem {
+    match error {
+        InspectError::Cluster(error) => of_cluster(error),
+        InspectError::Store(source) => service::Error::Synchronizer(source).into(),
+    }
+}
+
+/// Why a cluster could not be asked by the kubeconfig in this field of the body.
+fn of_what_was_sent(registration: &Registration, field: &str, error: Error) -> Problem {
+    match error {
+        Error::Kubeconfig { reason } => Problem::field(field, reason),
+        error => Problem::new(Kind::NotReady, installation::unasked(registration, &error)),
+    }
+}
+
+/// Why a cluster that is registered could not be looked at.
+fn of_registered(registration: &Registration, error: InspectError) -> Problem {
+    of_inspection(error, |error| {
+        let detail = format!("{} can't be asked: {}", registration.id, causes::told(&error));
+        Problem::new(Kind::NotReady, detail)
+    })
 }
 
 /// Why orphans could not be looked for, or cleared.
@@ -109,5 +118,24 @@ fn of_orphans(cluster: &ClusterId, error: OrphanError) -> Problem {
         }
         OrphanError::Store(source) => service::Error::Synchronizer(source).into(),
         OrphanError::Audit(source) => service::Error::Audit(source).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use dcm_core::port::store;
+
+    use super::*;
+
+    #[test]
+    fn a_store_that_fails_is_told_as_that_and_not_as_a_cluster_that_is_not_ready() {
+        let registration = Registration::new("edge/one".parse().unwrap(), dcm_core::secret::Secret::new(""));
+        let away = || Arc::new(std::fmt::Error);
+        let store = InspectError::Store(store::Error::Unavailable { source: away() }.into());
+        assert_eq!(of_registered(&registration, store).kind(), Kind::Unavailable);
+        let cluster = InspectError::Cluster(Error::Unreachable { source: away() });
+        assert_eq!(of_registered(&registration, cluster).kind(), Kind::NotReady);
     }
 }

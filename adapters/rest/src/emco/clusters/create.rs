@@ -5,8 +5,8 @@ use axum::http::StatusCode;
 use dcm_core::causes;
 use dcm_core::logical_cloud::Level;
 use dcm_core::name::{ClusterId, ClusterName};
-use dcm_core::port::cluster::{ClusterUid, Error as ClusterError};
-use dcm_core::preflight::Needs;
+use dcm_core::port::cluster::Error as ClusterError;
+use dcm_core::preflight::{InspectError, Needs, Unready};
 use dcm_core::service::{EditOutcome, Error, Kind, Registration};
 
 use super::form::Form;
@@ -15,7 +15,6 @@ use crate::emco::body::checked;
 use crate::emco::names::Names;
 use crate::emco::objects::Cluster;
 use crate::emco::problem::Problem;
-use crate::installation::{Inspection, Other, hindered};
 use crate::request::Asking;
 use crate::route::Shared;
 use crate::services::Services;
@@ -55,22 +54,22 @@ pub(in crate::emco) async fn handle(
 async fn look_at(services: &Services, registration: &Registration) -> Result<(), Problem> {
     let id = &registration.id;
     let inspected = services.installation.inspect(registration, &Needs::of_level(Level::default())).await;
-    let Inspection { findings, other } = match inspected {
+    let inspection = match inspected {
         Ok(inspection) => inspection,
-        Err(ClusterError::Kubeconfig { reason }) => {
+        Err(InspectError::Cluster(ClusterError::Kubeconfig { reason })) => {
             return Err(Problem::invalid([format!("file: {reason}")]));
         }
-        Err(error) => {
+        Err(InspectError::Cluster(error)) => {
             tracing::warn!(cluster = %id, error = causes::told(&error), "registered without a look at it");
             return Ok(());
         }
+        // Which cluster the name stands for is not known then.
+        Err(InspectError::Store(source)) => return Err(Error::Synchronizer(source).into()),
     };
-    if let Some(Other { known: ClusterUid(known), found: ClusterUid(found) }) = other {
-        let detail = format!("the kubeconfig leads to another cluster ({found}) than before ({known})");
-        return Err(Problem::conflict(detail));
-    }
-    match findings.is_ready() {
-        true => Ok(()),
-        false => Err(Problem::conflict(format!("{id} is not ready: {}", hindered(&findings)))),
-    }
+    inspection.must_be_ready().map_err(|unready| {
+        Problem::conflict(match unready {
+            Unready::Other(other) => other.to_string(),
+            Unready::Findings(_) => format!("{id} is {unready}"),
+        })
+    })
 }

@@ -1,0 +1,108 @@
+//! Whether a cluster may be registered as it is, and why not.
+
+use super::{CLOCK_SKEW_SECONDS_MAX, Findings, MINOR_VERSION_MIN, cluster_role};
+use crate::port::cluster::{self, ClusterUid};
+use crate::port::synchronizer;
+
+/// What was seen of a cluster.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Inspection {
+    /// Its version, its clock and its rights.
+    pub findings: Findings,
+    /// What is known by its name, and what was found in its place; none where that is the same, or nothing is known.
+    pub other: Option<Other>,
+}
+
+/// Another cluster than the one that is known by a name, by the UIDs of their `kube-system` namespaces.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the kubeconfig leads to another cluster ({}) than before ({})", found.0, known.0)]
+pub struct Other {
+    /// The one that is known.
+    pub known: ClusterUid,
+    /// The one that was found.
+    pub found: ClusterUid,
+}
+
+impl Other {
+    /// None where the one that is found is the one that is known.
+    #[must_use]
+    pub fn of(known: ClusterUid, found: ClusterUid) -> Option<Self> {
+        (known != found).then_some(Self { known, found })
+    }
+}
+
+/// Why a cluster is not ready to be registered by its name.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Unready {
+    /// It is another one than is known by the name.
+    #[error(transparent)]
+    Other(#[from] Other),
+    /// Its version, its clock or its rights.
+    #[error("not ready: {}", hindrances(.0))]
+    Findings(Box<Findings>),
+}
+
+/// Why nothing is known of a cluster.
+#[derive(Debug, thiserror::Error)]
+pub enum InspectError {
+    /// The cluster refused or failed. It may come up later.
+    #[error(transparent)]
+    Cluster(#[from] cluster::Error),
+    /// The store could not be asked which cluster is known by the name.
+    #[error(transparent)]
+    Store(#[from] synchronizer::Error),
+}
+
+impl InspectError {
+    /// True when the same look may succeed later without anybody changing anything.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::Cluster(source) => source.is_retryable(),
+            Self::Store(source) => source.is_retryable(),
+        }
+    }
+}
+
+impl Inspection {
+    /// True when logical clouds will work there, and it is no other cluster than before.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.must_be_ready().is_ok()
+    }
+
+    /// Refuses a cluster that can't serve, or another one than before.
+    ///
+    /// # Errors
+    /// [`Unready`].
+    pub fn must_be_ready(&self) -> Result<(), Unready> {
+        match &self.other {
+            Some(other) => Err(other.clone().into()),
+            None if !self.findings.is_ready() => Err(Unready::Findings(Box::new(self.findings.clone()))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// All that is in the way, in one line.
+fn hindrances(findings: &Findings) -> String {
+    let mut told = Vec::new();
+    if findings.too_old {
+        told.push(format!("version {} is too old, 1.{MINOR_VERSION_MIN} is needed", findings.version));
+    }
+    if let Some(seconds) = findings.clock_skew_seconds.filter(|_| findings.is_skewed()) {
+        told.push(skewed(seconds));
+    }
+    if !findings.missing.is_empty() {
+        let role = cluster_role("dcm-missing", findings.missing.clone());
+        let rules = serde_json::to_string(&role.rules).unwrap_or_default();
+        told.push(format!("rights are missing, at least {rules}"));
+    }
+    told.join("; ")
+}
+
+fn skewed(seconds: i64) -> String {
+    let side = if seconds < 0 { "behind" } else { "ahead of" };
+    let seconds = seconds.unsigned_abs();
+    format!("its clock is {seconds} s {side} ours, and at most {CLOCK_SKEW_SECONDS_MAX} s are borne")
+}
