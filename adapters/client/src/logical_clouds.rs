@@ -309,7 +309,7 @@ impl<'a> LogicalClouds<'a> {
         cloud: &LogicalCloudName,
         user: &UserName,
     ) -> Result<Revocation, Error> {
-        self.reading(project, cloud, &format!("/users/{user}/revocation")).json().await
+        self.reading(project, cloud, &format!("/users/{user}/revocation")).patient().json().await
     }
 
     /// Takes a logical cloud off its clusters. It does not wait for them.

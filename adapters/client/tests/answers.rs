@@ -4,8 +4,11 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
-use dcm_client::{Client, Credential, Error, Event, Options, TRIES_MAX};
+use dcm_client::{Client, ClusterCheck, Credential, Error, Event, Options, TRIES_MAX};
+use dcm_core::port::cluster::ClusterUid;
+use dcm_core::port::synchronizer::Disposal;
 use dcm_core::secret::Secret;
 use futures::StreamExt as _;
 
@@ -19,6 +22,14 @@ struct Server {
 
 impl Server {
     fn answering(answers: impl IntoIterator<Item = String>) -> Self {
+        Self::answering_to(answers, |options| options)
+    }
+
+    /// The same to a client of other options.
+    fn answering_to(
+        answers: impl IntoIterator<Item = String>,
+        with: impl FnOnce(Options) -> Options,
+    ) -> Self {
         let answers: Vec<String> = answers.into_iter().collect();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -34,7 +45,7 @@ impl Server {
         });
         let credential = Credential::Token(Secret::new("not-to-be-shown"));
         let options = Options { credential, ..Options::new(&format!("http://{address}")).unwrap() };
-        Self { client: Client::open(&options).unwrap(), heads }
+        Self { client: Client::open(&with(options)).unwrap(), heads }
     }
 
     fn heads(self) -> Vec<String> {
@@ -103,6 +114,38 @@ async fn a_cloud_is_followed_by_its_status_and_what_changes_of_it() {
     });
     assert_eq!(edits.collect::<Vec<_>>(), [Some(1), Some(2), None]);
     server.heads();
+}
+
+/// Somebody who waits for nothing but what takes its time: whatever is not answered at once is late.
+fn hasty(answers: impl IntoIterator<Item = String>) -> Server {
+    Server::answering_to(answers, |options| Options { answer_timeout: Duration::ZERO, ..options })
+}
+
+#[tokio::test]
+async fn what_asks_clusters_is_given_their_time() {
+    let (project, cloud) = ("shop".parse().unwrap(), "stall".parse().unwrap());
+    let (user, cluster) = ("ann".parse().unwrap(), "edge/one".parse().unwrap());
+    let context = "dcm-absent".parse().unwrap();
+    let uid = ClusterUid("0123".into());
+    let server = hasty(std::iter::repeat_n(json("{}"), 7));
+    let (clouds, clusters) = (server.client.logical_clouds(), server.client.clusters());
+    let ended = [
+        clouds.plan(&project, &cloud, "{}", true).await.map(drop),
+        clouds.declare(&project, &cloud, "{}", None).await.map(drop),
+        clouds.revocation(&project, &cloud, &user).await.map(drop),
+        clusters.check(&cluster, &ClusterCheck::default()).await.map(drop),
+        clusters.accept(&cluster, &uid).await,
+        clusters.orphans(&cluster).await.map(drop),
+        clusters.clear_orphans(&cluster, &context, Disposal::Delete).await.map(drop),
+    ];
+    // Most of them have more to say than this server does.
+    let late = ended.iter().position(|ended| matches!(ended, Err(Error::TimedOut { .. })));
+    assert_eq!(late, None, "{ended:?}");
+    server.heads();
+
+    let other = hasty([json(STATUS)]);
+    let late = other.client.logical_clouds().status(&project, &cloud).await.unwrap_err();
+    assert!(matches!(late, Error::TimedOut { .. }), "{late:?}");
 }
 
 #[tokio::test]
