@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use dcm_core::logical_cloud::limits::{DEADLINE_SECONDS_MAX, DEADLINE_SECONDS_MIN};
 use dcm_sync::engine::LEASE_MAX;
 use jiff::{Span, SpanRelativeTo};
 
@@ -23,6 +24,18 @@ pub(crate) fn lease(text: &str) -> Result<Duration, String> {
     Ok(lease)
 }
 
+/// Reads how long a cluster may take to be cleared, in seconds: the rule of documents and of a server. What a store would take all the
+/// same would be refused by a server.
+pub(crate) fn deadline(text: &str) -> Result<u32, String> {
+    let deadline = parse(text)?;
+    let legal = DEADLINE_SECONDS_MIN..=DEADLINE_SECONDS_MAX;
+    let seconds = i64::try_from(deadline.as_secs()).ok().filter(|seconds| legal.contains(seconds));
+    let seconds = seconds.filter(|_| deadline.subsec_nanos() == 0);
+    seconds.and_then(|seconds| u32::try_from(seconds).ok()).ok_or_else(|| {
+        format!("must be whole seconds, from {DEADLINE_SECONDS_MIN} s to {DEADLINE_SECONDS_MAX} s")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -36,6 +49,16 @@ mod tests {
         }
         for text in ["", "90", "-5s", "0s", "soon", "1mo"] {
             assert!(parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_deadline_is_one_that_a_document_may_have_too() {
+        for (text, seconds) in [("1s", 1), ("90s", 90), ("365d", 31_536_000)] {
+            assert_eq!(deadline(text), Ok(seconds), "{text}");
+        }
+        for text in ["500ms", "1s500ms", "400d", "0s", "soon"] {
+            assert!(deadline(text).is_err(), "{text}");
         }
     }
 

@@ -1,7 +1,5 @@
 //! `dcm terminate`: a logical cloud off its clusters.
 
-use std::time::Duration;
-
 use dcm_core::port::synchronizer::{Disposal, Removal};
 
 use super::report;
@@ -23,8 +21,8 @@ pub(crate) struct Arguments {
     keep_objects: bool,
     /// How long each cluster may take. One that takes longer is given up: it ends with exit code 7, and that cluster is
     /// cleared when it returns. Default: as its document says (spec.removal.deadlineSeconds), or else five minutes.
-    #[arg(long, value_parser = duration::parse, value_name = "DURATION")]
-    deadline: Option<Duration>,
+    #[arg(long, value_parser = duration::deadline, value_name = "DURATION")]
+    deadline: Option<u32>,
     #[command(flatten)]
     pub(crate) waiting: Waiting,
 }
@@ -34,10 +32,7 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
     let removal = Removal {
         delete_contents: arguments.delete_contents,
         objects: arguments.keep_objects.then_some(Disposal::Keep),
-        // Longer than there are numbers for is as long as it takes.
-        deadline_seconds: arguments
-            .deadline
-            .map(|deadline| u32::try_from(deadline.as_secs()).unwrap_or(u32::MAX)),
+        deadline_seconds: arguments.deadline,
     };
     let name = &arguments.cloud.name;
     session.clouds().terminate(&session.project, name, removal).await?;
