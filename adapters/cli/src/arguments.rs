@@ -38,8 +38,9 @@ impl Arguments {
         let mut command = Self::command();
         let matches = command.try_get_matches_from_mut(words)?;
         let mut read = Self::from_arg_matches(&matches)?;
+        let is_store = matches!(&read.command, Command::Credential(arguments) if arguments.secret.is_store());
         read.global
-            .choose_place(&matches)
+            .choose_place(&matches, is_store)
             .map_err(|message| command.error(ErrorKind::ArgumentConflict, message))?;
         Ok(read)
     }
@@ -47,14 +48,16 @@ impl Arguments {
 
 impl Global {
     /// Leaves one of context, server and store, if any is named: what the command line says goes before what the environment says, and
-    /// there a context before a server, and a server before a store.
-    fn choose_place(&mut self, matches: &ArgMatches) -> Result<(), &'static str> {
+    /// there a context before a server, and a server before a store. The command line may also say that it is the store that the
+    /// environment names.
+    fn choose_place(&mut self, matches: &ArgMatches, is_store: bool) -> Result<(), &'static str> {
         let mut innermost = matches;
         while let Some((_, matches)) = innermost.subcommand() {
             innermost = matches;
         }
-        let is_said = ["context", "server", "store"]
+        let mut is_said = ["context", "server", "store"]
             .map(|name| innermost.value_source(name) == Some(ValueSource::CommandLine));
+        is_said[2] |= is_store;
         let kept = match is_said {
             [false, false, false] => {
                 [true, self.context.is_none(), self.context.is_none() && self.server.is_none()]
@@ -258,6 +261,8 @@ mod tests {
         }
         let both = read(&["dcm", "--store", "memory:", "get", "--server", server]).unwrap_err();
         assert_eq!(both.kind(), ErrorKind::ArgumentConflict);
+        let plugin = ["dcm", "credential", "a", "b", "c", "--store-in-environment", "--server", server];
+        assert_eq!(read(&plugin).unwrap_err().kind(), ErrorKind::ArgumentConflict);
     }
 
     #[test]

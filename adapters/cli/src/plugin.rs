@@ -1,6 +1,7 @@
 //! This command as a credential plugin of kubeconfigs.
 //!
-//! A password of the store is never written into a kubeconfig: then the plugin takes the store's URL from its environment.
+//! A password of the store is never written into a kubeconfig: then the plugin takes the store's URL from its environment, and nothing
+//! else that this may say.
 
 use std::collections::BTreeMap;
 use std::path::absolute;
@@ -13,6 +14,7 @@ use dcm_server::Keys;
 use dcm_store::StoreUrl;
 
 use crate::arguments::Global;
+use crate::commands::credential::InEnvironment;
 use crate::exit::{Ended, Exit};
 use crate::remote::{FILE, Named, Target};
 use crate::session::{keys_of, store_of};
@@ -59,18 +61,24 @@ fn options(named: Named) -> anyhow::Result<(Vec<String>, BTreeMap<String, String
 
 /// How a store is named, and the file with its keys.
 fn store_options(global: &Global) -> anyhow::Result<Vec<String>> {
-    let contexts_store = global.contexts_store.as_ref().map(lasting).transpose()?.flatten();
+    let mut options = option("--store", &store_of(global)?, InEnvironment::STORE)?;
+    if let Some(url) = &global.contexts_store {
+        options.extend(option("--contexts-store", url, InEnvironment::CONTEXTS_STORE)?);
+    }
     let key_file = match keys_of(global)? {
         Keys::File(file) => Some(text(absolute(file)?)?),
         Keys::Variable(_) | Keys::Source(_) => None,
     };
-    let named = [
-        ("--store", lasting(&store_of(global)?)?),
-        ("--contexts-store", contexts_store),
-        ("--key-file", key_file),
-    ];
-    let named = named.into_iter().filter_map(|(option, value)| Some([option.to_owned(), value?]));
-    Ok(named.flatten().collect())
+    options.extend(key_file.into_iter().flat_map(|file| ["--key-file".to_owned(), file]));
+    Ok(options)
+}
+
+/// How one store is named: by its URL, or by a word that says that the environment has it.
+fn option(name: &str, url: &StoreUrl, in_environment: &str) -> anyhow::Result<Vec<String>> {
+    Ok(match lasting(url)? {
+        Some(url) => vec![name.to_owned(), url],
+        None => vec![in_environment.to_owned()],
+    })
 }
 
 /// The URL of a store that another process finds, too; none for one that holds a password.
@@ -94,6 +102,13 @@ fn text(path: std::path::PathBuf) -> anyhow::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_store_with_a_password_is_the_one_that_the_environment_names() {
+        let option = |url: &str| option("--store", &url.into(), InEnvironment::STORE).unwrap();
+        assert_eq!(option("mongodb://me:secret@one/tenants"), ["--store-in-environment"]);
+        assert_eq!(option("mongodb://one/tenants"), ["--store", "mongodb://one/tenants"]);
+    }
 
     #[test]
     fn a_password_of_the_store_is_in_no_kubeconfig() {

@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     /// where this command and its store are.
     ///
     /// A store's URL with a user or a password is not put into the file: the client needs it in its environment
-    /// (DCM_STORE). Where a server is asked, the file names the context, or the server alone: then the client needs the token in its
+    /// (DCM_STORE), and no server is asked in its place. Where a server is asked, the file names the context, or the server alone: then the client needs the token in its
     /// environment (DCM_TOKEN).
     ///
     /// The addresses of clusters and their certificate authorities are in the file all the same. When those of a cluster

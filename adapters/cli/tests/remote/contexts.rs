@@ -157,6 +157,28 @@ fn what_only_a_store_can_do_is_refused_where_a_server_is_named() {
 }
 
 #[test]
+fn a_plugin_of_a_store_asks_no_server_whatever_its_environment_says() {
+    let person = User::new();
+    let server = "http://127.0.0.1:9";
+    person.write("contexts.yaml", &format!("currentContext: it\ncontexts: {{it: {{server: '{server}'}}}}"));
+    let plugin = ["credential", "cloud", "ann", "first", "--store-in-environment"];
+    for (name, value) in
+        [("DCM_SERVER", server), ("DCM_CONTEXT", "it"), ("DCM_CONTEXTS_FILE", "contexts.yaml")]
+    {
+        let run = |store: Option<&str>| {
+            let mut command = person.command();
+            command.env(name, value).args(plugin);
+            command.envs(store.map(|store| ("DCM_STORE", store)));
+            Ran::of(command.output().unwrap())
+        };
+        let refused = run(None).ended_with(5);
+        assert!(refused.contains("DCM_STORE"), "{name}: {refused}");
+        let refused = run(Some("memory:")).ended_with(6);
+        assert!(refused.contains("there is no logical cloud cloud"), "{name}: {refused}");
+    }
+}
+
+#[test]
 fn a_server_that_does_not_answer_is_named_and_plain_http_is_for_this_machine() {
     let person = User::new();
     let away = person.run(["get", "--server", "http://127.0.0.1:9"]).ended_with(1);
