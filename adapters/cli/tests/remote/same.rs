@@ -94,6 +94,23 @@ fn document(pods: &str) -> String {
     format!("{}\n---\n{}\n", document("same-a", pods), document("same-b", "7"))
 }
 
+/// One whose own Role takes the name of one that is rendered of a permission.
+fn clashing() -> String {
+    let manifest = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "read"}, "rules": [],
+    });
+    let permission = json!({"name": "read", "apiGroups": [""], "resources": ["pods"], "verbs": ["get"]});
+    json!({
+        "apiVersion": "dcm.internal/v1", "kind": "LogicalCloud", "metadata": {"name": "clash", "project": "shop"},
+        "spec": {
+            "level": "privileged", "permissions": [permission], "manifests": [manifest],
+            "users": [{"name": "ann"}],
+            "clusters": [{"name": "first", "provider": "edge", "cluster": "one"}],
+        },
+    })
+    .to_string()
+}
+
 /// The hash of a plan for programs.
 fn hash(plan: &Ran) -> String {
     let plan: Value = serde_json::from_str(&plan.out).unwrap();
@@ -131,6 +148,8 @@ fn apply(working: &mut Working<'_>) {
     working.run(&["status", "same-a", "--project", "shop"]);
     working.feed(&["apply", "-f", "-"], &document("-5"));
     working.feed(&["apply", "-f", "-"], &document("5").replace("edge", "absent"));
+    assert_eq!(working.feed(&["apply", "-f", "-"], &clashing()).code, 3);
+    assert_eq!(working.feed(&["plan", "-f", "-"], &clashing()).code, 3);
     working.run_as(&["plan", "-f", "shop.yaml"], &FORMS);
     let planned = working.run(&["plan", "-f", "shop.yaml", "-o", "json"]);
     let other = hash(&planned).chars().rev().collect::<String>();
@@ -145,6 +164,7 @@ fn apply(working: &mut Working<'_>) {
         working.run_as(&[verb, "--project", "shop"], &FORMS);
         working.run_as(&[verb, "same-a", "--project", "shop"], &FORMS);
     }
+    working.run_as(&["get", "--all-projects"], &FORMS);
 }
 
 /// What users work with.
@@ -157,6 +177,9 @@ fn hand_out(working: &mut Working<'_>, kubectl: &Path) {
         working.run(&[&of(user)[..], &["--cluster-reference", "first"]].concat());
     }
     working.run(&[&of("ann")[..], &["--cluster-reference", "absent"]].concat());
+    working.run(&[&of("ann")[..], &["--file", "written"]].concat());
+    let written = std::fs::read_to_string(working.person.home().join("written")).unwrap();
+    working.told.push(settled(&written, working.person.home()));
     working.run(&[&of("ann")[..], &["--merge=merged"]].concat());
     working.run(&[&of("robot")[..], &["--merge=merged", "--exec"]].concat());
     // Both can be worked with: credentials in the file, and a plugin.
@@ -195,13 +218,17 @@ fn take_off(working: &mut Working<'_>) {
     working.run_as(&["orphans", "list"], &FORMS);
     working.run(&["orphans", "list", "edge/absent"]);
     working.run(&["orphans", "remove", "edge/one", "dcm-absent"]);
-    working.run(&of_a("terminate"));
-    working.run(&["terminate", "same-b", "--project", "shop", "-o", "json"]);
+    working.run(&["orphans", "release", "edge/one", "dcm-absent"]);
+    for deadline in ["500ms", "400d", "soon"] {
+        assert_eq!(working.run(&[&of_a("terminate")[..], &["--deadline", deadline]].concat()).code, 2);
+    }
+    working.run(&[&of_a("terminate")[..], &["--delete-contents", "--deadline", "5m"]].concat());
+    working.run(&["terminate", "same-b", "--project", "shop", "--keep-objects", "-o", "json"]);
     working.run(&of_a("terminate"));
     working.run(&of_a("delete"));
     working.run(&["delete", "same-b", "--project", "shop"]);
     working.run(&of_a("delete"));
-    working.run(&["cluster", "remove", "edge/one"]);
+    working.run(&["cluster", "remove", "edge/one", "--leave-behind"]);
     working.run(&["cluster", "remove", "edge/one"]);
     working.run(&["audit", "--project", "shop", "--cloud", "same-b"]);
     working.run(&["audit", "--since", "1h"]);
@@ -232,6 +259,8 @@ async fn all_that_is_done_at_a_store_is_done_at_a_server_with_the_same_output() 
         person.write("kubeconfig", &cluster.kubeconfig(&identity, Route::Direct))
     };
     let at_store = work(&here, cluster, &kubeconfig("remote-here", &here));
+    // What was kept there would be in the way.
+    said(cluster.kubectl().args(["delete", "namespace", "same-b"]));
 
     let server = Server::new();
     let there = User::new();
