@@ -28,12 +28,20 @@ fn memory(id: u32) -> u64 {
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-/// Sends a gigabyte, as long as anybody takes it; gives how many bytes were taken, and the answer.
-fn pour(mut stream: TcpStream, head: &str, piece: &[u8]) -> (u64, String) {
-    stream.set_read_timeout(Some(SOON)).unwrap();
+/// How many pieces are sent before others ask: half of what a body may have, so that it is not refused yet.
+const PIECES_BEFORE: usize = 8;
+
+/// Begins to send a gigabyte; gives the connection, and how many bytes were taken.
+fn begin(server: &Server, head: &str, piece: &[u8]) -> (TcpStream, u64) {
+    let mut stream = server.connect(head.as_bytes());
     stream.set_write_timeout(Some(SOON)).unwrap();
-    stream.write_all(head.as_bytes()).unwrap();
-    let mut taken = 0;
+    // What says how long it is may be refused already.
+    let taken = (0..PIECES_BEFORE).take_while(|_| stream.write_all(piece).is_ok()).count();
+    (stream, (taken * piece.len()) as u64)
+}
+
+/// Sends the rest of it, as long as anybody takes it; gives how many bytes were taken, and the answer.
+fn pour((mut stream, mut taken): (TcpStream, u64), piece: &[u8]) -> (u64, String) {
     while taken < GIGABYTE && stream.write_all(piece).is_ok() {
         taken += piece.len() as u64;
     }
@@ -45,18 +53,23 @@ fn a_gigabyte_is_refused(server: &Server, path: &str) {
     let untold = said.replace(&format!("Content-Length: {GIGABYTE}"), "Transfer-Encoding: chunked");
     let piece = vec![b' '; 64 * 1024];
     let chunk = [format!("{:x}\r\n", piece.len()).as_bytes(), &piece, b"\r\n"].concat();
-    server.ask("GET /v2/projects");
+    others_are_answered(server);
     let before = memory(server.id());
+    let kinds = [(said.as_str(), piece.as_slice()), (&untold, &chunk)];
+    let begun: Vec<_> = kinds
+        .into_iter()
+        .cycle()
+        .take(2 * SENDERS)
+        .map(|(head, piece)| (begin(server, head, piece), piece))
+        .collect();
+    others_are_answered(server);
     std::thread::scope(|scope| {
-        let pour = |head, piece| {
-            let stream = TcpStream::connect(server.address()).unwrap();
-            scope.spawn(move || pour(stream, head, piece))
-        };
-        let senders: Vec<_> = (0..SENDERS)
-            .flat_map(|_| [pour(said.as_str(), piece.as_slice()), pour(&untold, &chunk)])
-            .collect();
-        for sender in senders {
+        let rest: Vec<_> =
+            begun.into_iter().map(|(begun, piece)| scope.spawn(move || pour(begun, piece))).collect();
+        others_are_answered(server);
+        for sender in rest {
             let (taken, answer) = sender.join().unwrap();
+            // Others did not have to wait until the body took too long (408).
             assert!(answer.starts_with("HTTP/1.1 413 "), "{path}: {answer}");
             // What the system buffers between the two.
             assert!(taken < GIGABYTE / 16, "{path}: {taken} bytes were taken");
@@ -67,13 +80,11 @@ fn a_gigabyte_is_refused(server: &Server, path: &str) {
 }
 
 #[test]
-fn a_body_of_a_gigabyte_is_refused_without_being_read() {
+fn bodies_of_a_gigabyte_are_refused_without_being_read_and_stop_nobody() {
     let server = limited(&[]);
     a_gigabyte_is_refused(&server, "/v2/projects");
-    others_are_answered(&server);
     let emco = Server::of_emco(User::new(), "127.0.0.1:0");
     a_gigabyte_is_refused(&emco, "/v2/projects");
-    assert!(emco.ask("GET /v2/projects").starts_with("200"));
 }
 
 /// Sends a byte of a body now and then, until somebody else is done with it.
@@ -90,8 +101,43 @@ fn trickle(mut stream: TcpStream, head: &str) -> String {
     reader.join().unwrap()
 }
 
+/// A body that is sent slowly: all but its head is to come.
+const SLOW: &str = r#"{"metadata": {"name": "slow"}}"#;
+
+/// Says that a body is wanted.
+const GO_ON: &[u8; 25] = b"HTTP/1.1 100 Continue\r\n\r\n";
+
+/// A request whose body is waited for: it has its place.
+fn waited_for(server: &Server) -> TcpStream {
+    let more = "\r\nConnection: close\r\nExpect: 100-continue\r\n\r\n";
+    let head = head("/v2/projects", SLOW.len() as u64).replace("\r\n\r\n", more);
+    let mut slow = server.connect(head.as_bytes());
+    let mut told = [0; GO_ON.len()];
+    slow.read_exact(&mut told).unwrap();
+    assert_eq!(&told, GO_ON);
+    slow
+}
+
 #[test]
-fn slow_bodies_are_given_up_while_others_are_answered() {
+fn slow_bodies_stop_nobody() {
+    const COUNT: usize = 100;
+    for listen in ["--listen", "--emco-listen"] {
+        let server = Server::serving(User::new(), &[listen, "127.0.0.1:0"]).0;
+        let mut slow: Vec<_> = (0..COUNT).map(|_| waited_for(&server)).collect();
+        let (first, rest) = SLOW.split_at(1);
+        slow.iter_mut().for_each(|slow| slow.write_all(first.as_bytes()).unwrap());
+        others_are_answered(&server);
+        // Nobody had to wait until they were given up (408): they were under way all the time.
+        slow.iter_mut().for_each(|slow| slow.write_all(rest.as_bytes()).unwrap());
+        let mut statuses = slow.iter_mut().map(|slow| read(slow)[..12].to_owned()).collect::<Vec<_>>();
+        statuses.sort();
+        assert_eq!(statuses.remove(0), "HTTP/1.1 201", "{listen}");
+        assert_eq!(statuses, ["HTTP/1.1 409"; COUNT - 1], "{listen}");
+    }
+}
+
+#[test]
+fn slow_bodies_are_given_up() {
     let server = limited(&["--body-timeout", BODY_TIMEOUT]);
     let head = head("/v2/projects", 1000);
     std::thread::scope(|scope| {
@@ -99,7 +145,6 @@ fn slow_bodies_are_given_up_while_others_are_answered() {
             .map(|_| TcpStream::connect(server.address()).unwrap())
             .map(|stream| scope.spawn(|| trickle(stream, &head)))
             .collect();
-        others_are_answered(&server);
         for slow in slow {
             let answer = slow.join().unwrap();
             assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
@@ -127,9 +172,6 @@ fn slow_bodies_are_given_up_in_the_dialect_of_emco() {
     }
 }
 
-/// Says that a body is wanted.
-const GO_ON: &[u8; 25] = b"HTTP/1.1 100 Continue\r\n\r\n";
-
 #[test]
 fn one_request_too_many_is_told_to_come_again() {
     for (listen, body) in [
@@ -140,21 +182,12 @@ fn one_request_too_many_is_told_to_come_again() {
         ("--emco-listen", "too many requests are under way\n"),
     ] {
         let server = Server::serving(User::new(), &[listen, "127.0.0.1:0", "--requests-max", "2"]).0;
-        let document = r#"{"metadata": {"name": "slow"}}"#;
-        let more = "\r\nConnection: close\r\nExpect: 100-continue\r\n\r\n";
-        let head = head("/v2/projects", document.len() as u64).replace("\r\n\r\n", more);
-        let mut slow: Vec<_> = (0..2).map(|_| server.connect(head.as_bytes())).collect();
-        for slow in &mut slow {
-            // It has its place: its body is waited for.
-            let mut told = [0; GO_ON.len()];
-            slow.read_exact(&mut told).unwrap();
-            assert_eq!(&told, GO_ON);
-        }
+        let mut slow: Vec<_> = (0..2).map(|_| waited_for(&server)).collect();
         let told = server.ask("GET /v2/projects");
         assert!(told.starts_with("503") && told.contains("\nretry-after: 1\n"), "{told}");
         assert!(told.ends_with(&format!("\n\n{body}")), "{told}");
         for slow in &mut slow {
-            slow.write_all(document.as_bytes()).unwrap();
+            slow.write_all(SLOW.as_bytes()).unwrap();
         }
         let mut statuses = slow.iter_mut().map(|slow| read(slow)[..12].to_owned()).collect::<Vec<_>>();
         statuses.sort();

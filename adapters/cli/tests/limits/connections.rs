@@ -112,15 +112,17 @@ const UNREAD: usize = 400;
 
 const LONG: &str = "/v2/projects/other/logical-clouds/long";
 
-/// True while a server has the connection from this address open, whatever is read of it.
-fn is_held(server: &Server, from: SocketAddr) -> bool {
+/// How many bytes wait for whoever is at this address to read, as long as a server has the connection from there open.
+fn waiting(server: &Server, from: SocketAddr) -> Option<u64> {
     let port = |address: SocketAddr| format!(":{:04X}", address.port());
     let (own, other) = (port(from), port(server.address()));
     let all = std::fs::read_to_string("/proc/net/tcp").unwrap();
-    all.lines().any(|line| {
+    all.lines().find_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();
         // The last of them is the file that it is.
-        fields[1].ends_with(&other) && fields[2].ends_with(&own) && fields[9] != "0"
+        let is_it = fields[1].ends_with(&other) && fields[2].ends_with(&own) && fields[9] != "0";
+        let (unread, _) = fields[4].split_once(':')?;
+        is_it.then(|| u64::from_str_radix(unread, 16).unwrap())
     })
 }
 
@@ -136,19 +138,32 @@ fn make_a_long_one(server: &Server) {
     assert!(made.starts_with("20"), "{made}");
 }
 
-#[tokio::test]
-async fn a_connection_whose_answers_nobody_reads_is_closed_while_others_are_answered() {
-    let server = limited(&["--answer-timeout", "1s"]);
-    make_a_long_one(&server);
+/// Asks for more than the system buffers, and reads none of it; gives the connection once answers wait for their reader.
+async fn ask_and_not_read(server: &Server) -> TcpStream {
+    make_a_long_one(server);
     let asked = format!("GET {LONG} HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    let mut unread = server.connect(asked.repeat(UNREAD).as_bytes());
+    let unread = server.connect(asked.repeat(UNREAD).as_bytes());
     let from = unread.local_addr().unwrap();
-    until("a connection", async || is_held(&server, from).then_some(())).await;
-    until("the end of a connection", async || {
-        others_are_answered(&server);
-        (!is_held(&server, from)).then_some(())
-    })
-    .await;
+    until("answers that nobody reads", async || waiting(server, from).filter(|bytes| *bytes > 0)).await;
+    unread
+}
+
+#[tokio::test]
+async fn a_connection_whose_answers_nobody_reads_stops_nobody() {
+    let server = limited(&["--answer-timeout", "10m"]);
+    let unread = ask_and_not_read(&server).await;
+    others_are_answered(&server);
+    let waiting = waiting(&server, unread.local_addr().unwrap());
+    assert!(waiting.is_some_and(|bytes| bytes > 0), "it was given up before: {waiting:?}");
+}
+
+#[tokio::test]
+async fn a_connection_whose_answers_nobody_reads_is_closed() {
+    let server = limited(&["--answer-timeout", "1s"]);
+    let mut unread = ask_and_not_read(&server).await;
+    let from = unread.local_addr().unwrap();
+    until("the end of a connection", async || waiting(&server, from).is_none().then_some(())).await;
+    others_are_answered(&server);
     let answers = read(&mut unread).matches("HTTP/1.1 200 OK\r\n").count();
     assert!((1..UNREAD).contains(&answers), "{answers} answers");
 }
