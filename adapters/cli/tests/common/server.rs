@@ -2,6 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::ops::Deref;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
@@ -14,11 +15,28 @@ use super::installation::{Installation, SOON, Worker, until};
 /// Headers whose values differ from run to run, or say nothing.
 const PASSED_OVER: [&str; 4] = ["content-length", "date", "connection", "x-request-id"];
 
-/// A server, and the person who runs it.
+/// What a server says last before it answers.
+const ANSWERS: &str = "; interrupt to stop";
+
+/// A server, and the person who runs it. It is asked where it listens first.
 pub(crate) struct Server {
     person: User,
-    address: SocketAddr,
+    listeners: Vec<Listener>,
     worker: Worker,
+}
+
+/// An address that a server is asked at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Listener {
+    address: SocketAddr,
+}
+
+impl Deref for Server {
+    type Target = Listener;
+
+    fn deref(&self) -> &Listener {
+        &self.listeners[0]
+    }
 }
 
 /// A server on real API servers, which are registered as `real/cluster-1` and so on.
@@ -48,23 +66,15 @@ impl Server {
         Self::serving(person, &["--emco-listen", address]).0
     }
 
-    /// With options of `dcm serve`, one of which has it listen.
+    /// With options of `dcm serve`, one of which at least has it listen.
     pub(crate) fn serving(person: User, options: &[&str]) -> (Self, mpsc::Receiver<String>) {
-        let (told, tells) = std::io::pipe().unwrap();
-        let mut command: Command = person.command();
-        command.arg("serve").args(options).arg("-v").stdout(Stdio::null()).stderr(tells);
-        let worker = Worker::begin(&mut command);
-        drop(command);
-        let mut lines = BufReader::new(told).lines().map_while(Result::ok);
-        let address = lines.find_map(|line| {
-            let (_, url) = line.split_once("API")?.1.split_once(" at ")?;
-            let (_, address) = url.split_once("://")?;
-            address.strip_suffix("/v2")?.parse().ok()
-        });
-        let (written, log) = mpsc::channel();
-        // Nobody may want to know.
-        std::thread::spawn(move || lines.for_each(|line| drop(written.send(line))));
-        (Self { person, address: address.unwrap(), worker }, log)
+        let (worker, listeners, log) = begin(&person, options);
+        (Self { person, listeners, worker }, log)
+    }
+
+    /// All addresses that it is asked at: that of the documented API, then those of EMCO's.
+    pub(crate) fn listeners(&self) -> &[Listener] {
+        &self.listeners
     }
 
     /// Asks it to end; it must do so well.
@@ -95,14 +105,38 @@ impl Server {
         self.person.home()
     }
 
-    /// Where it is asked.
-    pub(crate) fn address(&self) -> SocketAddr {
-        self.address
-    }
-
     /// Its process.
     pub(crate) fn id(&self) -> u32 {
         self.worker.id()
+    }
+}
+
+/// Begins a `dcm serve` of a person; gives it, where it is asked, and what it writes to its log.
+pub(crate) fn begin(person: &User, options: &[&str]) -> (Worker, Vec<Listener>, mpsc::Receiver<String>) {
+    let (told, tells) = std::io::pipe().unwrap();
+    let mut command: Command = person.command();
+    command.arg("serve").args(options).arg("-v").stdout(Stdio::null()).stderr(tells);
+    let worker = Worker::begin(&mut command);
+    drop(command);
+    let mut lines = BufReader::new(told).lines().map_while(Result::ok);
+    let address = |line: String| {
+        let (_, url) = line.split_once("API")?.1.split_once(" at ")?;
+        let (_, address) = url.split_once("://")?;
+        Some(Listener { address: address.strip_suffix("/v2")?.parse().ok()? })
+    };
+    let listeners: Vec<Listener> =
+        lines.by_ref().take_while(|line| !line.contains(ANSWERS)).filter_map(address).collect();
+    assert!(!listeners.is_empty(), "it is asked nowhere");
+    let (written, log) = mpsc::channel();
+    // Nobody may want to know.
+    std::thread::spawn(move || lines.for_each(|line| drop(written.send(line))));
+    (worker, listeners, log)
+}
+
+impl Listener {
+    /// Where it is.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// Sends bytes as they are, and gives all that is answered.
@@ -191,7 +225,7 @@ pub(crate) struct Stopping(Server);
 
 impl Stopping {
     pub(crate) async fn until_nobody_listens(&self) {
-        until("an end of listening", async || TcpStream::connect(self.0.address).is_err().then_some(()))
+        until("an end of listening", async || TcpStream::connect(self.0.address()).is_err().then_some(()))
             .await;
     }
 

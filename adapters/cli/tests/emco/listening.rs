@@ -1,10 +1,16 @@
 //! Where EMCO's dialect is served, and to whom.
 
-use crate::common::User;
-use crate::common::server::Server;
+use std::net::TcpListener;
 
-fn status(server: &Server, request: &str) -> String {
-    server.ask(request).lines().next().unwrap().to_owned()
+use crate::common::User;
+use crate::common::server::{Listener, Server};
+
+/// What each service answers: that of its own, and nothing of the others.
+const ASKED: [&str; 3] =
+    ["GET /v2/projects", "GET /v2/cluster-providers", "GET /v2/projects/p/logical-clouds"];
+
+fn status(listener: &Listener, request: &str) -> String {
+    listener.ask(request).lines().next().unwrap().to_owned()
 }
 
 #[test]
@@ -15,9 +21,43 @@ fn a_port_for_one_service_serves_no_other() {
         ("dcm", ["404", "404", "200"]),
     ] {
         let server = Server::of_emco(User::new(), &format!("{service}=127.0.0.1:0"));
-        let asked = ["GET /v2/projects", "GET /v2/cluster-providers", "GET /v2/projects/p/logical-clouds"];
-        assert_eq!(asked.map(|request| status(&server, request)), its_own, "{service}");
+        assert_eq!(ASKED.map(|request| status(&server, request)), its_own, "{service}");
     }
+}
+
+#[test]
+fn one_server_serves_each_service_on_a_port_of_its_own() {
+    let options =
+        ["orchestrator", "clm", "dcm"].map(|service| format!("--emco-listen={service}=127.0.0.1:0"));
+    let (server, _) = Server::serving(User::new(), &options.each_ref().map(String::as_str));
+    let its_own = [["200", "404", "404"], ["404", "200", "404"], ["404", "404", "200"]];
+    let answered: Vec<_> =
+        server.listeners().iter().map(|listener| ASKED.map(|request| status(listener, request))).collect();
+    assert_eq!(answered, its_own);
+    server.stop();
+}
+
+/// A port that nobody listens on, at an address from which nobody connects: no connection takes it meanwhile.
+fn free_address() -> String {
+    TcpListener::bind("127.0.9.77:0").unwrap().local_addr().unwrap().to_string()
+}
+
+#[test]
+fn two_services_share_a_port_and_the_third_has_another() {
+    let shared = free_address();
+    let [orchestrator, clm] =
+        ["orchestrator", "clm"].map(|service| format!("--emco-listen={service}={shared}"));
+    let (server, _) = Server::serving(User::new(), &[&orchestrator, "--emco-listen=dcm=127.0.0.1:0", &clm]);
+    let [of_two, of_dcm] = ["127.0.9.77", "127.0.0.1"].map(|host| {
+        let is_there = |listener: &&Listener| listener.address().ip().to_string() == host;
+        ASKED.map(|request| status(server.listeners().iter().find(is_there).unwrap(), request))
+    });
+    assert_eq!(server.listeners().len(), 2);
+    assert_eq!(
+        (of_two, of_dcm),
+        (["200", "200", "404"].map(str::to_owned), ["404", "404", "200"].map(str::to_owned))
+    );
+    server.stop();
 }
 
 #[test]
