@@ -65,8 +65,13 @@ impl Guarded {
 
     /// Serves at a port: `--listen`, or `--emco-listen`.
     pub(crate) fn serve(self, option: &str) -> (Server, Headers) {
+        self.serve_with(&[option, "127.0.0.1:0"])
+    }
+
+    /// Serves with these options.
+    pub(crate) fn serve_with(self, options: &[&str]) -> (Server, Headers) {
         let headers = self.tokens.iter().map(|(name, _)| (*name, self.header(name))).collect();
-        let server = Server::serving(self.person, &["--config", "settings.yaml", option, "127.0.0.1:0"]).0;
+        let server = Server::serving(self.person, &[&["--config", "settings.yaml"], options].concat()).0;
         (server, Headers(headers))
     }
 }

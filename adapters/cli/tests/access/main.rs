@@ -5,6 +5,7 @@
 mod common;
 
 mod callers;
+mod granting;
 mod health;
 mod issuer;
 mod matrix;

@@ -188,28 +188,3 @@ async fn a_list_of_projects_has_those_that_the_caller_may_see() {
     assert_eq!(names("platform"), ["bank-1", "shop-1"]);
     server.stop();
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_project_admin_grants_no_rights_in_a_privileged_cloud_and_no_wildcard_verbs() {
-    let (server, headers) = Guarded::new().serve("--listen");
-    let put = |caller: &str, spec: &str| {
-        let body = format!("{{\"spec\": {spec}}}");
-        server.ask(&format!("PUT /v2/projects/shop-1/logical-clouds/stall\n{}\n\n{body}", headers.of(caller)))
-    };
-    let body = "{\"metadata\": {\"name\": \"shop-1\"}}";
-    let made = server.ask(&format!("POST /v2/projects\n{}\n\n{body}", headers.of("platform")));
-    assert_eq!(status(&made), 201, "{made}");
-    let user = |verb: &str| {
-        format!(
-            "{{\"user\": {{\"user-name\": \"seller\", \"user-permissions\": [{{\"permission-name\": \"p\", \"apiGroups\": [\"\"], \
-             \"resources\": [\"pods\"], \"verbs\": [\"{verb}\"]}}]}}}}"
-        )
-    };
-    assert_eq!(status(&put("admin", &user("get"))), 200);
-    let refused = put("admin", &user("*"));
-    assert_eq!(status(&refused), 403, "{refused}");
-    assert!(refused.contains("/problems/forbidden"), "{refused}");
-    assert_eq!(status(&put("admin", "{\"level\": \"privileged\"}")), 403);
-    assert_eq!(status(&put("platform", &user("*"))), 200);
-    server.stop();
-}
