@@ -2,6 +2,7 @@
 //! join at any time.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
+mod answering;
 #[path = "../common/mod.rs"]
 mod common;
 mod full_disk;
