@@ -8,6 +8,7 @@ mod common;
 mod full_disk;
 mod late;
 mod proof;
+mod readiness;
 mod rekeying;
 mod store_outage;
 
