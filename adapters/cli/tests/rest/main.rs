@@ -11,6 +11,7 @@ mod described;
 mod events;
 mod example;
 mod listening;
+mod pages;
 mod slash;
 mod sources;
 
