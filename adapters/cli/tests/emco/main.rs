@@ -4,6 +4,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod emcoctl;
 mod listening;
 mod transcript;
 
