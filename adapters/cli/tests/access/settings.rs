@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::callers::Guarded;
 use crate::common::User;
+use crate::tls::{certify, curl};
 
 fn shown(person: &User, arguments: &[&str]) -> Value {
     let all = ["serve", "--print-config", "-o", "json"].iter().chain(arguments);
@@ -108,10 +109,46 @@ fn an_address_that_others_can_reach_needs_tls_and_authentication() {
     let expected = "dcm: 192.0.2.1:9077 is no loopback address: others can reach it, so set tls.certificate and tls.key, and set \
         authentication, and bind roles; or listen on 127.0.0.1 or [::1]\n";
     assert_eq!(said, expected);
-    let guarded = Guarded::new();
-    let arguments = ["serve", "--config", "settings.yaml", "--emco-listen", "0.0.0.0:0"];
-    let said = guarded.person.run(arguments).ended_with(1);
-    let expected = "dcm: 0.0.0.0:0 is no loopback address: others can reach it, so set tls.certificate and tls.key; or listen on \
-        127.0.0.1 or [::1]\n";
-    assert_eq!(said, expected);
+}
+
+/// Where all addresses of a machine are listened on.
+const EVERYWHERE: &str = "0.0.0.0:0";
+
+/// Certificate and key of the server.
+fn tls() -> Value {
+    json!({"certificate": "server.pem", "key": "server.key"})
+}
+
+#[test]
+fn an_address_that_others_can_reach_needs_authentication_beside_tls_and_tls_beside_authentication() {
+    let with_tls = User::new();
+    certify(with_tls.home());
+    with_tls.write("settings.yaml", &json!({"store": "memory:", "tls": tls()}).to_string());
+    let with_authentication = Guarded::new().person;
+    for listen in ["--listen", "--emco-listen"] {
+        for (person, lacking) in [
+            (&with_tls, "set authentication, and bind roles"),
+            (&with_authentication, "set tls.certificate and tls.key"),
+        ] {
+            let said = person.run(["serve", "--config", "settings.yaml", listen, EVERYWHERE]).ended_with(1);
+            let expected = format!(
+                "dcm: {EVERYWHERE} is no loopback address: others can reach it, so {lacking}; or listen on 127.0.0.1 or [::1]\n"
+            );
+            assert_eq!(said, expected, "{listen}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_tls_and_authentication_any_address_is_listened_on() {
+    for listen in ["--listen", "--emco-listen"] {
+        let guarded = Guarded::new();
+        certify(guarded.person.home());
+        guarded.configure(&json!({"tls": tls()}));
+        let (server, headers) = guarded.serve_with(&[listen, EVERYWHERE]);
+        assert!(server.address().ip().is_unspecified(), "{listen}");
+        assert_eq!(curl(&server, &["-H", headers.of("platform")]).as_deref(), Some("200"), "{listen}");
+        assert_eq!(curl(&server, &[]).as_deref(), Some("401"), "{listen}");
+        server.stop();
+    }
 }

@@ -9,7 +9,7 @@ use rcgen::{
 };
 use serde_json::json;
 
-use crate::callers::Guarded;
+use crate::callers::{Guarded, Headers};
 use crate::common::server::Server;
 
 /// An authority that issues certificates into a folder.
@@ -52,17 +52,21 @@ fn write(file: &Path, text: &str) {
     std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o600)).unwrap();
 }
 
-/// A server over TLS, in whose folder there are certificates of several people.
-fn serve(tokens: bool) -> (Server, crate::callers::Headers) {
-    let guarded = Guarded::new();
-    let folder = guarded.person.home().to_owned();
-    let (own, other) = (Authority::new(&folder, "authority"), Authority::new(&folder, "other"));
+/// Certificates of a server and of several people, in a folder.
+pub(crate) fn certify(folder: &Path) {
+    let (own, other) = (Authority::new(folder, "authority"), Authority::new(folder, "other"));
     let server = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
     own.issue("server", server, ExtendedKeyUsagePurpose::ServerAuth);
     own.client("platform", "platform", 2999);
     own.client("nobody", "nobody", 2999);
     own.client("expired", "platform", 2021);
     other.client("foreign", "platform", 2999);
+}
+
+/// A server over TLS, in whose folder there are the certificates.
+fn serve(tokens: bool) -> (Server, Headers) {
+    let guarded = Guarded::new();
+    certify(guarded.person.home());
     let mut authentication = json!({"clientCertificates": {"authorities": "authority.pem"}});
     if tokens {
         authentication["tokens"] = json!({"file": "tokens.yaml"});
@@ -74,8 +78,8 @@ fn serve(tokens: bool) -> (Server, crate::callers::Headers) {
     guarded.serve("--listen")
 }
 
-/// The status that curl gets, or none where it gets no answer.
-fn curl(server: &Server, arguments: &[&str]) -> Option<String> {
+/// The status that curl gets from this machine, or none where it gets no answer.
+pub(crate) fn curl(server: &Server, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new("curl");
     command.current_dir(server.home()).args([
         "-s",
@@ -86,7 +90,7 @@ fn curl(server: &Server, arguments: &[&str]) -> Option<String> {
         "--cacert",
         "authority.pem",
     ]);
-    command.args(arguments).arg(format!("https://{}/v2/projects", server.address()));
+    command.args(arguments).arg(format!("https://127.0.0.1:{}/v2/projects", server.address().port()));
     let output = command.output().unwrap();
     output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
 }
