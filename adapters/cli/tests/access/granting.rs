@@ -93,8 +93,8 @@ fn rule(verb: &str) -> Value {
     json!({"apiGroups": [""], "resources": ["pods"], "verbs": [verb]})
 }
 
-/// What is said of a logical cloud of the documented dialect, and of a declarative document, that grants something.
-fn specifications() -> Vec<(Value, Value)> {
+/// What a logical cloud of the documented dialect says that grants something, where it can, and what a declarative document says.
+fn specifications() -> Vec<(Option<Value>, Value)> {
     let level = json!({"level": "privileged"});
     let labels = json!({"labels": {LABEL.0: LABEL.1}});
     let of_verb = |verb: &str| {
@@ -104,10 +104,12 @@ fn specifications() -> Vec<(Value, Value)> {
             permission
         };
         let user = json!({"user-name": "seller", "user-permissions": [named("permission-name")]});
-        (json!({"user": user}), json!({"users": [{"name": "seller"}], "permissions": [named("name")]}))
+        (Some(json!({"user": user})), json!({"users": [{"name": "seller"}], "permissions": [named("name")]}))
     };
     let verbs = STRONG.map(of_verb);
-    verbs.into_iter().chain([(labels.clone(), labels), (level.clone(), level)]).collect()
+    let policies = json!({"objectPolicies": {"Namespace": {"existing": "adopt"}}});
+    let others = [(Some(labels.clone()), labels), (Some(level.clone()), level), (None, policies)];
+    verbs.into_iter().chain(others).collect()
 }
 
 /// Each way to each right, of a logical cloud and its documents. Those that change one have one each, `stall-0` and so on.
@@ -120,10 +122,14 @@ fn of_clouds() -> Vec<Grant> {
             document["clusters"] = json!([{"provider": "edge", "cluster": "berlin"}]);
             json!({"apiVersion": "dcm.internal/v1", "kind": "LogicalCloud", "metadata": metadata, "spec": document})
         };
+        if let Some(spec) = spec {
+            grants.extend([
+                (format!("POST {CLOUDS}"), json!({"metadata": {"name": new}, "spec": spec})),
+                (format!("PUT {CLOUDS}/put-{number}"), json!({"spec": spec})),
+                (format!("PUT {CLOUDS}/{stall}"), json!({"spec": spec})),
+            ]);
+        }
         grants.extend([
-            (format!("POST {CLOUDS}"), json!({"metadata": {"name": new}, "spec": spec})),
-            (format!("PUT {CLOUDS}/put-{number}"), json!({"spec": spec})),
-            (format!("PUT {CLOUDS}/{stall}"), json!({"spec": spec})),
             (format!("POST {CLOUDS}/{stall}/plan"), whole(&stall)),
             (format!("POST {CLOUDS}/plan-{number}/plan"), whole(&format!("plan-{number}"))),
             (format!("PUT {CLOUDS}/{stall}/document?dry-run=true"), whole(&stall)),
