@@ -69,6 +69,7 @@ assets! {
     "matrix.mjs"
     "overview.mjs"
     "patch.mjs"
+    "phases.mjs"
     "plan.mjs"
     "poll.mjs"
     "project.mjs"

@@ -1,7 +1,7 @@
 // One logical cloud: its head, which is always live, and what is below each of its tabs.
 
 import { ask, path } from './api.mjs';
-import { fill, h, mark, time } from './dom.mjs';
+import { announce, fill, h, mark, time } from './dom.mjs';
 import { Following } from './events.mjs';
 import { link } from './route.mjs';
 import { stateOf, toneOf } from './words.mjs';
@@ -16,7 +16,7 @@ const TABS = { clusters: MatrixTab, cluster: ClusterTab, credentials: Credential
 const NAMES = [['clusters', 'Clusters'], ['credentials', 'Credentials'], ['plan', 'Plan'], ['audit', 'Audit log']];
 
 export class CloudView {
-  #place; #shell; #tab; #status;
+  #place; #shell; #tab; #status; #isGone = false;
 
   constructor(place, shell) {
     [this.#place, this.#shell] = [place, shell];
@@ -39,6 +39,8 @@ export class CloudView {
   /** Another part of the same cloud needs no other connection. */
   go(place) {
     const { project, cloud } = this.#place;
+    // What has the name of one that is gone is another one.
+    if (this.#isGone) return false;
     if (place.view !== 'cloud' || place.project !== project || place.cloud !== cloud) return false;
     if (this.#tab.go?.(place)) return true;
     this.#open(place);
@@ -75,11 +77,25 @@ export class CloudView {
   }
 
   #phase(state) {
-    if (state.phase === 'gone') {
-      fill(this.facts, mark('none', 'deleted'));
-      fill(this.body, h('p', { role: 'status' }, 'This logical cloud was deleted.'), h('p', {}, h('a', { href: link(['projects', this.#place.project]) }, 'The others of the project')));
-    }
+    if (state.phase === 'gone') this.#end();
     this.#shell.phase(state, this.following?.again);
+  }
+
+  /** It is gone, and nothing here changes any more; somebody may look whether there is another one of its name. */
+  #end() {
+    this.#isGone = true;
+    this.#tab.close?.();
+    const hadFocus = this.body.contains(document.activeElement);
+    const text = 'This logical cloud was deleted.';
+    fill(this.facts, mark('none', 'deleted'));
+    fill(
+      this.body,
+      h('p', {}, text),
+      h('p', { class: 'line' }, h('button', { type: 'button', onclick: () => this.#shell.reopen() }, 'Look again'),
+        h('a', { href: link(['projects', this.#place.project]) }, 'The others of the project')),
+    );
+    announce(text);
+    if (hadFocus) this.title.focus({ preventScroll: true });
   }
 
   #head(status) {

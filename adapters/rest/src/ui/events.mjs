@@ -1,6 +1,7 @@
 // Server-sent events, read from an answer as it comes: what a browser has of its own for them sends no credential.
 
 import { patched } from './patch.mjs';
+import { drawing } from './phases.mjs';
 
 /** Takes pieces of text, and tells each event (`{event, data}`) and each sign of life. */
 export function reader(tell) {
@@ -43,10 +44,11 @@ export function waitBefore(failures, chance = Math.random()) {
 
 /**
  * Follows a value: `open(signal)` gives an answer with events. `told(value, change)` is called with each value, and with the
- * patch that made it of the one before; `phase({phase, …})` with each change of the connection.
+ * patch that made it of the one before; `phase({phase, …})` with each change of the connection. What is `gone` is so for ever: what
+ * has its name later is another one, which somebody follows anew.
  */
 export class Following {
-  #open; #told; #phase; #value; #abort; #timer; #hiddenTimer; #failures = 0; #stopped = false;
+  #open; #told; #phase; #value; #abort; #timer; #hiddenTimer; #failures = 0; #stopped = false; #isAway = false;
 
   constructor({ open, told, phase }) {
     [this.#open, this.#told, this.#phase] = [open, told, phase];
@@ -55,11 +57,12 @@ export class Following {
     addEventListener('pagehide', this.#left);
     addEventListener('pageshow', this.again);
     this.#connect();
+    if (document.hidden) this.#seen();
   }
 
   /** Tries at once. */
   again = () => {
-    if (this.#stopped || this.#abort) return;
+    if (this.#stopped || this.#abort || this.#isAway) return;
     clearTimeout(this.#timer);
     this.#connect();
   };
@@ -80,8 +83,17 @@ export class Following {
 
   #seen = () => {
     clearTimeout(this.#hiddenTimer);
+    this.#isAway = false;
     if (!document.hidden) return this.again();
-    this.#hiddenTimer = setTimeout(() => this.#abort?.abort('hidden'), HIDDEN_MAX);
+    this.#hiddenTimer = setTimeout(this.#leave, HIDDEN_MAX);
+  };
+
+  /** Nobody looks: the connection is given back, and none is tried. */
+  #leave = () => {
+    this.#isAway = true;
+    if (this.#abort) return this.#abort.abort('hidden');
+    clearTimeout(this.#timer);
+    return this.#phase({ phase: 'hidden' });
   };
 
   async #connect() {
@@ -109,9 +121,12 @@ export class Following {
       if (end.phase === 'lost' && !end.failed && Date.now() - began >= LIVED_MIN) end = { phase: 'ended' };
     } catch (error) {
       end = this.#ended(error, abort.signal);
+    } finally {
+      clearTimeout(silence);
+      // Whatever has ended it: an answer that nobody reads keeps a connection.
+      abort.abort();
+      this.#abort = undefined;
     }
-    clearTimeout(silence);
-    this.#abort = undefined;
     if (!this.#stopped) this.#over(end);
   }
 
@@ -123,8 +138,7 @@ export class Following {
     const change = event === 'change' ? content : undefined;
     this.#value = change === undefined ? content : patched(this.#value, change);
     this.#failures = 0;
-    this.#phase({ phase: 'live' });
-    this.#told(this.#value, change);
+    this.#phase(drawing(() => this.#told(this.#value, change)) ?? { phase: 'live' });
     return undefined;
   }
 
@@ -137,6 +151,7 @@ export class Following {
 
   #over(end) {
     if (end.phase === 'ended') return void this.#connect();
+    if (end.phase === 'gone') this.stop();
     if (end.phase !== 'lost') return this.#phase(end);
     this.#failures += 1;
     const wait = Math.max(waitBefore(this.#failures), end.after ?? 0);

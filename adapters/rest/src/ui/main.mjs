@@ -26,6 +26,7 @@ const shell = {
     return freshness.phase(state, retry);
   },
   still: freshness.still,
+  reopen,
 };
 
 function show() {
@@ -68,11 +69,16 @@ function refused(error) {
   return mount(() => nothing('There is no such thing.', h('p', {}, `The server says: ${error.message}.`), home));
 }
 
-forget.addEventListener('click', () => {
-  token.forget();
+/** Begins the view anew, whatever the one before would make of it. */
+function reopen() {
   view?.close?.();
   view = undefined;
   show();
+}
+
+forget.addEventListener('click', () => {
+  token.forget();
+  reopen();
 });
 
 document.querySelector('#skip').addEventListener('click', (event) => {

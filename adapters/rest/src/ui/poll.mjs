@@ -1,6 +1,7 @@
 // What has no events is asked for again and again, as long as somebody looks.
 
 import { waitBefore } from './events.mjs';
+import { drawing } from './phases.mjs';
 
 /** Asks `load(signal)` every so many milliseconds; `told` and `phase` are as those of `Following`. */
 export class Polling {
@@ -35,24 +36,32 @@ export class Polling {
   };
 
   async #look() {
-    this.#abort = new AbortController();
-    let wait = this.#interval;
+    const abort = new AbortController();
+    this.#abort = abort;
+    let found;
     try {
-      const value = await this.#load(this.#abort.signal);
-      if (this.#stopped) return;
-      this.#failures = 0;
-      this.#phase({ phase: 'live', every: this.#interval });
-      this.#told(value);
+      found = { value: await this.#load(abort.signal) };
     } catch (error) {
-      if (this.#stopped) return;
-      if ([401, 403, 404].includes(error.status)) return this.#phase({ phase: 'refused', error });
-      this.#failures += 1;
-      wait = Math.max(waitBefore(this.#failures), error.retryAfter ?? 0);
-      this.#phase({ phase: 'lost', why: error.message, nextTry: Date.now() + wait });
-    } finally {
-      this.#abort = undefined;
+      found = { error };
     }
+    this.#abort = undefined;
+    if (this.#stopped) return;
+    if (found.error) return this.#failed(found.error);
+    this.#failures = 0;
+    this.#next(this.#interval);
+    // What fails from here on is the page, and not the connection.
+    this.#phase(drawing(() => this.#told(found.value)) ?? { phase: 'live', every: this.#interval });
+  }
+
+  #failed(error) {
+    if ([401, 403, 404].includes(error.status)) return this.#phase({ phase: 'refused', error });
+    this.#failures += 1;
+    const wait = Math.max(waitBefore(this.#failures), error.retryAfter ?? 0);
+    this.#next(wait);
+    return this.#phase({ phase: 'lost', why: error.message, nextTry: Date.now() + wait });
+  }
+
+  #next(wait) {
     if (!document.hidden) this.#timer = setTimeout(() => this.#look(), wait);
-    return undefined;
   }
 }
