@@ -29,24 +29,32 @@ export class Matrix {
     this.element = h('div', {}, this.region, this.#hint);
   }
 
-  /** Shows rows in this order, with these columns. Gives how many rows were made anew. */
-  show(rows, columns, total) {
-    const isOther = JSON.stringify(columns) !== JSON.stringify(this.#columns);
-    if (isOther) this.#setColumns(columns);
-    let made = 0;
-    const elements = rows.map((row) => {
-      const known = this.#rows.get(row.id);
-      if (known && known.row === row && !isOther) return known.element;
-      made += 1;
-      const element = known?.element ?? h('tr', { role: 'row' });
-      this.#fillRow(element, row);
-      this.#rows.set(row.id, { row, element });
-      return element;
-    });
-    this.#place(elements);
+  /** Shows rows of all that there are, in this order, with these columns. */
+  show(rows, columns, all) {
+    if (JSON.stringify(columns) !== JSON.stringify(this.#columns)) this.#setColumns(columns);
+    this.#forget(all);
+    this.#place(rows.map((row) => this.#element(row)));
+    const total = all.length;
     const shown = rows.length === total ? count(total, 'cluster') : `${rows.length.toLocaleString('en')} of ${count(total, 'cluster')}`;
     this.caption.textContent = `Clusters of ${this.#cloud.name}: ${shown}, problems first`;
-    return made;
+  }
+
+  /** The element of a row. One that was not shown when the columns became others still has the cells of before. */
+  #element(row) {
+    const known = this.#rows.get(row.id);
+    if (known?.row === row && known.columns === this.#columns) return known.element;
+    const element = known?.element ?? h('tr', { role: 'row' });
+    this.#fillRow(element, row);
+    this.#rows.set(row.id, { row, columns: this.#columns, element });
+    return element;
+  }
+
+  /** Leaves nothing behind of clusters that are gone. */
+  #forget(all) {
+    const ids = new Set(all.map(({ id }) => id));
+    for (const id of this.#rows.keys()) {
+      if (!ids.has(id)) this.#rows.delete(id);
+    }
   }
 
   /** True while somebody is in the table: rows are not moved then. */

@@ -78,7 +78,7 @@ export class MatrixTab {
     if (!mayMove) rows = this.#inOrder(rows);
     this.order = rows.map(({ id }) => id);
     const { columns, isMany } = columnsOf(this.#rows, asked.each !== '');
-    this.matrix.show(rows, columns, this.#rows.length);
+    this.matrix.show(rows, columns, this.#rows);
     this.each.hidden = !isMany;
     this.each.setAttribute('href', this.#link({ each: asked.each ? '' : 'object' }));
     say(this.each, asked.each ? 'Objects by kind' : 'Each object');
