@@ -74,6 +74,7 @@ assets! {
     "poll.mjs"
     "project.mjs"
     "projects.mjs"
+    "registered.mjs"
     "route.mjs"
     "sign_in.mjs"
     "words.mjs"

@@ -1,9 +1,9 @@
 // Registered clusters, by provider.
 
 import { list, path } from './api.mjs';
-import { command, fill, h } from './dom.mjs';
+import { command, h, redraw, say } from './dom.mjs';
 import { Polling } from './poll.mjs';
-import { count } from './words.mjs';
+import { extentOf, registeredOf } from './registered.mjs';
 
 const INTERVAL = 60_000;
 
@@ -11,7 +11,7 @@ const INTERVAL = 60_000;
 const ROWS = 200;
 
 export class ClustersView {
-  #found = { items: [] }; #max = ROWS;
+  #found; #max = ROWS;
 
   constructor(place, shell) {
     shell.title('Clusters');
@@ -19,6 +19,7 @@ export class ClustersView {
       id: 'filter', type: 'search', placeholder: 'name, label, address', oninput: () => { this.#max = ROWS; this.#draw(); },
     });
     this.note = h('p', { class: 'faint' }, 'Reading…');
+    this.failed = h('div', {});
     this.rows = h('tbody', {});
     this.more = h('button', { type: 'button', hidden: true, onclick: () => { this.#max += ROWS; this.#draw(); } }, 'Show more');
     const head = ['Cluster', 'Address', 'Labels', 'Look at it'].map((text) => h('th', { scope: 'col' }, text));
@@ -29,6 +30,7 @@ export class ClustersView {
       h('h1', { tabindex: '-1' }, 'Clusters'),
       h('div', { class: 'line' }, h('label', { for: 'filter' }, 'Filter'), this.filter),
       this.note,
+      this.failed,
       h('div', { class: 'scroll', role: 'region', tabindex: '0', 'aria-label': 'Registered clusters, can be scrolled' }, this.table),
       this.more,
     );
@@ -45,15 +47,17 @@ export class ClustersView {
   }
 
   #draw() {
+    if (!this.#found) return;
+    const { items, failed } = this.#found;
     const words = this.filter.value.toLowerCase().split(/\s+/).filter((word) => word !== '');
-    const matching = this.#found.items.filter(({ text }) => words.every((word) => text.includes(word)));
+    const matching = items.filter(({ text }) => words.every((word) => text.includes(word)));
     const shown = matching.slice(0, this.#max);
-    const all = count(this.#found.items.length, 'cluster');
-    this.note.textContent = matching.length === this.#found.items.length ? `${all}, in ${count(this.#found.providers, 'provider')}` : `${matching.length.toLocaleString('en')} of ${all}`;
+    say(this.note, extentOf(this.#found, matching.length));
+    redraw(this.failed, failed, () => failed.map(({ provider, why }) => h('p', { class: 'alarm' }, `The clusters of ${provider} can't be read: ${why}`)));
     this.table.hidden = shown.length === 0;
     this.more.hidden = shown.length === matching.length;
-    this.more.textContent = `Show more: ${(matching.length - shown.length).toLocaleString('en')} are not shown`;
-    fill(this.rows, shown.map(row));
+    say(this.more, `Show more: ${(matching.length - shown.length).toLocaleString('en')} are not shown`);
+    redraw(this.rows, shown, () => shown.map(row));
   }
 
   close() {
@@ -63,16 +67,10 @@ export class ClustersView {
 
 async function load(signal) {
   const providers = await list('cluster-providers?limit=500', { signal });
-  const found = await Promise.all(providers.items.map(async ({ metadata }) => {
-    const clusters = await list(`${path('cluster-providers', metadata.name, 'clusters')}?limit=500`, { signal });
-    return clusters.items.map((item) => {
-      const id = `${metadata.name}/${item.metadata.name}`;
-      const labels = Object.entries(item.spec.labels ?? {}).map(([key, value]) => `${key}=${value}`).join(', ');
-      const text = [id, labels, item.spec.server ?? '', item.metadata.description ?? ''].join('\n').toLowerCase();
-      return { id, labels, text, server: item.spec.server, description: item.metadata.description };
-    });
-  }));
-  return { items: found.flat(), providers: providers.items.length };
+  const lists = await Promise.all(providers.items.map(
+    ({ metadata }) => list(`${path('cluster-providers', metadata.name, 'clusters')}?limit=500`, { signal }).catch((error) => ({ error })),
+  ));
+  return registeredOf(providers, lists);
 }
 
 function row({ id, labels, server, description }) {

@@ -23,6 +23,36 @@ export function fill(element, ...children) {
   return element;
 }
 
+const drawn = new WeakMap();
+
+/**
+ * Fills an element with what is made of a value, unless that value is drawn there already. Whoever has the focus in it keeps it,
+ * on what has the same key then: who goes through a page by keys is not to begin again with each change.
+ */
+export function redraw(element, value, make) {
+  const text = JSON.stringify(value);
+  if (drawn.get(element) === text) return;
+  const focused = focusedIn(element);
+  fill(element, make(value));
+  drawn.set(element, text);
+  if (!focused) return;
+  const alike = withKey(element, focused.key);
+  (alike[focused.at] ?? alike.at(-1))?.focus({ preventScroll: true });
+}
+
+/** What tells one thing that can have the focus from the others, also when it is made anew. */
+const keyOf = (element) => element.dataset.key ?? (element.id || (element.getAttribute('href') ?? element.getAttribute('aria-label')));
+
+const withKey = (element, key) => [...element.querySelectorAll('a, button, input, [tabindex]')].filter((one) => keyOf(one) === key);
+
+/** The key of what has the focus in an element, and which of those with that key it is. */
+function focusedIn(element) {
+  const active = document.activeElement;
+  if (active === element || !element.contains(active)) return undefined;
+  const key = keyOf(active);
+  return { key, at: withKey(element, key).indexOf(active) };
+}
+
 /** Changes a text where it is another one: what is unchanged is not told again to who listens. */
 export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;

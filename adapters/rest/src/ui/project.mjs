@@ -1,11 +1,10 @@
 // The logical clouds of a project, with their states.
 
 import { list, path } from './api.mjs';
-import { fill, h, mark } from './dom.mjs';
+import { fill, h, mark, redraw } from './dom.mjs';
 import { Polling } from './poll.mjs';
 import { link } from './route.mjs';
-import { clusters } from './projects.mjs';
-import { count, stateOf, toneOf } from './words.mjs';
+import { count, progressOf, stateOf, toneOf } from './words.mjs';
 
 const INTERVAL = 5000;
 
@@ -55,12 +54,7 @@ export class ProjectView {
       broken > 0 && `; ${count(broken, 'more')} can't be read`,
       this.found && !this.found.isWhole && '; there are more than are shown',
     );
-    // Rows are made anew with each look; whoever is on one stays there.
-    const focused = document.activeElement?.getAttribute?.('href');
-    fill(this.rows, shown.map((item) => this.#row(item)));
-    if (focused && document.activeElement === document.body) {
-      [...this.rows.querySelectorAll('a')].find((one) => one.getAttribute('href') === focused)?.focus({ preventScroll: true });
-    }
+    redraw(this.rows, shown, (items) => items.map((item) => this.#row(item)));
   }
 
   #row({ metadata, spec, status }) {
@@ -71,7 +65,7 @@ export class ProjectView {
       h('th', { scope: 'row' }, h('a', { href: link(['projects', this.#place.project, metadata.name]) }, metadata.name),
         metadata.description && h('span', { class: 'faint' }, metadata.description)),
       h('td', {}, mark(toneOf(status.state), stateOf(status))),
-      h('td', {}, clusters(status)),
+      h('td', {}, progressOf(status) || '–'),
       h('td', {}, spec.namespace ?? '–'),
       h('td', {}, spec.level),
       h('td', { class: 'faint' }, labels.join(', ') || '–'),

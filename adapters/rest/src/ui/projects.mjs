@@ -1,10 +1,10 @@
 // All projects that the caller sees, with how their logical clouds are.
 
 import { list, path } from './api.mjs';
-import { fill, h, mark } from './dom.mjs';
+import { h, mark, redraw } from './dom.mjs';
 import { Polling } from './poll.mjs';
 import { link } from './route.mjs';
-import { count, stateOf, toneOf } from './words.mjs';
+import { count, progressOf, stateOf, toneOf } from './words.mjs';
 
 const INTERVAL = 10_000;
 
@@ -30,25 +30,25 @@ export class ProjectsView {
   async #load(signal) {
     const { items, ...found } = await list('projects?limit=500', { signal });
     const clouds = await Promise.all(items.slice(0, LOOKED_AT_MAX).map(
-      ({ metadata }) => list(`${path('projects', metadata.name, 'logical-clouds')}?progress=true&limit=100`, { signal }).catch((error) => ({ error })),
+      ({ metadata }) => list(`${path('projects', metadata.name, 'logical-clouds')}?progress=true&limit=100`, { signal }).catch((error) => ({ error: error.message })),
     ));
     return { ...found, items: items.map((project, index) => ({ ...project, clouds: clouds[index] })) };
   }
 
-  #show({ items, broken }) {
-    if (items.length === 0) return fill(this.body, h('p', {}, 'There is no project that you have a role in.'));
-    return fill(
-      this.body,
-      h('ul', { class: 'projects' }, items.map((project) => h('li', {}, this.#project(project)))),
+  #show(found) {
+    redraw(this.body, found, ({ items, broken }) => [
+      items.length === 0
+        ? h('p', {}, 'There is no project that you have a role in.')
+        : h('ul', { class: 'projects' }, items.map((project) => h('li', {}, this.#project(project)))),
       broken.length > 0 && h('p', { class: 'alarm' }, `${count(broken.length, 'project')} can't be read.`),
-    );
+    ]);
   }
 
   #project({ metadata: { name, description }, clouds }) {
     const head = h('h2', {}, h('a', { href: link(['projects', name]) }, name));
     const about = description && h('p', { class: 'faint' }, description);
     if (!clouds) return [head, about];
-    if (clouds.error) return [head, about, h('p', { class: 'alarm' }, `Its logical clouds can't be read: ${clouds.error.message}`)];
+    if (clouds.error) return [head, about, h('p', { class: 'alarm' }, `Its logical clouds can't be read: ${clouds.error}`)];
     const bad = (cloud) => ['somebody', 'hindered', 'working', 'done', 'none'].indexOf(toneOf(cloud.status.state));
     const sorted = clouds.items.toSorted((one, other) => bad(one) - bad(other));
     const rest = sorted.length - NAMED_MAX;
@@ -57,7 +57,7 @@ export class ProjectsView {
       {},
       h('a', { href: link(['projects', name, cloud.metadata.name]) }, cloud.metadata.name),
       mark(toneOf(cloud.status.state), stateOf(cloud.status)),
-      h('span', { class: 'faint' }, clusters(cloud.status)),
+      h('span', { class: 'faint' }, progressOf(cloud.status)),
     )), rest > 0 && h('li', {}, h('a', { href: link(['projects', name]) }, `${count(rest, 'more')}`))),
     sorted.length === 0 && h('p', { class: 'faint' }, 'No logical cloud.')];
   }
@@ -65,14 +65,4 @@ export class ProjectsView {
   close() {
     this.polling.stop();
   }
-}
-
-/** On how many clusters it is how far, without what is none. */
-export function clusters({ state, clusters: { done, working, failed } }) {
-  const all = done + working + failed;
-  if (all === 0 || state === 'terminated') return 'on no cluster';
-  const parts = [[failed, failed === 1 ? 'needs somebody' : 'need somebody'], [working, 'not done yet'], [done, 'done']];
-  const told = parts.filter(([number]) => number > 0);
-  if (told.length === 1) return `${count(all, 'cluster')}, ${told[0][1]}`;
-  return `${count(all, 'cluster')}: ${told.map(([number, word]) => `${number.toLocaleString('en')} ${word}`).join(', ')}`;
 }

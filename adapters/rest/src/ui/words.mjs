@@ -67,8 +67,9 @@ export function toneOfReason(reason) {
 
 const WORK = { instantiate: 'instantiating', update: 'updating', terminate: 'terminating' };
 
-/** The state of a logical cloud. */
+/** The state of a logical cloud. A list has none of one whose records can't be read. */
 export function stateOf({ state, work }) {
+  if (state === undefined) return "state can't be told";
   return work ? `${state} while ${WORK[work] ?? work}` : state;
 }
 
@@ -76,7 +77,8 @@ export function stateOf({ state, work }) {
 export function toneOf(state) {
   switch (state) {
     case 'instantiated': return 'done';
-    case 'failed': return 'somebody';
+    // It stays so until somebody looks why.
+    case 'failed': case undefined: return 'somebody';
     case 'stopped': return 'hindered';
     case 'instantiating': case 'updating': case 'terminating': return 'working';
     default: return 'none';
@@ -97,4 +99,16 @@ export function shortName({ kind, namespace, name }) {
 /** A number of things, in words. */
 export function count(number, one, many = `${one}s`) {
   return `${number.toLocaleString('en')} ${number === 1 ? one : many}`;
+}
+
+/** On how many clusters a logical cloud is how far, without what is none; nothing where that can't be told. */
+export function progressOf({ state, clusters }) {
+  if (!clusters) return '';
+  const { done, working, failed } = clusters;
+  const all = done + working + failed;
+  if (all === 0 || state === 'terminated') return 'on no cluster';
+  const parts = [[failed, failed === 1 ? 'needs somebody' : 'need somebody'], [working, 'not done yet'], [done, 'done']];
+  const told = parts.filter(([number]) => number > 0);
+  if (told.length === 1) return `${count(all, 'cluster')}, ${told[0][1]}`;
+  return `${count(all, 'cluster')}: ${told.map(([number, word]) => `${number.toLocaleString('en')} ${word}`).join(', ')}`;
 }
