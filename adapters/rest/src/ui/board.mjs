@@ -1,7 +1,7 @@
 // What a status says, put together for people: rows and columns of the matrix, what hinders, and what waits for somebody.
 // Nothing here knows of a page.
 
-import { NEEDS_SOMEBODY, shortName, toneOfReason } from './words.mjs';
+import { NEEDS_SOMEBODY, objectName, shortName, toneOfReason } from './words.mjs';
 
 /** How bad a cluster is off, the worst first, and what that is called. */
 export const SEVERITIES = [
@@ -51,17 +51,17 @@ function severityOf(lane, causes) {
   return lane.state === 'done' || lane.state === 'removed' ? 'done' : 'working';
 }
 
-/** All causes of a lane, each once, and what each is about: the objects by name, or nothing where it is the cluster. */
+/** All causes of a lane, each once, and what each is about: the objects, also by name, or nothing where it is the cluster. */
 export function causesOf(lane) {
   const found = new Map();
   const add = (cause, thing, request) => {
     if (!cause) return;
     const key = `${cause.reason}\n${cause.message}`;
-    const one = found.get(key) ?? { cause, objects: [], subjects: new Set(), isOfAll: false };
+    const one = found.get(key) ?? { cause, objects: new Map(), subjects: new Set(), isOfAll: false };
     if (isSooner(cause.nextTry, one.cause.nextTry)) one.cause = cause;
     const object = cause.object ?? thing;
     one.isOfAll ||= !object;
-    if (object && !one.isOfAll) one.objects.push(object);
+    if (object?.kind) one.objects.set(objectName(object), object);
     // What waits for an object that has the same cause says nothing new.
     const isNamed = object?.kind && object.kind !== SIGNING_REQUEST;
     if (isNamed || request) one.subjects.add(isNamed ? shortName(object) : request.name);
@@ -72,7 +72,7 @@ export function causesOf(lane) {
   for (const request of lane.requests) add(request.cause, request, request);
   add(lane.cause);
   return [...found.values()].map(({ cause, objects, subjects, isOfAll }) => {
-    return { cause, object: objects[0], subject: isOfAll ? '' : [...subjects].join(', ') };
+    return { cause, objects: isOfAll ? [] : [...objects.values()], subject: isOfAll ? '' : [...subjects].join(', ') };
   });
 }
 
@@ -164,14 +164,18 @@ export function countsOf(all) {
   return counts;
 }
 
-/** What hinders clusters, each cause once with its clusters: what waits for somebody first, then the most frequent. */
+/**
+ * What hinders clusters, each cause once with its clusters, and of each of them the objects that it is about: what waits for
+ * somebody first, then the most frequent.
+ */
 export function hindrancesOf(all) {
   const found = new Map();
   for (const row of all) {
-    for (const { cause, object, subject } of row.causes) {
+    for (const { cause, objects, subject } of row.causes) {
       const key = `${cause.reason}\n${cause.message}`;
-      const one = found.get(key) ?? { ...cause, object, clusters: [], subjects: new Set(), nextTry: undefined };
+      const one = found.get(key) ?? { ...cause, clusters: [], objects: {}, subjects: new Set(), nextTry: undefined };
       one.clusters.push(row.id);
+      one.objects[row.id] = objects;
       if (subject !== '') one.subjects.add(subject);
       const next = cause.nextTry && Date.parse(cause.nextTry);
       if (next && !(one.nextTry <= next)) one.nextTry = next;
@@ -179,7 +183,8 @@ export function hindrancesOf(all) {
     }
   }
   const rank = ({ reason }) => (NEEDS_SOMEBODY.has(reason) ? 0 : 1);
-  return [...found.values()].sort((one, other) => rank(one) - rank(other) || other.clusters.length - one.clusters.length);
+  const each = [...found.values()].map((one) => ({ ...one, subjects: [...one.subjects] }));
+  return each.sort((one, other) => rank(one) - rank(other) || other.clusters.length - one.clusters.length);
 }
 
 /** Which rows are shown: problems first, and only what was asked for. */

@@ -2,7 +2,7 @@
 
 import { TONES, causesOf } from './board.mjs';
 import { against, awaitsApproval } from './commands.mjs';
-import { command, fill, fullTime, h, mark } from './dom.mjs';
+import { command, fullTime, h, mark, redraw } from './dom.mjs';
 import { helpOf, objectName, toneOfReason } from './words.mjs';
 
 export class ClusterTab {
@@ -19,27 +19,29 @@ export class ClusterTab {
 
   show(status) {
     const id = this.#place.cluster;
-    const found = status.clusters[id];
-    if (!found) return fill(this.element, h('p', {}, `${status.name} is not on ${id}, and its documents do not name it.`));
-    if (this.shown === found) return undefined;
-    this.shown = found;
     const cloud = { project: status.project, name: status.name, isStopped: Boolean(status.stopped) };
+    const found = status.clusters[id];
+    redraw(this.element, { id, cloud, found, issued: issuedOn(status, id) }, (value) => this.#content(value));
+  }
+
+  #content({ id, cloud, found, issued }) {
+    if (!found) return h('p', {}, `${cloud.name} is not on ${id}, and its documents do not name it.`);
     const { lane, reference } = found;
     const facts = h('p', { class: 'facts' }, [
       h('span', {}, mark(lane ? toneOfLane(lane) : 'none', lane ? lane.state : 'not applied', { class: 'mark strong' }), ' ', lane && Date.parse(lane.since) > 0 && fullTime(lane.since, 'for')),
       h('span', {}, reference ? ['reference ', h('b', {}, reference)] : 'no longer referred to'),
       lane && h('span', {}, `generation ${lane.observedGeneration}`),
     ]);
-    return fill(this.element, facts, lane && [this.#causes(lane, id, cloud), things(lane)], credentials(status, id));
+    return [facts, lane && [this.#causes(lane, id, cloud), things(lane)], credentials(issued)];
   }
 
   #causes(lane, id, cloud) {
     const causes = causesOf(lane);
     if (causes.length === 0) return null;
-    return h('section', { class: 'hindrances' }, h('h2', {}, 'What hinders'), h('ul', { class: 'plain' }, causes.map(({ cause, object, subject }) => h(
+    return h('section', { class: 'hindrances' }, h('h2', {}, 'What hinders'), h('ul', { class: 'plain' }, causes.map(({ cause, objects, subject }) => h(
       'li',
       {},
-      mark(toneOfReason(cause.reason), awaitsApproval({ ...cause, object }) ? 'awaits approval' : cause.reason, { class: 'mark strong' }),
+      mark(toneOfReason(cause.reason), awaitsApproval({ ...cause, objects }) ? 'awaits approval' : cause.reason, { class: 'mark strong' }),
       h(
         'span',
         { class: 'what' },
@@ -47,7 +49,7 @@ export class ClusterTab {
         (subject || helpOf(cause.reason)) && h('span', { class: 'faint' }, [subject, helpOf(cause.reason)].filter(Boolean).join('; ')),
         cause.nextTry && h('span', {}, fullTime(cause.nextTry, 'try')),
       ),
-      h('span', { class: 'help' }, against({ ...cause, object }, id, cloud).map(command)),
+      h('span', { class: 'help' }, against({ ...cause, objects }, id, cloud).map(command)),
     ))));
   }
 }
@@ -82,8 +84,12 @@ function things(lane) {
   ));
 }
 
-function credentials(status, id) {
-  const rows = Object.entries(status.credentials).filter(([, one]) => one.clusters[id]).map(([user, one]) => [user, one.type, one.clusters[id]]);
+/** What a cluster has issued, or not: of each credential user, type and how far it is. */
+function issuedOn(status, id) {
+  return Object.entries(status.credentials).filter(([, one]) => one.clusters[id]).map(([user, one]) => [user, one.type, one.clusters[id]]);
+}
+
+function credentials(rows) {
   if (rows.length === 0) return null;
   return h('section', {}, h('h2', {}, 'Credentials'), h('ul', { class: 'plain' }, rows.map(([user, type, issuance]) => h(
     'li',

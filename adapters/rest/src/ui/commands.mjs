@@ -12,15 +12,32 @@ export function ofCloud({ project, name }, ...words) {
   return `${command(...words, name)} -p ${quoted(project)}`;
 }
 
-/** True when a cause is about a request for a certificate that nobody but a person may approve. */
-export function awaitsApproval({ reason, object }) {
-  return reason === 'denied' && object?.kind === 'CertificateSigningRequest';
+/** The names of the requests for certificates that a cause is about, and that nobody but a person may approve. */
+function requestsOf({ reason, objects }) {
+  if (reason !== 'denied') return [];
+  return objects.filter(({ kind }) => kind === 'CertificateSigningRequest').map(({ name }) => name);
+}
+
+/** True when a cause is about such requests. */
+export function awaitsApproval(cause) {
+  return requestsOf(cause).length > 0;
+}
+
+/** The one command that approves all of them on a cluster. */
+export function approval(cause) {
+  return ['kubectl certificate approve', ...requestsOf(cause).map(quoted)].join(' ');
+}
+
+/** The same for each cluster that a hindrance is on: `[cluster, command]`. */
+export function approvals({ reason, clusters, objects }) {
+  const each = clusters.map((id) => [id, { reason, objects: objects[id] }]);
+  return each.filter(([, cause]) => awaitsApproval(cause)).map(([id, cause]) => [id, approval(cause)]);
 }
 
 /** What may help against a cause on a cluster. */
-export function against({ reason, object }, cluster, cloud) {
-  if (awaitsApproval({ reason, object })) return [`kubectl certificate approve ${quoted(object.name)}`, command('cluster', 'check', cluster)];
-  switch (reason) {
+export function against(cause, cluster, cloud) {
+  if (awaitsApproval(cause)) return [approval(cause), command('cluster', 'check', cluster)];
+  switch (cause.reason) {
     case 'denied': return [command('cluster', 'check', cluster)];
     case 'unauthorized': return [`${command('cluster', 'update', cluster)} --kubeconfig FILE`];
     case 'unreachable': return [command('cluster', 'check', cluster)];

@@ -3,7 +3,7 @@
 import { now } from './api.mjs';
 import { credentialsOf } from './board.mjs';
 import { ofCloud } from './commands.mjs';
-import { command, fill, fullTime, h, mark, some } from './dom.mjs';
+import { command, fullTime, h, mark, redraw, some } from './dom.mjs';
 import { count } from './words.mjs';
 
 const DAY = 86_400_000;
@@ -25,28 +25,29 @@ export class CredentialsTab {
 
   #draw(status) {
     this.last = status;
-    const rows = credentialsOf(status);
-    if (rows.length === 0) {
-      fill(this.element, h('p', {}, 'No user has a credential: none is applied.'));
-      return;
-    }
     const cloud = { project: status.project, name: status.name };
-    const head = ['User', 'Type', 'Days left', 'First end', 'Renewed', 'Issued by', 'Fetch it'].map((text) => h('th', { scope: 'col' }, text));
-    fill(this.element, h(
-      'div',
-      { class: 'scroll', role: 'region', tabindex: '0', 'aria-label': 'Credentials, can be scrolled' },
-      h('table', { class: 'list' }, h('caption', { class: 'unseen' }, `Credentials of the users of ${status.name}`), h('thead', {}, h('tr', {}, head)), h('tbody', {}, rows.map((row) => this.#row(row, cloud)))),
-    ));
+    const rows = credentialsOf(status).map((row) => ({ ...row, left: row.first && daysBefore(row.first.at) }));
+    redraw(this.element, { cloud, rows }, (value) => this.#content(value));
   }
 
-  #row({ user, credential, issued, clusters, first, missing, older }, cloud) {
+  #content({ cloud, rows }) {
+    if (rows.length === 0) return h('p', {}, 'No user has a credential: none is applied.');
+    const head = ['User', 'Type', 'Days left', 'First end', 'Renewed', 'Issued by', 'Fetch it'].map((text) => h('th', { scope: 'col' }, text));
+    return h(
+      'div',
+      { class: 'scroll', role: 'region', tabindex: '0', 'aria-label': 'Credentials, can be scrolled' },
+      h('table', { class: 'list' }, h('caption', { class: 'unseen' }, `Credentials of the users of ${cloud.name}`), h('thead', {}, h('tr', {}, head)), h('tbody', {}, rows.map((row) => this.#row(row, cloud)))),
+    );
+  }
+
+  #row({ user, credential, issued, clusters, first, left, missing, older }, cloud) {
     const { type, epoch, serial, renewal, ending, isOwnRequest, outdated = [] } = credential;
     return h(
       'tr',
       {},
       h('th', { scope: 'row' }, user, h('span', { class: 'faint' }, `epoch ${epoch}, serial ${serial}`)),
       h('td', {}, type, isOwnRequest && h('span', { class: 'faint' }, 'the user keeps the key')),
-      h('td', { class: 'number' }, left(first, ending)),
+      h('td', { class: 'number' }, daysLeft(left, ending)),
       h('td', {}, first ? [h('span', {}, fullTime(first.at, 'left')), h('span', { class: 'faint' }, `on ${first.cluster}`)] : '–', ending && help(ending)),
       h('td', {}, renewal && !ending ? fullTime(renewal, 'renewal') : '–'),
       h('td', {}, mark(issued === clusters ? 'done' : 'hindered', `${issued.toLocaleString('en')} of ${clusters.toLocaleString('en')}`),
@@ -62,10 +63,12 @@ export class CredentialsTab {
   }
 }
 
-function left(first, ending) {
-  if (!first) return mark('none', 'none issued');
-  const days = Math.floor((first.at - now()) / DAY);
-  if (first.at <= now()) return mark('somebody', 'ended');
+/** Whole days before a moment; fewer than none when it is past. */
+const daysBefore = (at) => Math.floor((at - now()) / DAY);
+
+function daysLeft(days, ending) {
+  if (days === undefined) return mark('none', 'none issued');
+  if (days < 0) return mark('somebody', 'ended');
   const word = days < 1 ? 'less than 1' : days.toLocaleString('en');
   if (ending) return mark(ending.needsUser ? 'somebody' : 'hindered', word);
   return mark('done', word);

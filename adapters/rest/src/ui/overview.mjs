@@ -1,8 +1,8 @@
 // The clusters of a logical cloud: what waits for somebody, what hinders, how many are how far, and the matrix.
 
 import { SEVERITIES, columnsOf, countsOf, hindrancesOf, rowsOf, shown } from './board.mjs';
-import { against, awaitsApproval, ofCloud } from './commands.mjs';
-import { announce, command, fill, h, mark, say, some, time } from './dom.mjs';
+import { against, approvals, ofCloud } from './commands.mjs';
+import { announce, command, h, mark, redraw, say, some, time } from './dom.mjs';
 import { Matrix } from './matrix.mjs';
 import { clusterLink, link } from './route.mjs';
 import { NEEDS_SOMEBODY, count, stateOf, toneOfReason } from './words.mjs';
@@ -10,8 +10,11 @@ import { NEEDS_SOMEBODY, count, stateOf, toneOfReason } from './words.mjs';
 /** Causes that are shown at first: the others are behind a button. */
 const CAUSES_SHOWN = 6;
 
+/** Clusters with requests to approve that have their command at the cause: of the others it is at the cluster. */
+const APPROVALS_SHOWN = 6;
+
 export class MatrixTab {
-  #place; #status; #rows = []; #counts; #showsAll = false; #drawn = '';
+  #place; #status; #rows = []; #counts; #showsAll = false;
 
   constructor(place) {
     this.#place = place;
@@ -84,7 +87,9 @@ export class MatrixTab {
     say(this.each, asked.each ? 'Objects by kind' : 'Each object');
     this.none.hidden = rows.length > 0;
     this.matrix.element.hidden = rows.length === 0;
-    fill(this.none, this.#rows.length === 0 ? 'It is on no cluster, and none is named.' : ['No cluster is so. ', h('a', { href: this.#link({ text: '', severity: '', reason: '' }), onclick: () => { this.filter.value = ''; } }, 'Show all')]);
+    redraw(this.none, { isOnNone: this.#rows.length === 0, all: this.#link({ text: '', severity: '', reason: '' }) }, ({ isOnNone, all }) => (
+      isOnNone ? 'It is on no cluster, and none is named.' : ['No cluster is so. ', h('a', { href: all, onclick: () => { this.filter.value = ''; } }, 'Show all')]
+    ));
     this.#showCounts(asked);
   }
 
@@ -105,69 +110,86 @@ export class MatrixTab {
     const counts = countsOf(this.#rows);
     const button = (key, name, number) => h(
       'a',
-      { href: this.#link({ severity: key }), class: 'count', 'data-tone': key || null, 'aria-current': asked.severity === key ? 'true' : null },
+      { href: this.#link({ severity: key }), class: 'count', 'data-key': key, 'data-tone': key || null, 'aria-current': asked.severity === key ? 'true' : null },
       h('b', {}, number.toLocaleString('en')),
       ` ${name}`,
     );
     const all = SEVERITIES.map(([key, name]) => button(key, name, counts[key]));
     const reason = asked.reason && h('a', { href: this.#link({ reason: '' }), class: 'count' }, `Only ${asked.reason}: show all`);
-    const text = JSON.stringify([counts, asked]);
-    if (text === this.#drawn) return;
-    this.#drawn = text;
-    const focused = [...this.counts.children].indexOf(document.activeElement);
-    fill(this.counts, button('', 'All', this.#rows.length), all, counts.none > 0 && button('none', 'Not applied', counts.none), reason);
-    if (focused >= 0) this.counts.children[focused]?.focus();
+    redraw(this.counts, { counts, asked }, () => [
+      button('', 'All', this.#rows.length), all, counts.none > 0 && button('none', 'Not applied', counts.none), reason,
+    ]);
   }
 
   /** What somebody has to decide or to change, and below it what else hinders. */
   #showCauses(status) {
-    const found = hindrancesOf(this.#rows);
-    const items = found.map((one) => [NEEDS_SOMEBODY.has(one.reason), this.#hindrance(one, status)]);
-    const of = (isForSomebody) => items.filter(([is]) => is === isForSomebody).map(([, item]) => item);
-    const hadFocus = this.element.contains(document.activeElement) && document.activeElement.getAttribute('href');
-    this.#list(this.waits, 'Waits for somebody', [...decisions(status), ...of(true)]);
-    this.#list(this.causes, 'Hindered or waiting', of(false));
-    if (hadFocus && document.activeElement === document.body) {
-      [...this.element.querySelectorAll('a')].find((one) => one.getAttribute('href') === hadFocus)?.focus({ preventScroll: true });
-    }
+    const all = hindrancesOf(this.#rows);
+    const of = (isForSomebody) => all.filter(({ reason }) => NEEDS_SOMEBODY.has(reason) === isForSomebody);
+    const known = { isStopped: Boolean(status.stopped), showsAll: this.#showsAll, each: this.#asked().each };
+    this.#list(this.waits, 'Waits for somebody', { ...known, decided: decidedOf(status), hindrances: of(true) });
+    this.#list(this.causes, 'Hindered or waiting', { ...known, decided: undefined, hindrances: of(false) });
   }
 
-  #list(section, title, items) {
-    section.hidden = items.length === 0;
-    const first = this.#showsAll ? items : items.slice(0, CAUSES_SHOWN);
-    const rest = items.length - first.length;
-    const more = () => {
-      this.#showsAll = true;
-      this.#showCauses(this.#status);
-    };
-    fill(
-      section,
-      h('h2', {}, title),
-      h('ul', { class: 'plain' }, first.map((item) => h('li', {}, item))),
-      rest > 0 && h('button', { type: 'button', class: 'quiet', onclick: more }, count(rest, 'more', 'more')),
-    );
+  #list(section, title, value) {
+    redraw(section, value, ({ decided, hindrances, isStopped, showsAll }) => {
+      const items = [...(decided ? decisions(decided) : []), ...hindrances.map((one) => this.#hindrance(one, isStopped))];
+      const first = showsAll ? items : items.slice(0, CAUSES_SHOWN);
+      const rest = items.length - first.length;
+      section.hidden = items.length === 0;
+      return [
+        h('h2', {}, title),
+        h('ul', { class: 'plain' }, first.map((item) => h('li', {}, item))),
+        rest > 0 && h('button', { type: 'button', class: 'quiet', 'data-key': 'more', onclick: () => this.#showAll(section) }, count(rest, 'more', 'more')),
+      ];
+    });
   }
 
-  #hindrance(one, status) {
+  /** Shows what was behind a button, which is not there any more: whoever pressed it goes on at the first of that. */
+  #showAll(section) {
+    this.#showsAll = true;
+    this.#showCauses(this.#status);
+    section.querySelector('ul').children[CAUSES_SHOWN]?.querySelector('a, button')?.focus();
+  }
+
+  #hindrance(one, isStopped) {
     const { project, cloud } = this.#place;
-    const { reason, message, clusters, subjects, nextTry } = one;
+    const { reason, message, clusters, objects, subjects, nextTry } = one;
+    const [id] = clusters;
     const where = clusters.length === 1
-      ? h('a', { href: clusterLink(project, cloud, clusters[0]) }, clusters[0])
+      ? h('a', { href: clusterLink(project, cloud, id) }, id)
       : h('a', { href: this.#link({ reason, severity: '', text: '' }) }, count(clusters.length, 'cluster'));
-    const about = [subjects.size > 0 && some([...subjects], 1), nextTry && time(nextTry, 'try')].filter(Boolean);
-    const known = { project, name: cloud, isStopped: Boolean(status.stopped) };
+    const about = [subjects.length > 0 && some(subjects, 1), nextTry && time(nextTry, 'try')].filter(Boolean);
+    const awaiting = approvals(one);
+    const help = clusters.length === 1
+      ? against({ reason, objects: objects[id] }, id, { project, name: cloud, isStopped }).map(command)
+      : this.#approvals(awaiting);
     return [
-      mark(toneOfReason(reason), awaitsApproval(one) ? 'awaits approval' : reason, { class: 'mark strong' }),
+      mark(toneOfReason(reason), awaiting.length > 0 ? 'awaits approval' : reason, { class: 'mark strong' }),
       h('span', { class: 'what' }, h('span', {}, message), about.length > 0 && h('span', { class: 'faint' }, about.flatMap((part, index) => (index > 0 ? [', ', part] : [part])))),
       h('span', { class: 'where' }, where),
-      clusters.length === 1 && h('span', { class: 'help' }, against(one, clusters[0], known).map(command)),
+      h('span', { class: 'help' }, help),
+    ];
+  }
+
+  /** Requests on several clusters: who approves them does so on each, and has another name for each. */
+  #approvals(awaiting) {
+    const { project, cloud } = this.#place;
+    const rest = awaiting.length - APPROVALS_SHOWN;
+    return [
+      ...awaiting.slice(0, APPROVALS_SHOWN).map(([id, text]) => h('span', {}, h('a', { href: clusterLink(project, cloud, id) }, id), ' ', command(text))),
+      rest > 0 && h('span', { class: 'faint' }, `and on ${count(rest, 'more cluster')}`),
     ];
   }
 }
 
+/** What of a status decisions are told of. */
+function decidedOf({ project, name, isInterrupted, isEdited, applied, stopped, credentials, warnings }) {
+  const needed = Object.entries(credentials).map(([user, { ending, outdated = [] }]) => ({ user, ending, outdated: outdated.length }));
+  return { project, name, isInterrupted, isEdited: Boolean(isEdited && applied), stopped, credentials: needed, warnings };
+}
+
 /** Decisions about the cloud as a whole that somebody has to make. */
-function decisions(status) {
-  const cloud = { project: status.project, name: status.name };
+function decisions({ isInterrupted, isEdited, stopped, credentials, warnings, ...cloud }) {
   const items = [];
   const add = (word, text, help, tone = 'somebody') => items.push([
     mark(tone, word, { class: 'mark strong' }),
@@ -175,21 +197,21 @@ function decisions(status) {
     h('span', {}),
     help && h('span', { class: 'help' }, command(help)),
   ]);
-  if (status.isInterrupted) add('cut off', 'an apply was cut off: apply again or terminate', ofCloud(cloud, 'status'));
-  if (status.isEdited && status.applied) {
+  if (isInterrupted) add('cut off', 'an apply was cut off: apply again or terminate', ofCloud(cloud, 'status'));
+  if (isEdited) {
     const plan = h('a', { href: link(['projects', cloud.project, cloud.name, 'plan']) }, 'what an apply would do');
     add('edited', ['its documents differ from what was applied: ', plan], null, 'hindered');
   }
-  if (status.stopped) add('stopped', ['by ', status.stopped.by, ', ', time(status.stopped.at, 'ago'), status.stopped.why ? `: ${status.stopped.why}` : ''], ofCloud(cloud, 'resume'), 'hindered');
-  for (const [user, { ending, outdated = [] }] of Object.entries(status.credentials)) {
+  if (stopped) add('stopped', ['by ', stopped.by, ', ', time(stopped.at, 'ago'), stopped.why ? `: ${stopped.why}` : ''], ofCloud(cloud, 'resume'), 'hindered');
+  for (const { user, ending, outdated } of credentials) {
     if (ending?.needsUser) {
       add('credential', [`only ${user} can renew it, with a new request: `, time(ending.at, 'left'), `, first on ${ending.cluster}`], `${ofCloud(cloud, 'subject')} ${user}`);
     }
-    if (outdated.length > 0) {
-      const text = `the kubeconfig that ${user} was given has another address or other authorities of ${count(outdated.length, 'cluster')}`;
+    if (outdated > 0) {
+      const text = `the kubeconfig that ${user} was given has another address or other authorities of ${count(outdated, 'cluster')}`;
       add('kubeconfig', text, `${ofCloud(cloud, 'kubeconfig')} --user ${user}`, 'hindered');
     }
   }
-  for (const { path, message } of status.warnings) add('warning', `${path}: ${message}`, null, 'none');
+  for (const { path, message } of warnings) add('warning', `${path}: ${message}`, null, 'none');
   return items;
 }
