@@ -47,6 +47,12 @@ async function all() {
   await check('a change is seen without a reload', use.changesAreSeen);
   await check(`${CLUSTERS} clusters are usable`, use.manyClustersAreUsable);
   await check('everything can be reached with keys alone', use.keysAlone);
+  await check('whoever has the focus keeps it when something is drawn anew', use.focusStays);
+  await check('whoever asks for more is where that begins', use.moreIsShown);
+  await check('cells stand under their heads, whatever was filtered out', use.cellsStandUnderTheirHeads);
+  await check('what fails hides no other', use.whatFailsHidesNoOther);
+  await check('all requests that await approval are named', use.approvalsAreAskedFor);
+  await check('days left and fields of a plan are told', use.figuresAreTold);
   await check('texts of others stay texts', use.textsStayTexts);
   await check('every view fits, in both schemes and when it is narrow', looks.everyViewFits);
   if (world.axe) await check('axe-core finds no violation, on each view in both schemes', looks.axeFindsNothing);

@@ -5,8 +5,11 @@ import { test } from 'node:test';
 
 import * as board from '../../adapters/rest/src/ui/board.mjs';
 import * as commands from '../../adapters/rest/src/ui/commands.mjs';
-import { reader, waitBefore } from '../../adapters/rest/src/ui/events.mjs';
+import { Following, reader, waitBefore } from '../../adapters/rest/src/ui/events.mjs';
 import { patched } from '../../adapters/rest/src/ui/patch.mjs';
+import * as phases from '../../adapters/rest/src/ui/phases.mjs';
+import { Polling } from '../../adapters/rest/src/ui/poll.mjs';
+import * as registered from '../../adapters/rest/src/ui/registered.mjs';
 import * as route from '../../adapters/rest/src/ui/route.mjs';
 import * as words from '../../adapters/rest/src/ui/words.mjs';
 
@@ -150,4 +153,199 @@ test('clusters with the same plan are told together, the unknown first', () => {
   const steps = [{ action: 'update', object: 'ResourceQuota n/compute', why: 'its manifest changed', changes: [] }];
   const plan = { clusters: { a: { steps: [] }, b: { steps }, c: { steps: [] }, d: { unknown: 'it is cut off' }, e: { steps } } };
   assert.deepEqual(board.plansOf(plan).map(({ clusters }) => clusters), [['d'], ['b', 'e'], ['a', 'c']]);
+});
+
+test('a logical cloud whose state nobody could tell is told as that', () => {
+  // So a list with progress has it.
+  const unknown = { uid: 'u', edit: 1, users: 0, clusterReferences: 1, isApplied: true };
+  assert.deepEqual([words.stateOf(unknown), words.toneOf(unknown.state), words.progressOf(unknown)], ["state can't be told", 'somebody', '']);
+  const progress = (state, done, working, failed) => words.progressOf({ state, clusters: { done, working, failed } });
+  assert.equal(progress('instantiated', 2, 0, 0), '2 clusters, done');
+  assert.equal(progress('failed', 2, 1, 1), '4 clusters: 1 needs somebody, 1 not done yet, 2 done');
+  assert.equal(progress('terminated', 2, 0, 0), 'on no cluster');
+});
+
+const request = (name) => ({ kind: 'CertificateSigningRequest', group: 'certificates.k8s.io', name });
+const unapproved = (name) => ({ name: `certificate/${name}/1/1`, state: 'pending', cause: { reason: 'denied', message: 'may not approve', object: request(`csr-${name}`) } });
+const AWAITING = lane('working', [], [unapproved('ann'), unapproved('bob')], unapproved('ann').cause);
+const CLOUD = { project: 'shop', name: 'stall', isStopped: false };
+
+test('all requests that wait for an approval on a cluster are in one command', () => {
+  const [{ causes: [{ cause, objects }, ...more] }] = board.rowsOf({ clusters: { 'edge/porto': { lane: AWAITING } } });
+  assert.deepEqual([objects.map(({ name }) => name), more], [['csr-ann', 'csr-bob'], []]);
+  assert.equal(commands.awaitsApproval({ ...cause, objects }), true);
+  assert.deepEqual(commands.against({ ...cause, objects }, 'edge/porto', CLOUD), ['kubectl certificate approve csr-ann csr-bob', 'dcm cluster check edge/porto']);
+  assert.deepEqual(commands.against({ reason: 'denied', objects: [object('Role', 'look')] }, 'edge/oslo', CLOUD), ['dcm cluster check edge/oslo']);
+});
+
+test('where several clusters have requests that wait, each has its command', () => {
+  const other = lane('working', [], [unapproved('cleo')], unapproved('cleo').cause);
+  const [found, ...more] = board.hindrancesOf(board.rowsOf({ clusters: { 'edge/porto': { lane: AWAITING }, 'edge/rome': { lane: other } } }));
+  assert.deepEqual(more, []);
+  assert.deepEqual(commands.approvals(found), [
+    ['edge/porto', 'kubectl certificate approve csr-ann csr-bob'], ['edge/rome', 'kubectl certificate approve csr-cleo'],
+  ]);
+  assert.deepEqual(board.hindrancesOf(board.rowsOf(STATUS)).flatMap(commands.approvals), []);
+});
+
+test('a loss is told once, and its end only where it was told', () => {
+  const told = (...names) => {
+    let state = phases.STILL;
+    return names.map((name, at) => {
+      const before = state;
+      state = phases.following(before, { phase: name }, at * 1000);
+      return phases.aloud(before, state)?.split('.')[0];
+    });
+  };
+  const [no, lost, live] = [undefined, 'The connection is lost', 'What is shown is live again'];
+  // The server ends each connection some time, and the page goes on at once.
+  assert.deepEqual(told('connecting', 'live', 'connecting', 'live'), [no, no, no, no]);
+  assert.deepEqual(told('live', 'hidden', 'connecting', 'live'), [no, no, no, no]);
+  assert.deepEqual(told('live', 'lost', 'connecting', 'lost', 'connecting', 'live', 'connecting', 'live'), [no, lost, no, no, no, live, no, no]);
+});
+
+test('what is lost or not followed is old, and what is gone is so for ever', () => {
+  const after = (...names) => names.reduce((state, name, at) => phases.following(state, { phase: name }, at * 1000), phases.STILL);
+  const seen = (state, now) => [phases.isOld(state, now), phases.isWarned(state, now)];
+  assert.deepEqual(seen(after('connecting', 'live'), 9000), [false, false]);
+  assert.deepEqual(seen(after('live', 'connecting'), 2000), [false, false]);
+  assert.deepEqual(seen(after('live', 'connecting'), 9000), [true, true]);
+  assert.deepEqual(seen(after('live', 'lost', 'connecting'), 9000), [true, true]);
+  assert.deepEqual(seen(after('connecting', 'lost'), 9000), [false, true]);
+  assert.deepEqual(seen(after('live', 'broken'), 9000), [true, true]);
+  assert.deepEqual(seen(after('live', 'gone'), 9000), [false, false]);
+  // What is asked for now and then is from when it was read.
+  const read = phases.following(phases.STILL, { phase: 'live', every: 5000 }, 1000);
+  assert.equal(phases.following(read, { phase: 'lost' }, 6000).asOf, 1000);
+});
+
+test('a provider that can not be read hides no other one', () => {
+  const cluster = (name) => ({ metadata: { name }, spec: { labels: { tier: 'city' }, server: 'https://there' } });
+  const providers = { items: ['edge', 'gone', 'shut', 'sites'].map((name) => ({ metadata: { name } })), broken: [{}], isWhole: true };
+  const found = registered.registeredOf(providers, [
+    { items: [cluster('oslo'), cluster('rome')], broken: [{}, {}], isWhole: true }, { error: { status: 404, message: 'no such thing' } },
+    { error: { status: 503, message: 'the store is away' } }, { items: [cluster('site-1')], broken: [], isWhole: true },
+  ]);
+  assert.deepEqual(found.items.map(({ id }) => id), ['edge/oslo', 'edge/rome', 'sites/site-1']);
+  assert.deepEqual(found.failed, [{ provider: 'shut', why: 'the store is away' }]);
+  assert.equal(registered.extentOf(found, 3), "3 clusters, in 3 providers; 2 more can't be read; 1 provider can't be read");
+  assert.equal(registered.extentOf({ ...found, broken: 0, brokenProviders: 0, isWhole: false }, 1), '1 of 3 clusters; there are more than are shown');
+});
+
+/** As much of a browser as a connection sees: whether somebody looks, and what is told of that. */
+function page() {
+  const target = new EventTarget();
+  globalThis.document = Object.assign(target, { hidden: false });
+  for (const name of ['addEventListener', 'removeEventListener']) globalThis[name] = target[name].bind(target);
+  return {
+    online: () => target.dispatchEvent(new Event('online')),
+    see(isSeen) {
+      target.hidden = !isSeen;
+      target.dispatchEvent(new Event('visibilitychange'));
+    },
+  };
+}
+
+/** What a connection tells, and a promise of the next time that it tells a phase. */
+function listener() {
+  const told = [];
+  const waiting = [];
+  return {
+    told,
+    phase: (state) => {
+      told.push(state.phase);
+      waiting.filter(({ name }) => name === state.phase).forEach(({ resolve }) => resolve(state));
+    },
+    next: (name) => new Promise((resolve) => { waiting.push({ name, resolve }); }),
+  };
+}
+
+test('an error of drawing is no lost connection', async (t) => {
+  page();
+  t.mock.method(console, 'error', () => {});
+  const { told, phase, next } = listener();
+  const broken = next('broken');
+  const polling = new Polling({ load: async () => 1, interval: 60_000, told: () => { throw new Error('no such row'); }, phase });
+  t.after(() => polling.stop());
+  assert.equal((await broken).why, 'no such row');
+  assert.deepEqual(told, ['connecting', 'broken']);
+  assert.equal(console.error.mock.callCount(), 1, 'it is told where it is');
+});
+
+/** An answer with these events, that stays open. */
+const open = (...events) => new Response(new ReadableStream({
+  start(stream) {
+    for (const [event, data] of events) stream.enqueue(new TextEncoder().encode(`event: ${event}\ndata: ${data}\n\n`));
+  },
+}));
+
+test('an error of drawing does not end the events', async (t) => {
+  page();
+  t.mock.method(console, 'error', () => {});
+  const { told, phase, next } = listener();
+  const live = next('live');
+  const draw = (value, change) => { if (change === undefined) throw new Error('no such row'); };
+  const following = new Following({ open: async () => open(['status', '{"a":1}'], ['change', '{"a":2}']), told: draw, phase });
+  t.after(() => following.stop());
+  await live;
+  assert.deepEqual(told, ['connecting', 'broken', 'live']);
+});
+
+test('an answer that can not be read on is given back', async (t) => {
+  page();
+  const { phase, next } = listener();
+  const lost = next('lost');
+  let signal;
+  const following = new Following({ open: async (its) => { signal = its; return open(['status', '{"a":']); }, told: () => {}, phase });
+  t.after(() => following.stop());
+  await lost;
+  assert.equal(signal.aborted, true);
+});
+
+test('what is gone is not followed again', async () => {
+  const { online, see } = page();
+  const { told, phase, next } = listener();
+  const gone = next('gone');
+  const following = new Following({ open: async () => new Response('event: deleted\ndata: {}\n\n'), told: () => {}, phase });
+  await gone;
+  online();
+  see(false);
+  see(true);
+  following.again();
+  assert.deepEqual(told, ['connecting', 'gone']);
+});
+
+test('a page that nobody sees gives up after a minute, also between two tries', async (t) => {
+  const { online, see } = page();
+  t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
+  t.mock.method(Math, 'random', () => 0);
+  const { told, phase, next } = listener();
+  let tries = 0;
+  const lost = next('lost');
+  const following = new Following({ open: async () => { tries += 1; throw new Error('the server does not answer'); }, told: () => {}, phase });
+  t.after(() => following.stop());
+  await lost;
+  // The next try comes later than the page is hidden for long.
+  for (let failed = next('lost'); tries < 6; failed = next('lost')) {
+    following.again();
+    await failed;
+  }
+  see(false);
+  const before = tries;
+  // Tries on the way fail as those before.
+  for (let second = 0; second < 60; second += 1) {
+    const [count, failed] = [tries, next('lost')];
+    t.mock.timers.tick(1000);
+    if (tries > count) await failed;
+  }
+  assert.equal(told.at(-1), 'hidden');
+  const given = tries;
+  assert.ok(given > before, 'it was tried meanwhile');
+  t.mock.timers.tick(600_000);
+  online();
+  assert.equal(tries, given);
+  const again = next('connecting');
+  see(true);
+  await again;
+  assert.equal(tries, given + 1);
 });

@@ -19,8 +19,8 @@ const VIEWS = [
   ['cloud, each object', '#/projects/shop/stall?each=object', 'Objects by kind'],
   ['nothing found', '#/projects/shop/stall?text=nowhere', 'No cluster is so'],
   ['cluster', '#/projects/shop/stall/clusters/edge/munich', 'Objects and requests'],
-  ['credentials', '#/projects/shop/stall/credentials', 'Days left'],
-  ['plan', '#/projects/shop/till/plan', 'It is not live'],
+  ['credentials', '#/projects/shop/stall/credentials', 'keeper'],
+  ['plan', '#/projects/shop/till/plan', 'spec.hard.pods'],
   ['audit log', '#/projects/shop/stall/audit', 'accepted'],
   ['clusters', '#/clusters', 'in 2 providers'],
   ['many clusters', '#/projects/shop/market', 'Waits for somebody'],
@@ -115,8 +115,8 @@ const PICTURES = [
   ['overview', '#/projects', 'The shop and its tills', 1100, 540, SCHEMES],
   ['cloud', '#/projects/shop/stall', 'Waits for somebody', 1280, 1000, SCHEMES],
   ['many', '#/projects/shop/market', 'Waits for somebody', 1280, 860, ['light']],
-  ['plan', '#/projects/shop/till/plan', 'It is not live', 1100, 480, ['light']],
-  ['credentials', '#/projects/shop/till/credentials', 'Days left', 1100, 470, ['dark']],
+  ['plan', '#/projects/shop/till/plan', 'spec.hard.pods', 1100, 480, ['light']],
+  ['credentials', '#/projects/shop/till/credentials', 'keeper', 1100, 470, ['dark']],
   ['narrow', '#/projects/shop/market?reason=denied', 'Waits for somebody', 320, 1600, ['light']],
 ];
 

@@ -28,6 +28,30 @@ export async function changesAreSeen({ browser, fleet }) {
   assert.equal(await browser.run('() => window.isTheSame'), true, 'the page was loaded anew');
   await fleet.ask('DELETE', at);
   await browser.until('that it is gone', shows('This logical cloud was deleted.'));
+  await goneIsGone(browser, fleet, at);
+}
+
+const shown = (browser) => browser.run(`() => ({
+  phase: document.querySelector('#freshness').innerText, facts: document.querySelector('.facts').innerText, body: document.querySelector('.body').innerText,
+  isWarned: !document.querySelector('#stale').hidden, isStale: document.querySelector('main').hasAttribute('data-stale'),
+})`);
+
+/** What is deleted stays so until somebody looks again, also when there is another one of its name. */
+async function goneIsGone(browser, fleet, at) {
+  const gone = await shown(browser);
+  assert.deepEqual([gone.phase, gone.facts, gone.isWarned, gone.isStale], ['Gone', 'deleted', false, false]);
+  await fleet.ask('PUT', `${at}/document`, {
+    apiVersion: 'dcm.internal/v1', kind: 'LogicalCloud', metadata: { name: 'vault' }, spec: { clusters: [{ provider: 'edge', cluster: 'berlin' }] },
+  });
+  // A connection would be tried at once.
+  await browser.run(`() => { dispatchEvent(new Event('online')); document.dispatchEvent(new Event('visibilitychange')); }`);
+  assert.deepEqual(await shown(browser), gone);
+  await browser.run(`() => { document.querySelector('.body button').click(); }`);
+  await browser.until('the other one', `() => document.querySelector('.facts')?.innerText.includes('created') && document.querySelectorAll('.matrix tbody tr').length === 1`);
+  const found = await shown(browser);
+  assert.deepEqual([found.phase, found.isWarned, found.isStale, found.body.includes('was deleted')], ['Live', false, false, false]);
+  await fleet.ask('DELETE', at);
+  await browser.until('that it is gone, too', shows('This logical cloud was deleted.'));
 }
 
 export async function manyClustersAreUsable({ browser, fleet, clusters, figures }) {
@@ -160,6 +184,146 @@ export async function keysAlone({ browser, fleet }) {
   // In the table there is one stop for Tab, however many clusters there are.
   const stops = await browser.run(`() => document.querySelectorAll('.matrix tbody a[tabindex="0"]').length`);
   assert.equal(stops, 1);
+}
+
+export async function focusStays({ browser, fleet }) {
+  await browser.open('about:blank');
+  await browser.open(`${fleet.url}/ui/#/projects`);
+  await browser.until('the projects', shows('Everything with money'));
+  await browser.run(`() => { document.querySelector('main h2 a[href="#/projects/shop"]').focus(); window.before = document.activeElement; }`);
+  const looks = `() => performance.getEntriesByType('resource').filter(({ name }) => name.includes('?progress=true')).length`;
+  const asked = await browser.run(looks);
+  await browser.run(`() => { dispatchEvent(new Event('online')); }`);
+  await browser.until('another look at each project', `(asked) => (${looks})() === 2 * asked`, asked);
+  assert.equal(await browser.run('() => window.before.isConnected'), true, 'what has not changed is drawn anew');
+  await fleet.ask('PUT', 'projects/bank', { metadata: { description: 'Everything with gold' } });
+  await browser.run(`() => { dispatchEvent(new Event('online')); }`);
+  await browser.until('the other description', shows('Everything with gold'));
+  assert.equal((await focused(browser)).name, 'shop');
+  await fleet.ask('PUT', 'projects/bank', { metadata: { description: 'Everything with money' } });
+
+  const at = 'projects/shop/logical-clouds/stall/quotas/storage';
+  await browser.open(`${fleet.url}/ui/#/projects/shop/stall`);
+  await browser.until('the cloud', shows('Waits for somebody'));
+  await browser.run(`() => { document.querySelector('.waits .command button').focus(); }`);
+  const { name } = await focused(browser);
+  assert.match(name, /^Copy: /);
+  await fleet.ask('PUT', at, { spec: { 'requests.storage': '1Gi' } });
+  await browser.until('the edit', `() => document.querySelector('.waits').innerText.includes('what an apply would do')`);
+  assert.equal((await focused(browser)).name, name);
+  await fleet.ask('DELETE', at);
+}
+
+/** Whoever presses the button for more goes on at the first of what is shown then. */
+export async function moreIsShown({ browser, fleet }) {
+  const at = 'projects/attic/logical-clouds/heap';
+  const manifests = Array.from({ length: 8 }, (_, index) => ({ apiVersion: 'example.com/v1', kind: `Thing${index}`, metadata: { name: 'one' } }));
+  await fleet.ask('PUT', 'projects/attic', { metadata: { description: 'What nobody needs' } });
+  await fleet.ask('PUT', `${at}/document`, {
+    apiVersion: 'dcm.internal/v1', kind: 'LogicalCloud', metadata: { name: 'heap' }, spec: { clusters: [{ provider: 'edge', cluster: 'berlin' }], manifests },
+  });
+  // The cluster has none of these kinds, which is a cause of its own for each.
+  await fleet.ask('POST', `${at}/apply`);
+  await browser.open(`${fleet.url}/ui/#/projects/attic/heap`);
+  await browser.until('the button', `() => document.querySelector('[data-key=more]')`);
+  const section = await browser.run(`() => {
+    const button = document.querySelector('[data-key=more]');
+    const section = button.parentElement.className;
+    button.focus();
+    return section;
+  }`);
+  await browser.type(KEY.enter);
+  await browser.until('more', `(section) => document.querySelectorAll('.' + section + ' > ul > li').length > 6`, section);
+  assert.equal(await browser.run(`(section) => document.querySelectorAll('.' + section + ' > ul > li')[6].contains(document.activeElement)`, section), true);
+}
+
+/** Columns that become others while rows are filtered out are those of all rows. */
+export async function cellsStandUnderTheirHeads({ browser, fleet }) {
+  await browser.open('about:blank');
+  await browser.open(`${fleet.url}/ui/#/projects/shop/stall`);
+  await browser.until('all rows', `() => document.querySelectorAll('.matrix tbody tr').length === 9`);
+  const filter = (text) => browser.run(`(text) => {
+    const filter = document.querySelector('#filter');
+    filter.value = text;
+    filter.dispatchEvent(new Event('input', { bubbles: true }));
+    return document.querySelectorAll('.matrix tbody tr').length;
+  }`, text);
+  for (const sign of ['Objects by kind', 'Each object']) {
+    assert.equal(await filter('munich'), 1);
+    await browser.run(`() => { document.querySelector('.tools > a').click(); }`);
+    await browser.until('other columns', shows(sign));
+    assert.equal(await filter(''), 9);
+    const { head, rows } = await browser.run(`() => ({
+      head: [...document.querySelectorAll('.matrix thead th')].map(({ title }) => title).filter((title) => title !== ''),
+      rows: [...document.querySelectorAll('.matrix tbody tr')].map((row) => [...row.querySelectorAll('.cell')].map(({ dataset }) => dataset.label)),
+    })`);
+    rows.forEach((row) => assert.deepEqual(row, head, sign));
+  }
+}
+
+/** Answers that no whole server gives are made of those of the server. */
+export async function whatFailsHidesNoOther({ browser, fleet }) {
+  await browser.open('about:blank');
+  await browser.open(`${fleet.url}/ui/#/elsewhere`);
+  await browser.until('the page', shows('There is no such page'));
+  await browser.run(`() => {
+    const ask = window.fetch;
+    window.fetch = async (url, options) => {
+      if (url.pathname.includes('/sites/')) return Response.json({ detail: 'the store is away' }, { status: 503 });
+      const answer = await ask(url, options);
+      if (!url.pathname.endsWith('/shop/logical-clouds')) return answer;
+      const page = await answer.json();
+      // So it is told of one whose records can't be read.
+      for (const { metadata, status } of page.items) if (metadata.name === 'stall') delete status.state, delete status.clusters;
+      return Response.json(page);
+    };
+  }`);
+  const go = (place, sign) => {
+    return browser.run(`(place) => { location.hash = place; }`, place).then(() => browser.until(place, shows(sign)));
+  };
+  const told = (name, of) => browser.run(`(name, of) => [...document.querySelectorAll(of)].find((one) => one.querySelector('a').innerText === name).innerText`, name, of);
+  for (const [place, sign, of] of [['#/projects/shop', '6 logical clouds', 'tbody tr'], ['#/projects', 'The shop and its tills', '.clouds li']]) {
+    await go(place, sign);
+    assert.match(await told('stall', of), /state can't be told/, place);
+    assert.match(await told('till', of), /instantiated[^]*3 clusters, done/, place);
+    assert.match(await browser.run(`() => document.querySelector('#freshness').innerText`), /^Read /);
+  }
+  await go('#/clusters', 'edge/berlin');
+  await browser.until('what could not be read', shows("The clusters of sites can't be read: the store is away"));
+}
+
+/** Nobody but a person may approve requests in Porto: each of them is named, in one command. */
+export async function approvalsAreAskedFor({ browser, fleet }) {
+  const { clusters } = await fleet.ask('GET', 'projects/shop/logical-clouds/stall/status');
+  const objects = clusters['edge/porto'].lane.requests.map(({ cause }) => cause?.object).filter((object) => object?.kind === 'CertificateSigningRequest');
+  const names = objects.map(({ name }) => name);
+  assert.equal(names.length, 2, JSON.stringify(clusters['edge/porto'].lane.requests));
+  for (const [place, list] of [['#/projects/shop/stall', '.waits li'], ['#/projects/shop/stall/clusters/edge/porto', '.hindrances li']]) {
+    await browser.open(`${fleet.url}/ui/${place}`);
+    await browser.until('what awaits approval', shows('awaits approval'));
+    const commands = await browser.run(`(list) => [...document.querySelectorAll(list)].filter((one) => one.innerText.startsWith('awaits approval')).map((one) => one.querySelector('code').innerText)`, list);
+    assert.deepEqual(commands, [`kubectl certificate approve ${names.join(' ')}`], place);
+  }
+}
+
+const DAY = 86_400_000;
+
+/** What is there with figures, is there with those that the API tells. */
+export async function figuresAreTold({ browser, fleet }) {
+  const { credentials } = await fleet.ask('GET', 'projects/shop/logical-clouds/till/status');
+  await browser.open(`${fleet.url}/ui/#/projects/shop/till/credentials`);
+  await browser.until('the credentials', shows('Days left'));
+  const told = await browser.run(`() => Object.fromEntries([...document.querySelectorAll('.body tbody tr')].map((row) => [row.querySelector('th').firstChild.data, row.querySelector('.number').innerText]))`);
+  for (const user of ['keeper', 'robot']) {
+    const ends = Object.values(credentials[user].clusters).map(({ notAfter }) => Date.parse(notAfter));
+    assert.equal(ends.length, 3, user);
+    const days = Math.floor((Math.min(...ends) - Date.now()) / DAY);
+    assert.equal(told[user], days < 1 ? 'less than 1' : String(days), user);
+  }
+  await browser.open(`${fleet.url}/ui/#/projects/shop/till/plan`);
+  await browser.until('the plan', shows('It is not live'));
+  const fields = await browser.run(`() => [...document.querySelectorAll('.body .field')].map((field) => ['code', 'del', 'ins'].map((part) => field.querySelector(part)?.innerText))`);
+  assert.deepEqual(fields.filter(([path]) => path === 'spec.hard.pods'), [['spec.hard.pods', '"20"', '"50"']]);
 }
 
 const HOSTILE = '<img src=x onerror="window.isPwned=1"><script>window.isPwned=1</script>';
