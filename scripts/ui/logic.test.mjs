@@ -232,6 +232,9 @@ test('a provider that can not be read hides no other one', () => {
   assert.equal(registered.extentOf({ ...found, broken: 0, brokenProviders: 0, isWhole: false }, 1), '1 of 3 clusters; there are more than are shown');
 });
 
+/** A connection that does something else than it is waited for tries again for ever. */
+const BOUNDED = { timeout: 10_000 };
+
 /** As much of a browser as a connection sees: whether somebody looks, and what is told of that. */
 function page() {
   const target = new EventTarget();
@@ -260,7 +263,7 @@ function listener() {
   };
 }
 
-test('an error of drawing is no lost connection', async (t) => {
+test('an error of drawing is no lost connection', BOUNDED, async (t) => {
   page();
   t.mock.method(console, 'error', () => {});
   const { told, phase, next } = listener();
@@ -272,41 +275,43 @@ test('an error of drawing is no lost connection', async (t) => {
   assert.equal(console.error.mock.callCount(), 1, 'it is told where it is');
 });
 
-/** An answer with these events, that stays open. */
-const open = (...events) => new Response(new ReadableStream({
+/** An answer with these events, that stays open until it is given back. */
+const open = (signal, ...events) => new Response(new ReadableStream({
   start(stream) {
+    signal.addEventListener('abort', () => stream.error(signal.reason));
     for (const [event, data] of events) stream.enqueue(new TextEncoder().encode(`event: ${event}\ndata: ${data}\n\n`));
   },
 }));
 
-test('an error of drawing does not end the events', async (t) => {
+test('an error of drawing does not end the events', BOUNDED, async (t) => {
   page();
   t.mock.method(console, 'error', () => {});
   const { told, phase, next } = listener();
   const live = next('live');
   const draw = (value, change) => { if (change === undefined) throw new Error('no such row'); };
-  const following = new Following({ open: async () => open(['status', '{"a":1}'], ['change', '{"a":2}']), told: draw, phase });
+  const following = new Following({ open: async (signal) => open(signal, ['status', '{"a":1}'], ['change', '{"a":2}']), told: draw, phase });
   t.after(() => following.stop());
   await live;
   assert.deepEqual(told, ['connecting', 'broken', 'live']);
 });
 
-test('an answer that can not be read on is given back', async (t) => {
+test('an answer that can not be read on is given back', BOUNDED, async (t) => {
   page();
   const { phase, next } = listener();
   const lost = next('lost');
   let signal;
-  const following = new Following({ open: async (its) => { signal = its; return open(['status', '{"a":']); }, told: () => {}, phase });
+  const following = new Following({ open: async (its) => { signal = its; return open(its, ['status', '{"a":']); }, told: () => {}, phase });
   t.after(() => following.stop());
   await lost;
   assert.equal(signal.aborted, true);
 });
 
-test('what is gone is not followed again', async () => {
+test('what is gone is not followed again', BOUNDED, async (t) => {
   const { online, see } = page();
   const { told, phase, next } = listener();
   const gone = next('gone');
   const following = new Following({ open: async () => new Response('event: deleted\ndata: {}\n\n'), told: () => {}, phase });
+  t.after(() => following.stop());
   await gone;
   online();
   see(false);
@@ -315,7 +320,7 @@ test('what is gone is not followed again', async () => {
   assert.deepEqual(told, ['connecting', 'gone']);
 });
 
-test('a page that nobody sees gives up after a minute, also between two tries', async (t) => {
+test('a page that nobody sees gives up after a minute, also between two tries', BOUNDED, async (t) => {
   const { online, see } = page();
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
   t.mock.method(Math, 'random', () => 0);
