@@ -178,12 +178,13 @@ test('all requests that wait for an approval on a cluster are in one command', (
   assert.deepEqual(commands.against({ reason: 'denied', objects: [object('Role', 'look')] }, 'edge/oslo', CLOUD), ['dcm cluster check edge/oslo']);
 });
 
-test('where several clusters have requests that wait, each has its command', () => {
+test('where several clusters have requests that wait, each command is told once with its clusters', () => {
   const other = lane('working', [], [unapproved('cleo')], unapproved('cleo').cause);
-  const [found, ...more] = board.hindrancesOf(board.rowsOf({ clusters: { 'edge/porto': { lane: AWAITING }, 'edge/rome': { lane: other } } }));
+  const [found, ...more] = board.hindrancesOf(board.rowsOf({ clusters: { 'edge/porto': { lane: AWAITING }, 'edge/rome': { lane: other }, 'edge/turin': { lane: AWAITING } } }));
   assert.deepEqual(more, []);
   assert.deepEqual(commands.approvals(found), [
-    ['edge/porto', 'kubectl certificate approve csr-ann csr-bob'], ['edge/rome', 'kubectl certificate approve csr-cleo'],
+    { text: 'kubectl certificate approve csr-ann csr-bob', clusters: ['edge/porto', 'edge/turin'] },
+    { text: 'kubectl certificate approve csr-cleo', clusters: ['edge/rome'] },
   ]);
   assert.deepEqual(board.hindrancesOf(board.rowsOf(STATUS)).flatMap(commands.approvals), []);
 });

@@ -28,10 +28,20 @@ export function approval(cause) {
   return ['kubectl certificate approve', ...requestsOf(cause).map(quoted)].join(' ');
 }
 
-/** The same for each cluster that a hindrance is on: `[cluster, command]`. */
+/**
+ * The commands that approve all requests that a hindrance is about, each with the clusters to run it on: requests of one name on
+ * many clusters are one command.
+ */
 export function approvals({ reason, clusters, objects }) {
-  const each = clusters.map((id) => [id, { reason, objects: objects[id] }]);
-  return each.filter(([, cause]) => awaitsApproval(cause)).map(([id, cause]) => [id, approval(cause)]);
+  const found = new Map();
+  for (const id of clusters) {
+    const cause = { reason, objects: objects[id] };
+    if (!awaitsApproval(cause)) continue;
+    const text = approval(cause);
+    if (!found.has(text)) found.set(text, { text, clusters: [] });
+    found.get(text).clusters.push(id);
+  }
+  return [...found.values()];
 }
 
 /** What may help against a cause on a cluster. */

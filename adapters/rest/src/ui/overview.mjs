@@ -10,7 +10,7 @@ import { NEEDS_SOMEBODY, count, stateOf, toneOfReason } from './words.mjs';
 /** Causes that are shown at first: the others are behind a button. */
 const CAUSES_SHOWN = 6;
 
-/** Clusters with requests to approve that have their command at the cause: of the others it is at the cluster. */
+/** Commands to approve requests that are shown at the cause: the others are at the clusters. */
 const APPROVALS_SHOWN = 6;
 
 export class MatrixTab {
@@ -162,7 +162,7 @@ export class MatrixTab {
     const awaiting = approvals(one);
     const help = clusters.length === 1
       ? against({ reason, objects: objects[id] }, id, { project, name: cloud, isStopped }).map(command)
-      : this.#approvals(awaiting);
+      : told(awaiting);
     return [
       mark(toneOfReason(reason), awaiting.length > 0 ? 'awaits approval' : reason, { class: 'mark strong' }),
       h('span', { class: 'what' }, h('span', {}, message), about.length > 0 && h('span', { class: 'faint' }, about.flatMap((part, index) => (index > 0 ? [', ', part] : [part])))),
@@ -170,16 +170,15 @@ export class MatrixTab {
       h('span', { class: 'help' }, help),
     ];
   }
+}
 
-  /** Requests on several clusters: who approves them does so on each, and has another name for each. */
-  #approvals(awaiting) {
-    const { project, cloud } = this.#place;
-    const rest = awaiting.length - APPROVALS_SHOWN;
-    return [
-      ...awaiting.slice(0, APPROVALS_SHOWN).map(([id, text]) => h('span', {}, h('a', { href: clusterLink(project, cloud, id) }, id), ' ', command(text))),
-      rest > 0 && h('span', { class: 'faint' }, `and on ${count(rest, 'more cluster')}`),
-    ];
-  }
+/** Requests on several clusters: who approves them does so on each. */
+function told(awaiting) {
+  const rest = awaiting.slice(APPROVALS_SHOWN).reduce((sum, { clusters }) => sum + clusters.length, 0);
+  return [
+    ...awaiting.slice(0, APPROVALS_SHOWN).map(({ text, clusters }) => h('span', {}, command(text), ' ', h('span', { class: 'faint' }, `on ${some(clusters)}`))),
+    rest > 0 && h('span', { class: 'faint' }, `and others on ${count(rest, 'more cluster')}`),
+  ];
 }
 
 /** What of a status decisions are told of. */
