@@ -1,8 +1,9 @@
 //! Connections of a listener: how many there are at most, and how long one may take nothing of its answer.
 //!
-//! A connection on which nothing is asked is *idle*; one that waits for its next event is, too. Where there is no place left, the one that
-//! has been idle longest is closed for the new one, so that connections which are only held lock nobody out. Where none is idle, the
-//! new one is closed at once: it would wait for as long as the others please.
+//! A connection on which nothing is asked is *idle*; one that waits for its next event is, too, and one whose answer waits for its reader, since
+//! something of it was taken. Where there is no place left, the one that has been idle longest is closed for the new one, so that
+//! connections which are only held lock nobody out. Where none is idle, the new one is closed at once: it would wait for as long as the
+//! others please.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -142,6 +143,15 @@ pub(crate) struct Connection<I> {
 }
 
 impl<I: AsyncRead + AsyncWrite> Connection<I> {
+    /// Fails once it is ended: what nobody reads would hold its file for as long as an answer may wait.
+    fn must_go_on(&self, context: &Context<'_>) -> io::Result<()> {
+        self.place.state.asked.register(context.waker());
+        if self.place.state.is_ended() {
+            return Err(io::Error::new(io::ErrorKind::ConnectionAborted, "its place is another's"));
+        }
+        Ok(())
+    }
+
     /// Idle again once something was sent.
     fn sent(&self, polled: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if matches!(polled, Poll::Ready(Ok(bytes)) if bytes > 0) {
@@ -178,6 +188,7 @@ impl<I: AsyncRead + AsyncWrite> AsyncWrite for Connection<I> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        self.must_go_on(context)?;
         let polled = self.stream.as_mut().poll_write(context, bytes);
         self.sent(polled)
     }
@@ -187,6 +198,7 @@ impl<I: AsyncRead + AsyncWrite> AsyncWrite for Connection<I> {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        self.must_go_on(context)?;
         let polled = self.stream.as_mut().poll_write_vectored(context, slices);
         self.sent(polled)
     }

@@ -158,6 +158,15 @@ async fn a_connection_whose_answers_nobody_reads_stops_nobody() {
 }
 
 #[tokio::test]
+async fn a_connection_whose_answers_nobody_reads_makes_room_for_another() {
+    let server = limited(&["--answer-timeout", "10m", "--connections-max", "1"]);
+    let unread = ask_and_not_read(&server).await;
+    others_are_answered(&server);
+    let from = unread.local_addr().unwrap();
+    until("the end of a connection", async || waiting(&server, from).is_none().then_some(())).await;
+}
+
+#[tokio::test]
 async fn a_connection_whose_answers_nobody_reads_is_closed() {
     let server = limited(&["--answer-timeout", "1s"]);
     let mut unread = ask_and_not_read(&server).await;
