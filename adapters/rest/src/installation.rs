@@ -66,7 +66,7 @@ pub trait Installation: Send + Sync + 'static {
     ) -> Result<PlannedDraft, service::Error>;
 
     /// Makes a logical cloud what a draft says, under a condition, and brings just that to its clusters: in place of what is under way,
-    /// and as it was planned where there is a plan of the draft.
+    /// and as it was agreed. What can't be applied, or is not as it was agreed, is not stored either.
     ///
     /// # Errors
     /// [`DeclareError`].
@@ -76,8 +76,21 @@ pub trait Installation: Send + Sync + 'static {
         named: (&ProjectName, &LogicalCloudName),
         draft: &Draft,
         condition: &Precondition<EditId>,
-        planned: Option<PlannedDraft>,
+        agreed: Agreed,
     ) -> Result<Declared, DeclareError>;
+
+    /// Brings what is stored of a logical cloud to its clusters, as it was agreed, while nothing is under way: any edit of it, or one of
+    /// those that are known.
+    ///
+    /// # Errors
+    /// [`DeclareError`].
+    async fn apply(
+        &self,
+        caller: &Caller,
+        named: (&ProjectName, &LogicalCloudName),
+        known: Option<Vec<EditId>>,
+        agreed: Agreed,
+    ) -> Result<Applied, DeclareError>;
 
     /// Removes the orphans of one app context from a cluster, or releases them.
     ///
@@ -99,6 +112,35 @@ pub struct Declared {
     pub edited: Edited,
     /// How it was applied.
     pub applied: Applied,
+}
+
+/// What an apply has to keep to.
+#[derive(Debug, Clone)]
+pub enum Agreed {
+    /// Nothing: whatever it does is meant.
+    Anything,
+    /// What the plan with this hash says.
+    Hash(PlanHash),
+    /// What was planned in this process: nobody is asked again what it is.
+    Planned(Box<PlannedDraft>),
+}
+
+impl Agreed {
+    /// The hash of a plan, where one was made.
+    #[must_use]
+    pub fn hash(&self) -> Option<PlanHash> {
+        match self {
+            Self::Anything => None,
+            Self::Hash(hash) => Some(*hash),
+            Self::Planned(planned) => Some(planned.planned.hash()),
+        }
+    }
+}
+
+impl From<Option<PlanHash>> for Agreed {
+    fn from(hash: Option<PlanHash>) -> Self {
+        hash.map_or(Self::Anything, Self::Hash)
+    }
 }
 
 /// What an apply of a draft would do.
@@ -131,10 +173,10 @@ pub struct PlanStale {
     pub detail: String,
 }
 
-/// Why a draft was not declared.
+/// Why a draft was not declared, or what is stored not applied.
 #[derive(Debug, thiserror::Error)]
 pub enum DeclareError {
-    /// It is stored, and its apply would do something else than was planned, or of another edit.
+    /// Its apply would do something else than was planned, or of another edit. Where it is stored all the same, the detail says so.
     #[error(transparent)]
     Stale(#[from] PlanStale),
     /// The services refuse it, or have failed. Nothing is stored.

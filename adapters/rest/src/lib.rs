@@ -27,7 +27,7 @@ mod route;
 mod services;
 mod span;
 
-pub use installation::{DeclareError, Declared, Installation, PlanStale, PlannedDraft, unasked};
+pub use installation::{Agreed, DeclareError, Declared, Installation, PlanStale, PlannedDraft, unasked};
 pub use limits::Limits;
 pub use metrics::{Answered, METRICS_TYPE, Metrics};
 pub use route::Route;

@@ -3,8 +3,8 @@
 use dcm_core::logical_cloud::Draft;
 use dcm_core::name::{LogicalCloudName, ProjectName};
 use dcm_core::port::synchronizer::PlannedState;
-use dcm_core::service::{ApplyCondition, Caller, EditId, Error, Foreseen, Precondition};
-use dcm_rest::{DeclareError, Declared, PlanStale, PlannedDraft};
+use dcm_core::service::{Applied, ApplyCondition, Caller, EditId, Error, Foreseen, Precondition};
+use dcm_rest::{Agreed, DeclareError, Declared, PlanStale, PlannedDraft};
 use dcm_sync::planning::Rehearsing;
 
 use crate::deployment::Deployment;
@@ -26,8 +26,29 @@ impl Deployment {
         Ok(PlannedDraft { is_new, planned })
     }
 
+    /// What an apply of a draft is bound to. What can't be applied, or is not as it was agreed, is refused here.
+    async fn agreed(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        draft: &Draft,
+        agreed: Agreed,
+    ) -> Result<Option<PlannedDraft>, DeclareError> {
+        match agreed {
+            Agreed::Anything => {
+                self.clouds().foresee(caller, project, draft.clone()).await?;
+                Ok(None)
+            }
+            Agreed::Hash(hash) => {
+                let now = self.plan_draft(caller, project, draft, Rehearsing::Nothing).await?;
+                Ok(Some(now.as_planned(&hash)?))
+            }
+            Agreed::Planned(planned) => Ok(Some(*planned)),
+        }
+    }
+
     /// Makes a logical cloud what a draft says, under a condition, and brings just that to its clusters: in place of what is under way,
-    /// and as it was planned where there is a plan of the draft.
+    /// and as it was agreed. What can't be applied, or is not as it was agreed, is not stored either.
     ///
     /// # Errors
     /// [`DeclareError`].
@@ -37,8 +58,9 @@ impl Deployment {
         (project, cloud): (&ProjectName, &LogicalCloudName),
         draft: &Draft,
         condition: &Precondition<EditId>,
-        planned: Option<PlannedDraft>,
+        agreed: Agreed,
     ) -> Result<Declared, DeclareError> {
+        let planned = self.agreed(caller, project, draft, agreed).await?;
         let next = |_: Option<&_>| Ok(draft.clone());
         let edited = self.clouds().edit(caller, project, cloud, condition, next).await?;
         let planned = match planned {
@@ -55,6 +77,30 @@ impl Deployment {
             }
             Err(error) => Err(DeclareError::NotApplied(error)),
         }
+    }
+
+    /// Brings what is stored of a logical cloud to its clusters, as it was agreed, while nothing is under way: any edit of it, or one of
+    /// those that are known.
+    ///
+    /// # Errors
+    /// [`DeclareError`].
+    pub async fn apply(
+        &self,
+        caller: &Caller,
+        (project, cloud): (&ProjectName, &LogicalCloudName),
+        known: Option<Vec<EditId>>,
+        agreed: Agreed,
+    ) -> Result<Applied, DeclareError> {
+        let planned = match agreed {
+            // The services look at what is stored by themselves.
+            Agreed::Anything => None,
+            agreed => {
+                let draft = self.clouds().get(project, cloud).await?.cloud.to_draft();
+                self.agreed(caller, project, &draft, agreed).await?.map(|planned| planned.planned.state())
+            }
+        };
+        let condition = ApplyCondition { known, is_idle: true, planned };
+        Ok(self.clouds().apply_if(caller, project, cloud, &condition).await?)
     }
 
     /// What the apply is bound to. A cloud that was not stored when it was planned had no identity: it is looked at once more under its

@@ -9,9 +9,9 @@ use dcm_core::port::cluster::{Cluster, ClusterUid, Error};
 use dcm_core::port::synchronizer::{self, Disposal};
 use dcm_core::preflight::{self, InspectError, Inspection, Needs, Other};
 use dcm_core::service::{
-    self, Caller, EditId, OrphanError, Orphans, OtherBindings, Precondition, Registration, Revoked,
+    self, Applied, Caller, EditId, OrphanError, Orphans, OtherBindings, Precondition, Registration, Revoked,
 };
-use dcm_rest::{DeclareError, Declared, Installation, PlannedDraft};
+use dcm_rest::{Agreed, DeclareError, Declared, Installation, PlannedDraft};
 use dcm_sync::planning::Rehearsing;
 
 use crate::deployment::Deployment;
@@ -91,9 +91,19 @@ impl Installation for Deployment {
         named: (&ProjectName, &LogicalCloudName),
         draft: &Draft,
         condition: &Precondition<EditId>,
-        planned: Option<PlannedDraft>,
+        agreed: Agreed,
     ) -> Result<Declared, DeclareError> {
-        Self::declare(self, caller, named, draft, condition, planned).await
+        Self::declare(self, caller, named, draft, condition, agreed).await
+    }
+
+    async fn apply(
+        &self,
+        caller: &Caller,
+        named: (&ProjectName, &LogicalCloudName),
+        known: Option<Vec<EditId>>,
+        agreed: Agreed,
+    ) -> Result<Applied, DeclareError> {
+        Self::apply(self, caller, named, known, agreed).await
     }
 
     async fn clear_orphans(

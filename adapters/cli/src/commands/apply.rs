@@ -7,13 +7,13 @@ use dcm_client::AppliedOutcome;
 use dcm_core::document::Document;
 use dcm_core::name::LogicalCloudName;
 use dcm_core::plan::PlanHash;
+use dcm_server::Agreed;
 
 use super::documents::{self, Sourced};
 use super::{plan, renew, report};
 use crate::arguments::{Global, Waiting};
 use crate::exit::Exit;
 use crate::output;
-use crate::place::Agreed;
 use crate::session::Session;
 use crate::work::Worked;
 
@@ -66,8 +66,8 @@ async fn hand_over_as(
     let mut plans = plans.map(Vec::into_iter);
     for sourced in &documents {
         // There is one for each document, or none at all.
-        let plan = plans.as_mut().and_then(Iterator::next);
-        match declare(session, &sourced.document, plan).await {
+        let agreed = plans.as_mut().and_then(Iterator::next).unwrap_or(Agreed::Anything);
+        match declare(session, &sourced.document, agreed).await {
             Ok(one) => worked.push(one),
             Err(error) => {
                 note_accepted(session, &worked).await;
@@ -79,11 +79,11 @@ async fn hand_over_as(
 }
 
 /// Stores a document, and applies it.
-async fn declare(session: &Session, document: &Document, plan: Option<Agreed>) -> anyhow::Result<Worked> {
+async fn declare(session: &Session, document: &Document, agreed: Agreed) -> anyhow::Result<Worked> {
     let Document { project, draft, .. } = document;
     let cloud = LogicalCloudName::new(&draft.metadata.name)?;
     session.ensure_project(project).await?;
-    let (context, outcome) = session.clouds().declare(project, &cloud, draft, plan).await?;
+    let (context, outcome) = session.clouds().declare(project, &cloud, draft, agreed).await?;
     if outcome == AppliedOutcome::Unchanged {
         output::note(format_args!("{cloud}: unchanged"));
     }

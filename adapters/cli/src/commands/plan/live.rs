@@ -8,7 +8,7 @@ use dcm_core::document::{self, Document};
 use dcm_core::name::{ClusterId, LogicalCloudName, ProjectName};
 use dcm_core::plan::{Changes, Outline, PlanHash};
 use dcm_core::service::Foreseen;
-use dcm_server::{Deployment, PlannedDraft};
+use dcm_server::{Agreed, Deployment, PlannedDraft};
 use dcm_sync::planning::Rehearsing;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 
@@ -17,7 +17,7 @@ use crate::arguments::Global;
 use crate::commands::documents::Sourced;
 use crate::exit::{Ended, Exit};
 use crate::output;
-use crate::place::{self, Agreed, Place, drafted};
+use crate::place::{self, Place, drafted};
 use crate::session::Session;
 
 /// How many plans a server makes at once: each asks clusters, and all it can at once.

@@ -5,11 +5,8 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use dcm_core::logical_cloud::LogicalCloud;
-use dcm_core::name::{LogicalCloudName, ProjectName};
 use dcm_core::plan::PlanHash;
-use dcm_core::port::synchronizer::PlannedState;
-use dcm_core::service::{ApplyCondition, Caller, EditId};
-use dcm_sync::planning::Rehearsing;
+use dcm_core::service::EditId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,8 +16,8 @@ use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 use crate::documented::tag::If;
 use crate::documented::warnings;
+use crate::installation::DeclareError;
 use crate::request::Asking;
-use crate::services::Services;
 
 /// In which way it is applied.
 #[derive(Deserialize, JsonSchema)]
@@ -72,27 +69,13 @@ pub(in crate::documented) async fn handle(
     Asking(caller): Asking,
     when: If<EditId>,
 ) -> Result<impl IntoResponse, Problem> {
-    let planned = match how.plan_hash {
-        Some(hash) => Some(must_be_as_planned(&services, &caller, &project, &cloud, &hash).await?),
-        None => None,
-    };
-    let condition = ApplyCondition { known: when.of_action()?, is_idle: true, planned };
-    let applied =
-        services.clouds.apply_if(&caller, &project, &cloud, &condition).await.map_err(Problem::of_action)?;
+    let (named, known) = ((&project, &cloud), when.of_action()?);
+    let applying = services.installation.apply(&caller, named, known, how.plan_hash.into());
+    let applied = applying.await.map_err(|error| match error {
+        DeclareError::Stale(stale) => stale.into(),
+        DeclareError::Service(error) | DeclareError::NotApplied(error) => Problem::of_action(error),
+    })?;
     Ok((warnings::headers(&applied.warnings), Json(Applied::of(&applied.cloud))))
-}
-
-/// Refuses where an apply would do something else than was planned.
-async fn must_be_as_planned(
-    services: &Services,
-    caller: &Caller,
-    project: &ProjectName,
-    cloud: &LogicalCloudName,
-    hash: &PlanHash,
-) -> Result<PlannedState, Problem> {
-    let draft = services.clouds.get(project, cloud).await?.cloud.to_draft();
-    let planned = services.installation.plan_draft(caller, project, &draft, Rehearsing::Nothing).await;
-    Ok(planned.map_err(Problem::of_action)?.as_planned(hash)?.planned.state())
 }
 
 impl Applied {

@@ -7,7 +7,6 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use dcm_core::plan::PlanHash;
 use dcm_core::service::{ApplyOutcome, EditId, EditOutcome, Edited};
-use dcm_sync::planning::Rehearsing;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -78,20 +77,9 @@ pub(in crate::documented) async fn handle(
         return Ok((StatusCode::NO_CONTENT, warnings::headers(&document.warnings)).into_response());
     }
     if how.apply {
-        // What can't be applied is not stored either.
-        let planned = match &how.plan_hash {
-            Some(hash) => {
-                let now =
-                    services.installation.plan_draft(&caller, project, &document.draft, Rehearsing::Nothing);
-                Some(now.await?.as_planned(hash)?)
-            }
-            None => {
-                services.clouds.foresee(&caller, project, document.draft.clone()).await?;
-                None
-            }
-        };
         let (named, draft) = ((project, cloud), &document.draft);
-        let declaring = services.installation.declare(&caller, named, draft, &when.condition, planned);
+        let agreed = how.plan_hash.into();
+        let declaring = services.installation.declare(&caller, named, draft, &when.condition, agreed);
         let Declared { edited, applied } = declaring.await.map_err(|error| of_declaring(error, &when))?;
         return Ok(answer(&edited, Some(applied.outcome)).into_response());
     }
