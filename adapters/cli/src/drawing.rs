@@ -1,5 +1,7 @@
 //! Trees of lines.
 
+use crate::output::visible;
+
 /// One line of a tree, with what is below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Node {
@@ -18,7 +20,7 @@ impl Node {
 
     /// The whole tree, one line each, ending in a line break.
     pub(crate) fn draw(&self) -> String {
-        let mut drawn = format!("{}\n", self.text);
+        let mut drawn = format!("{}\n", visible(&self.text));
         draw_below(&self.children, "", &mut drawn);
         drawn
     }
@@ -28,7 +30,7 @@ fn draw_below(children: &[Node], indent: &str, drawn: &mut String) {
     for (index, child) in children.iter().enumerate() {
         let last = index + 1 == children.len();
         let (branch, below) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
-        drawn.push_str(&format!("{indent}{branch}{}\n", child.text));
+        drawn.push_str(&format!("{indent}{branch}{}\n", visible(&child.text)));
         draw_below(&child.children, &format!("{indent}{below}"), drawn);
     }
 }
@@ -36,6 +38,12 @@ fn draw_below(children: &[Node], indent: &str, drawn: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_has_nothing_that_a_terminal_obeys() {
+        let tree = Node::new("root", vec![Node::leaf("Role a/b\u{1b}[A\n└─ done")]);
+        assert_eq!(tree.draw(), "root\n└─ Role a/b\\u{1b}[A\\n└─ done\n");
+    }
 
     #[test]
     fn branches_end_where_their_last_child_is() {

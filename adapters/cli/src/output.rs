@@ -1,5 +1,6 @@
 //! What the command prints as its result, on standard output: tables for people, JSON and YAML for programs.
 
+use std::borrow::Cow;
 use std::io::{self, Write as _};
 
 use anyhow::Context as _;
@@ -129,7 +130,7 @@ pub(crate) fn table<R: IntoIterator<Item = String>>(
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(head);
     for row in rows {
-        table.add_row(row);
+        table.add_row(row.into_iter().map(|cell| visible(&cell).into_owned()));
     }
     for column in table.column_iter_mut() {
         column.set_padding((0, 2));
@@ -137,10 +138,34 @@ pub(crate) fn table<R: IntoIterator<Item = String>>(
     table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// Says something on standard error, beside the result.
+/// True for what a terminal takes for a command, and what changes the order in which a text is read.
+fn is_unprintable(character: char) -> bool {
+    let is_direction = matches!(
+        character,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
+    character.is_control() || is_direction
+}
+
+/// A text with the characters that a terminal obeys written out. Tenants give names and reasons, clusters give causes, and whoever reads
+/// them has more rights than either: none of them moves a cursor, changes a colour or turns a line around.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_unprintable) {
+        return text.into();
+    }
+    let written = |character: char| match is_unprintable(character) {
+        true => character.escape_default().to_string(),
+        false => character.to_string(),
+    };
+    text.chars().map(written).collect::<String>().into()
+}
+
+/// Says something on standard error, beside the result. It may have several lines.
 pub(crate) fn note(text: impl std::fmt::Display) {
+    let text = text.to_string();
+    let lines: Vec<_> = text.split('\n').map(visible).collect();
     // Nobody reads it when standard error is gone; the result does not depend on it.
-    let _ = writeln!(io::stderr(), "{text}");
+    let _ = writeln!(io::stderr(), "{}", lines.join("\n"));
 }
 
 #[cfg(test)]
@@ -151,6 +176,21 @@ mod tests {
     fn columns_are_as_wide_as_they_need_and_have_no_frames() {
         let rows = [["a", "long value"], ["longer", ""]].map(|row| row.map(str::to_owned));
         assert_eq!(columns(["NAME", "VALUE"], rows), "NAME    VALUE\na       long value\nlonger\n");
+    }
+
+    #[test]
+    fn what_a_terminal_would_obey_is_written_out() {
+        for (text, shown) in [
+            ("ä: 5 → 6", "ä: 5 → 6"),
+            ("a\u{1b}[2Jb", "a\\u{1b}[2Jb"),
+            ("a\nb\rc", "a\\nb\\rc"),
+            ("\u{9b}1m\u{7f}", "\\u{9b}1m\\u{7f}"),
+            ("\u{202e}evil\u{2069}", "\\u{202e}evil\\u{2069}"),
+        ] {
+            assert_eq!(visible(text), shown);
+        }
+        let row = [["a".to_owned(), "two\nlines\u{1b}[31m".to_owned()]];
+        assert_eq!(columns(["NAME", "WHY"], row), "NAME  WHY\na     two\\nlines\\u{1b}[31m\n");
     }
 
     #[test]

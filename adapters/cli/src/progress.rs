@@ -10,6 +10,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use jiff::Timestamp;
 
 use crate::lane_tree::cause_text;
+use crate::output::visible;
 use crate::work::Worked;
 
 /// Clusters with a bar of their own: as many as fit a small terminal; the others are counted in one more.
@@ -83,7 +84,7 @@ fn say(said: &mut BTreeMap<String, String>, title: String, lane: &LaneStatus) {
     let line = line_of(lane);
     if said.get(&title) != Some(&line) {
         // Nobody reads it when standard error is gone; the work goes on.
-        let _ = writeln!(std::io::stderr(), "{title}: {line}");
+        let _ = writeln!(std::io::stderr(), "{title}: {}", visible(&line));
         said.insert(title, line);
     }
 }
@@ -120,7 +121,8 @@ fn show_in(bar: &ProgressBar, lane: &LaneStatus, now: Timestamp) {
     bar.set_length(counted(steps(lane), |_| true));
     bar.set_position(counted(steps(lane), |done| *done));
     let cause = lane.cause.as_ref().map(|cause| format!(" ({})", cause_text(cause, now)));
-    bar.set_message(format!("{}{}", lane.state.as_str(), cause.unwrap_or_default()));
+    let message = format!("{}{}", lane.state.as_str(), cause.unwrap_or_default());
+    bar.set_message(visible(&message).into_owned());
     if is_at_end(lane.state) {
         bar.abandon();
     }
