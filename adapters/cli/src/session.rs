@@ -1,7 +1,5 @@
 //! What most subcommands work with: the store's services, and who calls them.
 
-use std::fmt::Display;
-
 use dcm_client::{Listed, Project};
 use dcm_core::causes;
 use dcm_core::logical_cloud::MetadataDraft;
@@ -13,6 +11,7 @@ use dcm_kube::kubeconfig::Allowed;
 use dcm_server::{Configuration, Deployment, Keys, SESSION_LEASE};
 use dcm_store::StoreUrl;
 use dcm_sync::runtime::{OsRandom, TokioClock};
+use futures::{StreamExt as _, stream};
 use jiff::Timestamp;
 
 use crate::arguments::Global;
@@ -22,6 +21,10 @@ use crate::output::Format;
 use crate::place::{self, Clouds, Clusters, Place};
 use crate::remote::Target;
 use crate::work::Worked;
+
+/// How many logical clouds are read at once: one after the other, each costs a way to the server and back; all at once they would be
+/// what the server lets nobody ask.
+const READ_AT_ONCE_MAX: usize = 8;
 
 /// The store or the server that is meant, and who asks there.
 pub(crate) struct Session {
@@ -194,17 +197,23 @@ pub(crate) fn told(broken: &[Broken]) -> Vec<String> {
     broken.iter().map(told).collect()
 }
 
-/// What was read of one of many clouds: none when it was deleted after it was listed, and a word on why where that one alone can't
-/// be read. Then the others are shown all the same.
-pub(crate) fn one_of_many<T>(
-    name: impl Display,
-    read: Result<T, place::Error>,
-) -> Result<Result<Option<T>, String>, place::Error> {
-    match read {
-        Err(error) if error.is_of_no(Kind::LogicalCloud) => Ok(Ok(None)),
-        Err(error) if error.is_about_one() => Ok(Err(format!("{name}: {}", causes::told(&error)))),
-        read => read.map(Some).map(Ok),
+/// What is read of many clouds, a few at once, in their order: but for those that were deleted after they were listed, and with a word on
+/// why where one alone can't be read. Then the others are shown all the same.
+pub(crate) async fn of_many<T>(
+    reads: Vec<(String, impl Future<Output = Result<T, place::Error>>)>,
+) -> Result<(Vec<T>, Vec<String>), place::Error> {
+    let (mut found, mut failed) = (Vec::with_capacity(reads.len()), Vec::new());
+    // Made before they are begun: one that borrows while it is made can't be sent to another thread.
+    let reads: Vec<_> = reads.into_iter().map(|(name, read)| async move { (name, read.await) }).collect();
+    let mut reads = std::pin::pin!(stream::iter(reads).buffered(READ_AT_ONCE_MAX));
+    while let Some((name, read)) = reads.next().await {
+        match read {
+            Err(error) if error.is_of_no(Kind::LogicalCloud) => {}
+            Err(error) if error.is_about_one() => failed.push(format!("{name}: {}", causes::told(&error))),
+            read => found.push(read?),
+        }
     }
+    Ok((found, failed))
 }
 
 /// The URL of the store that the command line means.
@@ -272,4 +281,21 @@ pub(crate) struct NamedUser {
     /// The user.
     #[arg(value_name = "USER")]
     pub(crate) user: UserName,
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt as _;
+    use futures::channel::oneshot;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn many_clouds_are_read_at_once_and_told_in_their_order() {
+        let (begin, begun) = oneshot::channel();
+        let first = async { Ok(begun.await.unwrap()) }.boxed();
+        let second = async { Ok(begin.send("a").map_or("", |()| "b")) }.boxed();
+        let (found, failed) = of_many(vec![("a".into(), first), ("b".into(), second)]).await.unwrap();
+        assert_eq!((found, failed), (vec!["a", "b"], Vec::new()));
+    }
 }

@@ -11,7 +11,7 @@ use crate::arguments::Global;
 use crate::exit::Exit;
 use crate::output::{self, Format, Notation};
 use crate::place::Error;
-use crate::session::{Session, one_of_many};
+use crate::session::{Session, of_many};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -92,14 +92,11 @@ async fn of_all(
     names: &[Name],
     reading: Reading,
 ) -> Result<(Vec<Found>, Vec<String>), Error> {
-    let (mut found, mut failed) = (Vec::with_capacity(names.len()), Vec::new());
+    let mut reads = Vec::with_capacity(names.len());
     for (project, name) in names {
-        match one_of_many(format_args!("{project}/{name}"), read(session, project, name, reading).await)? {
-            Ok(one) => found.extend(one),
-            Err(why) => failed.push(why),
-        }
+        reads.push((format!("{project}/{name}"), read(session, project, name, reading)));
     }
-    Ok((found, failed))
+    of_many(reads).await
 }
 
 fn print_table(session: &Session, found: &[Found], with_project: bool) -> anyhow::Result<()> {

@@ -5,15 +5,17 @@ use std::time::Duration;
 
 use dcm_core::name::LogicalCloudName;
 use dcm_core::service::CloudStatus;
+use futures::StreamExt as _;
 
 use crate::arguments::Global;
 use crate::exit::Exit;
 use crate::lane_tree::Detail;
 use crate::output::{self, Format, Notation, Reader};
-use crate::session::{Session, one_of_many};
+use crate::place::Followed;
+use crate::session::{Session, of_many};
 use crate::{status_tree, work};
 
-/// How often a watched status is looked at: quick enough for eyes, and nothing for a store.
+/// How often watched statuses of a whole project are looked at, and ages shown anew: quick enough for eyes, and nothing for a store.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Clears a terminal and goes to its beginning.
@@ -53,8 +55,9 @@ async fn watch(
     mut print: impl FnMut(&str) -> anyhow::Result<Reader>,
 ) -> anyhow::Result<()> {
     let mut last: Option<Statuses> = None;
+    let mut looking = Looking::default();
     loop {
-        let statuses = read(session, arguments).await?;
+        let statuses = looking.next(session, arguments, last.as_ref().filter(|_| on_terminal)).await?;
         // Ages change all the time; on a terminal they are shown, elsewhere only news are.
         if on_terminal || last.as_ref() != Some(&statuses) {
             let text = shown(session, arguments, &statuses.0)?;
@@ -69,7 +72,54 @@ async fn watch(
             statuses.1.iter().for_each(output::note);
         }
         last = Some(statuses);
-        tokio::time::sleep(LOOK_INTERVAL).await;
+    }
+}
+
+/// How statuses are watched: one cloud is followed, and all of a project are looked at again and again.
+#[derive(Default)]
+struct Looking {
+    has_looked: bool,
+    followed: Option<Followed>,
+}
+
+impl Looking {
+    /// The statuses as they are next. Those that are shown come again in time, as ages change; where none are, only news do.
+    async fn next(
+        &mut self,
+        session: &Session,
+        arguments: &Arguments,
+        shown: Option<&Statuses>,
+    ) -> anyhow::Result<Statuses> {
+        let Some(name) = &arguments.cloud else {
+            self.pause().await;
+            return read(session, arguments).await;
+        };
+        loop {
+            let Some(followed) = &mut self.followed else {
+                self.pause().await;
+                self.followed = Some(session.clouds().statuses(&session.project, name).await?);
+                continue;
+            };
+            let told = match shown {
+                None => followed.next().await,
+                Some(shown) => match tokio::time::timeout(LOOK_INTERVAL, followed.next()).await {
+                    Ok(told) => told,
+                    Err(_) => return Ok(shown.clone()),
+                },
+            };
+            match told {
+                Some(status) => return Ok((vec![status?], Vec::new())),
+                // Whoever told it has ended, or the cloud has: asked again, that is told.
+                None => self.followed = None,
+            }
+        }
+    }
+
+    /// Between one look and the next.
+    async fn pause(&mut self) {
+        if std::mem::replace(&mut self.has_looked, true) {
+            tokio::time::sleep(LOOK_INTERVAL).await;
+        }
     }
 }
 
@@ -85,14 +135,12 @@ async fn read(session: &Session, arguments: &Arguments) -> anyhow::Result<Status
 
 /// The statuses of clouds that were listed.
 async fn of_all(session: &Session, names: &[LogicalCloudName]) -> anyhow::Result<Statuses> {
-    let (mut statuses, mut failed) = (Vec::with_capacity(names.len()), Vec::new());
+    let clouds = session.clouds();
+    let mut reads = Vec::with_capacity(names.len());
     for name in names {
-        match one_of_many(name, session.clouds().status(&session.project, name).await)? {
-            Ok(status) => statuses.extend(status),
-            Err(why) => failed.push(why),
-        }
+        reads.push((name.to_string(), async move { clouds.status(&session.project, name).await }));
     }
-    Ok((statuses, failed))
+    Ok(of_many(reads).await?)
 }
 
 /// One named cloud is one value; all of a project are a list.
@@ -148,6 +196,28 @@ mod tests {
         put(&session, "as it is now").await;
         looking.await.unwrap();
         assert_eq!(shown.get(), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_cloud_is_followed_and_shown_in_the_moment_in_which_it_changes() {
+        let session = in_memory().await;
+        put(&session, "as it is").await;
+        let arguments = Arguments { cloud: Some(LogicalCloudName::new("c").unwrap()), watch: true };
+        let (shown, begun) = (Cell::new(0), tokio::time::Instant::now());
+        let (first, is_shown) = futures::channel::oneshot::channel();
+        let first = Cell::new(Some(first));
+        let looking = watch(&session, &arguments, false, |_| {
+            shown.set(shown.get() + 1);
+            first.take().into_iter().for_each(|first| first.send(()).unwrap());
+            Ok(if shown.get() == 1 { Reader::There } else { Reader::Gone })
+        });
+        let changing = async {
+            is_shown.await.unwrap();
+            put(&session, "as it is now").await;
+        };
+        let (watched, ()) = futures::join!(looking, changing);
+        watched.unwrap();
+        assert_eq!((shown.get(), begun.elapsed()), (2, Duration::ZERO));
     }
 
     #[tokio::test]

@@ -9,7 +9,6 @@ use dcm_core::kubeconfig::Access;
 use dcm_core::logical_cloud::life_cycle::State;
 use dcm_core::logical_cloud::{Draft, LogicalCloud, LogicalCloudUid};
 use dcm_core::name::{ClusterId, ContextId, LogicalCloudName, ProjectName, ReferenceName, UserName};
-use dcm_core::plan::PlanHash;
 use dcm_core::port::synchronizer::Removal;
 use dcm_core::render::naming::Identity;
 use dcm_core::secret::Secret;
@@ -19,8 +18,7 @@ use dcm_core::service::{
 };
 use dcm_core::status::{LaneState, LaneStatus, Progress};
 use dcm_core::subject::Subject;
-use dcm_server::{Deployment, PlannedDraft};
-use dcm_sync::planning::Rehearsing;
+use dcm_server::{Agreed, Deployment};
 use futures::stream::{BoxStream, StreamExt as _};
 
 use super::{Error, last_segment, stopping};
@@ -31,14 +29,6 @@ use crate::work::End;
 pub(crate) enum Clouds<'a> {
     Here(&'a Deployment, &'a Caller),
     There(Remote<'a>),
-}
-
-/// A plan that an apply is to keep to.
-pub(crate) enum Agreed {
-    /// As it was made in this process: nobody is asked again what it is.
-    Planned(Box<PlannedDraft>),
-    /// By its hash.
-    Hash(PlanHash),
 }
 
 /// What a user has.
@@ -57,6 +47,9 @@ pub(crate) struct Moment {
 
 /// How far a logical cloud is, as it comes. It ends when whoever tells it does: then it is to be followed again.
 pub(crate) type Moments = BoxStream<'static, Result<Moment, Error>>;
+
+/// The status of a logical cloud, as it changes.
+pub(crate) type Statuses = BoxStream<'static, Result<CloudStatus, Error>>;
 
 impl Clouds<'_> {
     /// The names of all logical clouds of a project, those that can't be read included: whoever reads one is told why. A project
@@ -112,18 +105,24 @@ impl Clouds<'_> {
                 watched => Ok(Some(watched?.map(|told| Ok(Moment::of_progress(told?))).boxed())),
             },
             Self::There(clouds) => {
-                let events = clouds.follow(project, cloud).await?;
-                let moment = |event| async {
-                    match event {
-                        Ok(Event::Status(status)) => Some(Ok(Moment::of_status(*status))),
-                        // Nothing follows a deletion, and what else may be told one day is not waited for.
-                        Ok(_) => None,
-                        Err(error) => Some(Err(Error::from(error))),
-                    }
-                };
-                Ok(Some(events.filter_map(moment).boxed()))
+                let statuses = followed(clouds, project, cloud).await?;
+                Ok(Some(statuses.map(|told| told.map(Moment::of_status)).boxed()))
             }
         }
+    }
+
+    /// How far a logical cloud is, and again with each change. It ends when whoever tells it does: then it is to be asked for again.
+    pub(crate) async fn statuses(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+    ) -> Result<Statuses, Error> {
+        Ok(match self {
+            Self::Here(store, _) => {
+                store.clouds().follow(project, cloud).await?.map(|told| told.map_err(Error::from)).boxed()
+            }
+            Self::There(clouds) => followed(clouds, project, cloud).await?,
+        })
     }
 
     /// The subject that a user's own certificate request must have.
@@ -210,27 +209,19 @@ impl Clouds<'_> {
         Ok(())
     }
 
-    /// Makes a logical cloud what a draft says, and brings that to its clusters: as it was planned, where a plan is named. Gives the app
+    /// Makes a logical cloud what a draft says, and brings that to its clusters, as it was agreed. Gives the app
     /// context, which a server keeps to itself, and whether anything was to be done.
     pub(crate) async fn declare(
         &self,
         project: &ProjectName,
         cloud: &LogicalCloudName,
         draft: &Draft,
-        agreed: Option<Agreed>,
+        agreed: Agreed,
     ) -> Result<(Option<ContextId>, AppliedOutcome), Error> {
         match self {
             Self::Here(store, caller) => {
-                let planned = match agreed {
-                    None => None,
-                    Some(Agreed::Planned(planned)) => Some(*planned),
-                    Some(Agreed::Hash(hash)) => {
-                        let now = store.plan_draft(caller, project, draft, Rehearsing::Nothing).await?;
-                        Some(now.as_planned(&hash)?)
-                    }
-                };
                 let any = Precondition::default();
-                let declared = store.declare(caller, (project, cloud), draft, &any, planned).await?;
+                let declared = store.declare(caller, (project, cloud), draft, &any, agreed).await?;
                 let outcome = match declared.applied.outcome {
                     ApplyOutcome::Unchanged => AppliedOutcome::Unchanged,
                     ApplyOutcome::Begun | ApplyOutcome::Replaced(_) => AppliedOutcome::Begun,
@@ -239,11 +230,8 @@ impl Clouds<'_> {
             }
             Self::There(clouds) => {
                 let document = document::to_json(&drafted(project, draft)?)?;
-                let plan = agreed.map(|agreed| match agreed {
-                    Agreed::Planned(planned) => planned.planned.hash(),
-                    Agreed::Hash(hash) => hash,
-                });
-                Ok((None, clouds.declare(project, cloud, &document, plan.as_ref()).await?.applied))
+                let declared = clouds.declare(project, cloud, &document, agreed.hash().as_ref()).await?;
+                Ok((None, declared.applied))
             }
         }
     }
@@ -355,6 +343,23 @@ impl Moment {
         };
         Self { lanes, end }
     }
+}
+
+/// The same of a server. It ends with the logical cloud.
+async fn followed(
+    clouds: &Remote<'_>,
+    project: &ProjectName,
+    cloud: &LogicalCloudName,
+) -> Result<Statuses, Error> {
+    let status = |event| async {
+        match event {
+            Ok(Event::Status(status)) => Some(Ok(*status)),
+            // Nothing follows a deletion, and what else may be told one day is not waited for.
+            Ok(_) => None,
+            Err(error) => Some(Err(Error::from(error))),
+        }
+    };
+    Ok(clouds.follow(project, cloud).await?.filter_map(status).boxed())
 }
 
 /// The logical cloud of a draft, of whichever identity: that is in no document.

@@ -8,7 +8,7 @@ mod stopping;
 use dcm_client::Client;
 use dcm_server::Deployment;
 
-pub(crate) use clouds::{Agreed, Clouds, Handed, Moment, drafted};
+pub(crate) use clouds::{Clouds, Handed, Moment, Statuses as Followed, drafted};
 pub(crate) use clusters::{All, Clusters, Shown};
 pub(crate) use error::Error;
 
