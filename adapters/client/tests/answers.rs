@@ -10,7 +10,7 @@ use dcm_client::{Client, ClusterCheck, Credential, Error, Event, Options, TRIES_
 use dcm_core::port::cluster::ClusterUid;
 use dcm_core::port::synchronizer::Disposal;
 use dcm_core::secret::Secret;
-use futures::StreamExt as _;
+use futures::{FutureExt as _, StreamExt as _, TryFutureExt as _};
 
 const STATUS: &str = r#"{"project":"shop","name":"stall","uid":"0123456789abcdef","state":"created","edit":1,"isEdited":false,"isInterrupted":false,"created":{"by":"ann","at":"2026-01-01T00:00:00Z"},"changed":{"by":"ann","at":"2026-01-01T00:00:00Z"},"warnings":[],"clusters":{},"credentials":{}}"#;
 
@@ -22,14 +22,6 @@ struct Server {
 
 impl Server {
     fn answering(answers: impl IntoIterator<Item = String>) -> Self {
-        Self::answering_to(answers, |options| options)
-    }
-
-    /// The same to a client of other options.
-    fn answering_to(
-        answers: impl IntoIterator<Item = String>,
-        with: impl FnOnce(Options) -> Options,
-    ) -> Self {
         let answers: Vec<String> = answers.into_iter().collect();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -45,7 +37,7 @@ impl Server {
         });
         let credential = Credential::Token(Secret::new("not-to-be-shown"));
         let options = Options { credential, ..Options::new(&format!("http://{address}")).unwrap() };
-        Self { client: Client::open(&with(options)).unwrap(), heads }
+        Self { client: Client::open(&options).unwrap(), heads }
     }
 
     fn heads(self) -> Vec<String> {
@@ -116,35 +108,33 @@ async fn a_cloud_is_followed_by_its_status_and_what_changes_of_it() {
     server.heads();
 }
 
-/// Somebody who waits for nothing but what takes its time: whatever is not answered at once is late.
-fn hasty(answers: impl IntoIterator<Item = String>) -> Server {
-    Server::answering_to(answers, |options| Options { answer_timeout: Duration::ZERO, ..options })
-}
+/// Far longer than it takes to end what has no time at all.
+const MOMENT: Duration = Duration::from_millis(50);
 
 #[tokio::test]
 async fn what_asks_clusters_is_given_their_time() {
+    // Whoever connects to it has no answer.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let options = Options::new(&format!("http://{}", silent.local_addr().unwrap())).unwrap();
+    let client = Client::open(&Options { answer_timeout: Duration::ZERO, ..options }).unwrap();
+    let (clouds, clusters) = (client.logical_clouds(), client.clusters());
     let (project, cloud) = ("shop".parse().unwrap(), "stall".parse().unwrap());
     let (user, cluster) = ("ann".parse().unwrap(), "edge/one".parse().unwrap());
-    let context = "dcm-absent".parse().unwrap();
-    let uid = ClusterUid("0123".into());
-    let server = hasty(std::iter::repeat_n(json("{}"), 7));
-    let (clouds, clusters) = (server.client.logical_clouds(), server.client.clusters());
-    let ended = [
-        clouds.plan(&project, &cloud, "{}", true).await.map(drop),
-        clouds.declare(&project, &cloud, "{}", None).await.map(drop),
-        clouds.revocation(&project, &cloud, &user).await.map(drop),
-        clusters.check(&cluster, &ClusterCheck::default()).await.map(drop),
-        clusters.accept(&cluster, &uid).await,
-        clusters.orphans(&cluster).await.map(drop),
-        clusters.clear_orphans(&cluster, &context, Disposal::Delete).await.map(drop),
-    ];
-    // Most of them have more to say than this server does.
-    let late = ended.iter().position(|ended| matches!(ended, Err(Error::TimedOut { .. })));
-    assert_eq!(late, None, "{ended:?}");
-    server.heads();
-
-    let other = hasty([json(STATUS)]);
-    let late = other.client.logical_clouds().status(&project, &cloud).await.unwrap_err();
+    let (context, uid) = ("dcm-absent".parse().unwrap(), ClusterUid("0123".into()));
+    let check = ClusterCheck::default();
+    for (name, asked) in [
+        ("plan", clouds.plan(&project, &cloud, "{}", true).map_ok(drop).boxed()),
+        ("declare", clouds.declare(&project, &cloud, "{}", None).map_ok(drop).boxed()),
+        ("revocation", clouds.revocation(&project, &cloud, &user).map_ok(drop).boxed()),
+        ("check", clusters.check(&cluster, &check).map_ok(drop).boxed()),
+        ("accept", clusters.accept(&cluster, &uid).boxed()),
+        ("orphans", clusters.orphans(&cluster).map_ok(drop).boxed()),
+        ("clear", clusters.clear_orphans(&cluster, &context, Disposal::Delete).map_ok(drop).boxed()),
+    ] {
+        let ended = tokio::time::timeout(MOMENT, asked).await;
+        assert!(ended.is_err(), "{name} is not waited for: {ended:?}");
+    }
+    let late = clouds.status(&project, &cloud).await.unwrap_err();
     assert!(matches!(late, Error::TimedOut { .. }), "{late:?}");
 }
 
