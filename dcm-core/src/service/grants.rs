@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::logical_cloud::{Draft, Level, LogicalCloud, Permission, UserType};
+use crate::manifest::GroupVersionKind;
 use crate::name::UserName;
 
 use super::caller::Caller;
@@ -12,6 +13,32 @@ use super::error::Error;
 /// Verbs that stand for all others, or by which more rights are got than were given (Kubernetes documentation, "Role Based Access
 /// Control Good Practices").
 const VERBS: [&str; 4] = ["*", "bind", "escalate", "impersonate"];
+
+/// Verbs that change nothing.
+const READING: [&str; 3] = ["get", "list", "watch"];
+
+/// What a Role in a namespace gives hold of, by group and resource, and by which whoever changes it reaches beyond that namespace, or
+/// beyond what is allowed in it. Kubernetes' own role `admin`, which is for who has a namespace, may only read these.
+///
+/// - The namespace itself: a request for it is authorised *in* it. Its labels say which pods may run there
+///   (`pod-security.kubernetes.io/enforce`), and its status and its end are written with them.
+/// - Quotas and ranges of limits, and the status by which quotas are enforced: they are what a cloud may use.
+/// - Addresses that nobody checks: traffic of load balancers and ingresses goes there, into other namespaces, too
+///   (CVE-2021-25740); an address in a service's status takes the cluster's traffic to it (CVE-2020-8554).
+const BEYOND: [(&str, &str); 9] = [
+    ("", "namespaces"),
+    ("", "namespaces/finalize"),
+    ("", "namespaces/status"),
+    ("", "resourcequotas"),
+    ("", "resourcequotas/status"),
+    ("", "limitranges"),
+    ("", "endpoints"),
+    ("", "services/status"),
+    ("discovery.k8s.io", "endpointslices"),
+];
+
+/// Kinds of extra manifests by which as much is reached as by changing these.
+const KINDS_BEYOND: [(&str, &str); 2] = [("", "Endpoints"), ("discovery.k8s.io", "EndpointSlice")];
 
 /// Refuses a limited caller an edit that grants such rights: to whomever, on whichever cluster. What such a cloud has besides may
 /// be edited.
@@ -35,7 +62,9 @@ fn granted(before: Option<&LogicalCloud>, after: &LogicalCloud) -> Option<String
     if after.object_policies().take_over() && !is_as_before() {
         return Some("what is on clusters already (objectPolicies)".to_owned());
     }
-    changed_label(before, after).or_else(|| added_verb(before, after))
+    changed_label(before, after)
+        .or_else(|| added_permission(before, after))
+        .or_else(|| added_manifest(before, after))
 }
 
 /// A label of Kubernetes that comes, goes or changes: it may limit what is in a namespace as well as allow it.
@@ -50,20 +79,28 @@ fn changed_label(before: Option<&LogicalCloud>, after: &LogicalCloud) -> Option<
     changed.map(|key| format!("the label {key} of a namespace"))
 }
 
-/// A permission with such a verb that somebody did not have before, as they were. Extra manifests of a standard cloud have no rights in
+/// A strong permission that somebody did not have before, as they were. Extra manifests of a standard cloud have no rights in
 /// them, and those of another level are looked at as a whole.
-fn added_verb(before: Option<&LogicalCloud>, after: &LogicalCloud) -> Option<String> {
+fn added_permission(before: Option<&LogicalCloud>, after: &LogicalCloud) -> Option<String> {
     let held = before.map(holdings).unwrap_or_default();
     let added = holdings(after).into_iter().find(|holding| !held.contains(holding));
     added.map(|(permission, _)| {
-        let verb = strong_verb(permission).unwrap_or_default();
-        format!("the verb {verb} (user permission {})", permission.metadata.name)
+        let what = strength(permission).unwrap_or_default();
+        format!("{what} (user permission {})", permission.metadata.name)
     })
 }
 
-/// Each permission with such a verb, and each user who has it, by how they prove who they are.
+/// An extra manifest of such a kind that was not there before, as it is.
+fn added_manifest(before: Option<&LogicalCloud>, after: &LogicalCloud) -> Option<String> {
+    let held = before.map(LogicalCloud::manifests).unwrap_or_default();
+    let reaches = |kind: &GroupVersionKind| KINDS_BEYOND.contains(&(&*kind.group, &*kind.kind));
+    let added = after.manifests().iter().find(|one| reaches(one.kind()) && !held.contains(one))?;
+    Some(format!("{} {} among extra manifests", added.kind().kind, added.key().name))
+}
+
+/// Each strong permission, and each user who has it, by how they prove who they are.
 fn holdings(cloud: &LogicalCloud) -> Vec<(&Permission, Option<(&UserName, &UserType)>)> {
-    let strong = cloud.permissions().iter().filter(|permission| strong_verb(permission).is_some());
+    let strong = cloud.permissions().iter().filter(|permission| strength(permission).is_some());
     strong
         .flat_map(|permission| {
             let holders = cloud.users().iter().filter(|user| permission.holders.include(&user.metadata.name));
@@ -73,8 +110,25 @@ fn holdings(cloud: &LogicalCloud) -> Vec<(&Permission, Option<(&UserName, &UserT
         .collect()
 }
 
-fn strong_verb(permission: &Permission) -> Option<&'static str> {
-    VERBS.into_iter().find(|verb| permission.verbs.contains(*verb))
+/// What makes a permission strong: a verb by itself, or one that changes what reaches beyond the namespace. Names of single objects
+/// make it no weaker: that of the namespace may be among them.
+fn strength(permission: &Permission) -> Option<String> {
+    let verb = |verb: &str| format!("the verb {verb}");
+    if let Some(strong) = VERBS.into_iter().find(|verb| permission.verbs.contains(*verb)) {
+        return Some(verb(strong));
+    }
+    let changing = permission.verbs.iter().find(|verb| !READING.contains(&verb.as_str()))?;
+    let reaches = |resource: &&String| BEYOND.iter().any(|beyond| includes(permission, resource, *beyond));
+    let resource = permission.resources.iter().find(reaches)?;
+    Some(format!("{} of {resource}", verb(changing)))
+}
+
+/// True when a permission, by a resource that it names, is about a resource of a group, as Kubernetes reads its rules.
+fn includes(permission: &Permission, named: &str, (group, resource): (&str, &str)) -> bool {
+    let is_all_of = |below: &str| named.strip_prefix("*/") == Some(below);
+    let in_group = permission.api_groups.iter().any(|named| named == "*" || named == group);
+    let is_below = resource.split_once('/').is_some_and(|(_, below)| is_all_of(below));
+    in_group && (named == "*" || named == resource || is_below)
 }
 
 /// True for a label by which Kubernetes, or what extends it, decides what may be in a namespace, such as

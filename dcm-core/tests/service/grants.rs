@@ -51,6 +51,86 @@ async fn a_limited_caller_grants_no_rights_beyond_the_cloud_and_none_that_give_m
     assert!(refused(&world, privileged).await.contains("privileged"));
 }
 
+/// A cloud that grants these verbs on a resource of a group.
+fn granting(group: &str, resource: &str, verbs: &[&str]) -> Value {
+    let mut granting = draft();
+    let of_permission = &mut granting["spec"]["permissions"][0];
+    of_permission["apiGroups"] = json!(["apps", group]);
+    of_permission["resources"] = json!(["deployments", resource]);
+    of_permission["verbs"] = json!(verbs);
+    granting
+}
+
+#[tokio::test]
+async fn a_limited_caller_grants_only_to_read_what_reaches_beyond_the_namespace() {
+    let world = limited(World::new(true).await);
+    let core = [
+        "namespaces",
+        "namespaces/status",
+        "namespaces/finalize",
+        "resourcequotas",
+        "resourcequotas/status",
+        "limitranges",
+        "endpoints",
+        "services/status",
+        "*",
+        "*/status",
+        "*/finalize",
+    ];
+    let core = core.into_iter().flat_map(|resource| [("", resource), ("*", resource)]);
+    let slices = ["endpointslices", "*"].map(|resource| ("discovery.k8s.io", resource));
+    for (group, resource) in core.chain(slices) {
+        for verb in ["create", "update", "patch", "delete", "deletecollection"] {
+            let told = refused(&world, granting(group, resource, &["get", verb])).await;
+            assert!(told.starts_with(&format!("the verb {verb} of {resource} (user permission ")), "{told}");
+        }
+        let reading = granting(group, resource, &["get", "list", "watch"]);
+        world.put(reading).await.unwrap_or_else(|error| panic!("{group} {resource}: {error}"));
+    }
+}
+
+#[tokio::test]
+async fn a_limited_caller_puts_no_addresses_where_traffic_goes_to() {
+    let world = World::new(true).await;
+    let with = |api_version: &str, kind: &str, name: &str| {
+        let mut draft = draft();
+        let metadata = json!({"name": name});
+        draft["spec"]["manifests"] = json!([{"apiVersion": api_version, "kind": kind, "metadata": metadata}]);
+        draft
+    };
+    world.put(with("v1", "Endpoints", "granted")).await.unwrap();
+    let world = limited(world);
+    for (api_version, kind) in [("v1", "Endpoints"), ("discovery.k8s.io/v1", "EndpointSlice")] {
+        let told = refused(&world, with(api_version, kind, "theirs")).await;
+        assert!(told.starts_with(&format!("{kind} theirs among extra manifests")), "{told}");
+    }
+    let mut edited = with("v1", "Endpoints", "granted");
+    edited["metadata"]["description"] = "edited".into();
+    world.put(edited).await.unwrap();
+    world.put(with("v1", "Service", "theirs")).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_limited_caller_grants_what_stays_in_the_namespace() {
+    let world = limited(World::new(true).await);
+    let inside = [
+        ("", "pods"),
+        ("", "pods/exec"),
+        ("", "pods/status"),
+        ("", "services"),
+        ("", "serviceaccounts/token"),
+        ("*", "configmaps"),
+        ("*", "*/scale"),
+        ("apps", "*"),
+        ("apps", "namespaces"),
+        ("rbac.authorization.k8s.io", "rolebindings"),
+    ];
+    for (group, resource) in inside {
+        let wanted = granting(group, resource, &["create", "get", "patch", "delete"]);
+        world.put(wanted).await.unwrap_or_else(|error| panic!("{group} {resource}: {error}"));
+    }
+}
+
 #[tokio::test]
 async fn of_a_cloud_with_such_rights_a_limited_caller_edits_what_grants_nothing() {
     let world = World::new(true).await;
