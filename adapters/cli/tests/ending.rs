@@ -150,7 +150,7 @@ async fn a_finalizer_of_somebody_else_is_named_and_everything_else_is_gone() {
 }
 
 #[tokio::test]
-async fn objects_that_are_to_be_kept_stay_without_our_marks() {
+async fn objects_that_are_to_be_kept_stay_without_our_marks_and_give_no_rights() {
     let environment = Environment::shared(CLUSTERS).await.unwrap();
     let installation = Installation::new(&environment, "kept");
     installation.apply(&document(&installation, "kept")).done();
@@ -161,6 +161,7 @@ async fn objects_that_are_to_be_kept_stay_without_our_marks() {
         let roles: Value = serde_json::from_str(&roles).unwrap();
         let metadata = &roles["items"][0]["metadata"];
         assert!(metadata["name"].is_string() && !metadata.to_string().contains("dcm"), "{metadata:#}");
+        assert_eq!(kubectl(cluster, &["get", "rolebindings", "-n", "kept", "-o", "name"]), "");
         kubectl(cluster, &["delete", "namespace", "kept", "--wait=false"]);
     }
 }

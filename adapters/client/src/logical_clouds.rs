@@ -322,7 +322,8 @@ impl<'a> LogicalClouds<'a> {
         cloud: &LogicalCloudName,
         removal: Removal,
     ) -> Result<(), Error> {
-        let Removal { delete_contents, objects, deadline_seconds } = removal;
+        // What becomes of bindings is not for who asks.
+        let Removal { delete_contents, objects, bindings: _, deadline_seconds } = removal;
         let keep = objects.map(|objects| ("keep-objects", (objects == Disposal::Keep).to_string()));
         let deadline = deadline_seconds.map(|seconds| ("deadline-seconds", seconds.to_string()));
         let contents = [("delete-contents", delete_contents.to_string())];

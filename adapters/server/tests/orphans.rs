@@ -89,8 +89,17 @@ async fn orphans_that_are_released_stay_without_our_marks() {
     let (count, context) = (world.owned(), context(&empty).await);
     let cleared = empty.clear_orphans(&world.caller, &cluster_id(1), &context, Disposal::Keep).await.unwrap();
     assert_eq!(cleared.orphans.len(), count);
-    assert!(cleared.orphans.iter().all(|orphan| orphan.cleared == Some(Cleared::Released)), "{cleared:#?}");
+    for orphan in cleared.orphans {
+        let expected = if orphan.object.is_binding() { Cleared::Deleted } else { Cleared::Released };
+        assert_eq!(orphan.cleared, Some(expected), "{orphan:#?}");
+    }
     assert_eq!((world.owned(), orphans(&empty).await), (0, Vec::new()));
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
+    let left: Vec<_> = cluster.server(|server| server.objects().map(|object| object.key.clone()).collect());
+    assert!(
+        left.iter().any(|key| &*key.kind == "Role") && !left.iter().any(ObjectKey::is_binding),
+        "{left:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]

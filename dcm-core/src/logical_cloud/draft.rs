@@ -90,7 +90,7 @@ pub struct ObjectPolicyDraft {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct RemovalDraft {
-    /// `delete` (default), or `keep`: its objects stay on the clusters, without our marks.
+    /// `delete` (default), or `keep`: its objects stay on the clusters, without our marks, but for bindings: rights end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub objects: Option<String>,
     /// How many seconds a cluster may take, 1 and up, before nobody waits for it any more. Default: 300.

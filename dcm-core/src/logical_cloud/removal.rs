@@ -10,7 +10,9 @@ use super::limits::{DEADLINE_SECONDS_MAX, DEADLINE_SECONDS_MIN};
 pub(super) fn check(draft: &RemovalDraft, at: &Path, checks: &mut Checks) -> Option<Removal> {
     let objects = disposal(draft.objects.as_deref(), &at.field("objects"), checks);
     let deadline = deadline(draft.deadline_seconds, &at.field("deadlineSeconds"), checks);
-    Some(Removal { delete_contents: false, objects: objects?, deadline_seconds: deadline? })
+    // Rights end with the cloud, whatever is kept: nobody could take them away any more.
+    let bindings = Some(Disposal::Delete);
+    Some(Removal { delete_contents: false, objects: objects?, bindings, deadline_seconds: deadline? })
 }
 
 /// The outer none is a refusal, the inner one an absent text.

@@ -353,8 +353,9 @@ pub fn plan(rules: &Rules<'_>, desired: Option<&Bundle>, recorded: &Records, vie
         }
     }
     // Rights that are taken away are not to stay: only what all of a cloud leaves is kept.
-    let disposal = if desired.is_some() { Disposal::Delete } else { rules.removal.disposal() };
-    steps.extend(unwanted(rules, disposal, desired_steps, recorded, view));
+    let delete = Removal { objects: Some(Disposal::Delete), bindings: None, ..rules.removal };
+    let removal = if desired.is_some() { delete } else { rules.removal };
+    steps.extend(unwanted(&Rules { removal, ..*rules }, desired_steps, recorded, view));
     let ahead = generation::ahead(rules, desired_steps, view).max(rules.ahead);
     if let Some(ahead) = ahead {
         let steps = generation::halted(ahead, steps, rules, view);
@@ -387,7 +388,6 @@ fn ask_ahead(steps: &mut [Step], desired: &[crate::app_context::Step]) {
 /// Steps for what is recorded, or carries our marks, and is not desired.
 fn unwanted(
     rules: &Rules<'_>,
-    disposal: Disposal,
     desired: &[crate::app_context::Step],
     recorded: &Records,
     view: &dyn View,
@@ -402,7 +402,7 @@ fn unwanted(
     let mut steps: Vec<Step> = recorded
         .iter()
         .filter(|(key, _)| !wanted.contains(key))
-        .filter_map(|(key, record)| object::remove(rules, disposal, key, record, view))
+        .filter_map(|(key, record)| object::remove(rules, key, record, view))
         .collect();
     for (kind, key, sighting) in view.marked() {
         if wanted.contains(key) || recorded.contains_key(key) {
@@ -416,7 +416,7 @@ fn unwanted(
         let origin = sighting.marks.as_ref().map(|marks| marks.origin).unwrap_or_default();
         let stage = if kind.is_namespace() { Stage(0) } else { Stage(u16::MAX) };
         let stray = Recorded { kind: kind.clone(), uid: None, manifest: None, origin, stage };
-        let step = object::remove(rules, disposal, key, &stray, view);
+        let step = object::remove(rules, key, &stray, view);
         steps.extend(step.map(|step| if answered { Step { wave: Wave::Tidy, ..step } } else { step }));
     }
     steps

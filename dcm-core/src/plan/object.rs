@@ -175,13 +175,7 @@ fn take_over(wanted: &Wanted<'_>, sighting: &Sighting) -> Result<(Work, Why), St
 }
 
 /// What is left to do for an object that is not desired; none when nothing can be done for it but to forget.
-pub(super) fn remove(
-    rules: &Rules<'_>,
-    disposal: Disposal,
-    key: &ObjectKey,
-    record: &Recorded,
-    view: &dyn View,
-) -> Option<Step> {
+pub(super) fn remove(rules: &Rules<'_>, key: &ObjectKey, record: &Recorded, view: &dyn View) -> Option<Step> {
     let wave = Wave::Remove(Reverse(record.stage));
     let make = |work, why| Some(step(wave, &record.kind, key, work, why));
     let sighting = match view.see(key) {
@@ -201,7 +195,7 @@ pub(super) fn remove(
         return make(Work::Release { observed, contents: None }, Why::WasAdopted);
     }
     // What was asked for through a request is no object that anybody keeps.
-    if disposal == Disposal::Keep && !request::is_request(&record.kind) {
+    if rules.removal.disposal(key) == Disposal::Keep && !request::is_request(&record.kind) {
         return make(Work::Release { observed, contents: None }, Why::Kept);
     }
     if record.kind.is_namespace() && !rules.removal.delete_contents {

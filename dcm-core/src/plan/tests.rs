@@ -478,6 +478,32 @@ fn what_is_to_be_kept_is_released_and_its_requests_are_not() {
 }
 
 #[test]
+fn bindings_end_with_what_is_kept_where_that_is_wanted() {
+    let rbac = |kind: &str| GroupVersionKind::new("rbac.authorization.k8s.io", "v1", kind);
+    let mut known = Known::default();
+    for (kind, namespace, name) in
+        [("RoleBinding", Some("n"), "own"), ("ClusterRoleBinding", None, "all"), ("Role", Some("n"), "role")]
+    {
+        let kind = rbac(kind);
+        let key = ObjectKey::of_kind(&kind, namespace, name);
+        known.present.insert(key, (kind, sighting(name, None)));
+    }
+    let (owner, context) = (owner(), context());
+    let whys = |bindings| {
+        let removal = Removal { objects: Some(Disposal::Keep), bindings, ..Removal::default() };
+        let plan = plan(&Rules { removal, ..rules(&owner, &context) }, None, &Records::new(), &known);
+        plan.steps().iter().map(|step| (step.key.name.to_string(), step.why)).collect::<BTreeMap<_, _>>()
+    };
+    let told = |bindings| {
+        [("all", bindings), ("own", bindings), ("role", Why::Kept)]
+            .map(|(name, why)| (name.to_owned(), why))
+            .into()
+    };
+    assert_eq!(whys(Some(Disposal::Delete)), told(Why::NotDesired));
+    assert_eq!(whys(None), told(Why::Kept));
+}
+
+#[test]
 fn what_is_taken_out_of_what_stays_is_deleted_though_all_of_it_would_be_kept() {
     let stays = manifest("Namespace", "n", "1");
     let works = keeping(Some(&bundle(vec![(0, apply(&stays))])));

@@ -104,6 +104,10 @@ pub struct Removal {
     /// What becomes of the objects. Default: they are deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objects: Option<Disposal>,
+    /// What becomes of RoleBindings and ClusterRoleBindings, by which somebody has rights. Default: what becomes of the objects. Who
+    /// takes rights away by changing bindings deletes them here: one that is let go binds for good what nobody changes any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bindings: Option<Disposal>,
     /// How long each cluster may take, from when a worker first heard of it. A cluster that takes longer is *abandoned*:
     /// nobody waits for it any more, and it is cleared when it can be. Default: [`REMOVAL_DEADLINE`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -129,14 +133,16 @@ impl Removal {
         Self {
             delete_contents: self.delete_contents || other.delete_contents,
             objects: self.objects.or(other.objects),
+            bindings: self.bindings.or(other.bindings),
             deadline_seconds: self.deadline_seconds.or(other.deadline_seconds),
         }
     }
 
-    /// What becomes of the objects.
+    /// What becomes of an object.
     #[must_use]
-    pub fn disposal(self) -> Disposal {
-        self.objects.unwrap_or_default()
+    pub fn disposal(self, object: &ObjectKey) -> Disposal {
+        let bindings = self.bindings.filter(|_| object.is_binding());
+        bindings.or(self.objects).unwrap_or_default()
     }
 
     /// How long each cluster may take.

@@ -142,7 +142,7 @@ impl Client for ContextClient {
             Wish::Apply(variant) => drop(contexts.apply(&self.wanted(number, variant)).await?),
             Wish::ApplyAsPlanned(variant) => self.apply_as_planned(self.wanted(number, variant)).await?,
             Wish::Remove { delete_contents, deadline } => {
-                let removal = Removal { delete_contents, deadline_seconds: deadline, objects: None };
+                let removal = Removal { delete_contents, deadline_seconds: deadline, ..Removal::default() };
                 contexts.remove(&id, removal).await?;
             }
             Wish::Stop => contexts.stop(&id, STOP_LIMIT).await?,

@@ -11,7 +11,7 @@ use dcm_core::port::synchronizer::{Disposal, Error, Removal, STOP_LIMIT, Synchro
 use dcm_core::status::{ContextStatus, LaneState, Progress, Reason};
 use dcm_sync::engine::{Engine, Options, What};
 use dcm_sync::sim::{Link, Rights, cluster_id};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::fixture::*;
 
@@ -363,6 +363,36 @@ async fn what_is_to_be_kept_is_released_and_stays() {
         let role = dcm_core::manifest::Manifest::new(role_body("reader", &[])).unwrap();
         assert!(world.body(1, role.kind(), role.key()).is_some());
         assert_eq!(world.claimed("team").await, BTreeSet::new());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn bindings_end_with_what_is_kept_where_the_app_context_says_so() {
+    let binding = || {
+        let mut binding = role_body("reader", &[]);
+        binding["kind"] = "RoleBinding".into();
+        binding.as_object_mut().unwrap().remove("rules");
+        binding["roleRef"] =
+            json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader"});
+        binding
+    };
+    for (bindings, stays) in [(Some(Disposal::Delete), false), (None, true)] {
+        let world = World::new(1);
+        let engine = world.engine();
+        let mut wanted = steps();
+        wanted.push(apply(2, binding()));
+        let mut wanted = context(wanted, [1]);
+        wanted.removal = Removal { objects: Some(Disposal::Keep), bindings, ..Removal::default() };
+        engine.contexts().apply(&wanted).await.unwrap();
+        done(&engine, &context_id()).await;
+        let status = remove(&engine, Removal::default()).await;
+        assert_eq!(state(&status, 1), Some(LaneState::Removed));
+        let is_there = |body: Value| {
+            let manifest = dcm_core::manifest::Manifest::new(body).unwrap();
+            world.body(1, manifest.kind(), manifest.key()).is_some()
+        };
+        assert!(is_there(role_body("reader", &[])));
+        assert_eq!((is_there(binding()), world.owned(1)), (stays, Vec::new()));
     }
 }
 

@@ -31,6 +31,7 @@ pub(crate) enum Command {
     /// released.
     Remove(Of),
     /// Takes our marks off the orphans of one app context, and leaves them: then a logical cloud can adopt its namespace.
+    /// Bindings are removed: the rights of its users end.
     Release(Of),
 }
 

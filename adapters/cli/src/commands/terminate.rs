@@ -15,8 +15,8 @@ pub(crate) struct Arguments {
     /// Deletes namespaces together with what others put in them. Otherwise such a namespace is kept.
     #[arg(long)]
     delete_contents: bool,
-    /// Leaves all its objects on the clusters, without our marks: they are nobody's from then on. Default: as its
-    /// document says (spec.removal.objects), or else they are deleted.
+    /// Leaves all its objects on the clusters, without our marks: they are nobody's from then on. But for its bindings: the rights
+    /// of its users end, and what others have bound stays. Default: as its document says (spec.removal.objects), or else they are deleted.
     #[arg(long, conflicts_with = "delete_contents")]
     keep_objects: bool,
     /// How long each cluster may take. One that takes longer is given up: it ends with exit code 7, and that cluster is
@@ -33,6 +33,7 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
         delete_contents: arguments.delete_contents,
         objects: arguments.keep_objects.then_some(Disposal::Keep),
         deadline_seconds: arguments.deadline,
+        ..Removal::default()
     };
     let name = &arguments.cloud.name;
     session.clouds().terminate(&session.project, name, removal).await?;

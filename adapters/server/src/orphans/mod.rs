@@ -42,7 +42,7 @@ impl Deployment {
     }
 
     /// Removes the orphans of one app context from a cluster, or releases them: then they are nobody's, and a logical
-    /// cloud whose document says so can adopt its namespace.
+    /// cloud whose document says so can adopt its namespace. Bindings are removed in any case: rights end with a cloud.
     ///
     /// # Errors
     /// [`OrphanError`].
@@ -89,7 +89,8 @@ impl Deployment {
         let call = self.call();
         let observed = dcm_core::plan::Sighting::of(object, None).precondition();
         let was_there = object.marks.as_ref().is_some_and(|marks| marks.origin == Origin::Adopted);
-        let stays = disposal == Disposal::Keep
+        // Rights that nobody can take away any more are not to stay.
+        let stays = (disposal == Disposal::Keep && !object.key.is_binding())
             || was_there
             || (object.kind.is_namespace() && cluster.contents(&call, &object.key.name).await?.count > 0);
         if stays {

@@ -315,7 +315,7 @@ impl Tenant {
                 self.renew(number, variant).await
             }
             Wish::Remove { delete_contents, deadline } => {
-                let removal = Removal { delete_contents, deadline_seconds: deadline, objects: None };
+                let removal = Removal { delete_contents, deadline_seconds: deadline, ..Removal::default() };
                 self.clouds.terminate(caller, &project, &name, removal).await
             }
             Wish::Stop => self.clouds.stop(caller, &project, &name, STOP_LIMIT).await,

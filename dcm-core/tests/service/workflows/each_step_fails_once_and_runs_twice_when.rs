@@ -22,7 +22,8 @@ const WRITTEN: &[Step] = &[PutProject(""), Register("one"), Register("two"), Reg
 const STANDING: &[Step] =
     &[PutProject(""), Register("one"), Register("two"), Register("three"), Put(first), Apply, Finish];
 
-const CAREFULLY: Removal = Removal { delete_contents: false, objects: None, deadline_seconds: None };
+const CAREFULLY: Removal =
+    Removal { delete_contents: false, objects: None, bindings: None, deadline_seconds: None };
 
 const WITH_CONTENTS: Removal = Removal { delete_contents: true, ..CAREFULLY };
 

@@ -27,7 +27,7 @@ pub(in crate::documented) struct Leaving {
     /// Deletes namespaces together with what others put in them; only with `terminate`.
     #[serde(default)]
     delete_contents: bool,
-    /// Leaves all its objects there, without our marks; only with `terminate`, and without `delete-contents`.
+    /// Leaves all its objects there, without our marks, but for bindings; only with `terminate`, and without `delete-contents`.
     keep_objects: Option<bool>,
     /// How long each cluster may take; only with `terminate`.
     #[schemars(range(min = DEADLINE_SECONDS_MIN, max = DEADLINE_SECONDS_MAX))]

@@ -14,7 +14,7 @@ pub(in crate::documented) struct How {
     /// Deletes namespaces together with what others put in them.
     #[serde(default)]
     pub(super) delete_contents: bool,
-    /// Leaves all its objects there, without our marks.
+    /// Leaves all its objects there, without our marks, but for bindings: the rights of its users end.
     pub(super) keep_objects: Option<bool>,
     /// How long each cluster may take.
     #[schemars(range(min = DEADLINE_SECONDS_MIN, max = DEADLINE_SECONDS_MAX))]
@@ -37,6 +37,7 @@ impl How {
             delete_contents: self.delete_contents,
             objects: self.keep_objects.map(disposal),
             deadline_seconds: self.deadline_seconds.and_then(|seconds| u32::try_from(seconds).ok()),
+            ..Removal::default()
         })
     }
 }

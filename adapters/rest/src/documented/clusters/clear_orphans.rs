@@ -34,7 +34,7 @@ pub(in crate::documented) struct OfContext {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(in crate::documented) struct How {
-    /// Our marks come off, and they stay.
+    /// Our marks come off, and they stay, but for bindings.
     #[serde(default)]
     keep_objects: bool,
 }
@@ -43,7 +43,7 @@ pub(in crate::documented) struct How {
 pub(in crate::documented) fn describe(it: Operation) -> Operation {
     it.says(
         "Clear the orphans of an app context",
-        "They are removed, or with `keep-objects` our marks are taken off.",
+        "They are removed, or with `keep-objects` our marks are taken off; bindings are removed in any case.",
     )
     .answers(StatusCode::OK, Answer::json::<Orphans>("What was done to each."))
     .fails(&[Kind::WrongState, Kind::NotReady])

@@ -87,13 +87,13 @@ pub(super) fn a_removal_keeps_what_it_is_to_keep(scene: &Scene<'_>, event: &Even
     // A generation that wants something here deletes whatever it does not want.
     let removal = scene.facts.root(context, *generation).filter(|root| root.wanted(cluster).is_none());
     let Some(removal) = removal.map(Root::removal) else { return Ok(()) };
-    match (deed, removal.disposal()) {
+    let keeps = |key: &ObjectKey| removal.disposal(key) == Disposal::Keep;
+    match deed {
         // What was asked for through a request is no object that anybody keeps.
-        (Deed::Deleted { key, .. }, Disposal::Keep) if &*key.kind != "CertificateSigningRequest" => {
+        Deed::Deleted { key, .. } if keeps(key) && &*key.kind != "CertificateSigningRequest" => {
             Err(format!("{key} on {cluster} was to be kept, and was deleted"))
         }
-        (Deed::Changed(Verb::Release, written), Disposal::Delete) => {
-            let Written { key, uid, .. } = written;
+        Deed::Changed(Verb::Release, Written { key, uid, .. }) if !keeps(key) => {
             let known = scene.facts.object(cluster, uid);
             let is_ours = known.is_some_and(|known| known.is_made && known.origin == Origin::Created);
             let may_hold_contents = &*key.kind == "Namespace" && !removal.delete_contents;

@@ -194,6 +194,28 @@ fn what_a_removal_was_to_keep_or_to_delete_and_did_not_is_seen() {
 }
 
 #[test]
+fn a_binding_that_is_kept_with_all_the_rest_and_was_to_end_is_seen() {
+    let rule = "a removal keeps what it is to keep";
+    let binding = || {
+        json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+               "metadata": {"name": "reader", "namespace": "team"}})
+    };
+    for (bindings, ends) in [(None, false), (Some(Disposal::Delete), true)] {
+        let mut stage = Staged::new();
+        stage.desire(&context([apply(binding(), Existing::Refuse)]), |root| {
+            root.intent = Intent::Absent;
+            root.removal = Removal { objects: Some(Disposal::Keep), bindings, ..Removal::default() };
+        });
+        let made = stage.handled(Deed::Created(written(binding())));
+        stage.judge.facts.take_in(&Event::Handled(made), stage.world.now());
+        let deletion = Event::Handled(stage.handled(deleted(binding())));
+        assert_eq!(stage.holds(rule, &deletion), ends);
+        let release = stage.handled(Deed::Changed(Verb::Release, written(binding())));
+        assert_eq!(stage.holds(rule, &Event::Handled(release)), !ends);
+    }
+}
+
+#[test]
 fn a_namespace_without_a_claim_is_seen() {
     let mut stage = Staged::new();
     stage.desire(&context([apply(namespace(), Existing::Refuse)]), |_| ());
