@@ -215,6 +215,48 @@ async fn each_write_is_rehearsed_and_what_can_not_be_is_marked_so() {
     assert_eq!(after, before, "nothing is written");
 }
 
+/// The cloud with one config map beside what is rendered.
+fn with_config_map(name: &str) -> Value {
+    let mut wanted = spec(&everything());
+    wanted["manifests"] = json!([config_map(name)]);
+    wanted
+}
+
+fn config_map(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "c"}})
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_namespace_of_somebody_else_a_plan_tells_nothing_and_asks_nothing() {
+    let world = World::new(1).await;
+    world.make(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "c"}})).await;
+    world.make(config_map("map-one")).await;
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
+    let mut told = Vec::new();
+    for name in ["map-one", "map-two"] {
+        world.put(with_config_map(name)).await;
+        cluster.server(|server| server.requests_mut().clear());
+        let planned = planned(&world, true).await;
+        let live = planned.clusters[&cluster_id(1)].as_ref().unwrap();
+        assert!(live.plan.steps().iter().any(|step| word(step) == "foreign Namespace"), "{live:?}");
+        assert!(live.rehearsals.keys().all(|key| key.namespace.is_none()), "{live:?}");
+        let outline = serde_json::to_string(&planned.outline().into_values().collect::<Vec<_>>()).unwrap();
+        told.push((outline.replace(name, "NAME"), live.observed.clone()));
+        let is_inside = |key: &ObjectKey| key.namespace.as_deref() == Some("c");
+        let asked = cluster.server(|server| {
+            server
+                .requests()
+                .lines()
+                .filter_map(|line| line.key.clone())
+                .filter(is_inside)
+                .collect::<Vec<_>>()
+        });
+        assert_eq!(asked, []);
+    }
+    assert!(told[0].0.contains("NAME"), "{told:?}");
+    assert_eq!(told[0], told[1]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_plan_without_dry_runs_asks_for_none_and_has_the_same_hash() {
     let world = World::new(1).await;

@@ -12,7 +12,7 @@ mod outline;
 mod request;
 mod view;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -275,6 +275,7 @@ pub struct Plan {
     steps: Vec<Step>,
     drift: Vec<Cause>,
     ahead: Option<Generation>,
+    closed: BTreeSet<Arc<str>>,
 }
 
 impl Plan {
@@ -295,6 +296,13 @@ impl Plan {
     #[must_use]
     pub fn ahead(&self) -> Option<Generation> {
         self.ahead
+    }
+
+    /// True for what is in a namespace that is desired and somebody else's. What is there without our marks is not to be looked at:
+    /// else whoever plans or applies could ask what is in any namespace, by naming it and what may be in it.
+    #[must_use]
+    pub fn is_closed(&self, key: &ObjectKey) -> bool {
+        key.namespace.as_ref().is_some_and(|namespace| self.closed.contains(namespace))
     }
 
     /// The steps that may run now, together.
@@ -336,16 +344,21 @@ impl Plan {
 /// Plans one lane: what is left to do so that the cluster holds the bundle (none: nothing of this app context).
 #[must_use]
 pub fn plan(rules: &Rules<'_>, desired: Option<&Bundle>, recorded: &Records, view: &dyn View) -> Plan {
-    let (mut steps, mut drift) = (Vec::new(), Vec::new());
     let desired_steps = desired.map_or(&[][..], Bundle::steps);
+    let mut plan = Plan { closed: closed(rules, desired_steps, recorded, view), ..Plan::default() };
+    let mut steps = Vec::new();
     for step in desired_steps {
         let wave = Wave::Apply(step.stage);
         match &step.action {
             Action::Apply { manifest, existing, drift: policy } => {
                 let wanted = Wanted { manifest, existing: *existing, drift: policy };
-                let chosen = object::desire(rules, wave, &wanted, recorded, view);
+                let chosen = if plan.is_closed(manifest.key()) {
+                    object::desire_what_is_ours(rules, wave, &wanted, recorded, view)
+                } else {
+                    object::desire(rules, wave, &wanted, recorded, view)
+                };
                 steps.extend(chosen.step);
-                drift.extend(chosen.drift);
+                plan.drift.extend(chosen.drift);
             }
             Action::Request { name, request } => {
                 steps.extend(request::desire(rules, wave, name, request, view));
@@ -356,15 +369,34 @@ pub fn plan(rules: &Rules<'_>, desired: Option<&Bundle>, recorded: &Records, vie
     let delete = Removal { objects: Some(Disposal::Delete), bindings: None, ..rules.removal };
     let removal = if desired.is_some() { delete } else { rules.removal };
     steps.extend(unwanted(&Rules { removal, ..*rules }, desired_steps, recorded, view));
-    let ahead = generation::ahead(rules, desired_steps, view).max(rules.ahead);
-    if let Some(ahead) = ahead {
-        let steps = generation::halted(ahead, steps, rules, view);
-        return Plan { steps, drift, ahead: Some(ahead) };
+    plan.ahead = generation::ahead(rules, desired_steps, view).max(rules.ahead);
+    if let Some(ahead) = plan.ahead {
+        plan.steps = generation::halted(ahead, steps, rules, view);
+        return plan;
     }
     steps.extend(generation::sign(rules, desired_steps, &steps, recorded, view));
     ask_ahead(&mut steps, desired_steps);
     steps.sort_by_key(|step| (step.wave, !step.work.asks()));
-    Plan { steps, drift, ahead: None }
+    plan.steps = steps;
+    plan
+}
+
+/// Desired namespaces that are somebody else's.
+fn closed(
+    rules: &Rules<'_>,
+    desired: &[crate::app_context::Step],
+    recorded: &Records,
+    view: &dyn View,
+) -> BTreeSet<Arc<str>> {
+    let anothers = |step: &crate::app_context::Step| {
+        let Action::Apply { manifest, existing, drift } = &step.action else { return None };
+        let wanted = Wanted { manifest, existing: *existing, drift };
+        let is_namespace = manifest.kind().is_namespace();
+        let chosen = is_namespace
+            .then(|| object::desire(rules, Wave::Apply(step.stage), &wanted, recorded, view).step)??;
+        (chosen.why == Why::NotOurs).then(|| manifest.key().name.clone())
+    };
+    desired.iter().filter_map(anothers).collect()
 }
 
 /// A desired object, with what is done about others who touch it.
@@ -392,7 +424,7 @@ fn unwanted(
     recorded: &Records,
     view: &dyn View,
 ) -> Vec<Step> {
-    let wanted: std::collections::BTreeSet<&ObjectKey> = desired
+    let wanted: BTreeSet<&ObjectKey> = desired
         .iter()
         .filter_map(|step| match &step.action {
             Action::Apply { manifest, .. } => Some(manifest.key()),

@@ -43,6 +43,23 @@ pub(super) fn desire(
     Chosen { step, drift: chosen.drift }
 }
 
+/// Chooses for a desired object in a namespace that is somebody else's: what is there is only told of what is ours.
+pub(super) fn desire_what_is_ours(
+    rules: &Rules<'_>,
+    wave: Wave,
+    wanted: &Wanted<'_>,
+    recorded: &Records,
+    view: &dyn View,
+) -> Chosen {
+    let (kind, key) = (wanted.manifest.kind(), wanted.manifest.key());
+    let record = recorded.get(key);
+    if matches!(view.see(key), Seen::Present(sighting) if is_ours(rules, record, sighting)) {
+        return desire(rules, wave, wanted, recorded, view);
+    }
+    let waits = cause(Reason::Waiting, "it is not looked at before its namespace is ours", key);
+    Chosen { step: Some(step(wave, kind, key, Work::Await(waits), Why::NotOurs)), drift: None }
+}
+
 fn step(wave: Wave, kind: &GroupVersionKind, key: &ObjectKey, work: Work, why: Why) -> Step {
     Step { wave, kind: kind.clone(), key: key.clone(), work, why }
 }

@@ -504,6 +504,29 @@ fn bindings_end_with_what_is_kept_where_that_is_wanted() {
 }
 
 #[test]
+fn what_is_in_somebody_elses_namespace_is_told_of_only_where_it_is_ours() {
+    let (namespace, inside) = (manifest("Namespace", "n", "1"), manifest("ConfigMap", "c", "1"));
+    let wanted = bundle(vec![(0, apply(&namespace)), (1, apply(&inside))]);
+    let foreign = || Sighting { marks: None, ..sighting("u", None) };
+    let (owner, context) = (owner(), context());
+    let planned = |known: &Known| plan(&rules(&owner, &context), Some(&wanted), &Records::new(), known);
+    let known = |seen: Option<Sighting>| {
+        let mut known = Known::default();
+        with(&mut known, &namespace, foreign());
+        seen.into_iter().for_each(|seen| with(&mut known, &inside, seen));
+        known
+    };
+    let absent = Known { absent: BTreeSet::from([inside.key().clone()]), ..known(None) };
+    let closed = planned(&known(None));
+    assert!(closed.is_closed(inside.key()) && !closed.is_closed(namespace.key()));
+    assert!(matches!(&closed.steps()[1], Step { work: Work::Await(_), why: Why::NotOurs, .. }), "{closed:?}");
+    assert_eq!(planned(&absent), closed);
+    assert_eq!(planned(&known(Some(foreign()))), closed);
+    let ours = planned(&known(Some(sighting("u", None))));
+    assert!(matches!(&ours.steps()[1], Step { work: Work::Update { .. }, .. }), "{ours:?}");
+}
+
+#[test]
 fn what_is_taken_out_of_what_stays_is_deleted_though_all_of_it_would_be_kept() {
     let stays = manifest("Namespace", "n", "1");
     let works = keeping(Some(&bundle(vec![(0, apply(&stays))])));

@@ -50,6 +50,8 @@ struct Looked<'a> {
     labels: Arc<BTreeMap<String, String>>,
     objects: BTreeMap<ObjectKey, Option<(GroupVersionKind, Sighting)>>,
     observed: Observed,
+    /// What is planned on what is seen so far.
+    plan: Plan,
 }
 
 /// Plans what would be done to a cluster so that it holds what is placed on it, and rehearses that where it is to be shown.
@@ -66,15 +68,6 @@ pub(super) async fn live_plan(
     let recorded = place.recorded;
     let is_replaced = recorded.identity.as_ref().is_some_and(|known| *known != identity);
     let mut looked = Looked::new(place, Observed::new(identity));
-    let wanted: Vec<_> = looked.wanted().collect();
-    let own = wanted.iter().map(|(kind, _)| (*kind).clone());
-    for kind in recorded.kinds.iter().cloned().chain(own).collect::<BTreeSet<_>>() {
-        looked.list(cluster, call, kind).await?;
-    }
-    let written = recorded.objects.iter().map(|(key, record)| (&record.kind, key));
-    for (kind, key) in wanted.into_iter().chain(written) {
-        looked.look(cluster, call, kind, key).await?;
-    }
     let rules = Rules {
         owner: &call.owner,
         context: &place.context.id,
@@ -85,20 +78,46 @@ pub(super) async fn live_plan(
         in_doubt: false,
         is_watched: false,
     };
-    let plan = plan(&rules, looked.bundle, &recorded.objects, &looked);
+    // Namespaces first: in one that is somebody else's nothing is looked at.
+    for of_namespaces in [true, false] {
+        looked.look_at_all(cluster, call, |kind| kind.is_namespace() == of_namespaces).await?;
+        looked.plan = plan(&rules, looked.bundle, &recorded.objects, &looked);
+    }
+    let Looked { plan, observed, .. } = looked;
     let rehearsals = match rehearsing {
         // Nothing would be written.
         Rehearsing::Writes if !is_replaced => rehearse(cluster, call, place, &plan).await?,
         Rehearsing::Writes | Rehearsing::Nothing => BTreeMap::new(),
     };
-    Ok(LivePlan { plan, observed: looked.observed, rehearsals, is_replaced })
+    Ok(LivePlan { plan, observed, rehearsals, is_replaced })
 }
 
 impl<'a> Looked<'a> {
     fn new(place: &'a Place<'a>, observed: Observed) -> Self {
         let bundle = place.context.placements.get(place.cluster).map(|bundle| &**bundle);
         let labels = Arc::new(place.context.labels.clone());
-        Self { place, bundle, labels, objects: BTreeMap::new(), observed }
+        Self { place, bundle, labels, objects: BTreeMap::new(), observed, plan: Plan::default() }
+    }
+
+    /// Reads what is wanted or recorded of some kinds.
+    async fn look_at_all(
+        &mut self,
+        cluster: &dyn Cluster,
+        call: &Call,
+        is_of: impl Fn(&GroupVersionKind) -> bool,
+    ) -> Result<(), Error> {
+        let recorded = self.place.recorded;
+        let wanted: Vec<_> = self.wanted().filter(|(kind, _)| is_of(kind)).collect();
+        let written = recorded.objects.iter().map(|(key, record)| (&record.kind, key));
+        let own = wanted.iter().map(|(kind, _)| (*kind).clone());
+        let kinds = recorded.kinds.iter().filter(|kind| is_of(kind)).cloned().chain(own);
+        for kind in kinds.collect::<BTreeSet<_>>() {
+            self.list(cluster, call, kind).await?;
+        }
+        for (kind, key) in wanted.into_iter().chain(written.filter(|(kind, _)| is_of(kind))) {
+            self.look(cluster, call, kind, key).await?;
+        }
+        Ok(())
     }
 
     /// The objects that are wanted.
@@ -127,7 +146,7 @@ impl<'a> Looked<'a> {
         Ok(())
     }
 
-    /// Reads one object that was not listed.
+    /// Reads one object that was not listed, where it may be looked at.
     async fn look(
         &mut self,
         cluster: &dyn Cluster,
@@ -135,7 +154,7 @@ impl<'a> Looked<'a> {
         kind: &GroupVersionKind,
         key: &ObjectKey,
     ) -> Result<(), Error> {
-        if self.objects.contains_key(key) {
+        if self.objects.contains_key(key) || self.plan.is_closed(key) {
             return Ok(());
         }
         let found = match cluster.get(call, kind, key).await {
@@ -157,7 +176,7 @@ impl<'a> Looked<'a> {
         let is_others = object.marks.as_ref().is_some_and(|marks| marks.context != self.place.context.id);
         let manifest = self.bundle.and_then(|bundle| bundle.manifest(&object.key));
         let concerns = manifest.is_some() || self.place.recorded.objects.contains_key(&object.key);
-        if is_others && !concerns {
+        if is_others && (!concerns || self.plan.is_closed(&object.key)) {
             return;
         }
         let manifest = manifest.filter(|_| !is_others).cloned();

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dcm_core::app_context::{AppContext, Drift, Existing, Generation, Request, Step, TokenRequest};
-use dcm_core::manifest::Manifest;
+use dcm_core::manifest::{Manifest, ObjectKey};
 use dcm_core::plan::{Desired, Observed};
 use dcm_core::port::store::{Path, StoreExt as _, Write};
 use dcm_core::port::synchronizer::{Condition, Disposal, Error, PlannedState, Removal, Synchronizer as _};
 use dcm_core::status::{LaneState, LaneStatus, Progress, Reason};
 use dcm_sync::engine::{Engine, Options, What};
-use dcm_sync::sim::{Faults, Logged, Rights, Verb, cluster_id};
+use dcm_sync::planning::Rehearsing;
+use dcm_sync::sim::{Faults, Logged, Rights, Server, Verb, cluster_id};
 use dcm_sync::tap::ClusterChange;
 use serde_json::{Value, json};
 
@@ -110,6 +111,40 @@ async fn what_is_as_planned_is_done() {
     engine.contexts().apply_on(&second(), &planned(&world, &second(), 2)).await.unwrap();
     done(&engine, &context_id()).await;
     assert_eq!((verbs(&world, 1), verbs(&world, 2)), (json!(["get", "list"]), json!(["get", "list"])));
+}
+
+/// What is taken away goes, though a namespace of somebody else holds up the rest: nobody has looked, nor looks, into that.
+#[tokio::test(start_paused = true)]
+async fn what_is_in_a_namespace_of_somebody_else_is_no_part_of_a_plan() {
+    let world = World::new(1);
+    let engine = world.engine();
+    engine.contexts().apply(&context(steps_with("10", &["get", "list"]), [1])).await.unwrap();
+    done(&engine, &context_id()).await;
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
+    let map =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "bank"}});
+    for body in [namespace_body("bank"), map.clone()] {
+        let manifest = Manifest::new(body).unwrap();
+        let create = |server: &mut Server| {
+            server.create_as(SOMEBODY, manifest.kind(), manifest.key(), manifest.body())
+        };
+        cluster.server(create).unwrap();
+    }
+    let mut wanted = steps_with("10", &["get"]);
+    wanted.extend([apply(0, namespace_body("bank")), apply(1, map)]);
+    let planned = engine.planner().plan_one(context(wanted, [1]), Rehearsing::Writes).await.unwrap();
+    cluster.server(|server| server.requests_mut().clear());
+    let condition = Condition::AsPlanned(planned.state());
+    engine.contexts().apply_on(&planned.context, &condition).await.unwrap();
+    let status = until(&engine, |status| status.progress == Progress::Stuck).await;
+    let cause = status.lanes[&cluster_id(1)].cause.clone().unwrap();
+    assert_eq!(cause.reason, Reason::Foreign, "{status:#?}");
+    until_so(|| verbs(&world, 1) == json!(["get"])).await;
+    let is_inside = |key: &ObjectKey| key.namespace.as_deref() == Some("bank");
+    let asked = cluster.server(|server| {
+        server.requests().lines().filter_map(|line| line.key.clone()).filter(is_inside).collect::<Vec<_>>()
+    });
+    assert_eq!(asked, []);
 }
 
 #[tokio::test(start_paused = true)]

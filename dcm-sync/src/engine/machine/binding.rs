@@ -130,7 +130,7 @@ impl Machine {
         let unread = match bound {
             Bound::Free => return true,
             Bound::Checked => self.moved(id, plan),
-            Bound::Unchecked(_) => self.unread(id),
+            Bound::Unchecked(_) => self.unread(id, plan),
         };
         if self.halts(id) || self.reads(id, unread) {
             return false;
@@ -163,8 +163,9 @@ impl Machine {
         Bound::Unchecked(planned)
     }
 
-    /// What is to be read before the first write, and was not yet: what is wanted, recorded, or carries our marks.
-    fn unread(&self, id: &LaneId) -> BTreeMap<ObjectKey, GroupVersionKind> {
+    /// What is to be read before the first write, and was not yet: what is wanted, recorded, or carries our marks. Namespaces come
+    /// first: in one that is somebody else's nothing is looked at that does not carry our marks, as when it was planned.
+    fn unread(&self, id: &LaneId, plan: &Plan) -> BTreeMap<ObjectKey, GroupVersionKind> {
         let mut unread = BTreeMap::new();
         let (Some(shard), Some(context)) = (self.shards.get(&id.cluster), self.contexts.get(&id.context))
         else {
@@ -179,6 +180,7 @@ impl Machine {
         unread.extend(wanted.map(|manifest| (manifest.key().clone(), manifest.kind().clone())));
         let recorded = lane.record.objects.iter();
         unread.extend(recorded.map(|(key, record)| (key.clone(), record.kind.clone())));
+        unread.retain(|key, _| !plan.is_closed(key));
         let marked = shard.objects.get(&id.context).into_iter().flatten();
         let marked = marked.filter(|(_, (kind, _))| kinds.contains(kind));
         unread.extend(marked.map(|(key, (kind, _))| (key.clone(), kind.clone())));
@@ -186,6 +188,9 @@ impl Machine {
         unread.retain(|key, kind| {
             kind != signing_requests() && known.is_none_or(|known| !known.contains_key(key))
         });
+        if unread.values().any(GroupVersionKind::is_namespace) {
+            unread.retain(|_, kind| kind.is_namespace());
+        }
         unread
     }
 
