@@ -69,7 +69,7 @@ fn caller(extensions: &Extensions) -> Caller {
     let nobody = Asker::nobody();
     let asker = access::admitted(extensions).unwrap_or(&nobody);
     let caller = Caller::new(&asker.name);
-    if asker.rights.has_all() { caller } else { caller.limited() }
+    if asker.rights.has_all() { caller } else { caller.limited(asker.limits.clone()) }
 }
 
 /// Visible ASCII, not too long: it is written to logs as it is.

@@ -35,7 +35,7 @@ impl Level {
     }
 
     /// True when a text means an admin cloud.
-    pub(super) fn is_admin(text: Option<&str>) -> bool {
+    pub(crate) fn is_admin(text: Option<&str>) -> bool {
         matches!(text, Some("admin" | "0"))
     }
 

@@ -233,7 +233,7 @@ impl LogicalClouds {
 /// A limited caller is not told of another project's logical clouds, nor of app contexts whose they are nobody knows.
 fn told_to(caller: &Caller, own: &ProjectName, mut error: Error) -> Error {
     if let Error::NamespaceTaken { winner, .. } = &mut error
-        && caller.is_limited()
+        && caller.limits().is_some()
         && !matches!(winner, Winner::LogicalCloud { project, .. } if project == own)
     {
         *winner = Winner::OtherProject;

@@ -1,11 +1,42 @@
 //! Who asks, and why.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+
+use crate::logical_cloud::check_labels;
+use crate::refusal::{Checks, Path};
 
 /// Longest text about a caller that is kept, in characters: it is written into every document that a call changes.
 /// Names of users have up to as many bytes.
 pub const CALLER_TEXT_MAX: usize = 512;
+
+/// The label by which Kubernetes decides which pods may run in a namespace, and the value that keeps them off their host: no
+/// privileged containers, no paths, ports, processes and network of the host (Kubernetes documentation, "Pod Security Standards").
+pub const POD_SECURITY: (&str, &str) = ("pod-security.kubernetes.io/enforce", "baseline");
+
+/// What callers with limits are held to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Labels that the namespace of a cloud has which such a caller makes. Others may change them. Default: [`POD_SECURITY`].
+    pub namespace_labels: BTreeMap<String, String>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let (key, value) = POD_SECURITY;
+        Self { namespace_labels: BTreeMap::from([(key.to_owned(), value.to_owned())]) }
+    }
+}
+
+impl Limits {
+    /// Checks that the labels may be those of a logical cloud's namespace.
+    pub fn check(&self, at: &Path, checks: &mut Checks) {
+        check_labels(&self.namespace_labels, at, checks);
+    }
+}
 
 /// Who asks for something, and why. It is kept with what the call changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,7 +44,7 @@ pub struct Caller {
     who: String,
     why: String,
     request_id: String,
-    is_limited: bool,
+    limits: Option<Arc<Limits>>,
 }
 
 impl Caller {
@@ -21,7 +52,7 @@ impl Caller {
     /// [`CALLER_TEXT_MAX`] characters.
     #[must_use]
     pub fn new(who: impl AsRef<str>) -> Self {
-        Self { who: cut(who.as_ref()), why: String::new(), request_id: String::new(), is_limited: false }
+        Self { who: cut(who.as_ref()), why: String::new(), request_id: String::new(), limits: None }
     }
 
     /// Adds the reason.
@@ -37,16 +68,18 @@ impl Caller {
     }
 
     /// The same, who may not grant rights in privileged and admin clouds, nor all verbs, nor verbs by which more rights are got
-    /// (`bind`, `escalate`, `impersonate`), nor take over what is on clusters already, nor set labels of Kubernetes, and is not
-    /// told of other projects' logical clouds. This is
+    /// (`bind`, `escalate`, `impersonate`), nor to change what reaches beyond a namespace, nor take over what is on clusters already,
+    /// nor set labels of Kubernetes, and is not told of other projects' logical clouds. Namespaces of clouds that they make get
+    /// the labels of these limits. This is
     /// about logical clouds alone: who may register or label a cluster is for whoever calls.
     #[must_use]
-    pub fn limited(self) -> Self {
-        Self { is_limited: true, ..self }
+    pub fn limited(self, limits: impl Into<Arc<Limits>>) -> Self {
+        Self { limits: Some(limits.into()), ..self }
     }
 
-    pub(super) fn is_limited(&self) -> bool {
-        self.is_limited
+    /// What the caller is held to; none for a caller without limits.
+    pub(super) fn limits(&self) -> Option<&Limits> {
+        self.limits.as_deref()
     }
 
     /// Who asks.

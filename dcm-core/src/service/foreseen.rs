@@ -62,6 +62,7 @@ impl LogicalClouds {
         loaded: &Loaded,
         draft: Draft,
     ) -> Result<Foreseen, Error> {
+        let draft = grants::complete(caller, Some(&loaded.cloud), draft);
         let positions = resolve::positions(&draft);
         let (cloud, _) = self.check_change(loaded, draft).await?;
         grants::check(caller, Some(&loaded.cloud), &cloud)?;
@@ -73,6 +74,7 @@ impl LogicalClouds {
     }
 
     async fn foresee_new(&self, caller: &Caller, place: &Place, draft: Draft) -> Result<Foreseen, Error> {
+        let draft = grants::complete(caller, None, draft);
         let positions = resolve::positions(&draft);
         let (cloud, _) = check_made(caller, place, draft)?;
         let cloud = self.resolve(&cloud, &positions).await?.cloud;

@@ -7,7 +7,7 @@ use crate::logical_cloud::{Draft, Level, LogicalCloud, Permission, UserType};
 use crate::manifest::GroupVersionKind;
 use crate::name::UserName;
 
-use super::caller::Caller;
+use super::caller::{Caller, Limits};
 use super::error::Error;
 
 /// Verbs that stand for all others, or by which more rights are got than were given (Kubernetes documentation, "Role Based Access
@@ -47,14 +47,24 @@ pub(super) fn check(
     before: Option<&LogicalCloud>,
     after: &LogicalCloud,
 ) -> Result<(), Error> {
-    match granted(before, after) {
-        Some(what) if caller.is_limited() => Err(Error::Forbidden { what }),
-        _ => Ok(()),
+    let granted = caller.limits().and_then(|limits| granted(limits, before, after));
+    granted.map_or(Ok(()), |what| Err(Error::Forbidden { what }))
+}
+
+/// What a limited caller's edit gets where the draft does not name it: labels of the namespace that are not theirs to set, as they
+/// are or, where there is no namespace of the cloud's yet, as the limits say.
+pub(super) fn complete(caller: &Caller, before: Option<&LogicalCloud>, mut draft: Draft) -> Draft {
+    let Some(limits) = caller.limits().filter(|_| !Level::is_admin(draft.spec.level.as_deref())) else {
+        return draft;
+    };
+    for (key, value) in set_labels(limits, before) {
+        draft.spec.labels.entry(key).or_insert(value);
     }
+    draft
 }
 
 /// What an edit grants, or takes away, that only callers without limits may.
-fn granted(before: Option<&LogicalCloud>, after: &LogicalCloud) -> Option<String> {
+fn granted(limits: &Limits, before: Option<&LogicalCloud>, after: &LogicalCloud) -> Option<String> {
     let is_as_before = || before.map(granting) == Some(granting(after));
     if after.level() != Level::Standard && !is_as_before() {
         return Some(format!("rights in a cloud of level {}", after.level().as_str()));
@@ -62,21 +72,33 @@ fn granted(before: Option<&LogicalCloud>, after: &LogicalCloud) -> Option<String
     if after.object_policies().take_over() && !is_as_before() {
         return Some("what is on clusters already (objectPolicies)".to_owned());
     }
-    changed_label(before, after)
+    changed_label(limits, before, after)
         .or_else(|| added_permission(before, after))
         .or_else(|| added_manifest(before, after))
 }
 
-/// A label of Kubernetes that comes, goes or changes: it may limit what is in a namespace as well as allow it.
-fn changed_label(before: Option<&LogicalCloud>, after: &LogicalCloud) -> Option<String> {
-    let labels = |cloud: &LogicalCloud| -> BTreeMap<String, String> {
-        let own = cloud.labels().iter().filter(|(key, _)| is_of_kubernetes(key));
-        own.map(|(key, value)| (key.clone(), value.clone())).collect()
-    };
-    let (before, after) = (before.map(labels).unwrap_or_default(), labels(after));
-    let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-    let changed = keys.into_iter().find(|key| before.get(*key) != after.get(*key));
+/// A label that is not the caller's to set and is not as it has to be: it may limit what is in a namespace as well as allow it.
+fn changed_label(limits: &Limits, before: Option<&LogicalCloud>, after: &LogicalCloud) -> Option<String> {
+    after.namespace()?;
+    let (set, after) = (set_labels(limits, before), guarded(limits, after));
+    let keys: BTreeSet<&String> = set.keys().chain(after.keys()).collect();
+    let changed = keys.into_iter().find(|key| set.get(*key) != after.get(*key));
     changed.map(|key| format!("the label {key} of a namespace"))
+}
+
+/// The labels that are not a limited caller's to set, as they have to be.
+fn set_labels(limits: &Limits, before: Option<&LogicalCloud>) -> BTreeMap<String, String> {
+    match before.filter(|cloud| cloud.namespace().is_some()) {
+        Some(cloud) => guarded(limits, cloud),
+        None => limits.namespace_labels.clone(),
+    }
+}
+
+/// The labels of a cloud that are not a limited caller's to set: those of Kubernetes, and those that the limits name.
+fn guarded(limits: &Limits, cloud: &LogicalCloud) -> BTreeMap<String, String> {
+    let is_guarded = |key: &str| is_of_kubernetes(key) || limits.namespace_labels.contains_key(key);
+    let labels = cloud.labels().iter().filter(|(key, _)| is_guarded(key));
+    labels.map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
 /// A strong permission that somebody did not have before, as they were. Extra manifests of a standard cloud have no rights in

@@ -79,7 +79,7 @@ pub use crate::port::schema::Broken;
 pub use access::UserAccess;
 pub use agenda::{Agenda, AgendaEvent, News, Round};
 pub use apply::{Applied, ApplyCondition, ApplyOutcome};
-pub use caller::{CALLER_TEXT_MAX, Caller, Change};
+pub use caller::{CALLER_TEXT_MAX, Caller, Change, Limits, POD_SECURITY};
 pub use check::{DocumentSurvey, WantedCloud};
 pub use class::Class;
 pub use clusters::{

@@ -143,7 +143,7 @@ impl LogicalClouds {
             };
         }
         condition.check(Kind::LogicalCloud, name, None)?;
-        let draft = next(None)?;
+        let draft = grants::complete(caller, None, next(None)?);
         if let Err(error) = owners::must_exist::<OfClouds>(&*self.documents, project).await {
             // Only what is known to have no project: it may be another caller's.
             if matches!(error, Error::NotFound { .. }) {
@@ -235,7 +235,7 @@ impl LogicalClouds {
     ) -> Result<Edited, Error> {
         let is_met = condition.check(Kind::LogicalCloud, &loaded.place.cloud, Some(&loaded.root.edit_id()));
         let draft = match is_met.and_then(|()| next(Some(&loaded.cloud))) {
-            Ok(draft) => draft,
+            Ok(draft) => grants::complete(caller, Some(&loaded.cloud), draft),
             Err(error) => {
                 // It may be done: what the try that did it has not cleaned up is cleaned up now.
                 self.tidy_parts(&loaded).await;

@@ -4,7 +4,7 @@ use dcm_core::app_context::{Generation, Request};
 use dcm_core::logical_cloud::MetadataDraft;
 use dcm_core::logical_cloud::life_cycle::Work;
 use dcm_core::port::synchronizer::{Error as Failure, STOP_LIMIT};
-use dcm_core::service::{ApplyOutcome, Caller, Error, Winner};
+use dcm_core::service::{ApplyOutcome, Caller, Error, Limits, Winner};
 use dcm_core::status::Reason;
 use serde_json::json;
 
@@ -200,7 +200,7 @@ async fn a_limited_caller_is_not_told_of_another_projects_cloud() {
     let world = World::new(true).await;
     world.put(draft()).await.unwrap();
     world.apply("shop").await.unwrap();
-    let world = World { caller: Caller::new("tenant").limited(), ..world };
+    let world = World { caller: Caller::new("tenant").limited(Limits::default()), ..world };
     let mut rival = draft();
     rival["metadata"]["name"] = "rival".into();
     world.put(rival.clone()).await.unwrap();

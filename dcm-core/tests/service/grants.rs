@@ -1,13 +1,15 @@
 //! What limited callers may not grant.
 
-use dcm_core::service::{Caller, Error, PartDraft, PartName, Precondition};
+use dcm_core::service::{
+    Caller, EditOutcome, Error, Foreseen, Limits, POD_SECURITY, PartDraft, PartName, Precondition,
+};
 use serde_json::{Value, json};
 
 use crate::support::{World, draft, name, permission, user};
 
 /// The same world, whose caller has limits.
 fn limited(world: World) -> World {
-    World { caller: Caller::new("tenant").limited(), ..world }
+    World { caller: Caller::new("tenant").limited(Limits::default()), ..world }
 }
 
 async fn refused(world: &World, draft: Value) -> String {
@@ -167,11 +169,9 @@ async fn a_limited_caller_edits_a_cloud_beside_what_others_have_granted_in_it() 
     let world = limited(world);
 
     let label = "the label pod-security.kubernetes.io/enforce of a namespace can't be granted by this caller";
-    for labels in [json!({"tier": "gold"}), json!({"pod-security.kubernetes.io/enforce": "privileged"})] {
-        let mut relabelled = wanted.clone();
-        relabelled["spec"]["labels"] = labels;
-        assert_eq!(refused(&world, relabelled).await, label);
-    }
+    let mut relabelled = wanted.clone();
+    relabelled["spec"]["labels"] = json!({"pod-security.kubernetes.io/enforce": "privileged"});
+    assert_eq!(refused(&world, relabelled).await, label);
     let mut shared = wanted.clone();
     shared["spec"]["permissions"][1]["users"] = json!(["ann", "bot"]);
     assert!(refused(&world, shared).await.starts_with("the verb * (user permission all)"));
@@ -201,4 +201,80 @@ async fn what_a_limited_caller_may_not_put_is_not_foreseen_either() {
     world.put(draft()).await.unwrap();
     assert!(matches!(foresee(&taking).await, Err(Error::Forbidden { .. })), "of a change");
     assert!(foresee(&draft()).await.is_ok());
+}
+
+/// What is stored of the labels of a cloud's namespace.
+async fn labels(world: &World) -> Value {
+    let described = world.clouds.get(&world.project, &name("shop")).await.unwrap();
+    json!(described.cloud.labels())
+}
+
+fn labelled(labels: &Value) -> Value {
+    let mut labelled = draft();
+    labelled["spec"]["labels"] = labels.clone();
+    labelled
+}
+
+#[tokio::test]
+async fn a_cloud_that_a_limited_caller_makes_has_the_labels_of_the_limits_and_keeps_them() {
+    let world = limited(World::new(true).await);
+    let (key, value) = POD_SECURITY;
+    let foreseen = |draft: Value| {
+        let draft = serde_json::from_value(draft).unwrap();
+        world.clouds.foresee(&world.caller, &world.project, draft)
+    };
+    let bundle = |foreseen: Foreseen| foreseen.context.placements.into_values().next().unwrap();
+    let named = bundle(foreseen(labelled(&json!({key: value}))).await.unwrap());
+    assert_eq!(bundle(foreseen(labelled(&json!({}))).await.unwrap()), named, "what is planned has them, too");
+    for other in [json!({key: "privileged"}), json!({key: "restricted"}), json!({key: ""})] {
+        assert!(refused(&world, labelled(&other)).await.starts_with(&format!("the label {key}")));
+    }
+    world.put(labelled(&json!({"tier": "gold"}))).await.unwrap();
+    assert_eq!(labels(&world).await, json!({key: value, "tier": "gold"}));
+    for same in [json!({"tier": "gold"}), json!({"tier": "gold", key: value})] {
+        assert_eq!(world.put(labelled(&same)).await.unwrap().outcome, EditOutcome::Unchanged);
+    }
+
+    let platform = World { caller: Caller::new("platform"), ..world };
+    platform.put(labelled(&json!({key: "restricted"}))).await.unwrap();
+    let world = limited(platform);
+    world.put(labelled(&json!({"tier": "silver"}))).await.unwrap();
+    assert_eq!(labels(&world).await, json!({key: "restricted", "tier": "silver"}), "as others have set it");
+    refused(&world, labelled(&json!({key: value}))).await;
+
+    let platform = World { caller: Caller::new("platform"), ..world };
+    platform.put(labelled(&json!({}))).await.unwrap();
+    let world = limited(platform);
+    let same = world.put(labelled(&json!({}))).await.unwrap();
+    assert_eq!((same.outcome, labels(&world).await), (EditOutcome::Unchanged, json!({})));
+}
+
+#[tokio::test]
+async fn where_there_was_no_namespace_of_the_clouds_a_limited_caller_gets_the_labels_of_the_limits() {
+    let world = World::new(true).await;
+    let mut admin = json!({"metadata": {"name": "shop"}, "spec": {"level": "admin"}});
+    admin["spec"]["clusters"] = draft()["spec"]["clusters"].clone();
+    world.put(admin.clone()).await.unwrap();
+    let world = limited(world);
+    assert_eq!(world.put(admin).await.unwrap().outcome, EditOutcome::Unchanged);
+    world.put(draft()).await.unwrap();
+    let (key, value) = POD_SECURITY;
+    assert_eq!(labels(&world).await, json!({key: value}));
+}
+
+#[tokio::test]
+async fn limits_may_name_any_labels_or_none() {
+    let world = World::new(true).await;
+    let limits =
+        Limits { namespace_labels: [("team.example.com/kind".to_owned(), "tenant".to_owned())].into() };
+    let world = World { caller: Caller::new("tenant").limited(limits), ..world };
+    refused(&world, labelled(&json!({"team.example.com/kind": "owner"}))).await;
+    world.put(draft()).await.unwrap();
+    assert_eq!(labels(&world).await, json!({"team.example.com/kind": "tenant"}));
+
+    let world = World::new(true).await;
+    let limits = Limits { namespace_labels: [].into() };
+    let world = World { caller: Caller::new("tenant").limited(limits), ..world };
+    world.put(draft()).await.unwrap();
+    assert_eq!(labels(&world).await, json!({}));
 }

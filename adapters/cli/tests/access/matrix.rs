@@ -188,3 +188,40 @@ async fn a_list_of_projects_has_those_that_the_caller_may_see() {
     assert_eq!(names("platform"), ["bank-1", "shop-1"]);
     server.stop();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cloud_that_a_project_admin_makes_has_the_labels_that_the_server_sets() {
+    let (server, headers) = Guarded::new().serve("--listen");
+    let made = "POST /v2/projects\n{}\n\n{\"metadata\": {\"name\": \"shop-1\"}}".replacen(
+        "{}",
+        headers.of("platform"),
+        1,
+    );
+    assert_eq!(status(&server.ask(&made)), 201);
+    let clouds = "/v2/projects/shop-1/logical-clouds";
+    let ask = |caller: &str, line: &str, body: &str| {
+        server.ask(&format!("{}\n{}\n\n{body}", line.replacen("CLOUDS", clouds, 1), headers.of(caller)))
+    };
+    let named = |name: &str, labels: &str| {
+        format!("{{\"metadata\": {{\"name\": \"{name}\"}}, \"spec\": {{\"labels\": {labels}}}}}")
+    };
+    let (baseline, privileged) = (
+        "\"pod-security.kubernetes.io/enforce\": \"baseline\"",
+        "{\"pod-security.kubernetes.io/enforce\": \"privileged\"}",
+    );
+    for (line, name) in [
+        ("POST CLOUDS", "posted"),
+        ("PUT CLOUDS/put", "put"),
+        ("PUT CLOUDS/documented/document", "documented"),
+    ] {
+        let refused = ask("admin", line, &named(name, privileged));
+        assert_eq!(status(&refused), 403, "{line}: {refused}");
+        let made = ask("admin", line, &named(name, "{\"tier\": \"gold\"}"));
+        assert!(status(&made) < 300, "{line}: {made}");
+        let got = ask("admin", &format!("GET CLOUDS/{name}/document"), "");
+        assert!(got.replace("\":\"", "\": \"").contains(baseline), "{line}: {got}");
+    }
+    let of_platform = ask("platform", "PUT CLOUDS/free", &named("free", privileged));
+    assert!(status(&of_platform) < 300, "{of_platform}");
+    server.stop();
+}

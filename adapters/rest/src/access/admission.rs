@@ -1,6 +1,7 @@
 //! Who asks, as whoever serves the API has found out.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::FromRequestParts;
@@ -8,6 +9,7 @@ use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue};
 use dcm_core::name::ProjectName;
+use dcm_core::service::Limits;
 use jiff::Timestamp;
 
 use super::rights::{ProjectRole, Rights};
@@ -22,6 +24,8 @@ pub struct Asker {
     pub name: String,
     /// What may be done.
     pub rights: Rights,
+    /// What whoever may not do everything is held to in logical clouds.
+    pub limits: Arc<Limits>,
     /// Until when this is so: answers that would go on end then. None: as long as the connection lives.
     pub until: Option<Timestamp>,
 }
@@ -33,7 +37,7 @@ impl Asker {
     /// Somebody who is not known, and may do everything: for an API that only those can reach who may.
     #[must_use]
     pub fn anybody() -> Self {
-        Self { name: UNNAMED.to_owned(), rights: Rights::all(), until: None }
+        Self { name: UNNAMED.to_owned(), rights: Rights::all(), limits: Arc::default(), until: None }
     }
 
     /// True for whoever may change a project.
@@ -43,7 +47,7 @@ impl Asker {
 
     /// Somebody who is not known, and may do nothing.
     pub(crate) fn nobody() -> Self {
-        Self { name: UNNAMED.to_owned(), rights: Rights::default(), until: None }
+        Self { name: UNNAMED.to_owned(), rights: Rights::default(), limits: Arc::default(), until: None }
     }
 }
 

@@ -74,7 +74,8 @@ impl Gate {
                 tracing::debug!(user = identity.user(), proof = %identity.proof(), "let in");
                 let looked_at_again = known.clock.now() + ANSWER_MAX;
                 let until = identity.until().map_or(looked_at_again, |until| until.min(looked_at_again));
-                Ok(Asker { name: identity.user().to_owned(), rights, until: Some(until) })
+                let (name, limits) = (identity.user().to_owned(), known.limits.clone());
+                Ok(Asker { name, rights, limits, until: Some(until) })
             }
             Err(refused) => {
                 if let Err(NotAdmitted::TooOften { after }) = self.count(&place) {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use dcm_core::port::clock::Clock;
 use dcm_core::refusal::{Checks, Path, Refusals};
+use dcm_core::service::Limits;
 use dcm_identity::{Authenticator, tls};
 use rustls::ServerConfig;
 
@@ -29,6 +30,8 @@ pub struct AccessSettings {
     pub roles: Vec<RoleBinding>,
     /// How often each caller may ask; none: as is default.
     pub requests: Option<Rate>,
+    /// What whoever may not do everything is held to in logical clouds; none: as is default.
+    pub limits: Option<Limits>,
 }
 
 /// Why callers can't be let in.
@@ -70,6 +73,7 @@ struct Known {
     authenticator: Authenticator,
     roles: Roles,
     rate: Option<Rate>,
+    limits: Arc<Limits>,
     clock: Arc<dyn Clock>,
 }
 
@@ -94,7 +98,8 @@ impl Access {
                 let authenticator = Authenticator::open(authentication, clock.clone());
                 let authenticator = authenticator.map_err(AccessError::Authentication)?;
                 let rate = Some(settings.requests.unwrap_or_default()).filter(|rate| !rate.is_unlimited());
-                Some(Arc::new(Known { authenticator, roles, rate, clock: clock.clone() }))
+                let limits = Arc::new(settings.limits.clone().unwrap_or_default());
+                Some(Arc::new(Known { authenticator, roles, rate, limits, clock: clock.clone() }))
             }
             None => None,
         };
@@ -160,10 +165,16 @@ impl AccessSettings {
                 if self.requests.is_some() {
                     checks.refuse(&root.field("requests"), "", needs);
                 }
+                if self.limits.is_some() {
+                    checks.refuse(&root.field("namespaceLabels"), "", needs);
+                }
             }
         }
         if let Some(rate) = &self.requests {
             rate.check_at(&root.field("requests"), &mut checks);
+        }
+        if let Some(limits) = &self.limits {
+            limits.check(&root.field("namespaceLabels"), &mut checks);
         }
         let roles = Roles::read(&self.roles, &root.field("roles"), &mut checks);
         checks.finish(Some(roles))

@@ -9,11 +9,12 @@ mod hiding;
 mod limits;
 mod otlp;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use dcm_core::refusal::{Checks, Path, Refusals};
+use dcm_core::service::Limits as CallerLimits;
 use dcm_identity::tls;
 use dcm_rest::emco::Service as EmcoService;
 use dcm_sync::engine::LEASE_MAX;
@@ -79,6 +80,10 @@ pub struct Settings {
     /// How often each caller may ask, where callers prove who they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<Rate>,
+    /// Labels that the namespaces of logical clouds get which project admins make, and which only platform admins change, where callers
+    /// prove who they are. Default: pod-security.kubernetes.io/enforce: baseline. An empty mapping is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace_labels: Option<BTreeMap<String, String>>,
     /// What whoever asks may take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<LimitSettings>,
@@ -127,6 +132,7 @@ impl Settings {
             authentication: self.authentication.or(below.authentication),
             roles: if self.roles.is_empty() { below.roles } else { self.roles },
             requests: self.requests.or(below.requests),
+            namespace_labels: self.namespace_labels.or(below.namespace_labels),
             limits: match (self.limits, below.limits) {
                 (Some(own), Some(below)) => Some(own.over(below)),
                 (own, below) => own.or(below),
@@ -203,6 +209,7 @@ impl Settings {
             authentication: self.authentication,
             roles: self.roles,
             requests: self.requests,
+            limits: self.namespace_labels.map(|namespace_labels| CallerLimits { namespace_labels }),
         };
         checks.include(&root, access.check());
         let configuration = Configuration {
