@@ -257,7 +257,7 @@ async fn where_there_was_no_namespace_of_the_clouds_a_limited_caller_gets_the_la
     world.put(admin.clone()).await.unwrap();
     let world = limited(world);
     assert_eq!(world.put(admin).await.unwrap().outcome, EditOutcome::Unchanged);
-    world.put(draft()).await.unwrap();
+    world.put(labelled(&json!({}))).await.unwrap();
     let (key, value) = POD_SECURITY;
     assert_eq!(labels(&world).await, json!({key: value}));
 }
@@ -269,12 +269,12 @@ async fn limits_may_name_any_labels_or_none() {
         Limits { namespace_labels: [("team.example.com/kind".to_owned(), "tenant".to_owned())].into() };
     let world = World { caller: Caller::new("tenant").limited(limits), ..world };
     refused(&world, labelled(&json!({"team.example.com/kind": "owner"}))).await;
-    world.put(draft()).await.unwrap();
+    world.put(labelled(&json!({}))).await.unwrap();
     assert_eq!(labels(&world).await, json!({"team.example.com/kind": "tenant"}));
 
     let world = World::new(true).await;
     let limits = Limits { namespace_labels: [].into() };
     let world = World { caller: Caller::new("tenant").limited(limits), ..world };
-    world.put(draft()).await.unwrap();
+    world.put(labelled(&json!({}))).await.unwrap();
     assert_eq!(labels(&world).await, json!({}));
 }
