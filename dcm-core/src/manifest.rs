@@ -184,12 +184,22 @@ impl Manifest {
     /// Takes a JSON object as desired state.
     ///
     /// # Errors
-    /// [`InvalidManifest`] when `apiVersion`, `kind` or `metadata.name` is missing or empty, when it holds what only
+    /// [`InvalidManifest`] when `apiVersion`, `kind` or `metadata.name` is missing, empty or unprintable, when it holds what only
     /// the API server writes (`status`, `metadata.uid` and the like), or when it is over [`MANIFEST_BYTES_MAX`].
     pub fn new(body: Value) -> Result<Self, InvalidManifest> {
         let kind = kind_of(&body)?;
         let name = text(&body["metadata"], "name")
             .ok_or(InvalidManifest { path: "metadata.name", rule: "must be a text and not empty" })?;
+        for (path, named) in [
+            ("apiVersion", &body["apiVersion"]),
+            ("kind", &body["kind"]),
+            ("metadata.name", &body["metadata"]["name"]),
+            ("metadata.namespace", &body["metadata"]["namespace"]),
+        ] {
+            if named.as_str().is_some_and(|text| text.contains(is_unprintable)) {
+                return Err(InvalidManifest { path, rule: "must have no control characters" });
+            }
+        }
         if !body["status"].is_null() {
             return Err(InvalidManifest { path: "status", rule: "is written by the cluster, not desired" });
         }
@@ -267,6 +277,17 @@ pub fn kind_of(body: &Value) -> Result<GroupVersionKind, InvalidManifest> {
     Ok(GroupVersionKind::new(group, version, kind))
 }
 
+/// True for what a terminal takes for a command, and what changes the order in which a text is read. A name with it would be shown as
+/// something else, or do something, wherever people look at it.
+#[must_use]
+pub fn is_unprintable(character: char) -> bool {
+    let is_direction = matches!(
+        character,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
+    character.is_control() || is_direction
+}
+
 fn text<'a>(object: &'a Value, member: &str) -> Option<&'a str> {
     object.get(member)?.as_str().filter(|text| !text.is_empty())
 }
@@ -296,5 +317,28 @@ mod tests {
         assert_eq!(with("/metadata", json!({})).unwrap_err().path, "metadata.name");
         assert_eq!(with("/kind", json!("")).unwrap_err().path, "kind");
         assert_eq!(with("/apiVersion", json!("a/b/c")).unwrap_err().path, "apiVersion");
+    }
+
+    #[test]
+    fn a_name_that_a_terminal_takes_for_a_command_is_refused() {
+        for (path, name) in [
+            ("metadata.name", "a\u{1b}[2J"),
+            ("metadata.name", "a\u{7f}"),
+            ("metadata.name", "a\u{9b}"),
+            ("metadata.name", "a\u{202e}b"),
+            ("metadata.namespace", "a\nb"),
+            ("kind", "Config\u{0}Map"),
+            ("apiVersion", "v1\t"),
+        ] {
+            let mut body = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}});
+            let (parent, member) = path.split_once('.').map_or((None, path), |(one, two)| (Some(one), two));
+            match parent {
+                Some(parent) => body[parent][member] = json!(name),
+                None => body[member] = json!(name),
+            }
+            assert_eq!(Manifest::new(body).unwrap_err().path, path, "{name:?}");
+        }
+        let printable = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ä:b"}});
+        assert!(Manifest::new(printable).is_ok());
     }
 }

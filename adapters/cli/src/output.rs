@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 
 use anyhow::Context as _;
 use comfy_table::{Table, presets};
+use dcm_core::manifest::is_unprintable;
 use serde::Serialize;
 
 /// The form of results.
@@ -136,15 +137,6 @@ pub(crate) fn table<R: IntoIterator<Item = String>>(
         column.set_padding((0, 2));
     }
     table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
-}
-
-/// True for what a terminal takes for a command, and what changes the order in which a text is read.
-fn is_unprintable(character: char) -> bool {
-    let is_direction = matches!(
-        character,
-        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-    );
-    character.is_control() || is_direction
 }
 
 /// A text with the characters that a terminal obeys written out. Tenants give names and reasons, clusters give causes, and whoever reads
