@@ -14,9 +14,19 @@ pub(crate) struct Limited {
     /// idle, the new one is closed. Default: 16384, or three quarters of the files that the process may open.
     #[arg(long, env = "DCM_CONNECTIONS_MAX", value_parser = positive, value_name = "NUMBER")]
     connections_max: Option<usize>,
+    /// How many connections one remote address may have (of IPv6: one network of 64 bits), loopback addresses excepted; beyond that one of its
+    /// own makes room. Default: an eighth of all, and at least 64.
+    #[arg(long, env = "DCM_CONNECTIONS_PER_ADDRESS_MAX", value_parser = positive, value_name = "NUMBER")]
+    connections_per_address_max: Option<usize>,
     /// How many requests may be under way at once; further ones are answered with 503. Default: 4096.
     #[arg(long, env = "DCM_REQUESTS_MAX", value_parser = positive, value_name = "NUMBER")]
     requests_max: Option<usize>,
+    /// How many callers may follow events at once; further ones are answered with 503. Default: 1024.
+    #[arg(long, env = "DCM_FOLLOWERS_MAX", value_parser = positive, value_name = "NUMBER")]
+    followers_max: Option<usize>,
+    /// How often one caller may follow events at once, where callers prove who they are; further ones are answered with 429. Default: 128.
+    #[arg(long, env = "DCM_FOLLOWERS_PER_CALLER_MAX", value_parser = positive, value_name = "NUMBER")]
+    followers_per_caller_max: Option<usize>,
     /// How long the body of a request may take to arrive; one that takes longer is answered with 408. Default: 60s.
     #[arg(long, env = "DCM_BODY_TIMEOUT", value_parser = duration::parse, value_name = "DURATION")]
     body_timeout: Option<Duration>,
@@ -33,7 +43,10 @@ impl Limited {
     pub(crate) fn said(&self) -> LimitSettings {
         LimitSettings {
             connections_max: self.connections_max,
+            connections_per_address_max: self.connections_per_address_max,
             requests_max: self.requests_max,
+            followers_max: self.followers_max,
+            followers_per_caller_max: self.followers_per_caller_max,
             body_timeout: self.body_timeout.map(duration_text),
             idle_timeout: self.idle_timeout.map(duration_text),
             answer_timeout: self.answer_timeout.map(duration_text),

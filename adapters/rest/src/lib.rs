@@ -16,6 +16,7 @@ pub mod ui;
 #[cfg(feature = "parsers")]
 pub mod parsers;
 
+mod followers;
 mod installation;
 mod json;
 mod limits;
@@ -27,6 +28,7 @@ mod route;
 mod services;
 mod span;
 
+pub use followers::Followers;
 pub use installation::{Agreed, DeclareError, Declared, Installation, PlanStale, PlannedDraft, unasked};
 pub use limits::Limits;
 pub use metrics::{Answered, METRICS_TYPE, Metrics};

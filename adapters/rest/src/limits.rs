@@ -22,11 +22,20 @@ pub struct Limits {
     /// How many requests may be under way at once: a further one is refused, and may be sent again a second later. Each holds its body in
     /// memory, and waits for the store. An answer that goes on, as that of events, is not under way any more.
     pub requests_max: usize,
+    /// How many callers may follow events at once. Each has a connection, and holds the status that it was told last.
+    pub followers_max: usize,
+    /// How often one caller may do so, where callers prove who they are: a page follows one cloud, and a program some.
+    pub followers_per_caller_max: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { body_timeout: Duration::from_secs(60), requests_max: 4096 }
+        Self {
+            body_timeout: Duration::from_secs(60),
+            requests_max: 4096,
+            followers_max: 1024,
+            followers_per_caller_max: 128,
+        }
     }
 }
 

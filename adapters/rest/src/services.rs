@@ -9,6 +9,7 @@ use dcm_core::port::clock::{Clock, Random};
 use dcm_core::service::{Caller, Controllers, LogicalClouds, Projects, Providers, RegisteredClusters};
 use futures::future::{BoxFuture, Shared};
 
+use crate::followers::Followers;
 use crate::installation::Installation;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
@@ -35,6 +36,8 @@ pub struct Services {
     pub audit: StoredAudit,
     /// Ends as soon as the server is to stop: answers that would go on end then.
     pub stop: Stop,
+    /// Those who follow events.
+    pub followers: Followers,
     /// The use cases of logical clouds.
     pub clouds: LogicalClouds,
     /// The time.

@@ -10,9 +10,10 @@ use axum::middleware::from_fn_with_state;
 use axum_server::Handle;
 use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
 use dcm_core::port::clock::Clock;
+use dcm_identity::bearer::TOKEN_BYTES_MAX;
 use dcm_kube::kubeconfig::Allowed;
 use dcm_rest::emco::Service as EmcoService;
-use dcm_rest::{Services, Stop, documented, emco, ui};
+use dcm_rest::{Followers, Services, Stop, documented, emco, ui};
 use futures::FutureExt as _;
 use futures::channel::oneshot;
 use hyper_util::rt::TokioTimer;
@@ -27,9 +28,11 @@ use crate::kubeconfigs::check_for;
 use crate::limits::Limits;
 use crate::listening::ApiListener;
 use crate::metrics::{Dialect, Figures, Source};
+use crate::untaken::Untaken;
 
-/// Largest head of a request, in bytes.
-const HEAD_BYTES_MAX: usize = 64 * 1024;
+/// Largest head of a request, in bytes: twice the longest token that is looked at ([`dcm_identity::bearer::TOKEN_BYTES_MAX`]), as anybody has so much
+/// of it kept before it is known who they are.
+const HEAD_BYTES_MAX: usize = 2 * TOKEN_BYTES_MAX;
 
 /// How long requests that are under way when the server stops may take.
 const STOP_TIMEOUT: Duration = Duration::from_secs(15);
@@ -109,17 +112,15 @@ impl Api {
         let gate = Arc::new(Gate::new(&access));
         let router = router(stopped.clone()).layer(from_fn_with_state(gate, admit));
         let router = health.clone().before(before(router));
+        let untaken = Untaken::new(clock.clone());
         let mut server = axum_server::Server::<Origin>::from_listener(Accepting::until(stopped, listener))
             .http1_only()
             .first_request_timeout(limits.idle_timeout)
-            .accept_error_handler(|origin: Option<&Origin>, error| {
-                let origin = origin.map(|Origin(address)| tracing::field::display(address));
-                tracing::warn!(origin, %error, "a connection could not be taken");
-            })
+            .accept_error_handler(move |origin: Option<&Origin>, error| untaken.tell(origin, error))
             .handle(handle.clone());
         let http1 = &mut server.http_builder().http1();
         http1.timer(TokioTimer::new()).header_read_timeout(limits.idle_timeout).max_buf_size(HEAD_BYTES_MAX);
-        let connections = Connections::new(limits.connections_max, limits.answer_timeout);
+        let connections = Connections::new(limits);
         let service = router.into_make_service_with_connect_info::<Origin>();
         let serving = match access.tls() {
             Some(tls) => {
@@ -160,6 +161,7 @@ fn services(deployment: &Deployment, metrics: Figures, limits: Limits, stop: Sto
         metrics: Arc::new(metrics),
         audit: deployment.audit().clone(),
         stop,
+        followers: Followers::new(&limits.requests),
         clouds: deployment.clouds().clone(),
         clock: deployment.clock().clone(),
         random: deployment.random().clone(),

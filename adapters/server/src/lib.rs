@@ -34,6 +34,7 @@ mod kubeconfigs;
 mod limits;
 mod listening;
 mod metrics;
+mod network;
 mod orphans;
 mod other_bindings;
 mod rekey;
@@ -41,6 +42,7 @@ mod serve;
 mod settings;
 mod sweeping;
 mod tending;
+mod untaken;
 
 pub use access::{
     Access, AccessError, AccessSettings, BINDINGS_MAX, REQUESTS_BURST, REQUESTS_PER_SECOND, Rate,

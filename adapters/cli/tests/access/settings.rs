@@ -38,6 +38,8 @@ fn a_flag_is_over_the_environment_and_that_over_the_file() {
         "limits": {
             "connectionsMax": 16384,
             "requestsMax": 9,
+            "followersMax": 1024,
+            "followersPerCallerMax": 128,
             "bodyTimeout": "8s",
             "idleTimeout": "30s",
             "answerTimeout": "30s",

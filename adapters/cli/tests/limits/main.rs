@@ -6,6 +6,8 @@ mod bodies;
 #[path = "../common/mod.rs"]
 mod common;
 mod connections;
+mod followers;
+mod heads;
 
 use std::io::Read as _;
 use std::net::TcpStream;

@@ -40,6 +40,11 @@ impl Asker {
         Self { name: UNNAMED.to_owned(), rights: Rights::all(), limits: Arc::default(), until: None }
     }
 
+    /// The name; none where nobody has to prove one.
+    pub(crate) fn proved_name(&self) -> Option<&str> {
+        (*self != Self::anybody()).then_some(&*self.name)
+    }
+
     /// True for whoever may change a project.
     pub(crate) fn may_change(&self, project: &ProjectName) -> bool {
         self.rights.in_project(project.as_str()) == Some(ProjectRole::Admin)

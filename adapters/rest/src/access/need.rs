@@ -77,8 +77,10 @@ impl Denied {
     /// The answer, as a dialect says it.
     pub(crate) fn told_as<P: for<'a> From<&'a Self> + IntoResponse>(&self) -> Response {
         let mut response = P::from(self).into_response();
-        if let Self::NotAdmitted(refused) = self {
-            response.headers_mut().extend(refused.header());
+        if let Self::NotAdmitted(refused) = self
+            && let Some((name, value)) = refused.header()
+        {
+            response.headers_mut().insert(name, value);
         }
         response
     }

@@ -27,6 +27,8 @@ mod tag;
 mod users;
 mod warnings;
 
+pub(crate) use clouds::events::Broadcasts;
+
 use std::sync::Arc;
 
 use axum::Router;

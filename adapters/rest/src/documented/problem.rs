@@ -362,7 +362,7 @@ impl From<Class> for Kind {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let mut response = self.kind.status().into_response();
-        if self.kind == Kind::Unavailable {
+        if matches!(self.kind, Kind::Unavailable | Kind::TooManyRequests) {
             response.headers_mut().insert(RETRY_AFTER, RETRY_AFTER_SECONDS.into());
         }
         response.extensions_mut().insert(self);

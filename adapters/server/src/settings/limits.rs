@@ -17,9 +17,19 @@ pub struct LimitSettings {
     /// Default 16,384, or three quarters of the files that the process may open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections_max: Option<usize>,
+    /// Connections of one remote address (of IPv6: one network of 64 bits), loopback addresses excepted; beyond that one of its own makes room.
+    /// Default: an eighth of connectionsMax, and at least 64.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connections_per_address_max: Option<usize>,
     /// Requests under way at once; further ones are answered with 503. Default 4,096.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_max: Option<usize>,
+    /// Callers who follow events at once; further ones are answered with 503. Default 1,024.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub followers_max: Option<usize>,
+    /// How often one caller may follow events at once, where callers prove who they are; further ones are answered with 429. Default 128.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub followers_per_caller_max: Option<usize>,
     /// How long the body of a request may take to arrive; one that takes longer is answered with 408. Default 60s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body_timeout: Option<String>,
@@ -37,7 +47,10 @@ impl LimitSettings {
         let text = |duration: Duration| Some(duration::told(duration));
         Self {
             connections_max: Some(limits.connections_max),
+            connections_per_address_max: limits.connections_per_address_max,
             requests_max: Some(limits.requests.requests_max),
+            followers_max: Some(limits.requests.followers_max),
+            followers_per_caller_max: Some(limits.requests.followers_per_caller_max),
             body_timeout: text(limits.requests.body_timeout),
             idle_timeout: text(limits.idle_timeout),
             answer_timeout: text(limits.answer_timeout),
@@ -48,7 +61,12 @@ impl LimitSettings {
     pub(super) fn over(self, below: Self) -> Self {
         Self {
             connections_max: self.connections_max.or(below.connections_max),
+            connections_per_address_max: self
+                .connections_per_address_max
+                .or(below.connections_per_address_max),
             requests_max: self.requests_max.or(below.requests_max),
+            followers_max: self.followers_max.or(below.followers_max),
+            followers_per_caller_max: self.followers_per_caller_max.or(below.followers_per_caller_max),
             body_timeout: self.body_timeout.or(below.body_timeout),
             idle_timeout: self.idle_timeout.or(below.idle_timeout),
             answer_timeout: self.answer_timeout.or(below.answer_timeout),
@@ -58,17 +76,24 @@ impl LimitSettings {
     /// The limits, and what breaks a rule.
     pub(super) fn read(&self, path: &Path, checks: &mut Checks) -> Limits {
         let mut limits = Limits::default();
+        let mut count = |field: &str, set: Option<usize>| {
+            if set == Some(0) {
+                checks.refuse(&path.field(field), "0", "must be 1 or more");
+            }
+            set.filter(|set| *set > 0)
+        };
+        let requests = &mut limits.requests;
         let counts = [
             ("connectionsMax", self.connections_max, &mut limits.connections_max),
-            ("requestsMax", self.requests_max, &mut limits.requests.requests_max),
+            ("requestsMax", self.requests_max, &mut requests.requests_max),
+            ("followersMax", self.followers_max, &mut requests.followers_max),
+            ("followersPerCallerMax", self.followers_per_caller_max, &mut requests.followers_per_caller_max),
         ];
         for (field, set, limit) in counts {
-            match set {
-                Some(0) => checks.refuse(&path.field(field), "0", "must be 1 or more"),
-                Some(set) => *limit = set,
-                None => {}
-            }
+            *limit = count(field, set).unwrap_or(*limit);
         }
+        let of_address = self.connections_per_address_max;
+        limits.connections_per_address_max = count("connectionsPerAddressMax", of_address);
         let timeouts = [
             ("bodyTimeout", &self.body_timeout, &mut limits.requests.body_timeout),
             ("idleTimeout", &self.idle_timeout, &mut limits.idle_timeout),

@@ -252,7 +252,8 @@ mod tests {
         );
         let whole = above.over(below).over(Settings::defaults());
         let expected = "lease: 10s\nauditDays: 7\nworker: false\nlisten: 127.0.0.1:1\nemcoListen: ['clm=127.0.0.1:3']\n\
-            limits: {connectionsMax: 16384, requestsMax: 4096, bodyTimeout: 1m, idleTimeout: 30s, answerTimeout: 30s}\n\
+            limits: {connectionsMax: 16384, requestsMax: 4096, followersMax: 1024, followersPerCallerMax: 128, bodyTimeout: 1m, \
+            idleTimeout: 30s, answerTimeout: 30s}\n\
             otlp: {endpoint: 'http://[::1]:1', insecure: true}";
         assert_eq!(whole, read(expected));
     }

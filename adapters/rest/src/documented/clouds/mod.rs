@@ -19,7 +19,6 @@ pub(super) mod status;
 pub(super) mod stop;
 pub(super) mod terminate;
 
-mod merge_patch;
 mod notation;
 mod removal;
 pub(super) mod text;
