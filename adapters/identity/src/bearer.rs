@@ -23,6 +23,13 @@ impl Kind {
     }
 }
 
+/// True for what has the form of a JSON Web Token: to find out whose one is takes a signature's check, and keys that may have to be fetched. One that is
+/// in a file is found by one digest, which is as quick as refusing it.
+#[must_use]
+pub fn is_web_token(token: &str) -> bool {
+    Kind::of(token) == Some(Kind::Web)
+}
+
 /// The token in an `Authorization` header (RFC 6750); none when it has another scheme, or another form.
 #[must_use]
 pub fn token_in(header: &[u8]) -> Option<&str> {

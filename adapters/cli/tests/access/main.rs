@@ -11,5 +11,6 @@ mod health;
 mod issuer;
 mod matrix;
 mod settings;
+mod sharing;
 mod tls;
 mod tokens;

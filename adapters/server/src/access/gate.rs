@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{ConnectInfo, Request, State};
 use axum::middleware::Next;
@@ -10,14 +11,16 @@ use axum_server::tls::TlsInfo;
 use dcm_identity::{Identity, Unproved, bearer};
 use dcm_rest::access::{Admission, Asker, NotAdmitted};
 use hyper::header::AUTHORIZATION;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use rustls::pki_types::CertificateDer;
 
 use super::guesses::Guesses;
+use super::proved::Proved;
 use super::rate::Limiter;
 use super::{Access, Known};
 use crate::accepting::Origin;
 use crate::host;
+use crate::network::Network;
 
 /// A request without its body, which nobody reads before it is known who asks.
 type Head = hyper::Request<()>;
@@ -33,6 +36,7 @@ pub(crate) struct Gate {
     known: Option<Arc<Known>>,
     limiter: Option<Limiter>,
     guesses: Guesses,
+    proved: Proved,
     is_tls: bool,
 }
 
@@ -43,6 +47,7 @@ impl Gate {
             known: access.known.clone(),
             limiter,
             guesses: Guesses::default(),
+            proved: Proved::default(),
             is_tls: access.tls.is_some(),
         }
     }
@@ -61,31 +66,51 @@ impl Gate {
         let Some(known) = &self.known else { return Ok(Asker::anybody()) };
         let origin = request.extensions().get::<ConnectInfo<Origin>>();
         let place = place_of(origin.map(|ConnectInfo(Origin(address))| address.ip()));
-        // What is guessed from there is not looked at before its time. Certificates were, in the handshake.
-        if request.headers().contains_key(AUTHORIZATION)
-            && let Some(after) = self.guesses.wait(&place, known.clock.now())
+        let shown = Shown::in_head(request);
+        if let Shown::Token(token) = &shown
+            && let Some(after) = self.wait(&place, token, known.clock.now())
         {
             return Err(NotAdmitted::TooOften { after });
         }
-        match prove(known, request).await {
+        match shown.prove(known).await {
             Ok(identity) => {
-                self.count(identity.user())?;
-                let rights = known.roles.of(&identity);
-                tracing::debug!(user = identity.user(), proof = %identity.proof(), "let in");
-                let looked_at_again = known.clock.now() + ANSWER_MAX;
-                let until = identity.until().map_or(looked_at_again, |until| until.min(looked_at_again));
-                let (name, limits) = (identity.user().to_owned(), known.limits.clone());
-                Ok(Asker { name, rights, limits, until: Some(until) })
-            }
-            Err(refused) => {
-                if let Err(NotAdmitted::TooOften { after }) = self.count(&place) {
-                    self.guesses.put_off(place, known.clock.now(), after);
-                    return Err(NotAdmitted::TooOften { after });
+                if let Shown::Token(token) = &shown {
+                    self.proved.remember(token, known.clock.now());
                 }
-                refused.log();
-                Err(refused.into())
+                self.let_in(known, &identity)
             }
+            Err(unknown) => Err(self.turn_away(known, &shown, unknown, place)),
         }
+    }
+
+    /// How long a token has to wait before it is looked at: where many were shown from a place that proved nothing, and looking costs something.
+    /// One that proved something a short while ago is no guess, and need not wait.
+    fn wait(&self, place: &str, token: &str, now: Timestamp) -> Option<Duration> {
+        let wait = self.guesses.wait(place, now).filter(|_| bearer::is_web_token(token))?;
+        (!self.proved.is_known(token, now)).then_some(wait)
+    }
+
+    fn let_in(&self, known: &Known, identity: &Identity) -> Admission {
+        self.count(identity.user())?;
+        let rights = known.roles.of(identity);
+        tracing::debug!(user = identity.user(), proof = %identity.proof(), "let in");
+        let left = identity.until().map(|until| until.duration_since(known.clock.now()));
+        let left = left.map_or(ANSWER_MAX, |left| left.min(ANSWER_MAX));
+        let until = known.clock.now() + left;
+        let (name, limits) = (identity.user().to_owned(), known.limits.clone());
+        Ok(Asker { name, rights, limits, until: Some(until) })
+    }
+
+    /// Why somebody is not let in who has proved nothing. Only what costs something to look at puts a place off: who shows nothing has nothing looked at.
+    fn turn_away(&self, known: &Known, shown: &Shown<'_>, unknown: Unknown, place: String) -> NotAdmitted {
+        if let Err(NotAdmitted::TooOften { after }) = self.count(&place) {
+            if matches!(shown, Shown::Token(token) if bearer::is_web_token(token)) {
+                self.guesses.put_off(place, known.clock.now(), after);
+            }
+            return NotAdmitted::TooOften { after };
+        }
+        unknown.log();
+        unknown.into()
     }
 
     fn count(&self, caller: &str) -> Result<(), NotAdmitted> {
@@ -94,16 +119,11 @@ impl Gate {
     }
 }
 
-/// Where somebody asks from, as the limit of requests counts those who proved nothing: an address, or of IPv6 the network that
-/// one customer of a provider has.
+/// Where somebody asks from, as the limit of requests counts those who proved nothing.
 fn place_of(address: Option<IpAddr>) -> String {
-    match address.map(|address| address.to_canonical()) {
+    match address.map(Network::of) {
         None => UNKNOWN.to_owned(),
-        Some(IpAddr::V4(address)) => format!("{UNKNOWN} {address}"),
-        Some(IpAddr::V6(address)) => {
-            let [first, second, third, fourth, ..] = address.segments();
-            format!("{UNKNOWN} {first:x}:{second:x}:{third:x}:{fourth:x}::/64")
-        }
+        Some(network) => format!("{UNKNOWN} {network}"),
     }
 }
 
@@ -145,22 +165,39 @@ impl From<Unknown> for NotAdmitted {
     }
 }
 
-/// Who asks: whoever has the token, where one is shown, and else the client certificate.
-async fn prove(known: &Known, request: &Head) -> Result<Identity, Unknown> {
-    let mut headers = request.headers().get_all(AUTHORIZATION).iter();
-    let proved = match (headers.next(), headers.next()) {
-        (Some(_), Some(_)) => return Err(Unknown::Form("say once who you are")),
-        (Some(header), None) => match bearer::token_in(header.as_bytes()) {
-            Some(token) => known.authenticator.bearer(token).await,
-            None => return Err(Unknown::Form("only bearer tokens are taken")),
-        },
-        (None, _) => {
-            let info = request.extensions().get::<Arc<TlsInfo>>();
-            let shown = info.and_then(|info| info.peer_certificates.first()).ok_or(Unknown::Nothing)?;
-            known.authenticator.certificate(&CertificateDer::from(shown.as_slice())).map_err(Unproved::from)
+/// By what a request shows who asks: a token, where there is one, and else the client certificate.
+enum Shown<'a> {
+    Nothing,
+    /// Nothing that can be looked at.
+    Form(&'static str),
+    Token(&'a str),
+    Certificate(CertificateDer<'a>),
+}
+
+impl<'a> Shown<'a> {
+    fn in_head(request: &'a Head) -> Self {
+        let mut headers = request.headers().get_all(AUTHORIZATION).iter();
+        match (headers.next(), headers.next()) {
+            (Some(_), Some(_)) => Self::Form("say once who you are"),
+            (Some(header), None) => bearer::token_in(header.as_bytes())
+                .map_or(Self::Form("only bearer tokens are taken"), Self::Token),
+            (None, _) => {
+                let info = request.extensions().get::<Arc<TlsInfo>>();
+                let shown = info.and_then(|info| info.peer_certificates.first());
+                shown.map_or(Self::Nothing, |shown| Self::Certificate(CertificateDer::from(shown.as_slice())))
+            }
         }
-    };
-    proved.map_err(Unknown::Unproved)
+    }
+
+    async fn prove(&self, known: &Known) -> Result<Identity, Unknown> {
+        let proved = match self {
+            Self::Nothing => return Err(Unknown::Nothing),
+            Self::Form(why) => return Err(Unknown::Form(why)),
+            Self::Token(token) => known.authenticator.bearer(token).await,
+            Self::Certificate(shown) => known.authenticator.certificate(shown).map_err(Unproved::from),
+        };
+        proved.map_err(Unknown::Unproved)
+    }
 }
 
 /// Finds out who asks, and says so to what is behind.
@@ -170,18 +207,4 @@ pub(crate) async fn admit(State(gate): State<Arc<Gate>>, request: Request, next:
     let admission = gate.admit(&head).await;
     head.extensions_mut().insert(admission);
     next.run(head.map(|()| body)).await
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn who_proves_nothing_is_counted_by_where_they_are() {
-        let place = |address: &str| place_of(Some(address.parse().unwrap()));
-        assert_eq!(place("192.0.2.1"), "system:anonymous 192.0.2.1");
-        assert_eq!(place("::ffff:192.0.2.1"), place("192.0.2.1"));
-        assert_eq!(place("2001:db8:1:2::3"), "system:anonymous 2001:db8:1:2::/64");
-        assert_eq!(place("2001:db8:1:2:ffff::"), place("2001:db8:1:2::3"));
-    }
 }

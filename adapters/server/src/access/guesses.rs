@@ -1,4 +1,7 @@
-//! Places that what is guessed from is not looked at for a while: looking costs more than being refused.
+//! Places from which many tokens came that proved nothing.
+//!
+//! To check the signature of a token costs more than to refuse it unseen. So where tokens that prove nothing come from one place more often than the
+//! limit of requests allows, further ones from there wait until the limit allows the next one.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,21 +9,21 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-/// How many places are known at most; there is no room for another one before the time of one of them is over.
+/// How many places can wait at once. Where there are more, the others do not wait: nobody is refused for want of room.
 const PLACES_MAX: usize = 10_000;
 
-/// Until when nothing is looked at from each place.
+/// Until when the tokens of each place wait.
 #[derive(Debug, Default)]
 pub(super) struct Guesses(Mutex<BTreeMap<String, Timestamp>>);
 
 impl Guesses {
-    /// How long a place has to wait; none where it need not.
+    /// How long the tokens of a place still wait; none where they do not.
     pub(super) fn wait(&self, place: &str, now: Timestamp) -> Option<Duration> {
         let until = *self.places().get(place)?;
         Duration::try_from(until.duration_since(now)).ok().filter(|left| !left.is_zero())
     }
 
-    /// Has a place wait.
+    /// Has the tokens of a place wait for so long from now on.
     pub(super) fn put_off(&self, place: String, now: Timestamp, after: Duration) {
         let mut places = self.places();
         if places.len() >= PLACES_MAX {

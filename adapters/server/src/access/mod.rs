@@ -2,6 +2,7 @@
 
 mod gate;
 mod guesses;
+mod proved;
 mod rate;
 mod roles;
 

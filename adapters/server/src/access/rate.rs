@@ -1,4 +1,7 @@
-//! How often somebody may ask.
+//! How often each caller may ask.
+//!
+//! Each has a bucket of tokens (an allowance, not a credential): a request takes one, and so many a second come back. A bucket that is full again
+//! says nothing any more, and is dropped.
 
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,9 +20,9 @@ pub const REQUESTS_PER_SECOND: u32 = 100;
 /// How many a caller may make at once after a pause, unless the configuration says otherwise.
 pub const REQUESTS_BURST: u32 = 1_000;
 
-/// After how many callers those are forgotten for the first time who have not asked for long enough to have all their requests again. Then
-/// when there are twice as many as were left: looking through all of them is not for each request.
-const CALLERS_KEPT: usize = 10_000;
+/// With how many buckets full ones are looked for and dropped. To look through all of them takes time, so it is done again only when there are
+/// twice as many as were left by then, and never with fewer than this.
+const BUCKETS_MIN: usize = 10_000;
 
 /// How often each caller may ask: a token bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -57,22 +60,22 @@ impl Rate {
 /// Counts the requests of each caller.
 pub(super) struct Limiter {
     requests: RateLimiter<String, HashMapStateStore<String>, DefaultClock>,
-    /// When callers are to be forgotten next.
-    callers_max: AtomicUsize,
+    /// With how many buckets full ones are looked for next.
+    buckets_max: AtomicUsize,
 }
 
 impl Limiter {
     /// None where there is no limit.
     pub(super) fn new(rate: Rate) -> Option<Self> {
         let requests = RateLimiter::hashmap(rate.quota()?);
-        Some(Self { requests, callers_max: AtomicUsize::new(CALLERS_KEPT) })
+        Some(Self { requests, buckets_max: AtomicUsize::new(BUCKETS_MIN) })
     }
 
-    /// Counts a request of a caller; after which time the next one is taken where this one is too many.
+    /// Counts a request of a caller. One too many is refused with the time after which the next one is taken.
     pub(super) fn count(&self, caller: &str) -> Result<(), Duration> {
-        if self.requests.len() > self.callers_max.load(Ordering::Relaxed) {
+        if self.requests.len() > self.buckets_max.load(Ordering::Relaxed) {
             self.requests.retain_recent();
-            self.callers_max.store(CALLERS_KEPT.max(2 * self.requests.len()), Ordering::Relaxed);
+            self.buckets_max.store(BUCKETS_MIN.max(2 * self.requests.len()), Ordering::Relaxed);
         }
         let counted = self.requests.check_key(&caller.to_owned());
         counted.map_err(|too_many| too_many.wait_time_from(DefaultClock::default().now()))
