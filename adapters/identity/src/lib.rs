@@ -33,6 +33,7 @@
 //! - A name beginning with `system:` is never anybody's who came from outside.
 //! - Files are read again while the server runs: certificates, and static tokens, of which one that is taken out of its file is
 //!   refused within [`tokens::REVOCATION_DELAY_MAX`], whatever else is wrong with that file.
+//! - What has expired by the machine's time is refused, also where that was set after the start ([`WallClock`]).
 //! - An issuer's keys are fetched once for all who wait for them, and outlive its outages until they are [`oidc::KEYS_AGE_MAX`] old.
 //! - One implementation of cryptography, `ring`, for all of it.
 
@@ -47,8 +48,10 @@ mod refused;
 pub mod settings;
 pub mod tls;
 pub mod tokens;
+mod wall;
 
 pub use self::authenticator::{Authenticator, OpenError};
 pub use self::identity::{Identity, Proof};
 pub use self::refused::{Refused, Unavailable, Unproved};
 pub use self::settings::Settings;
+pub use self::wall::WallClock;

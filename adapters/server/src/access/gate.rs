@@ -94,7 +94,7 @@ impl Gate {
         self.count(identity.user())?;
         let rights = known.roles.of(identity);
         tracing::debug!(user = identity.user(), proof = %identity.proof(), "let in");
-        let left = identity.until().map(|until| until.duration_since(known.clock.now()));
+        let left = identity.until().map(|until| until.duration_since(known.wall.now()));
         let left = left.map_or(ANSWER_MAX, |left| left.min(ANSWER_MAX));
         let until = known.clock.now() + left;
         let (name, limits) = (identity.user().to_owned(), known.limits.clone());

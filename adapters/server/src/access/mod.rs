@@ -12,7 +12,7 @@ use std::sync::Arc;
 use dcm_core::port::clock::Clock;
 use dcm_core::refusal::{Checks, Path, Refusals};
 use dcm_core::service::Limits;
-use dcm_identity::{Authenticator, tls};
+use dcm_identity::{Authenticator, WallClock, tls};
 use rustls::ServerConfig;
 
 pub(crate) use gate::{Gate, admit};
@@ -75,7 +75,10 @@ struct Known {
     roles: Roles,
     rate: Option<Rate>,
     limits: Arc<Limits>,
+    /// For intervals, also those of answers that go on.
     clock: Arc<dyn Clock>,
+    /// For what expires.
+    wall: Arc<dyn Clock>,
 }
 
 impl fmt::Debug for Access {
@@ -94,18 +97,20 @@ impl Access {
     pub fn open(settings: &AccessSettings, clock: &Arc<dyn Clock>) -> Result<Self, AccessError> {
         let roles = settings.roles()?;
         let authentication = settings.authentication.as_ref();
+        let wall: Arc<dyn Clock> = Arc::new(WallClock::over(clock.clone()));
         let known = match authentication {
             Some(authentication) => {
-                let authenticator = Authenticator::open(authentication, clock.clone());
+                let authenticator = Authenticator::open(authentication, wall.clone());
                 let authenticator = authenticator.map_err(AccessError::Authentication)?;
                 let rate = Some(settings.requests.unwrap_or_default()).filter(|rate| !rate.is_unlimited());
                 let limits = Arc::new(settings.limits.clone().unwrap_or_default());
-                Some(Arc::new(Known { authenticator, roles, rate, limits, clock: clock.clone() }))
+                let (clock, wall) = (clock.clone(), wall.clone());
+                Some(Arc::new(Known { authenticator, roles, rate, limits, clock, wall }))
             }
             None => None,
         };
         let clients = authentication.map_or(tls::Clients::NotAsked, dcm_identity::Settings::clients);
-        let server = |files| tls::server(files, &clients, &[tls::HTTP_1], clock.clone());
+        let server = |files| tls::server(files, &clients, &[tls::HTTP_1], wall.clone());
         let tls = settings.tls.as_ref().map(server).transpose().map_err(AccessError::Tls)?;
         Ok(Self { tls, known })
     }
