@@ -186,7 +186,7 @@ pub(crate) enum Command {
     /// Deletes a logical cloud that is on no cluster.
     Delete(Named),
     /// Works until it is ended: keeps everything in the store in sync, and answers whoever asks.
-    Serve(serve::Arguments),
+    Serve(Box<serve::Arguments>),
     /// Remembers a server, and how it is asked: as a context, which is the current one from then on.
     Login(login::Arguments),
     /// The servers that were logged in to, and which of them is asked.

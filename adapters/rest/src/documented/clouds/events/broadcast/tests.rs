@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 
 use super::*;
 
+/// Where who follows a cloud is told of it.
+type Statuses = mpsc::UnboundedSender<Result<CloudStatus, Error>>;
+
 /// A cloud that is followed.
 struct Cloud {
     broadcasts: Broadcasts,
@@ -15,7 +18,7 @@ struct Cloud {
     /// How often it was begun to follow it.
     begun: Arc<AtomicUsize>,
     /// By whom it is followed now.
-    followed: Arc<Mutex<Option<mpsc::UnboundedSender<Result<CloudStatus, Error>>>>>,
+    followed: Arc<Mutex<Option<Statuses>>>,
     /// Its status when somebody begins to follow it; none when it is gone.
     status: Arc<Mutex<Option<CloudStatus>>>,
 }
