@@ -50,6 +50,8 @@ pub(super) async fn kept_in<T: Told>(
     (action, about): (Action, About),
     call: impl Future<Output = Result<T, Error>> + Send,
 ) -> Result<T, Error> {
+    // In a box: a use case is large, and whatever calls it would hold it, here and in the log's own call.
+    let call = Box::pin(call);
     match log {
         Some(log) => kept(&**log, clock, caller.decision(clock.now(), action, about), call).await,
         None => call.await,

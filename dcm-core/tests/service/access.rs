@@ -93,7 +93,8 @@ fn without_kubeconfig(mut registration: Value) -> Option<Value> {
 #[tokio::test]
 async fn a_cluster_that_nobody_knows_the_place_of_is_left_out_alone() {
     type Otherwise = fn(Value) -> Option<Value>;
-    let cases: [(Otherwise, &str, fn(&Error) -> bool); 3] = [
+    type IsIt = fn(&Error) -> bool;
+    let cases: [(Otherwise, &str, IsIt); 3] = [
         (|_| None, "there is no cluster sim/one", |error| matches!(error, Error::NotFound { .. })),
         (
             |_| Some(json!({"schema": 1})),

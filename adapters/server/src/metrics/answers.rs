@@ -27,11 +27,14 @@ impl Dialect {
     }
 }
 
+/// How many requests were answered, by method and status.
+type Counts = BTreeMap<(&'static str, u16), u64>;
+
 /// Requests that were answered since the server was started.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Counted {
-    /// By dialect and route, and then by method and status.
-    pub(super) requests: BTreeMap<Dialect, BTreeMap<String, BTreeMap<(&'static str, u16), u64>>>,
+    /// By dialect and route.
+    pub(super) requests: BTreeMap<Dialect, BTreeMap<String, Counts>>,
     /// How long they took until the answer began.
     pub(super) took: BTreeMap<(Dialect, &'static str), Durations>,
 }
@@ -42,7 +45,7 @@ impl Counted {
         let route = answer.route.unwrap_or(NO_ROUTE);
         // Most are there: no text is made for those.
         if !routes.contains_key(route) {
-            routes.insert(route.to_owned(), BTreeMap::new());
+            routes.insert(route.to_owned(), Counts::new());
         }
         if let Some(counts) = routes.get_mut(route) {
             *counts.entry((answer.method, answer.status)).or_default() += 1;
