@@ -266,7 +266,7 @@ mod tests {
         };
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}});
         let actions = std::iter::once(apply(namespace))
-            .chain((0..50).map(|number| object("Widget", &format!("a\n\u{1}-{number}"))))
+            .chain((0..50).map(|number| object("Widget", &format!("a\"\\-{number}"))))
             .chain([object("Gadget", "g")])
             .chain((0..50).map(certificate));
         let app = AppName::new("app").unwrap();

@@ -115,7 +115,7 @@ async fn one_lane_is_told_as_in_the_whole_status_and_takes_two_reads() {
     finish(&world, &cluster(1), false).await;
     assert_eq!(holds().await, 3);
     world.contexts.apply(&context(&["a"], 2..=3)).await.unwrap();
-    assert_eq!(holds().await, 3, "the one that leaves has something on it yet");
+    assert_eq!(holds().await, 2, "there is nothing on the one that leaves");
     world.contexts.remove(&id(), Removal::default()).await.unwrap();
     holds().await;
     clear(&world, &cluster(1)).await;

@@ -16,7 +16,7 @@ const FOUND: [(Safeguard, u64, &str); 19] = [
     (Safeguard::AdoptedStays, 1, "only what we made is deleted"),
     (Safeguard::ContentsCounted, 108, "what others put into a namespace is kept"),
     (Safeguard::KindsNamed, 1, RECORDED),
-    (Safeguard::StoredFirst, 60, RECORDED),
+    (Safeguard::StoredFirst, 285, RECORDED),
     (Safeguard::RecordsReadAgain, 562, ONCE),
     (Safeguard::StockTaken, 2, TRUE),
     (Safeguard::OwnerLookedUp, 639, "an older fence overwrites no newer one"),
@@ -28,7 +28,7 @@ const FOUND: [(Safeguard, u64, &str); 19] = [
     (Safeguard::StateObserved, 482, "only what we made is deleted"),
     (Safeguard::DoubtSettled, 2310, "what is done is not undone late"),
     (Safeguard::PlanCompared, 19, PLANNED),
-    (Safeguard::PlanHeld, 281, PLANNED),
+    (Safeguard::PlanHeld, 225, PLANNED),
     (Safeguard::DriftCorrected, 18, WANTED),
     (Safeguard::SharedEvenly, 1, WANTED),
 ];

@@ -9,10 +9,11 @@ mod connections;
 mod followers;
 mod heads;
 
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
 use common::User;
+use common::installation::{SOON, until};
 use common::server::Server;
 
 const PROJECT: &str = "POST /v2/projects\n\n{\"metadata\": {\"name\": \"other\"}}";
@@ -27,6 +28,18 @@ fn others_are_answered(server: &Server) {
     let made = server.ask(PROJECT);
     assert!(made.starts_with("201") || made.starts_with("409"), "{made}");
     assert!(server.ask("GET /v2/projects/other").starts_with("200"));
+}
+
+/// Waits until a new connection is answered: where none is idle just now, it is closed at once.
+async fn until_there_is_room(server: &Server) {
+    until("a connection beside the others", async || {
+        let mut other = TcpStream::connect(server.address()).unwrap();
+        other.set_read_timeout(Some(SOON)).unwrap();
+        let asked = b"GET /v2/projects HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+        let is_sent = other.write_all(asked).is_ok();
+        (is_sent && read(&mut other).starts_with("HTTP/1.1 200 ")).then_some(())
+    })
+    .await;
 }
 
 /// The head of a request with a body of so many bytes.

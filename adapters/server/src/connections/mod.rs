@@ -80,8 +80,10 @@ impl<I: AsyncRead + AsyncWrite> Connection<I> {
     }
 
     fn sent(&self, polled: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        if matches!(polled, Poll::Ready(Ok(bytes)) if bytes > 0) {
-            self.place.sent();
+        match polled {
+            Poll::Ready(Ok(bytes)) if bytes > 0 => self.place.sent(),
+            Poll::Pending => self.place.waits_for_reader(),
+            Poll::Ready(_) => {}
         }
         polled
     }

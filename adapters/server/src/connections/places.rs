@@ -164,6 +164,12 @@ impl Place {
         let now = self.places.next_moment();
         self.state.becomes(now, |before| !matches!(before, BUSY | ENDED));
     }
+
+    /// An answer can't be sent, as its reader has not taken what was before it: the connection is idle from now on.
+    pub(super) fn waits_for_reader(&self) {
+        let now = self.places.next_moment();
+        self.state.becomes(now, |before| before == ANSWERED);
+    }
 }
 
 impl Drop for Place {
@@ -207,6 +213,18 @@ mod tests {
         assert!(places.take(None).is_none());
         drop(taken);
         assert!(places.take(None).is_some() && places.taken().by_network.is_empty());
+    }
+
+    #[test]
+    fn a_connection_whose_answer_waits_for_its_reader_is_idle_and_one_that_is_asked_is_not() {
+        let places = Arc::new(Places::new(1, 1));
+        let place = places.take(None).unwrap();
+        assert!(place.state.ask());
+        place.waits_for_reader();
+        assert!(places.take(None).is_none());
+        place.state.answer();
+        place.waits_for_reader();
+        assert!(places.take(None).is_some() && place.state.is_ended());
     }
 
     #[test]
