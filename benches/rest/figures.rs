@@ -10,8 +10,8 @@ use crate::rates::{KINDS, Rate, Rates, STORES};
 /// What is taken of a measurement.
 type Of = fn(&Rate) -> f64;
 
-/// How many times the CPU time of a handler that does nothing each kind of request may take, in the order of [`KINDS`], where no disk has a say: half as
-/// much again as was measured.
+/// How many times the CPU time of a handler that does nothing each kind of request may take, in the order of [`KINDS`], where no disk has a say: some one
+/// and a half times what the table in the README gives, whose microseconds are whole.
 const CPU_OVER_EMPTY_MAX: [f64; KINDS.len()] = [17.0, 5.5, 21.0, 115.0];
 
 /// What a server may grow by between a tenth of the requests and all of them: what the allocator keeps varies.
