@@ -179,7 +179,7 @@ async fn a_list_of_projects_has_those_that_the_caller_may_see() {
     let names = |caller: &str| -> Vec<String> {
         let answer = server.ask(&format!("GET /v2/projects\n{}", headers.of(caller)));
         let (_, body) = answer.split_once("\n\n").unwrap();
-        let page: serde_json::Value = serde_json::from_str(body).unwrap();
+        let page: Value = serde_json::from_str(body).unwrap();
         let items = page["items"].as_array().unwrap().iter();
         items.map(|item| item["metadata"]["name"].as_str().unwrap().to_owned()).collect()
     };
@@ -209,7 +209,8 @@ async fn a_cloud_that_a_project_admin_makes_has_the_labels_that_the_server_sets(
         document
     };
     let clouds = "/shop-1/logical-clouds";
-    let ways: [(String, &str, &dyn Fn(&str, Value) -> Value); 3] = [
+    type Body<'a> = &'a dyn Fn(&str, Value) -> Value;
+    let ways: [(String, &str, Body<'_>); 3] = [
         (format!("POST {clouds}"), "posted", &cloud),
         (format!("PUT {clouds}/put"), "put", &cloud),
         (format!("PUT {clouds}/documented/document"), "documented", &document),
