@@ -39,10 +39,11 @@ impl UserAccess {
 }
 
 impl LogicalClouds {
-    /// A user's newest credential for a cluster, as a client of Kubernetes takes it from a plugin (see [`exec_credential`]).
+    /// A user's newest credential for a cluster, as a client of Kubernetes takes it from a plugin (see [`exec_credential`]). What is
+    /// registered of the cluster is not read: whoever has a plugin knows where it is.
     ///
     /// # Errors
-    /// Those of [`kubeconfigs`](Self::kubeconfigs); [`Error::KeepsKey`] for a user who keeps the private key.
+    /// Those of [`kubeconfigs`](Self::kubeconfigs) but for registrations; [`Error::KeepsKey`] for a user who keeps the private key.
     pub async fn exec_credential(
         &self,
         project: &ProjectName,
@@ -50,11 +51,18 @@ impl LogicalClouds {
         user: &UserName,
         reference: &ReferenceName,
     ) -> Result<Secret, Error> {
-        let found = self.kubeconfigs(project, cloud, Some(user), Some(reference)).await?;
-        let (access, hold) = (found.access.clusters.get(reference), found.holds.get(reference));
-        // There is nothing for the one reference only with the reason, as an error.
-        let said =
-            access.zip(hold).and_then(|(access, hold)| exec_credential(&access.credential, hold.until));
+        let (loaded, applied) = self.applied(project, cloud).await?;
+        let user = &choose_user(&loaded.cloud, &applied.cloud, Some(user))?.metadata.name;
+        let references = choose_references(&loaded.cloud, &applied.cloud, Some(reference))?;
+        let document = self.credential(&loaded.place, user).await?;
+        let (document, now) = (document.as_ref(), self.clock.now());
+        let issued =
+            self.issued(&loaded.place, &applied.snapshot, (user, document), &references, now).await?;
+        let Some((reference, found)) = references.into_iter().zip(issued).next() else {
+            return Err(Error::not_found(Kind::Reference, reference));
+        };
+        let checked = found.map_err(|missing| withheld(user, reference, &missing))?;
+        let said = exec_credential(&checked.credential, hold(&checked, document, now).until);
         said.ok_or_else(|| Error::KeepsKey { user: user.clone() })
     }
 
@@ -151,8 +159,7 @@ impl LogicalClouds {
             let (name, cluster) = (reference.metadata.name.clone(), &reference.cluster);
             match found.map(|checked| (checked, locate(cluster, registered.get(cluster)))) {
                 Ok((checked, Ok(cluster))) => {
-                    let delay = document.map(|document| document.renewal_delay).unwrap_or_default();
-                    access.holds.insert(name.clone(), Hold::of(&checked, delay, now));
+                    access.holds.insert(name.clone(), hold(&checked, document, now));
                     let credential = checked.credential;
                     access.access.clusters.insert(name, ClusterAccess { cluster, credential });
                 }
@@ -298,16 +305,27 @@ fn something(
     if let Some(error) = unlocated.remove(reference) {
         return Err(error);
     }
-    let user = access.access.user.clone();
+    let found = cloud.references().iter().find(|one| one.metadata.name == *reference);
+    let found = found.ok_or_else(|| Error::not_found(Kind::Reference, reference))?;
+    Err(withheld(&access.access.user, found, missing))
+}
+
+/// Why nothing is handed out to a user for a cluster.
+fn withheld(user: &UserName, reference: &ClusterReference, missing: &Missing) -> Error {
+    let user = user.clone();
     match missing {
         Missing::Refused(source) => {
-            let found = cloud.references().iter().find(|one| one.metadata.name == *reference);
-            let cluster = found.map(|found| found.cluster.clone());
-            let cluster = cluster.ok_or_else(|| Error::not_found(Kind::Reference, reference))?;
-            Err(Error::Certificate { user, cluster, source: Box::new(source.clone()) })
+            Error::Certificate { user, cluster: reference.cluster.clone(), source: Box::new(source.clone()) }
         }
         missing => {
-            Err(Error::NotIssued { user, reference: reference.clone(), missing: Box::new(missing.clone()) })
+            let reference = reference.metadata.name.clone();
+            Error::NotIssued { user, reference, missing: Box::new(missing.clone()) }
         }
     }
+}
+
+/// For how long a credential is to be used.
+fn hold(checked: &Checked, document: Option<&CredentialDocument>, now: Timestamp) -> Hold {
+    let delay = document.map(|document| document.renewal_delay).unwrap_or_default();
+    Hold::of(checked, delay, now)
 }

@@ -74,6 +74,11 @@ async fn a_kubeconfig_for_one_cluster_reads_one_result() {
     assert_eq!(world.engine.reads(), ["results"]);
 }
 
+/// What a plugin says of the user with a certificate.
+async fn said(world: &World, reference: &str) -> Result<Secret, Error> {
+    world.clouds.exec_credential(&world.project, &name("shop"), &name("ann"), &name(reference)).await
+}
+
 /// Makes another registration of a cluster's, or takes it away.
 async fn register_otherwise(world: &World, name: &str, other: impl FnOnce(Value) -> Option<Value>) {
     let path = Path::new(format!("clusters/sim/{name}")).unwrap();
@@ -121,6 +126,7 @@ async fn a_cluster_that_nobody_knows_the_place_of_is_left_out_alone() {
         // What was issued there is there all the same, and the status is told.
         assert_eq!(certificates(&world, None).await, ["r1", "r2"]);
         assert_eq!(certificates(&world, Some("r1")).await, ["r1"]);
+        assert!(said(&world, "r1").await.unwrap().expose().contains("BEGIN CERTIFICATE"));
         world.clouds.status(&world.project, &name("shop")).await.unwrap();
     }
 }
@@ -220,6 +226,7 @@ async fn what_is_not_issued_yet_says_why_and_when_the_next_try_is() {
     let text = "ann has no credential for r2: it is not issued yet (connection refused; next try at \
                 2026-06-01T00:00:00Z)";
     assert_eq!(error.to_string(), text);
+    assert_eq!(said(&world, "r2").await.unwrap_err().to_string(), text);
 }
 
 #[tokio::test]
