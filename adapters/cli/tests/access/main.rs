@@ -5,6 +5,7 @@
 mod common;
 
 mod callers;
+mod containment;
 mod decisions;
 mod granting;
 mod health;

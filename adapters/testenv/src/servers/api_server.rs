@@ -88,8 +88,10 @@ pub(crate) fn launch(executable: &Path, place: &Place<'_>, keys: &Keys) -> Launc
 }
 
 /// The same for every API server.
-const COMMON: [&str; 10] = [
+const COMMON: [&str; 11] = [
     "--authorization-mode=Node,RBAC",
+    // As installers set it: what may be privileged is decided in each namespace.
+    "--allow-privileged=true",
     "--service-cluster-ip-range=10.0.0.0/24",
     // There is no token for pods, and there are no pods that would run.
     "--disable-admission-plugins=ServiceAccount",
