@@ -21,6 +21,11 @@ pub(crate) struct Limited {
     /// How many requests may be under way at once; further ones are answered with 503. Default: 4096.
     #[arg(long, env = "DCM_REQUESTS_MAX", value_parser = positive, value_name = "NUMBER")]
     requests_max: Option<usize>,
+    /// How many bytes bodies under way may have together, beyond the first 64 KiB of each; a body that has no room is answered with 503. Of callers
+    /// who prove who they are, each has a quarter of it, and at least 8 MiB; more is answered with 429. Default: 67108864 (64 MiB), at least
+    /// 8388608.
+    #[arg(long, env = "DCM_BODY_BYTES_MAX", value_parser = positive, value_name = "BYTES")]
+    body_bytes_max: Option<usize>,
     /// How many callers may follow events at once; further ones are answered with 503. Default: 1024.
     #[arg(long, env = "DCM_FOLLOWERS_MAX", value_parser = positive, value_name = "NUMBER")]
     followers_max: Option<usize>,
@@ -45,6 +50,7 @@ impl Limited {
             connections_max: self.connections_max,
             connections_per_address_max: self.connections_per_address_max,
             requests_max: self.requests_max,
+            body_bytes_max: self.body_bytes_max,
             followers_max: self.followers_max,
             followers_per_caller_max: self.followers_per_caller_max,
             body_timeout: self.body_timeout.map(duration_text),

@@ -9,6 +9,7 @@
 //! All routes of a dialect are on one page, [`documented::routes`] and [`emco::routes`]; what each does is in a file of its own.
 
 pub mod access;
+mod bodies;
 pub mod documented;
 pub mod emco;
 pub mod ui;
@@ -26,6 +27,7 @@ mod owners;
 mod request;
 mod route;
 mod services;
+mod shares;
 mod span;
 
 pub use followers::Followers;

@@ -38,6 +38,7 @@ fn a_flag_is_over_the_environment_and_that_over_the_file() {
         "limits": {
             "connectionsMax": 16384,
             "requestsMax": 9,
+            "bodyBytesMax": 67_108_864,
             "followersMax": 1024,
             "followersPerCallerMax": 128,
             "bodyTimeout": "8s",

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{head, limited, others_are_answered, read};
 use crate::common::User;
-use crate::common::installation::SOON;
+use crate::common::installation::{SOON, until};
 use crate::common::server::Server;
 
 /// A body that is larger than any.
@@ -193,5 +193,58 @@ fn one_request_too_many_is_told_to_come_again() {
         statuses.sort();
         assert_eq!(statuses, ["HTTP/1.1 201", "HTTP/1.1 409"]);
         assert!(server.ask("GET /v2/projects").starts_with("200"));
+    }
+}
+
+/// What all bodies may have together at the least: one of the largest documents.
+const BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// So much of each is not counted.
+const UNCOUNTED_BYTES: usize = 64 * 1024;
+
+/// Sends a body but for its last byte.
+fn large(server: &Server, head: &str, bytes: usize) -> TcpStream {
+    let mut stream = server.connect(head.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n").as_bytes());
+    stream.set_write_timeout(Some(SOON)).unwrap();
+    // Of one that is refused no more is read.
+    let _ = stream.write_all(&vec![b' '; bytes - 1]);
+    stream
+}
+
+fn is_answered(stream: &TcpStream) -> bool {
+    stream.set_nonblocking(true).unwrap();
+    let is_answered = stream.peek(&mut [0]).is_ok();
+    stream.set_nonblocking(false).unwrap();
+    is_answered
+}
+
+#[tokio::test]
+async fn large_bodies_have_no_more_room_than_is_theirs_and_take_none_from_small_ones() {
+    const DOCUMENT: &str = "/v2/projects/p/logical-clouds/c/document";
+    let in_emco = "too many large bodies are under way\n";
+    let documented = r#"{"type":"/problems/unavailable","title":"It may succeed later","status":503,"detail":"too many large bodies are under way","instance":"/v2/projects/p/logical-clouds/c/document"}"#;
+    for (listen, method, path, largest, told) in [
+        ("--listen", "PUT", DOCUMENT, BODY_BYTES_MAX, documented),
+        ("--emco-listen", "POST", "/v2/projects", 1024 * 1024, in_emco),
+    ] {
+        let max = BODY_BYTES_MAX.to_string();
+        let server = Server::serving(User::new(), &[listen, "127.0.0.1:0", "--body-bytes-max", &max]).0;
+        let head = head(path, largest as u64).replace("POST", method);
+        let fitting = BODY_BYTES_MAX / (largest - UNCOUNTED_BYTES);
+        let mut all: Vec<_> = (0..=fitting).map(|_| large(&server, &head, largest)).collect();
+        until("a body without room", async || all.iter().any(is_answered).then_some(())).await;
+        others_are_answered(&server);
+        for stream in &mut all {
+            // One that was refused is closed.
+            let _ = stream.write_all(b" ");
+        }
+        let answers: Vec<String> = all.iter_mut().map(read).collect();
+        let (refused, read): (Vec<_>, Vec<_>) =
+            answers.into_iter().partition(|answer| answer.starts_with("HTTP/1.1 503 "));
+        for answer in refused {
+            assert!(answer.contains("\r\nretry-after: 1\r\n"), "{answer}");
+            assert!(answer.ends_with(&format!("\r\n\r\n{told}")), "{answer}");
+        }
+        assert!(!read.is_empty() && read.iter().all(|answer| answer.starts_with("HTTP/1.1 4")), "{read:?}");
     }
 }

@@ -43,7 +43,7 @@ impl From<OfProvider> for ClusterProviderName {
 }
 
 /// A logical cloud.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub(super) struct InCloud {
     /// The project.
     pub(super) project: ProjectName,

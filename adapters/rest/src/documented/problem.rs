@@ -17,7 +17,8 @@ use serde::Serialize;
 
 use crate::access::{Denied, NotAdmitted};
 use crate::installation::PlanStale;
-use crate::limits;
+use crate::limits::Broken;
+use crate::shares::TooMuch;
 
 /// After how many seconds a caller may ask again what failed and may succeed.
 pub(super) const RETRY_AFTER_SECONDS: u64 = 1;
@@ -261,13 +262,22 @@ impl Problem {
 
     /// Why a body of at most so many bytes was not read.
     pub(super) fn of_body(rejection: &BytesRejection, bytes_max: usize) -> Self {
-        match rejection.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => Self::too_large(bytes_max),
-            _ if limits::is_late(rejection) => {
-                Self::new(Kind::BodyTimeout, "the body did not arrive in time; send the request again")
-            }
-            _ => Self::new(Kind::Malformed, "the body could not be read to its end"),
+        if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+            return Self::too_large(bytes_max);
         }
+        let (kind, detail) = match Broken::of(rejection) {
+            Some(Broken::Late) => {
+                (Kind::BodyTimeout, "the body did not arrive in time; send the request again")
+            }
+            Some(Broken::NoRoom(TooMuch::InAll)) => {
+                (Kind::Unavailable, "too many large bodies are under way")
+            }
+            Some(Broken::NoRoom(TooMuch::OfCaller)) => {
+                (Kind::TooManyRequests, "you send too many large bodies at once")
+            }
+            None => (Kind::Malformed, "the body could not be read to its end"),
+        };
+        Self::new(kind, detail)
     }
 
     /// Its body as a text, for where it is no answer of its own.

@@ -9,7 +9,8 @@ use serde_json::{Map, Value};
 
 use super::BODY_BYTES_MAX;
 use super::problem::Problem;
-use crate::{json, limits};
+use crate::json;
+use crate::limits::{self, Broken};
 
 /// What is known of the members of a value.
 #[derive(Clone, Copy)]
@@ -57,11 +58,11 @@ impl<S: Send + Sync> FromRequest<S> for Sent {
 
 #[allow(clippy::needless_pass_by_value, reason = "it is what an error is mapped from")]
 fn unread(rejection: BytesRejection) -> Problem {
-    match rejection.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => Problem::too_large(),
-        _ if limits::is_late(&rejection) => Problem::late(),
-        _ => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "unexpected EOF"),
+    if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+        return Problem::too_large();
     }
+    let broken_off = || Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "unexpected EOF");
+    Broken::of(&rejection).map_or_else(broken_off, Problem::of_body)
 }
 
 /// Reads a document and holds it against its schema.

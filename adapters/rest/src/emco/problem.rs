@@ -12,6 +12,8 @@ use dcm_core::service::{Class, Error, Kind};
 
 use super::clouds::rules;
 use crate::access::{Denied, NotAdmitted};
+use crate::limits::Broken;
+use crate::shares::TooMuch;
 
 /// What EMCO says of all that it did not expect.
 const INTERNAL: &str = "The server encountered an internal error and was unable to complete your request.";
@@ -50,9 +52,18 @@ impl Problem {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "http: request body too large")
     }
 
-    /// The body did not arrive in time.
-    pub(super) fn late() -> Self {
-        Self::new(StatusCode::REQUEST_TIMEOUT, "http: request body took too long")
+    /// The body breaks a limit that EMCO's services don't have.
+    pub(super) fn of_body(broken: Broken) -> Self {
+        let (status, text) = match broken {
+            Broken::Late => (StatusCode::REQUEST_TIMEOUT, "http: request body took too long"),
+            Broken::NoRoom(TooMuch::InAll) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "too many large bodies are under way")
+            }
+            Broken::NoRoom(TooMuch::OfCaller) => {
+                (StatusCode::TOO_MANY_REQUESTS, "you send too many large bodies at once")
+            }
+        };
+        Self::new(status, text)
     }
 
     /// An error about a document, with what breaks a rule by its place in the document that was sent.
@@ -204,8 +215,7 @@ fn already_there(kind: Kind) -> &'static str {
 
 /// One request too many. EMCO's services have no such limit, nor this answer.
 pub(super) fn overloaded() -> Response {
-    let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too many requests are under way");
-    ([(RETRY_AFTER, "1")], problem).into_response()
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too many requests are under way").into_response()
 }
 
 impl IntoResponse for Problem {
@@ -214,6 +224,10 @@ impl IntoResponse for Problem {
             (CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8")),
             (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
         ];
-        (self.status, headers, format!("{}\n", self.text)).into_response()
+        let mut response = (self.status, headers, format!("{}\n", self.text)).into_response();
+        if matches!(self.status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS) {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
     }
 }

@@ -24,6 +24,10 @@ pub struct LimitSettings {
     /// Requests under way at once; further ones are answered with 503. Default 4,096.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_max: Option<usize>,
+    /// Bytes of bodies under way, beyond the first 64 KiB of each; a body that has no room is answered with 503. Of callers who prove who they
+    /// are, each has a quarter of it, and at least 8 MiB; more is answered with 429. Default 67,108,864 (64 MiB), at least 8,388,608.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub body_bytes_max: Option<usize>,
     /// Callers who follow events at once; further ones are answered with 503. Default 1,024.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub followers_max: Option<usize>,
@@ -49,6 +53,7 @@ impl LimitSettings {
             connections_max: Some(limits.connections_max),
             connections_per_address_max: limits.connections_per_address_max,
             requests_max: Some(limits.requests.requests_max),
+            body_bytes_max: Some(limits.requests.body_bytes_max),
             followers_max: Some(limits.requests.followers_max),
             followers_per_caller_max: Some(limits.requests.followers_per_caller_max),
             body_timeout: text(limits.requests.body_timeout),
@@ -65,6 +70,7 @@ impl LimitSettings {
                 .connections_per_address_max
                 .or(below.connections_per_address_max),
             requests_max: self.requests_max.or(below.requests_max),
+            body_bytes_max: self.body_bytes_max.or(below.body_bytes_max),
             followers_max: self.followers_max.or(below.followers_max),
             followers_per_caller_max: self.followers_per_caller_max.or(below.followers_per_caller_max),
             body_timeout: self.body_timeout.or(below.body_timeout),
@@ -76,24 +82,31 @@ impl LimitSettings {
     /// The limits, and what breaks a rule.
     pub(super) fn read(&self, path: &Path, checks: &mut Checks) -> Limits {
         let mut limits = Limits::default();
-        let mut count = |field: &str, set: Option<usize>| {
-            if set == Some(0) {
-                checks.refuse(&path.field(field), "0", "must be 1 or more");
+        let mut count = |field: &str, set: Option<usize>, min: usize| {
+            if let Some(set) = set.filter(|set| *set < min) {
+                checks.refuse(&path.field(field), &set.to_string(), format!("must be {min} or more"));
             }
-            set.filter(|set| *set > 0)
+            set.filter(|set| *set >= min)
         };
+        let bytes_min = dcm_rest::Limits::BODY_BYTES_MIN;
         let requests = &mut limits.requests;
         let counts = [
-            ("connectionsMax", self.connections_max, &mut limits.connections_max),
-            ("requestsMax", self.requests_max, &mut requests.requests_max),
-            ("followersMax", self.followers_max, &mut requests.followers_max),
-            ("followersPerCallerMax", self.followers_per_caller_max, &mut requests.followers_per_caller_max),
+            ("connectionsMax", self.connections_max, 1, &mut limits.connections_max),
+            ("requestsMax", self.requests_max, 1, &mut requests.requests_max),
+            ("bodyBytesMax", self.body_bytes_max, bytes_min, &mut requests.body_bytes_max),
+            ("followersMax", self.followers_max, 1, &mut requests.followers_max),
+            (
+                "followersPerCallerMax",
+                self.followers_per_caller_max,
+                1,
+                &mut requests.followers_per_caller_max,
+            ),
         ];
-        for (field, set, limit) in counts {
-            *limit = count(field, set).unwrap_or(*limit);
+        for (field, set, min, limit) in counts {
+            *limit = count(field, set, min).unwrap_or(*limit);
         }
         let of_address = self.connections_per_address_max;
-        limits.connections_per_address_max = count("connectionsPerAddressMax", of_address);
+        limits.connections_per_address_max = count("connectionsPerAddressMax", of_address, 1);
         let timeouts = [
             ("bodyTimeout", &self.body_timeout, &mut limits.requests.body_timeout),
             ("idleTimeout", &self.idle_timeout, &mut limits.idle_timeout),

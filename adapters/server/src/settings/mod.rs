@@ -252,7 +252,7 @@ mod tests {
         );
         let whole = above.over(below).over(Settings::defaults());
         let expected = "lease: 10s\nauditDays: 7\nworker: false\nlisten: 127.0.0.1:1\nemcoListen: ['clm=127.0.0.1:3']\n\
-            limits: {connectionsMax: 16384, requestsMax: 4096, followersMax: 1024, followersPerCallerMax: 128, bodyTimeout: 1m, \
+            limits: {connectionsMax: 16384, requestsMax: 4096, bodyBytesMax: 67108864, followersMax: 1024, followersPerCallerMax: 128, bodyTimeout: 1m, \
             idleTimeout: 30s, answerTimeout: 30s}\n\
             otlp: {endpoint: 'http://[::1]:1', insecure: true}";
         assert_eq!(whole, read(expected));
@@ -262,11 +262,14 @@ mod tests {
     fn everything_that_breaks_a_rule_is_told_with_its_field() {
         let text = "listen: localhost\nmetricsListen: '1'\nemcoListen: ['ncm=127.0.0.1:1']\nlease: 2h\nauditDays: 0\nroles:\n\
             - {role: project-admin}\n- {role: platform-admin, projects: [p], users: ['system:x']}\nrequests: {burst: 0}\n\
+            limits: {requestsMax: 0, bodyBytesMax: 8388607}\n\
             otlp: {endpoint: 'https://ann:hunter2@h', insecure: true}\n";
         let expected = [
             "listen: must be an address with a port, such as 127.0.0.1:9077 (found \"localhost\")",
             "metricsListen: must be an address with a port, such as 127.0.0.1:9077 (found \"1\")",
             "emcoListen[0]: a service is orchestrator, clm or dcm, not \"ncm\" (found \"ncm=127.0.0.1:1\")",
+            "limits.requestsMax: must be 1 or more (found \"0\")",
+            "limits.bodyBytesMax: must be 8388608 or more (found \"8388607\")",
             "otlp.endpoint: must be a URL such as http://127.0.0.1:4318, without user, query and fragment",
             "lease: must be a duration such as 10s, of at most 1h (found \"2h\")",
             "auditDays: must be 1 or more (found \"0\")",

@@ -33,7 +33,7 @@ pub(in crate::documented) async fn handle(
     Asking(caller): Asking,
     text: Text,
 ) -> Result<impl IntoResponse, Problem> {
-    let document = text.read(&place)?;
+    let document = text.read(&place).await?;
     let warnings = warnings::headers(&document.warnings);
     Ok((warnings, Json(Plan::of(&services, (&asker, &caller), place, &document.draft, &how).await?)))
 }

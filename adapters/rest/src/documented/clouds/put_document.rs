@@ -69,7 +69,7 @@ pub(in crate::documented) async fn handle(
     text: Text,
 ) -> Result<Response, Problem> {
     how.check()?;
-    let document = text.read(&place)?;
+    let document = text.read(&place).await?;
     let InCloud { project, cloud } = &place;
     if how.dry_run {
         when.must_be_none()?;

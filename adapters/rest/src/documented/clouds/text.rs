@@ -12,6 +12,9 @@ use crate::documented::openapi::{Input, Operation, Shape};
 use crate::documented::place::InCloud;
 use crate::documented::problem::{Kind, Problem};
 
+/// Texts of so many bytes are read in a few milliseconds, less than it takes to wait for another thread under load.
+const AT_ONCE_BYTES_MAX: usize = 64 * 1024;
+
 /// A text that is a document.
 pub(in crate::documented) struct Text(Bytes);
 
@@ -37,8 +40,20 @@ impl Input for Text {
 }
 
 impl Text {
-    /// The one document of the text, which must be that of the path.
-    pub(super) fn read(&self, InCloud { project, cloud }: &InCloud) -> Result<Document, Problem> {
+    /// The one document of the text, which must be that of the path. A large one keeps no other request from its answer.
+    pub(super) async fn read(self, place: &InCloud) -> Result<Document, Problem> {
+        if self.0.len() <= AT_ONCE_BYTES_MAX {
+            return self.read_at_once(place);
+        }
+        let place = place.clone();
+        let reading = tokio::task::spawn_blocking(move || self.read_at_once(&place));
+        reading.await.unwrap_or_else(|error| {
+            tracing::error!(error = &error as &dyn std::error::Error, "reading a document broke off");
+            Err(Problem::new(Kind::Internal, "the document could not be read"))
+        })
+    }
+
+    fn read_at_once(&self, InCloud { project, cloud }: &InCloud) -> Result<Document, Problem> {
         let documents =
             document::parse(&self.0, project, &Limits::default()).map_err(|text| refused(&text))?;
         let Ok([document]) = <[Document; 1]>::try_from(documents) else {
@@ -68,4 +83,21 @@ pub(in crate::documented) fn refused(text: &RefusedText) -> Problem {
 
 fn is_document(headers: &HeaderMap) -> bool {
     is_json(headers) || YAML_TYPES.contains(&&*essence(headers))
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_large_text_is_read_elsewhere_and_a_small_one_at_once() {
+        let place = InCloud { project: "p".parse().unwrap(), cloud: "c".parse().unwrap() };
+        let text = |items| Text(["a:\n", &"- {}\n".repeat(items)].concat().into_bytes().into());
+        let mut reading = std::pin::pin!(text(AT_ONCE_BYTES_MAX).read(&place));
+        assert!(reading.as_mut().now_or_never().is_none());
+        assert!(reading.await.is_err());
+        assert!(text(1).read(&place).now_or_never().unwrap().is_err());
+    }
 }

@@ -7,7 +7,7 @@ use dcm_core::secret::Secret;
 
 use crate::emco::BODY_BYTES_MAX;
 use crate::emco::problem::Problem;
-use crate::limits;
+use crate::limits::{self, Broken};
 
 /// The parts of a form that are known; others are passed over, and so are later ones of the same name.
 pub(in crate::emco) struct Form {
@@ -49,11 +49,10 @@ async fn content(part: Field<'_>) -> Result<Vec<u8>, Problem> {
 }
 
 fn unread(error: &MultipartError) -> Problem {
-    match error.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => Problem::too_large(),
-        _ if limits::is_late(error) => Problem::late(),
-        _ => {
-            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "multipart: the form could not be read to its end")
-        }
+    if error.status() == StatusCode::PAYLOAD_TOO_LARGE {
+        return Problem::too_large();
     }
+    let broken_off =
+        || Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "multipart: the form could not be read to its end");
+    Broken::of(error).map_or_else(broken_off, Problem::of_body)
 }

@@ -26,8 +26,8 @@ use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At, InCloud, Nothing};
 use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
-use crate::followers::{Place, TooMany};
 use crate::services::Services;
+use crate::shares::{Share, TooMuch};
 
 pub(crate) use broadcast::Broadcasts;
 use broadcast::{End, Listener};
@@ -56,7 +56,7 @@ pub(in crate::documented) async fn handle(
     uri: Uri,
     asker: Asker,
 ) -> Result<impl IntoResponse, Problem> {
-    let place = services.followers.place(&asker)?;
+    let place = services.followers.place(&asker).map_err(too_many)?;
     let followed = (project, cloud);
     let follow = || -> broadcast::Follow {
         let (clouds, (project, cloud)) = (services.clouds.clone(), followed.clone());
@@ -83,12 +83,10 @@ fn ended(services: &Services, asker: &Asker) -> impl Future<Output = ()> + Send 
     select(stop, over).map(drop)
 }
 
-impl From<TooMany> for Problem {
-    fn from(too_many: TooMany) -> Self {
-        match too_many {
-            TooMany::InAll => Self::new(Kind::Unavailable, "too many follow events now"),
-            TooMany::OfCaller => Self::new(Kind::TooManyRequests, "you follow too many events at once"),
-        }
+fn too_many(too_much: TooMuch) -> Problem {
+    match too_much {
+        TooMuch::InAll => Problem::new(Kind::Unavailable, "too many follow events now"),
+        TooMuch::OfCaller => Problem::new(Kind::TooManyRequests, "you follow too many events at once"),
     }
 }
 
@@ -99,7 +97,7 @@ struct PassingOn {
     path: String,
     listener: Listener,
     /// As long as it goes on.
-    _place: Place,
+    _place: Share,
 }
 
 impl PassingOn {
