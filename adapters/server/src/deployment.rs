@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use dcm_core::app_context::Generation;
 use dcm_core::audit::StoredAudit;
+use dcm_core::name::ClusterId;
 use dcm_core::pki::SystemKeys;
 use dcm_core::port::audit::AuditLog;
 use dcm_core::port::clock::{Clock, Random};
-use dcm_core::port::cluster::{Call, Clusters, Fence};
+use dcm_core::port::cluster::{self, Call, Clusters, Fence};
 use dcm_core::port::room::Room;
 use dcm_core::port::store::{Error, Store};
 use dcm_core::service::{
@@ -21,12 +22,13 @@ use dcm_store::encrypted::{self, KeyFile, KeyringError, KeyringSource, KeysError
 use dcm_store::{EncryptedStore, Keyring, OpenError as StoreError, StoreUrl};
 use dcm_sync::Contexts;
 use dcm_sync::engine::{Acquire, Engine, Options};
-use dcm_sync::planning::Planner;
+use dcm_sync::planning::{Planner, Turns as _};
 use dcm_sync::runtime::{OsRandom, TokioClock};
 
 use crate::audit::{AUDIT_DAYS, Logged};
 use crate::configuration::{Configuration, Keys};
 use crate::kubeconfigs::{Registered, check_for};
+use crate::looks::Looks;
 use crate::metrics::CountedStores;
 
 /// Why a deployment can't be opened.
@@ -147,6 +149,7 @@ pub struct Deployment {
     audit: StoredAudit,
     audit_days: u16,
     stores: CountedStores,
+    looks: Arc<Looks>,
 }
 
 impl Deployment {
@@ -184,6 +187,7 @@ impl Deployment {
             audit,
             audit_days: AUDIT_DAYS,
             stores,
+            looks: Arc::new(Looks::new(clock.clone())),
             parts: Arc::new(parts),
         }
     }
@@ -257,6 +261,12 @@ impl Deployment {
     pub fn planner(&self) -> Planner {
         let Parts { clusters, engine, .. } = &*self.parts;
         Planner::new(self.contexts.clone(), clusters.clone(), engine.owner.clone())
+            .in_turn(self.looks.clone())
+    }
+
+    /// Waits until a cluster may be looked at for somebody who asks: until what is given is dropped.
+    pub(crate) async fn turn(&self, cluster: &ClusterId) -> Result<Box<dyn Send>, cluster::Error> {
+        self.looks.begin(cluster).await
     }
 
     /// The time.

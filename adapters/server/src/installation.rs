@@ -28,6 +28,7 @@ impl Deployment {
         needs: &Needs,
     ) -> Result<Inspection, InspectError> {
         let Registration { id, kubeconfig, .. } = registration;
+        let _turn = self.turn(id).await?;
         let cluster = self.clusters().connect_with(id, kubeconfig).await?;
         let findings = preflight::check(&*cluster, &self.call(), needs, &**self.clock()).await?;
         Ok(Inspection { findings, other: self.other_at(id, &*cluster).await? })
@@ -39,6 +40,7 @@ impl Deployment {
     /// [`InspectError`].
     pub async fn other(&self, registration: &Registration) -> Result<Option<Other>, InspectError> {
         let Registration { id, kubeconfig, .. } = registration;
+        let _turn = self.turn(id).await?;
         self.other_at(id, &*self.clusters().connect_with(id, kubeconfig).await?).await
     }
 

@@ -33,6 +33,7 @@ mod installation;
 mod kubeconfigs;
 mod limits;
 mod listening;
+mod looks;
 mod metrics;
 mod network;
 mod orphans;

@@ -13,7 +13,7 @@ use crate::deployment::Deployment;
 impl Deployment {
     /// Looks for [such bindings](Revoked::other_bindings) on all clusters of a revocation, [`LOOKS_AT_ONCE_MAX`] at once.
     /// Where one can't be looked at, it is not known whether there are any.
-    pub async fn other_bindings(
+    pub(crate) async fn other_bindings(
         &self,
         revoked: &Revoked,
     ) -> BTreeMap<ClusterId, Result<OtherBindings, Error>> {
@@ -27,6 +27,7 @@ impl Deployment {
     }
 
     async fn other_bindings_on(&self, revoked: &Revoked, id: &ClusterId) -> Result<OtherBindings, Error> {
+        let _turn = self.turn(id).await?;
         let cluster = self.clusters().connect(id).await?;
         revoked.other_bindings(&*cluster, &self.call()).await
     }

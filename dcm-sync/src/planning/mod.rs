@@ -29,9 +29,10 @@ mod rehearsal;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use dcm_core::app_context::{AppContext, Generation};
 use dcm_core::name::{ClusterId, OwnerId};
-use dcm_core::port::cluster::{Call, Clusters, Fence};
+use dcm_core::port::cluster::{self, Call, Clusters, Fence};
 use dcm_core::port::synchronizer::{Error, PlannedState};
 use futures::StreamExt as _;
 
@@ -40,9 +41,19 @@ pub use live::{LivePlan, PlanError};
 use live::{Place, live_plan};
 pub use rehearsal::Rehearsing;
 
-/// How many clusters are looked at in one moment: as many connections as a process may open anywhere (1,024 files is the
+/// How many clusters one plan looks at in one moment: as many connections as a process may open anywhere (1,024 files is the
 /// lowest common limit), with room for what each of them takes.
 pub const LOOKS_AT_ONCE_MAX: usize = 128;
+
+/// Decides when a cluster may be looked at, for all who share it; see [`Planner::in_turn`].
+#[async_trait]
+pub trait Turns: Send + Sync + 'static {
+    /// Waits until somebody may look at the cluster. What is given is held until that is done.
+    ///
+    /// # Errors
+    /// That of a cluster that can't be looked at, where it would take too long.
+    async fn begin(&self, cluster: &ClusterId) -> Result<Box<dyn Send>, cluster::Error>;
+}
 
 /// What an apply of an app context would do, on each cluster that it concerns.
 #[derive(Debug, Clone)]
@@ -72,6 +83,7 @@ impl Planned {
 pub struct Planner {
     contexts: Contexts,
     clusters: Arc<dyn Clusters>,
+    turns: Option<Arc<dyn Turns>>,
     call: Call,
 }
 
@@ -81,7 +93,14 @@ impl Planner {
     #[must_use]
     pub fn new(contexts: Contexts, clusters: Arc<dyn Clusters>, owner: OwnerId) -> Self {
         let call = Call { owner, context: None, generation: Generation::default(), fence: Fence::default() };
-        Self { contexts, clusters, call }
+        Self { contexts, clusters, turns: None, call }
+    }
+
+    /// The same, which waits for its turn before each look at a cluster. Without, a plan looks at [`LOOKS_AT_ONCE_MAX`] at once, whatever
+    /// others do.
+    #[must_use]
+    pub fn in_turn(self, turns: Arc<dyn Turns>) -> Self {
+        Self { turns: Some(turns), ..self }
     }
 
     /// Plans what an apply of these app contexts would do, on all clusters that are to hold them or may hold something of
@@ -135,6 +154,10 @@ impl Planner {
     }
 
     async fn look(&self, place: &Place<'_>, rehearsing: Rehearsing) -> Result<LivePlan, PlanError> {
+        let _turn = match &self.turns {
+            Some(turns) => Some(turns.begin(place.cluster).await?),
+            None => None,
+        };
         let cluster = self.clusters.connect(place.cluster).await?;
         live_plan(&*cluster, &self.call, place, rehearsing).await
     }

@@ -34,7 +34,8 @@ impl Deployment {
     ///
     /// # Errors
     /// [`OrphanError`].
-    pub async fn orphans(&self, cluster: &ClusterId) -> Result<Orphans, OrphanError> {
+    pub(crate) async fn orphans(&self, cluster: &ClusterId) -> Result<Orphans, OrphanError> {
+        let _turn = self.turn(cluster).await?;
         let reached = self.clusters().connect(cluster).await?;
         let Found { objects, unseen } = self.orphaned(&*reached).await?;
         let orphans = objects.into_iter().map(|(context, object)| orphan(context, &object, None)).collect();
@@ -46,7 +47,7 @@ impl Deployment {
     ///
     /// # Errors
     /// [`OrphanError`].
-    pub async fn clear_orphans(
+    pub(crate) async fn clear_orphans(
         &self,
         caller: &Caller,
         cluster: &ClusterId,
@@ -69,6 +70,7 @@ impl Deployment {
         context: &ContextId,
         disposal: Disposal,
     ) -> Result<Orphans, OrphanError> {
+        let _turn = self.turn(cluster).await?;
         let reached = self.clusters().connect(cluster).await?;
         let Found { objects, unseen } = self.orphaned(&*reached).await?;
         let mut orphans = Vec::new();
