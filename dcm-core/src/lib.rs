@@ -6,7 +6,7 @@
 //!
 //! | What | Where |
 //! |---|---|
-//! | Validated names, secrets, content hashes, quantities, errors in a line | [`name`], [`secret`], [`hash`], [`quantity`], [`causes`] |
+//! | Validated names, secrets, content hashes, quantities, errors in a line, events that are told of seldom | [`name`], [`secret`], [`hash`], [`quantity`], [`causes`], [`tally`] |
 //! | Desired objects, and app contexts made of them | [`manifest`], [`app_context`] |
 //! | Fields of objects and who holds them; what an API server fills in | [`fields`], [`defaults`] |
 //! | What is left to do to one cluster, and how far it is | [`plan`], [`status`] |
@@ -16,6 +16,7 @@
 //! | Keys, requests and checks of certificates (feature `pki`) | `pki` |
 //! | Records of external programs that are called when an app context is made (feature `logical-cloud`) | `controller` |
 //! | Kubeconfigs, rights that a cluster must grant, the use cases (feature `logical-cloud`) | `kubeconfig`, `preflight`, `service` |
+//! | Kinds of problems that a server tells (feature `logical-cloud`) | `problem` |
 //!
 //! Without default features only the first six rows remain: what the sync engine needs, with no model of logical clouds
 //! and no cryptography but a digest.
@@ -47,6 +48,8 @@ pub mod plan;
 pub mod port;
 #[cfg(feature = "logical-cloud")]
 pub mod preflight;
+#[cfg(feature = "logical-cloud")]
+pub mod problem;
 pub mod quantity;
 pub mod refusal;
 #[cfg(feature = "logical-cloud")]
@@ -58,3 +61,4 @@ pub mod service;
 pub mod shape;
 pub mod status;
 pub mod subject;
+pub mod tally;

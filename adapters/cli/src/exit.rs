@@ -91,7 +91,7 @@ fn known(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     code_of_class(cause.downcast_ref::<Error>()?.class())
 }
 
-/// None for what may succeed when it is tried again, and for what is broken.
+/// None for what may succeed when it is tried again, for what is broken, and for kinds of a later version.
 fn code_of_problem(kind: ProblemKind) -> Option<Exit> {
     match kind {
         ProblemKind::NotFound => Some(Exit::NotFound),
@@ -109,13 +109,7 @@ fn code_of_problem(kind: ProblemKind) -> Option<Exit> {
         | ProblemKind::PreconditionFailed
         | ProblemKind::Forbidden
         | ProblemKind::Unauthenticated => Some(Exit::Stuck),
-        ProblemKind::MethodNotAllowed
-        | ProblemKind::NotReady
-        | ProblemKind::BodyTimeout
-        | ProblemKind::Misdirected
-        | ProblemKind::TooManyRequests
-        | ProblemKind::Internal
-        | ProblemKind::Unavailable => None,
+        _ => None,
     }
 }
 
@@ -168,6 +162,22 @@ mod tests {
         let invalid = || Error::Synchronizer(Failure::Invalid { reason: "larger than a document".into() });
         assert_eq!(code_of(&place::Error::Here(invalid()).into()), Exit::Refused);
         assert_eq!(code_of(&place::Error::from(DeclareError::NotApplied(invalid())).into()), Exit::Stuck);
+    }
+
+    #[test]
+    fn only_what_may_succeed_later_or_is_broken_has_no_code() {
+        let without: Vec<_> =
+            ProblemKind::ALL.into_iter().filter(|kind| code_of_problem(*kind).is_none()).collect();
+        let expected = [
+            ProblemKind::MethodNotAllowed,
+            ProblemKind::BodyTimeout,
+            ProblemKind::NotReady,
+            ProblemKind::Misdirected,
+            ProblemKind::TooManyRequests,
+            ProblemKind::Internal,
+            ProblemKind::Unavailable,
+        ];
+        assert_eq!(without, expected);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use dcm_core::port::clock::{Clock as _, Random as _};
 use dcm_core::render::naming::Identity;
 use dcm_core::service::{Broken, Caller, CloudStatus, Error, Kind, Revocation, Revoked};
 use dcm_kube::kubeconfig::Allowed;
-use dcm_server::{Configuration, Deployment, Keys, SESSION_LEASE};
+use dcm_server::{Configuration, Deployment, Installation as _, Keys, SESSION_LEASE};
 use dcm_store::StoreUrl;
 use dcm_sync::runtime::{OsRandom, TokioClock};
 use futures::{StreamExt as _, stream};

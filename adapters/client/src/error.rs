@@ -1,8 +1,9 @@
 //! Why there is no answer, or not the one that was asked for.
 
+use dcm_core::problem::Kind;
+
 use crate::connection::ANSWER_BYTES_MAX;
 use crate::problem::Problem;
-use crate::problem_kind::ProblemKind;
 
 /// Why something was not done, or nobody knows whether it was.
 #[derive(Debug, thiserror::Error)]
@@ -82,7 +83,7 @@ impl Error {
 
     /// Whether the server says that there is a problem of this kind.
     #[must_use]
-    pub fn is_of(&self, kind: ProblemKind) -> bool {
+    pub fn is_of(&self, kind: Kind) -> bool {
         self.problem().and_then(Problem::kind) == Some(kind)
     }
 

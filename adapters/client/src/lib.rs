@@ -26,7 +26,6 @@ mod events;
 mod logical_clouds;
 mod page;
 mod problem;
-mod problem_kind;
 mod projects;
 mod query;
 mod server_url;
@@ -37,6 +36,7 @@ pub use audit::Audit;
 pub use client::{Client, Credential, Options};
 pub use clusters::{Cluster, ClusterChange, ClusterCheck, ClusterSpec, ClusterStatus, Clusters, Provider};
 pub use connection::{ANSWER_BYTES_MAX, CONNECT_TIME_LIMIT, LOOK_TIMEOUT, TRIES_MAX};
+pub use dcm_core::problem::{Kind as ProblemKind, UnknownKind};
 pub use error::Error;
 pub use events::{Event, Events, SILENCE_MAX};
 pub use logical_clouds::{
@@ -44,6 +44,5 @@ pub use logical_clouds::{
 };
 pub use page::{Broken, Listed};
 pub use problem::{FieldError, Problem};
-pub use problem_kind::{ProblemKind, UnknownKind};
 pub use projects::{Project, Projects};
 pub use server_url::{InvalidUrl, ServerUrl};

@@ -2,10 +2,9 @@
 
 use std::fmt;
 
+use dcm_core::problem::Kind;
 use http::StatusCode;
 use serde::Deserialize;
-
-use crate::problem_kind::ProblemKind;
 
 /// Where the pages of a server are that say what problems are.
 const PROBLEMS: &str = "/problems/";
@@ -51,7 +50,7 @@ pub struct FieldError {
 impl Problem {
     /// What kind of problem it is; none where another program than a DCM server has answered, or one of another version.
     #[must_use]
-    pub fn kind(&self) -> Option<ProblemKind> {
+    pub fn kind(&self) -> Option<Kind> {
         self.kind_path.strip_prefix(PROBLEMS)?.parse().ok()
     }
 
@@ -86,7 +85,7 @@ mod tests {
         assert_eq!((found.kind(), &*found.to_string()), (None, "the server answered 502 Bad Gateway"));
         let ours = br#"{"type":"/problems/not-found","title":"There is no such thing","status":404,"detail":"there is no project p"}"#;
         let found = Problem::read(StatusCode::NOT_FOUND, ours);
-        let expected = (Some(ProblemKind::NotFound), "there is no project p");
+        let expected = (Some(Kind::NotFound), "there is no project p");
         assert_eq!((found.kind(), &*found.to_string()), expected);
     }
 }

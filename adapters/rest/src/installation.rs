@@ -44,10 +44,11 @@ pub trait Installation: Send + Sync + 'static {
         uid: &ClusterUid,
     ) -> Result<(), synchronizer::Error>;
 
-    /// Looks for bindings of other people on all clusters of a revocation.
+    /// Looks for [bindings of other people](Revoked::other_bindings) on all clusters of a revocation. Where one can't be looked at, it
+    /// is not known whether there are any.
     async fn other_bindings(&self, revoked: &Revoked) -> BTreeMap<ClusterId, Result<OtherBindings, Error>>;
 
-    /// The orphans on a cluster.
+    /// The orphans on a cluster. A kind that the cluster lacks has none.
     ///
     /// # Errors
     /// [`OrphanError`].
@@ -92,7 +93,8 @@ pub trait Installation: Send + Sync + 'static {
         agreed: Agreed,
     ) -> Result<Applied, DeclareError>;
 
-    /// Removes the orphans of one app context from a cluster, or releases them.
+    /// Removes the orphans of one app context from a cluster, or releases them: then they are nobody's, and a logical cloud whose
+    /// document says so can adopt its namespace. Bindings are removed in any case: rights end with a cloud.
     ///
     /// # Errors
     /// [`OrphanError`].

@@ -4,12 +4,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use dcm_core::audit::{AuditedError, StoredAudit, Told, kept};
-use dcm_core::name::ClusterId;
-use dcm_core::port::audit::{About, Action, AuditLog, Decision, Ending, EntryId, Outcome};
-use dcm_core::port::cluster::ClusterUid;
+use dcm_core::port::audit::{AuditLog, Decision, Ending, EntryId, Outcome};
 use dcm_core::port::store;
-use dcm_core::port::synchronizer;
-use dcm_core::service::Caller;
 use tracing::field::display;
 
 use crate::deployment::Deployment;
@@ -22,21 +18,6 @@ pub const AUDIT_DAYS: u16 = 366;
 const LOOK_INTERVAL: Duration = Duration::from_secs(6 * 3600);
 
 impl Deployment {
-    /// Takes another cluster as the one that a name stands for.
-    ///
-    /// # Errors
-    /// Those of the store.
-    pub async fn accept_cluster(
-        &self,
-        caller: &Caller,
-        cluster: &ClusterId,
-        uid: &ClusterUid,
-    ) -> Result<(), synchronizer::Error> {
-        let about = About { cluster: Some(cluster.clone()), detail: uid.0.to_string(), ..About::default() };
-        let decision = caller.decision(self.clock().now(), Action::AcceptCluster, about);
-        self.kept(decision, self.contexts().accept_cluster(cluster, uid)).await
-    }
-
     /// Makes a decision that goes through no service between the two halves of its entry.
     pub(crate) async fn kept<T: Told, E: AuditedError>(
         &self,

@@ -14,7 +14,7 @@ impl Deployment {
     ///
     /// # Errors
     /// Those of [`LogicalClouds::foresee`](dcm_core::service::LogicalClouds::foresee) and of the synchronizer.
-    pub async fn plan_draft(
+    pub(crate) async fn plan_draft(
         &self,
         caller: &Caller,
         project: &ProjectName,
@@ -52,7 +52,7 @@ impl Deployment {
     ///
     /// # Errors
     /// [`DeclareError`].
-    pub async fn declare(
+    pub(crate) async fn declare(
         &self,
         caller: &Caller,
         (project, cloud): (&ProjectName, &LogicalCloudName),
@@ -84,7 +84,7 @@ impl Deployment {
     ///
     /// # Errors
     /// [`DeclareError`].
-    pub async fn apply(
+    pub(crate) async fn apply(
         &self,
         caller: &Caller,
         (project, cloud): (&ProjectName, &LogicalCloudName),

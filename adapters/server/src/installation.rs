@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use dcm_core::logical_cloud::Draft;
 use dcm_core::name::{ClusterId, ContextId, LogicalCloudName, ProjectName};
+use dcm_core::port::audit::{About, Action};
 use dcm_core::port::cluster::{Cluster, ClusterUid, Error};
 use dcm_core::port::synchronizer::{self, Disposal};
 use dcm_core::preflight::{self, InspectError, Inspection, Needs, Other};
@@ -16,17 +17,9 @@ use dcm_sync::planning::Rehearsing;
 
 use crate::deployment::Deployment;
 
-impl Deployment {
-    /// Looks at a cluster by what is to be registered of it: whether it grants what is needed, and whether it is the one that
-    /// workers have found under its name.
-    ///
-    /// # Errors
-    /// [`InspectError`].
-    pub async fn inspect(
-        &self,
-        registration: &Registration,
-        needs: &Needs,
-    ) -> Result<Inspection, InspectError> {
+#[async_trait]
+impl Installation for Deployment {
+    async fn inspect(&self, registration: &Registration, needs: &Needs) -> Result<Inspection, InspectError> {
         let Registration { id, kubeconfig, .. } = registration;
         let _turn = self.turn(id).await?;
         let cluster = self.clusters().connect_with(id, kubeconfig).await?;
@@ -34,30 +27,10 @@ impl Deployment {
         Ok(Inspection { findings, other: self.other_at(id, &*cluster).await? })
     }
 
-    /// What is found in the place of the cluster that a name stands for; none where that is the same, or nothing is known.
-    ///
-    /// # Errors
-    /// [`InspectError`].
-    pub async fn other(&self, registration: &Registration) -> Result<Option<Other>, InspectError> {
+    async fn other(&self, registration: &Registration) -> Result<Option<Other>, InspectError> {
         let Registration { id, kubeconfig, .. } = registration;
         let _turn = self.turn(id).await?;
         self.other_at(id, &*self.clusters().connect_with(id, kubeconfig).await?).await
-    }
-
-    async fn other_at(&self, id: &ClusterId, cluster: &dyn Cluster) -> Result<Option<Other>, InspectError> {
-        let Some(known) = self.contexts().cluster_uid(id).await? else { return Ok(None) };
-        Ok(Other::of(known, cluster.uid(&self.call()).await?))
-    }
-}
-
-#[async_trait]
-impl Installation for Deployment {
-    async fn inspect(&self, registration: &Registration, needs: &Needs) -> Result<Inspection, InspectError> {
-        Self::inspect(self, registration, needs).await
-    }
-
-    async fn other(&self, registration: &Registration) -> Result<Option<Other>, InspectError> {
-        Self::other(self, registration).await
     }
 
     async fn accept(
@@ -66,7 +39,9 @@ impl Installation for Deployment {
         cluster: &ClusterId,
         uid: &ClusterUid,
     ) -> Result<(), synchronizer::Error> {
-        self.accept_cluster(caller, cluster, uid).await
+        let about = About { cluster: Some(cluster.clone()), detail: uid.0.to_string(), ..About::default() };
+        let decision = caller.decision(self.clock().now(), Action::AcceptCluster, about);
+        self.kept(decision, self.contexts().accept_cluster(cluster, uid)).await
     }
 
     async fn other_bindings(&self, revoked: &Revoked) -> BTreeMap<ClusterId, Result<OtherBindings, Error>> {
@@ -116,5 +91,13 @@ impl Installation for Deployment {
         disposal: Disposal,
     ) -> Result<Orphans, OrphanError> {
         Self::clear_orphans(self, caller, cluster, context, disposal).await
+    }
+}
+
+impl Deployment {
+    /// What is found in the place of a cluster that is reached.
+    async fn other_at(&self, id: &ClusterId, cluster: &dyn Cluster) -> Result<Option<Other>, InspectError> {
+        let Some(known) = self.contexts().cluster_uid(id).await? else { return Ok(None) };
+        Ok(Other::of(known, cluster.uid(&self.call()).await?))
     }
 }

@@ -54,7 +54,7 @@ pub use audit::AUDIT_DAYS;
 pub use check::{CheckReport, StoreCheck};
 pub use configuration::{Configuration, Keys, SESSION_LEASE};
 pub use dcm_rest::emco::Service as EmcoService;
-pub use dcm_rest::{Agreed, DeclareError, Declared, PlanStale, PlannedDraft, unasked};
+pub use dcm_rest::{Agreed, DeclareError, Declared, Installation, PlanStale, PlannedDraft, unasked};
 pub use deployment::{Deployment, OpenError, Parts, open_sealed, open_sealed_existing, rooms};
 pub use limits::Limits;
 pub use listening::{ApiListener, ListenError, LoopbackListener};

@@ -10,7 +10,7 @@ use dcm_core::logical_cloud::Level;
 use dcm_core::port::cluster::ClusterUid;
 use dcm_core::preflight::{InspectError, Needs, Other, Unready};
 use dcm_core::service::Registration;
-use dcm_server::{Deployment, Parts};
+use dcm_server::{Deployment, Installation as _, Parts};
 use dcm_store::MemoryStore;
 use dcm_store::faults::{Faults, FaultyStore};
 use dcm_sync::engine::{Acquire, Options};

@@ -11,7 +11,7 @@ use dcm_core::port::audit::Outcome;
 use dcm_core::port::cluster::{Marks, Origin, Stamped};
 use dcm_core::port::synchronizer::Disposal;
 use dcm_core::service::{Cleared, Orphan, Orphans};
-use dcm_server::{Deployment, Parts};
+use dcm_server::{Deployment, Installation as _, Parts};
 use dcm_store::MemoryStore;
 use dcm_sync::engine::{Acquire, Options};
 use dcm_sync::runtime::OsRandom;

@@ -12,6 +12,7 @@ use common::{World, everything, spec};
 use dcm_core::name::ClusterId;
 use dcm_core::port::cluster::{Cluster, Clusters, Error};
 use dcm_core::service::{BoundName, OtherBindings, Revoked, Unseen};
+use dcm_server::Installation as _;
 use dcm_sync::engine::Acquire;
 use dcm_sync::planning::LOOKS_AT_ONCE_MAX;
 use dcm_sync::sim::{Fleet, Identity, Link, Rights, cluster_id};

@@ -2,6 +2,7 @@
 
 use super::Error;
 use crate::port::{store, synchronizer};
+use crate::problem;
 
 /// Of what class an error is. A new class is a decision of everybody who tells errors, so none is left to a wildcard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -107,6 +108,26 @@ impl From<&store::Error> for Class {
             store::Error::Invalid { .. } => Self::Invalid,
             store::Error::Conflict { .. } | store::Error::Unavailable { .. } => Self::Unavailable,
             store::Error::Corrupt { .. } | store::Error::Failed { .. } => Self::Internal,
+        }
+    }
+}
+
+/// What a server tells of an error of a class.
+impl From<Class> for problem::Kind {
+    fn from(class: Class) -> Self {
+        match class {
+            Class::NotFound => Self::NotFound,
+            Class::AlreadyThere => Self::AlreadyThere,
+            Class::PreconditionFailed => Self::PreconditionFailed,
+            Class::Invalid => Self::Invalid,
+            Class::UserNotNamed => Self::UserNotNamed,
+            Class::WrongState => Self::WrongState,
+            Class::InUse => Self::InUse,
+            Class::Forbidden => Self::Forbidden,
+            Class::NotIssued => Self::NotIssued,
+            Class::PlanStale => Self::PlanStale,
+            Class::StillUnderWay | Class::Unavailable => Self::Unavailable,
+            Class::Internal => Self::Internal,
         }
     }
 }

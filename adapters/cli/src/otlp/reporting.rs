@@ -1,38 +1,41 @@
 //! What is told of spans that could not be sent.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use dcm_core::port::clock::Clock as _;
+use dcm_core::tally::Tally;
+use dcm_sync::runtime::TokioClock;
+use jiff::SignedDuration;
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{SpanData, SpanExporter};
-use tokio::time::Instant;
 
 /// Least time between two lines of the log: a collector that is away would fill it otherwise.
-const REPORT_INTERVAL: Duration = Duration::from_secs(600);
+const REPORT_INTERVAL: SignedDuration = SignedDuration::from_mins(10);
 
 /// An exporter whose failures are told, and seldom.
 #[derive(Debug)]
 pub(super) struct Reporting<E> {
     exporter: E,
-    lost: Mutex<Lost>,
+    clock: TokioClock,
+    lost: Tally,
 }
 
 impl<E> Reporting<E> {
+    /// Must be called on a tokio runtime.
     pub(super) fn of(exporter: E) -> Self {
-        Self { exporter, lost: Mutex::default() }
+        Self { exporter, clock: TokioClock::new(), lost: Tally::told_every(REPORT_INTERVAL) }
     }
 }
 
 impl<E: SpanExporter> SpanExporter for Reporting<E> {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
-        let spans = batch.len();
+        let spans = batch.len() as u64;
         let sent = self.exporter.export(batch).await;
-        if let Err(error) = &sent {
-            let told = self.lost.lock().unwrap_or_else(PoisonError::into_inner).add(spans, Instant::now());
-            if let Some(spans) = told {
-                tracing::warn!(%error, spans, "spans can't be sent to the collector, and are lost");
-            }
+        if let Err(error) = &sent
+            && let Some(spans) = self.lost.add(spans, self.clock.now())
+        {
+            tracing::warn!(%error, spans, "spans can't be sent to the collector, and are lost");
         }
         sent
     }
@@ -47,38 +50,5 @@ impl<E: SpanExporter> SpanExporter for Reporting<E> {
 
     fn set_resource(&mut self, resource: &Resource) {
         self.exporter.set_resource(resource);
-    }
-}
-
-/// What was lost and not told yet.
-#[derive(Debug, Default)]
-struct Lost {
-    spans: usize,
-    told: Option<Instant>,
-}
-
-impl Lost {
-    /// How many are to be told of now, if it is time to.
-    fn add(&mut self, spans: usize, now: Instant) -> Option<usize> {
-        self.spans = self.spans.saturating_add(spans);
-        if self.told.is_some_and(|told| now.duration_since(told) < REPORT_INTERVAL) {
-            return None;
-        }
-        self.told = Some(now);
-        Some(std::mem::take(&mut self.spans))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_lost_is_told_seldom_and_counted_meanwhile() {
-        let (mut lost, begun) = (Lost::default(), Instant::now());
-        assert_eq!(lost.add(3, begun), Some(3));
-        assert_eq!(lost.add(4, begun + REPORT_INTERVAL / 2), None);
-        assert_eq!(lost.add(5, begun + REPORT_INTERVAL), Some(9));
-        assert_eq!(lost.add(6, begun + REPORT_INTERVAL), None);
     }
 }

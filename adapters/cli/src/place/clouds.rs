@@ -18,7 +18,7 @@ use dcm_core::service::{
 };
 use dcm_core::status::{LaneState, LaneStatus, Progress};
 use dcm_core::subject::Subject;
-use dcm_server::{Agreed, Deployment};
+use dcm_server::{Agreed, Deployment, Installation as _};
 use futures::stream::{BoxStream, StreamExt as _};
 
 use super::{Error, last_segment, stopping};

@@ -10,7 +10,7 @@ use dcm_core::port::synchronizer::{Disposal, Tombstone};
 use dcm_core::service::{
     self, Caller, Change, EditOutcome, Orphans, RegisteredCluster, Registration, Remains,
 };
-use dcm_server::Deployment;
+use dcm_server::{Deployment, Installation as _};
 use futures::{StreamExt as _, stream};
 use serde::Serialize;
 

@@ -10,11 +10,13 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use dcm_core::causes;
+pub(super) use dcm_core::problem::Kind;
 use dcm_core::refusal::{Refusal, Refusals};
 use dcm_core::service::{Class, Error};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::meaning::{self, Meaning};
 use crate::access::{Denied, NotAdmitted};
 use crate::installation::PlanStale;
 use crate::limits::Broken;
@@ -22,113 +24,6 @@ use crate::shares::TooMuch;
 
 /// After how many seconds a caller may ask again what failed and may succeed.
 pub(super) const RETRY_AFTER_SECONDS: u64 = 1;
-
-/// What kind of problem it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
-    /// The request can't be read.
-    Malformed,
-    /// The logical cloud has several users, and none is named.
-    UserNotNamed,
-    /// There is no such thing.
-    NotFound,
-    /// It says by nothing that is accepted who asks.
-    Unauthenticated,
-    /// The caller may not do it.
-    Forbidden,
-    /// There is such a path, and it is not asked in this way.
-    MethodNotAllowed,
-    /// There is such a thing already.
-    AlreadyThere,
-    /// The name in the body is not the one in the path.
-    NameMismatch,
-    /// Its state does not allow it.
-    WrongState,
-    /// Somebody else uses it.
-    InUse,
-    /// There is nothing to hand out yet.
-    NotIssued,
-    /// The cluster is not ready to be registered.
-    NotReady,
-    /// An apply would do something else than was planned.
-    PlanStale,
-    /// It is not as the caller takes it for.
-    PreconditionFailed,
-    /// The body took too long.
-    BodyTimeout,
-    /// The body is too large.
-    TooLarge,
-    /// The body is of a type that is not taken.
-    UnsupportedMediaType,
-    /// It is for another host than this one.
-    Misdirected,
-    /// A value breaks a rule.
-    Invalid,
-    /// The caller has asked too often.
-    TooManyRequests,
-    /// Something is broken here.
-    Internal,
-    /// It may succeed later.
-    Unavailable,
-}
-
-impl Kind {
-    pub(super) fn status(self) -> StatusCode {
-        match self {
-            Self::Malformed | Self::UserNotNamed => StatusCode::BAD_REQUEST,
-            Self::Unauthenticated => StatusCode::UNAUTHORIZED,
-            Self::NotFound => StatusCode::NOT_FOUND,
-            Self::Forbidden => StatusCode::FORBIDDEN,
-            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            Self::AlreadyThere
-            | Self::NameMismatch
-            | Self::WrongState
-            | Self::InUse
-            | Self::NotIssued
-            | Self::NotReady
-            | Self::PlanStale => StatusCode::CONFLICT,
-            Self::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
-            Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
-            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Self::Misdirected => StatusCode::MISDIRECTED_REQUEST,
-            Self::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
-            Self::TooManyRequests => StatusCode::TOO_MANY_REQUESTS,
-            Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
-        }
-    }
-
-    /// The last segment of its type, which programs tell problems by, and its title.
-    pub(super) fn named(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Malformed => ("malformed", "The request can't be read"),
-            Self::UserNotNamed => ("user-not-named", "A user must be named"),
-            Self::Unauthenticated => ("unauthenticated", "It is not known who asks"),
-            Self::NotFound => ("not-found", "There is no such thing"),
-            Self::Forbidden => ("forbidden", "You may not do this"),
-            Self::MethodNotAllowed => ("method-not-allowed", "This is not asked in this way"),
-            Self::AlreadyThere => ("already-there", "There is such a thing already"),
-            Self::NameMismatch => ("name-mismatch", "The names in path and body differ"),
-            Self::WrongState => ("wrong-state", "Its state does not allow this"),
-            Self::InUse => ("in-use", "It is in use"),
-            Self::NotIssued => ("not-issued", "There is no credential to hand out"),
-            Self::NotReady => ("not-ready", "The cluster is not ready"),
-            Self::PlanStale => ("plan-stale", "It would do something else than was planned"),
-            Self::PreconditionFailed => ("precondition-failed", "It was changed since it was read"),
-            Self::BodyTimeout => ("body-timeout", "The body took too long"),
-            Self::TooLarge => ("too-large", "The body is too large"),
-            Self::UnsupportedMediaType => {
-                ("unsupported-media-type", "The body is of a type that is not taken")
-            }
-            Self::Misdirected => ("misdirected", "This is another host"),
-            Self::Invalid => ("invalid", "A value breaks a rule"),
-            Self::TooManyRequests => ("too-many-requests", "You ask too often"),
-            Self::Internal => ("internal", "Something is broken in the server"),
-            Self::Unavailable => ("unavailable", "It may succeed later"),
-        }
-    }
-}
 
 /// Why a request was refused or failed. Its body is written where the path of the request is known, by [`write`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -286,13 +181,13 @@ impl Problem {
     }
 
     fn body(self, instance: &str) -> Body {
-        let (_, title) = self.kind.named();
+        let &Meaning { status, title, .. } = Meaning::of(self.kind);
         let shown = |Refusal { path, value, rule }| FieldError { field: path, detail: rule, value };
         let errors: Vec<FieldError> = self.refusals.into_iter().map(shown).collect();
         Body {
-            kind: self.kind.path(),
+            kind: meaning::path(self.kind),
             title,
-            status: self.kind.status().as_u16(),
+            status: status.as_u16(),
             detail: self.detail,
             instance: instance.to_owned(),
             is_same: self.is_same,
@@ -350,28 +245,9 @@ impl From<Error> for Problem {
     }
 }
 
-impl From<Class> for Kind {
-    fn from(class: Class) -> Self {
-        match class {
-            Class::NotFound => Self::NotFound,
-            Class::AlreadyThere => Self::AlreadyThere,
-            Class::PreconditionFailed => Self::PreconditionFailed,
-            Class::Invalid => Self::Invalid,
-            Class::UserNotNamed => Self::UserNotNamed,
-            Class::WrongState => Self::WrongState,
-            Class::InUse => Self::InUse,
-            Class::Forbidden => Self::Forbidden,
-            Class::NotIssued => Self::NotIssued,
-            Class::PlanStale => Self::PlanStale,
-            Class::StillUnderWay | Class::Unavailable => Self::Unavailable,
-            Class::Internal => Self::Internal,
-        }
-    }
-}
-
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let mut response = self.kind.status().into_response();
+        let mut response = Meaning::of(self.kind).status.into_response();
         if matches!(self.kind, Kind::Unavailable | Kind::TooManyRequests) {
             response.headers_mut().insert(RETRY_AFTER, RETRY_AFTER_SECONDS.into());
         }

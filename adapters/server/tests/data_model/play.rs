@@ -15,7 +15,7 @@ use dcm_core::render::naming::Identity;
 use dcm_core::secret::Secret;
 use dcm_core::service::{Caller, PartDraft, PartName, Precondition, Presence, Registration, Remains};
 use dcm_core::status::Reason;
-use dcm_server::serve;
+use dcm_server::{Installation as _, serve};
 use dcm_store::EncryptedStore;
 use dcm_store::encrypted::{KEY_BYTES, Keyring};
 use dcm_sync::planning::Rehearsing;
@@ -193,8 +193,8 @@ async fn cloud_with_incidents(world: &mut World) {
 }
 
 async fn accept(world: &World, cluster: &ClusterId, uid: ClusterUid) {
-    let accept = world.deployment.accept_cluster(&world.caller, cluster, &uid);
-    during("Deployment::accept_cluster", accept).await.unwrap();
+    let accept = world.deployment.accept(&world.caller, cluster, &uid);
+    during("Installation::accept", accept).await.unwrap();
 }
 
 /// A cluster and a project that nobody needs any more.
@@ -204,7 +204,7 @@ async fn what_goes(world: &World) {
     let unused = cluster_id(2);
     let lost = ContextId::new("dcm-p-lost-497305c5d1aab99f").unwrap();
     let release = world.deployment.clear_orphans(caller, &unused, &lost, Disposal::Keep);
-    during("Deployment::clear_orphans", release).await.unwrap();
+    during("Installation::clear_orphans", release).await.unwrap();
     let remove = registered.remove(caller, &unused, Remains::Refuse);
     during("RegisteredClusters::remove", remove).await.unwrap();
     let provider = MetadataDraft { name: "edge".into(), ..MetadataDraft::default() };

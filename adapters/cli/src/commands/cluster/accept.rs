@@ -5,7 +5,7 @@ use dcm_core::logical_cloud::Level;
 use dcm_core::name::ClusterId;
 use dcm_core::port::cluster::ClusterUid;
 use dcm_core::preflight::Other;
-use dcm_server::Deployment;
+use dcm_server::{Deployment, Installation as _};
 
 use super::{check, ready};
 use crate::arguments::Global;
@@ -43,7 +43,7 @@ async fn accept(session: &Session, deployment: &Deployment, id: &ClusterId) -> a
     let other = deployment.other(&registration).await;
     let other = other.map_err(|error| ready::of_inspection(error, |error| check::unasked(id, error)))?;
     if let Some(Other { found, .. }) = &other {
-        deployment.accept_cluster(&session.caller, id, found).await?;
+        deployment.accept(&session.caller, id, found).await?;
     }
     Ok(other)
 }

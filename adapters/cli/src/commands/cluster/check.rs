@@ -12,6 +12,7 @@ use dcm_core::preflight::{
     self, CLOCK_SKEW_SECONDS_MAX, Findings, Inspection, MINOR_VERSION_MIN, Needs, Other,
 };
 use dcm_core::secret::Secret;
+use dcm_server::Installation as _;
 use serde::Serialize;
 
 use super::{LevelArgument, ready};

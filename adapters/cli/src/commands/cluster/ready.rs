@@ -4,6 +4,7 @@ use anyhow::Context as _;
 use dcm_core::port::cluster::Error;
 use dcm_core::preflight::{InspectError, Inspection, Unready};
 use dcm_core::service::Registration;
+use dcm_server::Installation as _;
 
 use super::check::{self, Purpose};
 use crate::exit::{Ended, Exit};

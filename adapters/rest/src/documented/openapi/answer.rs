@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::rules::{self, Rules};
 use crate::documented::body::Shaped;
+use crate::documented::meaning::{self, Meaning};
 use crate::documented::problem::{self, Kind};
 
 /// Where the document has its schemas.
@@ -212,9 +213,9 @@ impl Schemas {
     }
 
     fn response(&mut self, status: StatusCode, kinds: &BTreeSet<Kind>) -> Value {
-        let types: Vec<String> = kinds.iter().map(|kind| kind.path()).collect();
-        let lines: Vec<String> =
-            kinds.iter().map(|kind| format!("- `{}`: {}", kind.path(), kind.title())).collect();
+        let types: Vec<String> = kinds.iter().map(|kind| meaning::path(*kind)).collect();
+        let line = |kind: &Kind| format!("- `{}`: {}", meaning::path(*kind), Meaning::of(*kind).title);
+        let lines: Vec<String> = kinds.iter().map(line).collect();
         let mut headers = BTreeSet::from([Header::RequestId]);
         match status {
             StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS => {

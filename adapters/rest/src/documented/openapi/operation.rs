@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::answer::{Answer, Schemas, Shape};
 use crate::access::Need;
+use crate::documented::meaning::{Meaning, OF_EVERY_REQUEST};
 use crate::documented::problem::Kind;
 
 /// What the document says of one route. What a handler takes, its parameters and its body, is told by the types of its arguments
@@ -68,7 +69,7 @@ impl Operation {
             answers: BTreeMap::new(),
             problems: BTreeSet::new(),
         };
-        operation.fails(own).fails(&Kind::OF_EVERY_REQUEST)
+        operation.fails(own).fails(&OF_EVERY_REQUEST)
     }
 
     /// Says what it is for, in a line without a full stop, and what there is to know about it.
@@ -155,7 +156,7 @@ impl Operation {
         }
         let mut failures: BTreeMap<StatusCode, BTreeSet<Kind>> = BTreeMap::new();
         for kind in &self.problems {
-            failures.entry(kind.status()).or_default().insert(*kind);
+            failures.entry(Meaning::of(*kind).status).or_default().insert(*kind);
         }
         for (status, kinds) in failures {
             responses.insert(status.as_str().to_owned(), schemas.problem(status, &kinds));

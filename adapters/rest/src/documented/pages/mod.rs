@@ -23,6 +23,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::documented::meaning::path;
     use crate::documented::problem::Kind;
 
     /// The values of an attribute, in their order.
@@ -37,7 +38,7 @@ mod tests {
         let ids = values(&page, "id");
         let places: BTreeSet<_> = ids.iter().copied().collect();
         assert_eq!(places.len(), ids.len(), "an id is there twice");
-        let kinds = Kind::ALL.map(Kind::path);
+        let kinds = Kind::ALL.map(path);
         for link in values(&page, "href") {
             let is_there = match link.strip_prefix('#') {
                 Some(id) => places.contains(id),

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fixed::{self, wants_json};
 use super::{Fixed, Known, frame, markdown, problems};
+use crate::documented::meaning::{self, Meaning};
 use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At, Nothing};
 use crate::documented::problem::{Kind, Problem};
@@ -58,30 +59,26 @@ pub(in crate::documented) async fn handle(
     let fixed = if wants_json(&headers) {
         Fixed::json(&serde_json::to_value(Told::of(kind)).unwrap_or_default())
     } else {
-        Fixed::page(frame::page(kind.title(), &problems::navigation(), &shown(kind)))
+        Fixed::page(frame::page(Meaning::of(kind).title, &problems::navigation(), &shown(kind)))
     };
     Ok(fixed.answer(&known))
 }
 
 impl Told {
     pub(super) fn of(kind: Kind) -> Self {
-        Self {
-            kind: kind.path(),
-            title: kind.title(),
-            status: kind.status().as_u16(),
-            when: kind.when(),
-            helps: kind.helps(),
-        }
+        let &Meaning { status, title, when, helps } = Meaning::of(kind);
+        Self { kind: meaning::path(kind), title, status: status.as_u16(), when, helps }
     }
 }
 
 fn shown(kind: Kind) -> Markup {
+    let Meaning { status, title, when, helps } = Meaning::of(kind);
     html! {
-        h1 { (kind.title()) }
-        p { code { (kind.path()) } ", status " code { (kind.status().as_str()) } }
+        h1 { (title) }
+        p { code { (meaning::path(kind)) } ", status " code { (status.as_str()) } }
         h2 { "When it comes" }
-        (markdown::blocks(kind.when()))
+        (markdown::blocks(when))
         h2 { "What helps" }
-        (markdown::blocks(kind.helps()))
+        (markdown::blocks(helps))
     }
 }

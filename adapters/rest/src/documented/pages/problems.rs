@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::fixed::{self, wants_json};
 use super::problem::Told;
 use super::{Fixed, Known, frame, markdown};
+use crate::documented::meaning::{self, Meaning};
 use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, Nothing};
 use crate::documented::problem::{Kind, Problem};
@@ -48,7 +49,7 @@ pub(in crate::documented) async fn handle(
 /// Where each of them is.
 pub(super) fn navigation() -> Markup {
     html! {
-        ul { @for kind in Kind::ALL { li { a href=(kind.path()) { (kind.name()) } } } }
+        ul { @for kind in Kind::ALL { li { a href=(meaning::path(kind)) { (kind.name()) } } } }
     }
 }
 
@@ -61,9 +62,9 @@ fn shown() -> Markup {
             tbody {
                 @for kind in Kind::ALL {
                     tr {
-                        th scope="row" { a href=(kind.path()) { code { (kind.name()) } } }
-                        td { (kind.status().as_str()) }
-                        td { (markdown::blocks(kind.when())) }
+                        th scope="row" { a href=(meaning::path(kind)) { code { (kind.name()) } } }
+                        td { (Meaning::of(kind).status.as_str()) }
+                        td { (markdown::blocks(Meaning::of(kind).when)) }
                     }
                 }
             }

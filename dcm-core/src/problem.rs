@@ -1,22 +1,23 @@
-//! What kinds of problems a server tells.
+//! The kinds of problems that a server tells and its clients tell apart, by one name each.
 
 use std::fmt;
 use std::str::FromStr;
 
 /// What kind of problem it is. `GET /problems` of a server says of each when it comes and what helps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ProblemKind {
+#[non_exhaustive]
+pub enum Kind {
     /// The request can't be read.
     Malformed,
     /// The logical cloud has several users, and none is named.
     UserNotNamed,
-    /// It says by nothing that is accepted who asks.
+    /// The request has no credential, or one that is not accepted.
     Unauthenticated,
     /// The caller may not do it.
     Forbidden,
     /// There is no such thing.
     NotFound,
-    /// There is such a path, and it is not asked in this way.
+    /// There is such a path, and it does not take this method.
     MethodNotAllowed,
     /// The body took too long.
     BodyTimeout,
@@ -57,8 +58,8 @@ pub enum ProblemKind {
 #[error("is no kind of problem that is known here")]
 pub struct UnknownKind;
 
-impl ProblemKind {
-    /// All of them.
+impl Kind {
+    /// All of them, by their statuses.
     pub const ALL: [Self; 22] = [
         Self::Malformed,
         Self::UserNotNamed,
@@ -114,16 +115,29 @@ impl ProblemKind {
     }
 }
 
-impl fmt::Display for ProblemKind {
+impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl FromStr for ProblemKind {
+impl FromStr for Kind {
     type Err = UnknownKind;
 
     fn from_str(name: &str) -> Result<Self, UnknownKind> {
         Self::ALL.into_iter().find(|kind| kind.name() == name).ok_or(UnknownKind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_known_by_its_name_alone() {
+        for kind in Kind::ALL {
+            assert_eq!(kind.to_string().parse::<Kind>(), Ok(kind));
+        }
+        assert_eq!("of-a-later-version".parse::<Kind>(), Err(UnknownKind));
     }
 }
