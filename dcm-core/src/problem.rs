@@ -3,117 +3,82 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// What kind of problem it is. `GET /problems` of a server says of each when it comes and what helps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Kind {
+/// Defines the kinds, each with its name: there is no other list of them.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident = $name:literal,)*) => {
+        /// What kind of problem it is. `GET /problems` of a server says of each when it comes and what helps.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum Kind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        impl Kind {
+            /// All of them, by their statuses.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$kind),*];
+
+            /// The last segment of its type, such as `not-found`.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $name,)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
     /// The request can't be read.
-    Malformed,
+    Malformed = "malformed",
     /// The logical cloud has several users, and none is named.
-    UserNotNamed,
+    UserNotNamed = "user-not-named",
     /// The request has no credential, or one that is not accepted.
-    Unauthenticated,
+    Unauthenticated = "unauthenticated",
     /// The caller may not do it.
-    Forbidden,
+    Forbidden = "forbidden",
     /// There is no such thing.
-    NotFound,
+    NotFound = "not-found",
     /// There is such a path, and it does not take this method.
-    MethodNotAllowed,
+    MethodNotAllowed = "method-not-allowed",
     /// The body took too long.
-    BodyTimeout,
+    BodyTimeout = "body-timeout",
     /// There is such a thing already.
-    AlreadyThere,
+    AlreadyThere = "already-there",
     /// The name in the body is not the one in the path.
-    NameMismatch,
+    NameMismatch = "name-mismatch",
     /// Its state does not allow it.
-    WrongState,
+    WrongState = "wrong-state",
     /// Somebody else uses it.
-    InUse,
+    InUse = "in-use",
     /// There is nothing to hand out yet.
-    NotIssued,
+    NotIssued = "not-issued",
     /// The cluster can't be asked, or is not ready.
-    NotReady,
+    NotReady = "not-ready",
     /// An apply would do something else than was planned.
-    PlanStale,
+    PlanStale = "plan-stale",
     /// It is not as the caller takes it for.
-    PreconditionFailed,
+    PreconditionFailed = "precondition-failed",
     /// The body is too large.
-    TooLarge,
+    TooLarge = "too-large",
     /// The body is of a type that is not taken.
-    UnsupportedMediaType,
+    UnsupportedMediaType = "unsupported-media-type",
     /// It is for another host than the server.
-    Misdirected,
+    Misdirected = "misdirected",
     /// A value breaks a rule.
-    Invalid,
+    Invalid = "invalid",
     /// The caller has asked too often.
-    TooManyRequests,
+    TooManyRequests = "too-many-requests",
     /// Something is broken in the server.
-    Internal,
+    Internal = "internal",
     /// It may succeed later.
-    Unavailable,
+    Unavailable = "unavailable",
 }
 
 /// A server of another version tells a kind that is not known here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("is no kind of problem that is known here")]
 pub struct UnknownKind;
-
-impl Kind {
-    /// All of them, by their statuses.
-    pub const ALL: [Self; 22] = [
-        Self::Malformed,
-        Self::UserNotNamed,
-        Self::Unauthenticated,
-        Self::Forbidden,
-        Self::NotFound,
-        Self::MethodNotAllowed,
-        Self::BodyTimeout,
-        Self::AlreadyThere,
-        Self::NameMismatch,
-        Self::WrongState,
-        Self::InUse,
-        Self::NotIssued,
-        Self::NotReady,
-        Self::PlanStale,
-        Self::PreconditionFailed,
-        Self::TooLarge,
-        Self::UnsupportedMediaType,
-        Self::Misdirected,
-        Self::Invalid,
-        Self::TooManyRequests,
-        Self::Internal,
-        Self::Unavailable,
-    ];
-
-    /// The last segment of its type, such as `not-found`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Malformed => "malformed",
-            Self::UserNotNamed => "user-not-named",
-            Self::Unauthenticated => "unauthenticated",
-            Self::Forbidden => "forbidden",
-            Self::NotFound => "not-found",
-            Self::MethodNotAllowed => "method-not-allowed",
-            Self::BodyTimeout => "body-timeout",
-            Self::AlreadyThere => "already-there",
-            Self::NameMismatch => "name-mismatch",
-            Self::WrongState => "wrong-state",
-            Self::InUse => "in-use",
-            Self::NotIssued => "not-issued",
-            Self::NotReady => "not-ready",
-            Self::PlanStale => "plan-stale",
-            Self::PreconditionFailed => "precondition-failed",
-            Self::TooLarge => "too-large",
-            Self::UnsupportedMediaType => "unsupported-media-type",
-            Self::Misdirected => "misdirected",
-            Self::Invalid => "invalid",
-            Self::TooManyRequests => "too-many-requests",
-            Self::Internal => "internal",
-            Self::Unavailable => "unavailable",
-        }
-    }
-}
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
