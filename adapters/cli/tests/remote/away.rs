@@ -21,7 +21,7 @@ spec:
 async fn work_is_waited_for_also_while_the_server_is_away() {
     let environment = Environment::shared(1).await.unwrap();
     let cluster = &environment.clusters()[0];
-    let server = Server::new();
+    let (server, log) = Server::serving(User::new(), &["--listen", "127.0.0.1:0"]);
     let (person, address) = (User::new(), server.address().to_string());
     let identity = cluster.issue("remote-away", &["system:masters"]).unwrap();
     person.write("kubeconfig", &cluster.kubeconfig(&identity, Route::Direct));
@@ -37,8 +37,9 @@ async fn work_is_waited_for_also_while_the_server_is_away() {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let apply = apply.spawn().unwrap();
-    let is_applied = async || person.run(["status", "away"]).out.contains("instantiating").then_some(());
-    until("the apply", is_applied).await;
+    // The command knows that it is applied, and waits for the work.
+    let is_answer = |line: &String| line.contains("answered") && line.contains("method=PUT");
+    until("the answer to the apply", async || log.try_iter().find(is_answer)).await;
 
     said(Command::new("kill").args(["-KILL", &server.id().to_string()]));
     let (server, _) = Server::serving(server.killed(), &["--listen", &address]);
