@@ -243,6 +243,7 @@ async fn the_label_that_keeps_pods_off_their_host_is_changed_by_no_user_and_by_n
     stall.holds_its_label(&user).await;
 
     let (cloud, permissions) = (stall.path(), format!("{}/user-permissions", stall.path()));
+    let before = stall.ask("admin", &format!("GET {cloud}/document"), "");
     for verb in ["patch", "update"] {
         let what = format!("the verb {verb} of namespaces (user permission relabel)");
         let spec = json!({"apiGroups": [""], "resources": ["namespaces"], "verbs": [verb]});
@@ -255,7 +256,17 @@ async fn the_label_that_keeps_pods_off_their_host_is_changed_by_no_user_and_by_n
     stall.forbids("PUT", &cloud, &labelled.to_string(), &format!("the label {LABEL} of a namespace"));
 
     // Nothing of it was kept that an apply would bring to the cluster.
+    assert_eq!(stall.ask("admin", &format!("GET {cloud}/document"), ""), before);
+    let look = json!({"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list"]});
+    let look = json!({"metadata": {"name": "look-more"}, "spec": look});
+    stall.made("admin", &format!("POST {permissions}"), &look.to_string());
     stall.apply().await;
+    until("the right that was given last", async || {
+        let configmaps = format!("{}/configmaps", stall.namespace());
+        let (code, _) = send(&user, Method::GET, &configmaps, None).await;
+        (code == StatusCode::OK).then_some(())
+    })
+    .await;
     stall.holds_its_label(&user).await;
     stall.end().await;
 }
