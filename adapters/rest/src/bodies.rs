@@ -17,7 +17,7 @@ pub(crate) const UNCOUNTED_BYTES: usize = 64 * 1024;
 
 /// There is no room for more of a body.
 #[derive(Debug, thiserror::Error)]
-#[error("too large bodies are under way")]
+#[error("there is no room for more of the body")]
 pub(crate) struct NoRoom(pub(crate) TooMuch);
 
 /// Counts what arrives of the body of a request until it is answered. A body for which there is no room breaks off with [`NoRoom`].

@@ -223,13 +223,15 @@ async fn large_bodies_have_no_more_room_than_is_theirs_and_take_none_from_small_
     const DOCUMENT: &str = "/v2/projects/p/logical-clouds/c/document";
     let in_emco = "too many large bodies are under way\n";
     let documented = r#"{"type":"/problems/unavailable","title":"It may succeed later","status":503,"detail":"too many large bodies are under way","instance":"/v2/projects/p/logical-clouds/c/document"}"#;
-    for (listen, method, path, largest, told) in [
-        ("--listen", "PUT", DOCUMENT, BODY_BYTES_MAX, documented),
-        ("--emco-listen", "POST", "/v2/projects", 1024 * 1024, in_emco),
+    let (json, form) = ("application/json", "multipart/form-data; boundary=x");
+    for (listen, method, path, media, largest, told) in [
+        ("--listen", "PUT", DOCUMENT, json, BODY_BYTES_MAX, documented),
+        ("--emco-listen", "POST", "/v2/projects", json, 1024 * 1024, in_emco),
+        ("--emco-listen", "POST", "/v2/cluster-providers/p/clusters", form, 1024 * 1024, in_emco),
     ] {
         let max = BODY_BYTES_MAX.to_string();
         let server = Server::serving(User::new(), &[listen, "127.0.0.1:0", "--body-bytes-max", &max]).0;
-        let head = head(path, largest as u64).replace("POST", method);
+        let head = head(path, largest as u64).replace("POST", method).replace(json, media);
         let fitting = BODY_BYTES_MAX / (largest - UNCOUNTED_BYTES);
         let mut all: Vec<_> = (0..=fitting).map(|_| large(&server, &head, largest)).collect();
         until("a body without room", async || all.iter().any(is_answered).then_some(())).await;
@@ -246,5 +248,16 @@ async fn large_bodies_have_no_more_room_than_is_theirs_and_take_none_from_small_
             assert!(answer.ends_with(&format!("\r\n\r\n{told}")), "{answer}");
         }
         assert!(!read.is_empty() && read.iter().all(|answer| answer.starts_with("HTTP/1.1 4")), "{read:?}");
+        // All of it was given back, and so is what somebody had who left.
+        drop(large(&server, &head, largest));
+        until("room for as many as before", async || {
+            let mut next: Vec<_> = (0..fitting).map(|_| large(&server, &head, largest)).collect();
+            let answers = next.iter_mut().map(|stream| {
+                let _ = stream.write_all(b" ");
+                super::read(stream)
+            });
+            answers.map(|answer| answer.starts_with("HTTP/1.1 503 ")).all(|refused| !refused).then_some(())
+        })
+        .await;
     }
 }

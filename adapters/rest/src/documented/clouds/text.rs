@@ -1,10 +1,14 @@
 //! The declarative document of a logical cloud, as a body: JSON or YAML.
 
+use std::num::NonZero;
+use std::sync::LazyLock;
+
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::HeaderMap;
 use dcm_core::document::{self, Document, Limits, Refused, RefusedText, TEXT_BYTES_MAX};
 use dcm_core::refusal::Refusal;
+use tokio::sync::Semaphore;
 
 use super::notation::{MEDIA_TYPES, YAML_TYPES};
 use crate::documented::body::{bytes, essence, is_json};
@@ -14,6 +18,10 @@ use crate::documented::problem::{Kind, Problem};
 
 /// Texts of so many bytes are read in a few milliseconds, less than it takes to wait for another thread under load.
 const AT_ONCE_BYTES_MAX: usize = 64 * 1024;
+
+/// Those who read larger ones: as many as there are processors, whoever sends how many, and each holds one text.
+static READERS: LazyLock<Semaphore> =
+    LazyLock::new(|| Semaphore::new(std::thread::available_parallelism().map_or(1, NonZero::get)));
 
 /// A text that is a document.
 pub(in crate::documented) struct Text(Bytes);
@@ -45,8 +53,13 @@ impl Text {
         if self.0.len() <= AT_ONCE_BYTES_MAX {
             return self.read_at_once(place);
         }
+        // Nobody closes it. Waited for here, as whoever asks may leave: nothing stops what has begun.
+        let reader = READERS.acquire().await;
         let place = place.clone();
-        let reading = tokio::task::spawn_blocking(move || self.read_at_once(&place));
+        let reading = tokio::task::spawn_blocking(move || {
+            let _reader = reader;
+            self.read_at_once(&place)
+        });
         reading.await.unwrap_or_else(|error| {
             tracing::error!(error = &error as &dyn std::error::Error, "reading a document broke off");
             Err(Problem::new(Kind::Internal, "the document could not be read"))
@@ -92,12 +105,15 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_large_text_is_read_elsewhere_and_a_small_one_at_once() {
+    async fn a_large_text_waits_for_a_reader_and_a_small_one_is_read_at_once() {
         let place = InCloud { project: "p".parse().unwrap(), cloud: "c".parse().unwrap() };
         let text = |items| Text(["a:\n", &"- {}\n".repeat(items)].concat().into_bytes().into());
+        let all = READERS.available_permits();
+        let readers: Vec<_> = (0..all).map(|_| READERS.try_acquire().unwrap()).collect();
         let mut reading = std::pin::pin!(text(AT_ONCE_BYTES_MAX).read(&place));
         assert!(reading.as_mut().now_or_never().is_none());
-        assert!(reading.await.is_err());
         assert!(text(1).read(&place).now_or_never().unwrap().is_err());
+        drop(readers);
+        assert!(reading.await.is_err());
     }
 }
