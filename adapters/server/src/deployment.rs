@@ -11,7 +11,7 @@ use dcm_core::name::ClusterId;
 use dcm_core::pki::SystemKeys;
 use dcm_core::port::audit::AuditLog;
 use dcm_core::port::clock::{Clock, Random};
-use dcm_core::port::cluster::{self, Call, Clusters, Fence};
+use dcm_core::port::cluster::{Call, Clusters, Fence};
 use dcm_core::port::room::Room;
 use dcm_core::port::store::{Error, Store};
 use dcm_core::service::{
@@ -187,7 +187,7 @@ impl Deployment {
             audit,
             audit_days: AUDIT_DAYS,
             stores,
-            looks: Arc::new(Looks::new(clock.clone())),
+            looks: Arc::new(Looks::new()),
             parts: Arc::new(parts),
         }
     }
@@ -265,7 +265,7 @@ impl Deployment {
     }
 
     /// Waits until a cluster may be looked at for somebody who asks: until what is given is dropped.
-    pub(crate) async fn turn(&self, cluster: &ClusterId) -> Result<Box<dyn Send>, cluster::Error> {
+    pub(crate) async fn turn(&self, cluster: &ClusterId) -> Box<dyn Send> {
         self.looks.begin(cluster).await
     }
 

@@ -4,18 +4,14 @@
 mod common;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
-use async_trait::async_trait;
+use common::slow::Slow;
 use common::{World, everything, spec};
-use dcm_core::name::ClusterId;
-use dcm_core::port::cluster::{Cluster, Clusters, Error};
 use dcm_core::service::{BoundName, OtherBindings, Revoked, Unseen};
 use dcm_server::Installation as _;
 use dcm_sync::engine::Acquire;
 use dcm_sync::planning::LOOKS_AT_ONCE_MAX;
-use dcm_sync::sim::{Fleet, Identity, Link, Rights, cluster_id};
+use dcm_sync::sim::{Identity, Link, Rights, cluster_id};
 use serde_json::{Value, json};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
@@ -112,37 +108,16 @@ async fn where_not_all_namespaces_may_be_listed_those_of_the_cloud_are_and_the_r
     assert_eq!(others(&world, &revoked).await, (vec!["c".to_owned()], unseen));
 }
 
-/// Clusters to which connections take a second each; counts how many are opened in one moment.
-struct Slow {
-    fleet: Arc<Fleet>,
-    opening: AtomicUsize,
-    opening_max: AtomicUsize,
-}
-
-#[async_trait]
-impl Clusters for Slow {
-    async fn connect(&self, cluster: &ClusterId) -> Result<Arc<dyn Cluster>, Error> {
-        let opening = self.opening.fetch_add(1, Ordering::Relaxed) + 1;
-        self.opening_max.fetch_max(opening, Ordering::Relaxed);
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        self.opening.fetch_sub(1, Ordering::Relaxed);
-        self.fleet.connect(cluster).await
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn bindings_of_others_are_looked_for_on_many_clusters_at_once_and_on_no_more_than_the_limit() {
     let clusters = LOOKS_AT_ONCE_MAX + 2;
     let mut slow = None;
-    let world = World::with(clusters, |fleet| {
-        let counted = Slow { fleet, opening: AtomicUsize::new(0), opening_max: AtomicUsize::new(0) };
-        slow.insert(Arc::new(counted)).clone()
-    });
+    let world = World::with(clusters, |fleet| slow.insert(Arc::new(Slow::new(fleet))).clone());
     let (world, mut revoked) = revoked_in(world.await).await;
     revoked.clusters = world.fleet.ids().cloned().collect();
     world.fleet.cluster(&cluster_id(2)).unwrap().set_link(Link::Cut);
     let found = world.deployment.other_bindings(&revoked).await;
-    assert_eq!(slow.unwrap().opening_max.load(Ordering::Relaxed), LOOKS_AT_ONCE_MAX);
+    assert_eq!(slow.unwrap().opening_max(), LOOKS_AT_ONCE_MAX);
     assert_eq!(found.len(), clusters);
     assert_eq!(found[&cluster_id(1)].as_ref().unwrap().found.len(), 4);
     let unknown: Vec<_> = found.iter().filter(|(_, found)| found.is_err()).map(|(id, _)| id).collect();

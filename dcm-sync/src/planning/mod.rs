@@ -32,7 +32,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use dcm_core::app_context::{AppContext, Generation};
 use dcm_core::name::{ClusterId, OwnerId};
-use dcm_core::port::cluster::{self, Call, Clusters, Fence};
+use dcm_core::port::cluster::{Call, Clusters, Fence};
 use dcm_core::port::synchronizer::{Error, PlannedState};
 use futures::StreamExt as _;
 
@@ -49,10 +49,7 @@ pub const LOOKS_AT_ONCE_MAX: usize = 128;
 #[async_trait]
 pub trait Turns: Send + Sync + 'static {
     /// Waits until somebody may look at the cluster. What is given is held until that is done.
-    ///
-    /// # Errors
-    /// That of a cluster that can't be looked at, where it would take too long.
-    async fn begin(&self, cluster: &ClusterId) -> Result<Box<dyn Send>, cluster::Error>;
+    async fn begin(&self, cluster: &ClusterId) -> Box<dyn Send>;
 }
 
 /// What an apply of an app context would do, on each cluster that it concerns.
@@ -155,7 +152,7 @@ impl Planner {
 
     async fn look(&self, place: &Place<'_>, rehearsing: Rehearsing) -> Result<LivePlan, PlanError> {
         let _turn = match &self.turns {
-            Some(turns) => Some(turns.begin(place.cluster).await?),
+            Some(turns) => Some(turns.begin(place.cluster).await),
             None => None,
         };
         let cluster = self.clusters.connect(place.cluster).await?;

@@ -1,11 +1,15 @@
 //! Callers who share an address with others: whatever those send, these are let in.
 
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 use dcm_testenv::Issuer;
 use serde_json::json;
 
 use crate::callers::Guarded;
+use crate::common::installation::until;
+use crate::common::server::Server;
 
 /// More than the limit of requests of these tests allows.
 const MANY: usize = 50;
@@ -79,5 +83,83 @@ fn one_caller_follows_only_so_many_events_at_once_and_others_go_on() {
     assert!(refused.starts_with("429\n") && refused.contains("\nretry-after: 1\n"), "{refused}");
     assert!(refused.contains("you follow too many events at once"), "{refused}");
     assert!(server.follow_as(&events, headers.of("viewer")).next().unwrap().contains("event: status"));
+    server.stop();
+}
+
+/// Asks without waiting for the answer.
+fn begin(server: &Server, line: &str, headers: &str, body: &[u8]) -> TcpStream {
+    let host = server.address();
+    let head = format!("{line} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{headers}\r\n\r\n");
+    let mut stream = server.connect(head.as_bytes());
+    // Of one that is refused no more is read.
+    let _ = stream.write_all(body);
+    stream
+}
+
+/// The first answer that comes to any of them.
+async fn first_answer(asked: &mut [TcpStream]) -> String {
+    let is_answered = |stream: &TcpStream| {
+        stream.set_nonblocking(true).unwrap();
+        let is_answered = stream.peek(&mut [0]).is_ok();
+        stream.set_nonblocking(false).unwrap();
+        is_answered
+    };
+    let answered = until("an answer", async || asked.iter().position(is_answered)).await;
+    let mut answer = Vec::new();
+    // What is not read to its end is broken off after its answer.
+    let _ = asked[answered].read_to_end(&mut answer);
+    String::from_utf8(answer).unwrap()
+}
+
+#[tokio::test]
+async fn a_caller_sends_a_share_of_all_large_bodies_and_others_have_room_left() {
+    const BYTES: usize = 8 * 1024 * 1024;
+    let options = ["--listen", "127.0.0.1:0", "--body-bytes-max", "33554432"];
+    let (server, headers) = Guarded::new().serve_with(&options);
+    let (line, body) = ("PUT /v2/projects/shop-1/logical-clouds/c/document", vec![b' '; BYTES]);
+    let of = |caller| {
+        format!("Content-Type: application/json\r\nContent-Length: {BYTES}\r\n{}", headers.of(caller))
+    };
+    let mut asked: Vec<_> = (0..2).map(|_| begin(&server, line, &of("admin"), &body[..BYTES - 1])).collect();
+    let refused = first_answer(&mut asked).await;
+    assert!(refused.starts_with("HTTP/1.1 429 ") && refused.contains("\r\nretry-after: 1\r\n"), "{refused}");
+    assert!(refused.contains(r#""detail":"you send too many large bodies at once""#), "{refused}");
+    let read = first_answer(&mut [begin(&server, line, &of("platform"), &body)]).await;
+    assert!(read.starts_with("HTTP/1.1 400 "), "{read}");
+    drop(asked);
+    server.stop();
+}
+
+#[tokio::test]
+async fn a_caller_has_a_share_of_the_requests_that_look_at_a_cluster() {
+    const LOOKING_MAX: usize = 64;
+    // Connections are made, and nobody says anything on them.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (server, headers) = Guarded::new().serve("--listen");
+    let kubeconfig = json!({
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": format!("https://{}", silent.local_addr().unwrap())}}],
+        "users": [{"name": "u", "user": {"token": "t"}}],
+    });
+    let cluster =
+        json!({"metadata": {"name": "silent"}, "spec": {"kubeconfig": kubeconfig.to_string()}}).to_string();
+    let platform = headers.of("platform");
+    for (line, body) in [
+        ("POST /v2/cluster-providers", r#"{"metadata": {"name": "edge"}}"#),
+        ("POST /v2/cluster-providers/edge/clusters?unchecked=true", &cluster),
+    ] {
+        let made = server.ask(&format!("{line}\n{platform}\n\n{body}"));
+        assert_eq!(status(&made), "201", "{made}");
+    }
+    let check = "GET /v2/cluster-providers/edge/clusters/silent/check";
+    let mut asked: Vec<_> = (0..=LOOKING_MAX).map(|_| begin(&server, check, platform, b"")).collect();
+    let refused = first_answer(&mut asked).await;
+    assert!(refused.starts_with("HTTP/1.1 429 ") && refused.contains("\r\nretry-after: 1\r\n"), "{refused}");
+    // Another caller's waits for its turn, which comes as those who asked before have left.
+    let mut other = [begin(&server, check, headers.of("registrar"), b"")];
+    drop(asked);
+    let answer = first_answer(&mut other).await;
+    assert!(answer.starts_with("HTTP/1.1 409 ") && answer.contains("/problems/not-ready"), "{answer}");
     server.stop();
 }

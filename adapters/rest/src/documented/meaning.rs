@@ -41,7 +41,7 @@ impl Meaning {
     }
 }
 
-/// What all kinds mean. A new kind does not compile before it is here.
+/// What all kinds mean, as many as there are.
 static MEANINGS: [(Kind, Meaning); Kind::ALL.len()] = [
     (
         Kind::Malformed,
@@ -230,9 +230,9 @@ static MEANINGS: [(Kind, Meaning); Kind::ALL.len()] = [
         Kind::TooManyRequests,
         Meaning {
             status: StatusCode::TOO_MANY_REQUESTS,
-            title: "You ask too often",
-            when: "The caller asks more often than is allowed, follows too many events at once, or sends too many \
-                   large bodies at once.",
+            title: "You ask too often, or too much at once",
+            when: "The caller asks more often than is allowed, follows too many events at once, has too many requests under way \
+                   that look at clusters, or too many large bodies.",
             helps: "Ask again after as many seconds as `Retry-After` says.",
         },
     ),

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 pub(crate) mod kept;
+pub(crate) mod slow;
 
 use std::sync::Arc;
 use std::time::Duration;
