@@ -10,8 +10,9 @@ use crate::rates::{KINDS, Rate, Rates, STORES};
 /// What is taken of a measurement.
 type Of = fn(&Rate) -> f64;
 
-/// How many times the CPU time of a handler that does nothing each kind of request may take, in the order of [`KINDS`], where no disk has a say. Two
-/// machines gave 10.8, 3.4, 12.5 and 74 at most: this is a half more, and for the last a quarter.
+/// How many times the CPU time of a handler that does nothing each kind of request may take, in the order of [`KINDS`], where no disk has a say. One
+/// machine gave 10.3, 3.4, 8.5 and 38.1. Of another, twice as fast, only whole microseconds are known: some 10.8, 3.3, 12.5 and 74. This is a half
+/// more than the greater ones, and for the last a quarter.
 const CPU_OVER_EMPTY_MAX: [f64; KINDS.len()] = [17.0, 5.5, 19.0, 92.0];
 
 /// What a server may grow by between a tenth of the requests and all of them: what the allocator keeps varies.

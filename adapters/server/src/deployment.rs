@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 use std::iter;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,11 +12,11 @@ use dcm_core::name::ClusterId;
 use dcm_core::pki::SystemKeys;
 use dcm_core::port::audit::AuditLog;
 use dcm_core::port::clock::{Clock, Random};
-use dcm_core::port::cluster::{Call, Clusters, Fence};
+use dcm_core::port::cluster::{self, Call, Cluster, Clusters, Fence};
 use dcm_core::port::room::Room;
 use dcm_core::port::store::{Error, Store};
 use dcm_core::service::{
-    Controllers, KubeconfigCheck, LogicalClouds, Projects, Providers, RegisteredClusters,
+    Controllers, KubeconfigCheck, LogicalClouds, Projects, Providers, RegisteredClusters, Registration,
 };
 use dcm_kube::{KubeClusters, Options as KubeOptions};
 use dcm_store::encrypted::{self, KeyFile, KeyringError, KeyringSource, KeysError};
@@ -264,9 +265,17 @@ impl Deployment {
             .in_turn(self.looks.clone())
     }
 
-    /// Waits until a cluster may be looked at for somebody who asks: until what is given is dropped.
-    pub(crate) async fn turn(&self, cluster: &ClusterId) -> Box<dyn Send> {
-        self.looks.begin(cluster).await
+    /// Connects to a cluster that is looked at for somebody who asks, when its turn comes.
+    pub(crate) async fn reach(&self, cluster: &ClusterId) -> Result<Reached, cluster::Error> {
+        let turn = self.looks.begin(cluster).await;
+        Ok(Reached { cluster: self.clusters().connect(cluster).await?, _turn: turn })
+    }
+
+    /// The same by what is to be registered of it, or is.
+    pub(crate) async fn reach_as(&self, registration: &Registration) -> Result<Reached, cluster::Error> {
+        let Registration { id, kubeconfig, .. } = registration;
+        let turn = self.looks.begin(id).await;
+        Ok(Reached { cluster: self.clusters().connect_with(id, kubeconfig).await?, _turn: turn })
     }
 
     /// The time.
@@ -303,6 +312,20 @@ impl Deployment {
         let (engine, run) = builder.build(clock.clone(), &**random);
         tokio::spawn(run);
         engine
+    }
+}
+
+/// A cluster that is looked at; its turn ends with it.
+pub(crate) struct Reached {
+    cluster: Arc<dyn Cluster>,
+    _turn: Box<dyn Send>,
+}
+
+impl Deref for Reached {
+    type Target = dyn Cluster;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.cluster
     }
 }
 

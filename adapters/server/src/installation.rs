@@ -20,17 +20,13 @@ use crate::deployment::Deployment;
 #[async_trait]
 impl Installation for Deployment {
     async fn inspect(&self, registration: &Registration, needs: &Needs) -> Result<Inspection, InspectError> {
-        let Registration { id, kubeconfig, .. } = registration;
-        let _turn = self.turn(id).await;
-        let cluster = self.clusters().connect_with(id, kubeconfig).await?;
+        let cluster = self.reach_as(registration).await?;
         let findings = preflight::check(&*cluster, &self.call(), needs, &**self.clock()).await?;
-        Ok(Inspection { findings, other: self.other_at(id, &*cluster).await? })
+        Ok(Inspection { findings, other: self.other_at(&registration.id, &*cluster).await? })
     }
 
     async fn other(&self, registration: &Registration) -> Result<Option<Other>, InspectError> {
-        let Registration { id, kubeconfig, .. } = registration;
-        let _turn = self.turn(id).await;
-        self.other_at(id, &*self.clusters().connect_with(id, kubeconfig).await?).await
+        self.other_at(&registration.id, &*self.reach_as(registration).await?).await
     }
 
     async fn accept(

@@ -27,8 +27,7 @@ impl Deployment {
     }
 
     async fn other_bindings_on(&self, revoked: &Revoked, id: &ClusterId) -> Result<OtherBindings, Error> {
-        let _turn = self.turn(id).await;
-        let cluster = self.clusters().connect(id).await?;
+        let cluster = self.reach(id).await?;
         revoked.other_bindings(&*cluster, &self.call()).await
     }
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::callers::Guarded;
 use crate::common::installation::until;
-use crate::common::server::Server;
+use crate::common::server::{Server, has_answer};
 
 /// More than the limit of requests of these tests allows.
 const MANY: usize = 50;
@@ -98,13 +98,7 @@ fn begin(server: &Server, line: &str, headers: &str, body: &[u8]) -> TcpStream {
 
 /// The first answer that comes to any of them.
 async fn first_answer(asked: &mut [TcpStream]) -> String {
-    let is_answered = |stream: &TcpStream| {
-        stream.set_nonblocking(true).unwrap();
-        let is_answered = stream.peek(&mut [0]).is_ok();
-        stream.set_nonblocking(false).unwrap();
-        is_answered
-    };
-    let answered = until("an answer", async || asked.iter().position(is_answered)).await;
+    let answered = until("an answer", async || asked.iter().position(has_answer)).await;
     let mut answer = Vec::new();
     // What is not read to its end is broken off after its answer.
     let _ = asked[answered].read_to_end(&mut answer);

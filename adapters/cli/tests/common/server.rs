@@ -133,6 +133,14 @@ pub(crate) fn begin(person: &User, options: &[&str]) -> (Worker, Vec<Listener>, 
     (worker, listeners, log)
 }
 
+/// True as soon as something of an answer has come, or the connection has ended.
+pub(crate) fn has_answer(stream: &TcpStream) -> bool {
+    stream.set_nonblocking(true).unwrap();
+    let has_answer = stream.peek(&mut [0]).is_ok();
+    stream.set_nonblocking(false).unwrap();
+    has_answer
+}
+
 impl Listener {
     /// Where it is.
     pub(crate) fn address(&self) -> SocketAddr {

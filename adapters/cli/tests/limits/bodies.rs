@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::{head, limited, others_are_answered, read};
 use crate::common::User;
 use crate::common::installation::{SOON, until};
-use crate::common::server::Server;
+use crate::common::server::{Server, has_answer};
 
 /// A body that is larger than any.
 const GIGABYTE: u64 = 1 << 30;
@@ -211,13 +211,6 @@ fn large(server: &Server, head: &str, bytes: usize) -> TcpStream {
     stream
 }
 
-fn is_answered(stream: &TcpStream) -> bool {
-    stream.set_nonblocking(true).unwrap();
-    let is_answered = stream.peek(&mut [0]).is_ok();
-    stream.set_nonblocking(false).unwrap();
-    is_answered
-}
-
 #[tokio::test]
 async fn large_bodies_have_no_more_room_than_is_theirs_and_take_none_from_small_ones() {
     const DOCUMENT: &str = "/v2/projects/p/logical-clouds/c/document";
@@ -234,7 +227,7 @@ async fn large_bodies_have_no_more_room_than_is_theirs_and_take_none_from_small_
         let head = head(path, largest as u64).replace("POST", method).replace(json, media);
         let fitting = BODY_BYTES_MAX / (largest - UNCOUNTED_BYTES);
         let mut all: Vec<_> = (0..=fitting).map(|_| large(&server, &head, largest)).collect();
-        until("a body without room", async || all.iter().any(is_answered).then_some(())).await;
+        until("a body without room", async || all.iter().any(has_answer).then_some(())).await;
         others_are_answered(&server);
         for stream in &mut all {
             // One that was refused is closed.

@@ -35,8 +35,7 @@ impl Deployment {
     /// # Errors
     /// [`OrphanError`].
     pub(crate) async fn orphans(&self, cluster: &ClusterId) -> Result<Orphans, OrphanError> {
-        let _turn = self.turn(cluster).await;
-        let reached = self.clusters().connect(cluster).await?;
+        let reached = self.reach(cluster).await?;
         let Found { objects, unseen } = self.orphaned(&*reached).await?;
         let orphans = objects.into_iter().map(|(context, object)| orphan(context, &object, None)).collect();
         Ok(Orphans { orphans, unseen })
@@ -70,8 +69,7 @@ impl Deployment {
         context: &ContextId,
         disposal: Disposal,
     ) -> Result<Orphans, OrphanError> {
-        let _turn = self.turn(cluster).await;
-        let reached = self.clusters().connect(cluster).await?;
+        let reached = self.reach(cluster).await?;
         let Found { objects, unseen } = self.orphaned(&*reached).await?;
         let mut orphans = Vec::new();
         for (found, object) in objects.into_iter().filter(|(found, _)| found == context) {

@@ -9,7 +9,7 @@ use dcm_core::name::ClusterId;
 use dcm_core::port::cluster::{Cluster, Clusters, Error};
 use dcm_sync::sim::Fleet;
 
-/// Connections take a second each; counts how many are opened in one moment.
+/// Connections take a second of virtual time each (what they cost, not a wait for something); counts how many are opened in one moment.
 pub(crate) struct Slow {
     fleet: Arc<Fleet>,
     opening: AtomicUsize,
