@@ -12,6 +12,7 @@ use futures::future::{BoxFuture, Shared};
 use crate::followers::Followers;
 use crate::installation::Installation;
 use crate::limits::Limits;
+use crate::lookers::Lookers;
 use crate::metrics::Metrics;
 
 /// Ends as soon as a server is to stop.
@@ -38,6 +39,8 @@ pub struct Services {
     pub stop: Stop,
     /// Those who follow events.
     pub followers: Followers,
+    /// Those who look at clusters.
+    pub lookers: Lookers,
     /// The use cases of logical clouds.
     pub clouds: LogicalClouds,
     /// The time.

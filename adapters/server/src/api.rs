@@ -13,7 +13,7 @@ use dcm_core::port::clock::Clock;
 use dcm_identity::bearer::TOKEN_BYTES_MAX;
 use dcm_kube::kubeconfig::Allowed;
 use dcm_rest::emco::Service as EmcoService;
-use dcm_rest::{Followers, Services, Stop, documented, emco, ui};
+use dcm_rest::{Followers, Lookers, Services, Stop, documented, emco, ui};
 use futures::FutureExt as _;
 use futures::channel::oneshot;
 use hyper_util::rt::TokioTimer;
@@ -162,6 +162,7 @@ fn services(deployment: &Deployment, metrics: Figures, limits: Limits, stop: Sto
         audit: deployment.audit().clone(),
         stop,
         followers: Followers::new(&limits.requests),
+        lookers: Lookers::default(),
         clouds: deployment.clouds().clone(),
         clock: deployment.clock().clone(),
         random: deployment.random().clone(),

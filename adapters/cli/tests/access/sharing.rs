@@ -150,6 +150,13 @@ async fn a_caller_has_a_share_of_the_requests_that_look_at_a_cluster() {
     let mut asked: Vec<_> = (0..=LOOKING_MAX).map(|_| begin(&server, check, platform, b"")).collect();
     let refused = first_answer(&mut asked).await;
     assert!(refused.starts_with("HTTP/1.1 429 ") && refused.contains("\r\nretry-after: 1\r\n"), "{refused}");
+    assert!(
+        refused.contains(r#""detail":"you have too many requests under way that look at clusters""#),
+        "{refused}"
+    );
+    // What looks at nothing is not counted.
+    let apply = server.ask(&format!("POST /v2/projects/none-1/logical-clouds/c/apply\n{platform}"));
+    assert_eq!(status(&apply), "404", "{apply}");
     // Another caller's waits for its turn, which comes as those who asked before have left.
     let mut other = [begin(&server, check, headers.of("registrar"), b"")];
     drop(asked);

@@ -84,18 +84,17 @@ fn of_clusters() -> Vec<Described> {
     let below = |end: &str| format!("{one}/{end}");
     vec![
         get(all, AnyRole, list::handle, list::describe),
-        post(all, Clusters, create::handle, create::describe).looking(),
+        post(all, Clusters, create::handle, create::describe),
         get(one, AnyRole, clusters::get::handle, clusters::get::describe),
-        put(one, Clusters, clusters::put::handle, clusters::put::describe).looking(),
+        put(one, Clusters, clusters::put::handle, clusters::put::describe),
         delete(one, Clusters, clusters::delete::handle, clusters::delete::describe),
-        get(&below("check"), Clusters, check::handle, check::describe).looking(),
-        post(&below("check"), Clusters, check_for::handle, check_for::describe).looking(),
+        get(&below("check"), Clusters, check::handle, check::describe),
+        post(&below("check"), Clusters, check_for::handle, check_for::describe),
         post(&below("stop"), Clusters, stop::handle, stop::describe),
         post(&below("resume"), Clusters, resume::handle, resume::describe),
-        post(&below("accept"), Clusters, accept::handle, accept::describe).looking(),
-        get(&below("orphans"), Clusters, orphans::handle, orphans::describe).looking(),
-        delete(&below("orphans/{context}"), Platform, clear_orphans::handle, clear_orphans::describe)
-            .looking(),
+        post(&below("accept"), Clusters, accept::handle, accept::describe),
+        get(&below("orphans"), Clusters, orphans::handle, orphans::describe),
+        delete(&below("orphans/{context}"), Platform, clear_orphans::handle, clear_orphans::describe),
     ]
 }
 
@@ -115,7 +114,7 @@ fn of_clouds() -> Vec<Described> {
         get(one, View, clouds::get::handle, clouds::get::describe),
         put(one, Change, clouds::put::handle, clouds::put::describe),
         delete(one, Change, clouds::delete::handle, clouds::delete::describe),
-        post(&below("apply"), Change, apply::handle, apply::describe).looking(),
+        post(&below("apply"), Change, apply::handle, apply::describe),
         post(&below("terminate"), Change, terminate::handle, terminate::describe),
         post(&below("stop"), Change, stop::handle, stop::describe),
         post(&below("resume"), Change, resume::handle, resume::describe),
@@ -123,19 +122,17 @@ fn of_clouds() -> Vec<Described> {
         get(&below("kubeconfig"), Change, kubeconfig::handle, kubeconfig::describe),
         get(&below("document"), View, get_document::handle, get_document::describe),
         put(&below("document"), Change, put_document::handle, put_document::describe)
-            .with_body_max(TEXT_BYTES_MAX)
-            .looking(),
-        get(&below("plan"), View, plan::handle, plan::describe).looking(),
+            .with_body_max(TEXT_BYTES_MAX),
+        get(&below("plan"), View, plan::handle, plan::describe),
         post(&below("plan"), Change, plan_document::handle, plan_document::describe)
-            .with_body_max(TEXT_BYTES_MAX)
-            .looking(),
+            .with_body_max(TEXT_BYTES_MAX),
         post(&below("renew"), Change, renew::handle, renew::describe),
         post(&below("reconcile"), Platform, reconcile::handle, reconcile::describe),
         get(&below("events"), View, events::handle, events::describe),
         get(&below("users/{name}/credential"), Change, credential::handle, credential::describe),
         get(&below("users/{name}/subject"), View, subject::handle, subject::describe),
         post(&below("users/{name}/revoke"), Change, revoke::handle, revoke::describe),
-        get(&below("users/{name}/revocation"), Change, revocation::handle, revocation::describe).looking(),
+        get(&below("users/{name}/revocation"), Change, revocation::handle, revocation::describe),
     ]
 }
 
@@ -171,9 +168,7 @@ pub fn openapi() -> Value {
 pub fn router(services: Services) -> Router {
     let limits = services.limits;
     let services = Arc::new(services);
-    let looking = route::looking();
-    let routes =
-        routes().into_iter().fold(Router::new(), |router, route| route.add_to::<Problem>(router, &looking));
+    let routes = routes().into_iter().fold(Router::new(), |router, route| route.add_to::<Problem>(router));
     let routes = routes
         .fallback(nothing_there)
         .method_not_allowed_fallback(asked_otherwise)

@@ -20,6 +20,7 @@ use super::meaning::{self, Meaning};
 use crate::access::{Denied, NotAdmitted};
 use crate::installation::PlanStale;
 use crate::limits::Broken;
+use crate::lookers::TooManyLooks;
 use crate::shares::TooMuch;
 
 /// After how many seconds a caller may ask again what failed and may succeed.
@@ -206,6 +207,12 @@ impl From<Refusals> for Problem {
 impl From<PlanStale> for Problem {
     fn from(PlanStale { detail }: PlanStale) -> Self {
         Self::new(Kind::PlanStale, detail)
+    }
+}
+
+impl From<TooManyLooks> for Problem {
+    fn from(too_many: TooManyLooks) -> Self {
+        Self::new(Kind::TooManyRequests, too_many.to_string())
     }
 }
 

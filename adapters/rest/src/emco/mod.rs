@@ -34,7 +34,7 @@ use dcm_core::service::{OfClouds, OfClusters};
 
 use crate::access::{self, Need};
 use crate::request;
-use crate::route::{self, Route};
+use crate::route::Route;
 use crate::services::Services;
 use controllers::{OfClm, OfOrchestrator};
 use objects::{KeyValues, Permission, Quota};
@@ -115,7 +115,7 @@ fn clm() -> Vec<Route> {
     let (label, key_value) = (format!("{labels}/{{clusterLabel}}"), format!("{key_values}/{{clusterKv}}"));
     vec![
         Route::new(Method::GET, CLUSTERS, Need::AnyRole, clusters::list::handle),
-        Route::new(Method::POST, CLUSTERS, Need::Clusters, clusters::create::handle).looking(),
+        Route::new(Method::POST, CLUSTERS, Need::Clusters, clusters::create::handle),
         Route::new(Method::GET, &cluster, Need::AnyRole, clusters::get::handle),
         Route::new(Method::DELETE, &cluster, Need::Clusters, clusters::delete::handle),
         Route::new(Method::GET, &labels, Need::AnyRole, labels::list::handle),
@@ -173,9 +173,9 @@ fn dcm() -> Vec<Route> {
 pub fn router(services: Services, served: impl IntoIterator<Item = Service>) -> Router {
     let limits = services.limits;
     let services = Arc::new(services);
-    let (looking, routes) = (route::looking(), served.into_iter().flat_map(routes));
+    let routes = served.into_iter().flat_map(routes);
     let routes = routes
-        .fold(Router::new(), |router, route| route.add_to::<Problem>(router, &looking))
+        .fold(Router::new(), |router, route| route.add_to::<Problem>(router))
         .fallback(nothing_there)
         .method_not_allowed_fallback(asked_otherwise)
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX));

@@ -13,6 +13,7 @@ use dcm_core::service::{Class, Error, Kind};
 use super::clouds::rules;
 use crate::access::{Denied, NotAdmitted};
 use crate::limits::Broken;
+use crate::lookers::TooManyLooks;
 use crate::shares::TooMuch;
 
 /// What EMCO says of all that it did not expect.
@@ -138,6 +139,12 @@ impl Problem {
 impl From<Refusals> for Problem {
     fn from(refusals: Refusals) -> Self {
         Self::invalid(refusals)
+    }
+}
+
+impl From<TooManyLooks> for Problem {
+    fn from(too_many: TooManyLooks) -> Self {
+        Self::new(StatusCode::TOO_MANY_REQUESTS, too_many.to_string())
     }
 }
 

@@ -10,6 +10,7 @@ use dcm_core::service::EditId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::access::Asker;
 use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At, InCloud};
 use crate::documented::problem::{Kind, Problem};
@@ -66,11 +67,14 @@ pub(in crate::documented) async fn handle(
     State(services): State<Shared>,
     At(InCloud { project, cloud }): At<InCloud>,
     Asked(how): Asked<How>,
+    asker: Asker,
     Asking(caller): Asking,
     when: If<EditId>,
 ) -> Result<impl IntoResponse, Problem> {
     let (named, known) = ((&project, &cloud), when.of_action()?);
-    let applying = services.installation.apply(&caller, named, known, how.plan_hash.into());
+    // Without a plan nothing is looked at.
+    let look = services.look_if(how.plan_hash.is_some(), &asker)?;
+    let applying = look.apply(&caller, named, known, how.plan_hash.into());
     let applied = applying.await.map_err(|error| match error {
         DeclareError::Stale(stale) => stale.into(),
         DeclareError::Service(error) | DeclareError::NotApplied(error) => Problem::of_action(error),

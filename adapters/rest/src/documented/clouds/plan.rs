@@ -20,8 +20,8 @@ use crate::documented::place::{Asked, At, InCloud};
 use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 use crate::installation::PlannedDraft;
+use crate::lookers::Look;
 use crate::request::Asking;
-use crate::services::Services;
 
 /// What an apply would do.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -43,7 +43,7 @@ impl Plan {
     /// Plans what an apply of a draft would do; asks all clusters that it concerns, and writes nothing. Who may not apply it is not told
     /// what their API servers would make of it: that takes requests that are like those of the apply.
     pub(super) async fn of(
-        services: &Services,
+        look: &Look<'_>,
         (asker, caller): (&Asker, &Caller),
         place: InCloud,
         draft: &Draft,
@@ -52,8 +52,7 @@ impl Plan {
         let InCloud { project, cloud } = place;
         let rehearses = how.rehearse && asker.may_change(&project);
         let rehearsing = if rehearses { Rehearsing::Writes } else { Rehearsing::Nothing };
-        let PlannedDraft { is_new, planned } =
-            services.installation.plan_draft(caller, &project, draft, rehearsing).await?;
+        let PlannedDraft { is_new, planned } = look.plan_draft(caller, &project, draft, rehearsing).await?;
         Ok(Self { hash: planned.hash(), project, name: cloud, is_new, clusters: planned.outline() })
     }
 }
@@ -91,7 +90,8 @@ pub(in crate::documented) async fn handle(
 ) -> Result<impl IntoResponse, Problem> {
     let found = services.clouds.get(&place.project, &place.cloud).await?;
     let draft = found.cloud.to_draft();
-    let plan =
-        Plan::of(&services, (&asker, &caller), place, &draft, &how).await.map_err(Problem::of_action)?;
+    let plan = Plan::of(&services.look(&asker)?, (&asker, &caller), place, &draft, &how)
+        .await
+        .map_err(Problem::of_action)?;
     Ok(Json(plan))
 }

@@ -35,5 +35,8 @@ pub(in crate::documented) async fn handle(
 ) -> Result<impl IntoResponse, Problem> {
     let document = text.read(&place).await?;
     let warnings = warnings::headers(&document.warnings);
-    Ok((warnings, Json(Plan::of(&services, (&asker, &caller), place, &document.draft, &how).await?)))
+    Ok((
+        warnings,
+        Json(Plan::of(&services.look(&asker)?, (&asker, &caller), place, &document.draft, &how).await?),
+    ))
 }

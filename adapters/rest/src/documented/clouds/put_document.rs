@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::text::Text;
+use crate::access::Asker;
 use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At, InCloud};
 use crate::documented::problem::{Kind, Problem};
@@ -64,6 +65,7 @@ pub(in crate::documented) async fn handle(
     State(services): State<Shared>,
     At(place): At<InCloud>,
     Asked(how): Asked<How>,
+    asker: Asker,
     Asking(caller): Asking,
     when: If<EditId>,
     text: Text,
@@ -79,7 +81,9 @@ pub(in crate::documented) async fn handle(
     if how.apply {
         let (named, draft) = ((project, cloud), &document.draft);
         let agreed = how.plan_hash.into();
-        let declaring = services.installation.declare(&caller, named, draft, &when.condition, agreed);
+        // Without a plan nothing is looked at.
+        let look = services.look_if(how.plan_hash.is_some(), &asker)?;
+        let declaring = look.declare(&caller, named, draft, &when.condition, agreed);
         let Declared { edited, applied } = declaring.await.map_err(|error| of_declaring(error, &when))?;
         return Ok(answer(&edited, Some(applied.outcome)).into_response());
     }

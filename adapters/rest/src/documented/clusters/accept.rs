@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{OneCluster, of_registered};
+use crate::access::Asker;
 use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At};
 use crate::documented::problem::{Kind, Problem};
@@ -38,11 +39,12 @@ pub(in crate::documented) async fn handle(
     State(services): State<Shared>,
     At(cluster): At<OneCluster>,
     Asked(Which { uid }): Asked<Which>,
+    asker: Asker,
     Asking(caller): Asking,
     Unconditional: Unconditional,
 ) -> Result<StatusCode, Problem> {
     let found = services.registered.get(&cluster.id()).await?.registration;
-    let other = services.installation.other(&found).await;
+    let other = services.look(&asker)?.other(&found).await;
     match other.map_err(|error| of_registered(&found, error))? {
         None => Err(Problem::new(Kind::WrongState, format!("{} is no other cluster than before", found.id))),
         Some(other) if *other.found.0 != *uid => {

@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{OneCluster, of_registered};
+use crate::access::Asker;
 use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At};
 use crate::documented::problem::{Kind, Problem};
@@ -64,17 +65,19 @@ pub(in crate::documented) async fn handle(
     State(services): State<Shared>,
     At(cluster): At<OneCluster>,
     Asked(For { level }): Asked<For>,
+    asker: Asker,
 ) -> Result<impl IntoResponse, Problem> {
-    registered(&services, &cluster.id(), &Needs::of_level(level)).await
+    registered(&services, &asker, &cluster.id(), &Needs::of_level(level)).await
 }
 
 /// Looks at a cluster by what is registered of it.
 pub(super) async fn registered(
     services: &Services,
+    asker: &Asker,
     id: &ClusterId,
     needs: &Needs,
 ) -> Result<Json<Found>, Problem> {
     let found = services.registered.get(id).await?.registration;
-    let inspected = services.installation.inspect(&found, needs).await;
+    let inspected = services.look(asker)?.inspect(&found, needs).await;
     Ok(Json(Found::from(inspected.map_err(|error| of_registered(&found, error))?)))
 }

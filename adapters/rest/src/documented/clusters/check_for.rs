@@ -16,6 +16,7 @@ use serde::Deserialize;
 
 use super::check::{Found, registered};
 use super::{OneCluster, of_inspection, of_what_was_sent};
+use crate::access::Asker;
 use crate::documented::body::{Body, Shaped, schema_of};
 use crate::documented::clouds::text::refused;
 use crate::documented::openapi::{Answer, Operation, Rules};
@@ -61,16 +62,17 @@ pub(in crate::documented) async fn handle(
     State(services): State<Shared>,
     At(cluster): At<OneCluster>,
     Asked(Nothing {}): Asked<Nothing>,
+    asker: Asker,
     Body { read, .. }: Body<Wanted>,
 ) -> Result<impl IntoResponse, Problem> {
     let (id, needs) = (cluster.id(), read.needs()?);
     let Some(kubeconfig) = read.kubeconfig else {
-        return registered(&services, &id, &needs).await;
+        return registered(&services, &asker, &id, &needs).await;
     };
     let registration = Registration::new(id, Secret::new(kubeconfig));
     let checked = services.registered.check(&registration);
     checked.map_err(|error| Problem::from(error).of_fields(of_kubeconfig))?;
-    let inspected = services.installation.inspect(&registration, &needs).await;
+    let inspected = services.look(&asker)?.inspect(&registration, &needs).await;
     let inspected = inspected
         .map_err(|error| of_inspection(error, |error| of_what_was_sent(&registration, "kubeconfig", error)));
     Ok(Json(Found::from(inspected?)))

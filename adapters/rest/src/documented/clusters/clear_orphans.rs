@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::of_orphans;
+use crate::access::Asker;
 use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At};
 use crate::documented::problem::{Kind, Problem};
@@ -53,12 +54,13 @@ pub(in crate::documented) async fn handle(
     State(services): State<Shared>,
     At(OfContext { provider, cluster, context }): At<OfContext>,
     Asked(How { keep_objects }): Asked<How>,
+    asker: Asker,
     Asking(caller): Asking,
     Unconditional: Unconditional,
 ) -> Result<impl IntoResponse, Problem> {
     let id = ClusterId { provider, cluster };
     services.registered.get(&id).await?;
     let disposal = if keep_objects { Disposal::Keep } else { Disposal::Delete };
-    let cleared = services.installation.clear_orphans(&caller, &id, &context, disposal).await;
+    let cleared = services.look(&asker)?.clear_orphans(&caller, &id, &context, disposal).await;
     Ok(Json(cleared.map_err(|error| of_orphans(&id, error))?))
 }

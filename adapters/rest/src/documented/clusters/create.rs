@@ -62,7 +62,7 @@ pub(in crate::documented) async fn handle(
         Err(error) => return Err(error.into()),
     }
     if !looking.unchecked {
-        must_be_ready(&services, &registration, looking.level).await?;
+        must_be_ready(&services, &asker, &registration, looking.level).await?;
     }
     let (made, outcome) = services.registered.add(&caller, registration).await?;
     if outcome == EditOutcome::Unchanged {

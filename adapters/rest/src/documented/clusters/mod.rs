@@ -68,10 +68,11 @@ async fn answer(
 /// Refuses a cluster that is not ready, or another one than is known by its name.
 async fn must_be_ready(
     services: &Services,
+    asker: &Asker,
     registration: &Registration,
     level: Level,
 ) -> Result<(), Problem> {
-    let inspected = services.installation.inspect(registration, &Needs::of_level(level)).await;
+    let inspected = services.look(asker)?.inspect(registration, &Needs::of_level(level)).await;
     let inspection = inspected.map_err(|error| {
         of_inspection(error, |error| of_what_was_sent(registration, "spec.kubeconfig", error))
     })?;

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{OneCluster, of_orphans};
+use crate::access::Asker;
 use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At};
 use crate::documented::problem::{Kind, Problem};
@@ -37,10 +38,11 @@ pub(in crate::documented) async fn handle(
     State(services): State<Shared>,
     At(cluster): At<OneCluster>,
     Asked(Which { context }): Asked<Which>,
+    asker: Asker,
 ) -> Result<impl IntoResponse, Problem> {
     let id = cluster.id();
     services.registered.get(&id).await?;
-    let mut found = services.installation.orphans(&id).await.map_err(|error| of_orphans(&id, error))?;
+    let mut found = services.look(&asker)?.orphans(&id).await.map_err(|error| of_orphans(&id, error))?;
     found.orphans.retain(|orphan| context.as_ref().is_none_or(|context| orphan.context == *context));
     Ok(Json(found))
 }

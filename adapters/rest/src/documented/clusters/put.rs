@@ -48,7 +48,7 @@ pub(in crate::documented) async fn handle(
         .check_change(&new, Some(&old))
         .map_err(|error| Problem::from(error).of_fields(ClusterBody::field))?;
     if new.kubeconfig != old.kubeconfig && !looking.unchecked {
-        must_be_ready(&services, &new, looking.level).await?;
+        must_be_ready(&services, &asker, &new, looking.level).await?;
     }
     // It was read above without a refusal, and nothing in it depends on what is registered.
     let next = |old: dcm_core::service::Registration| read.onto(old.clone()).unwrap_or(old);

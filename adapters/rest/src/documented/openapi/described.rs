@@ -41,11 +41,6 @@ methods! {
 }
 
 impl Described {
-    /// The same, whose answer takes looks at clusters.
-    pub(in crate::documented) fn looking(self) -> Self {
-        Self { route: self.route.looking(), ..self }
-    }
-
     /// The same for larger bodies, of at most so many bytes.
     pub(in crate::documented) fn with_body_max(self, bytes_max: usize) -> Self {
         Self { route: self.route.with_body_max(bytes_max), ..self }

@@ -7,6 +7,7 @@ use axum::response::IntoResponse;
 use dcm_core::name::UserName;
 use dcm_core::service::Revocation;
 
+use crate::access::Asker;
 use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At, Nothing, OfPart};
 use crate::documented::problem::{Kind, Problem};
@@ -26,8 +27,9 @@ pub(in crate::documented) async fn handle(
     State(services): State<Shared>,
     At(OfPart { project, cloud, name }): At<OfPart<UserName>>,
     Asked(Nothing {}): Asked<Nothing>,
+    asker: Asker,
 ) -> Result<impl IntoResponse, Problem> {
     let (revoked, context) = services.clouds.revocation(&project, &cloud, &name).await?;
-    let others = services.installation.other_bindings(&revoked).await;
+    let others = services.look(&asker)?.other_bindings(&revoked).await;
     Ok(Json(revoked.report(others, |id| context.as_ref()?.lanes.get(id))))
 }

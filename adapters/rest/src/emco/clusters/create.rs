@@ -10,6 +10,7 @@ use dcm_core::preflight::{InspectError, Needs, Unready};
 use dcm_core::service::{EditOutcome, Error, Kind, Registration};
 
 use super::form::Form;
+use crate::access::Asker;
 use crate::emco::answer::Answer;
 use crate::emco::body::checked;
 use crate::emco::names::Names;
@@ -22,6 +23,7 @@ use crate::services::Services;
 pub(in crate::emco) async fn handle(
     State(services): State<Shared>,
     names: Names,
+    asker: Asker,
     Asking(caller): Asking,
     Form { metadata, file }: Form,
 ) -> Result<Answer<Cluster>, Problem> {
@@ -41,7 +43,7 @@ pub(in crate::emco) async fn handle(
     services.providers.get(&id.provider).await.map_err(Problem::of_child)?;
     let registration = Registration { notes: sent.notes(), ..Registration::new(id.clone(), kubeconfig) };
     services.registered.check(&registration)?;
-    look_at(&services, &registration).await?;
+    look_at(&services, &asker, &registration).await?;
     let (made, outcome) = services.registered.add(&caller, registration).await?;
     if outcome == EditOutcome::Unchanged {
         return Err(there().into());
@@ -51,9 +53,9 @@ pub(in crate::emco) async fn handle(
 
 /// Refuses a cluster that answers and can never serve. One that does not answer may come up later: EMCO's clients register clusters
 /// before they are reachable.
-async fn look_at(services: &Services, registration: &Registration) -> Result<(), Problem> {
+async fn look_at(services: &Services, asker: &Asker, registration: &Registration) -> Result<(), Problem> {
     let id = &registration.id;
-    let inspected = services.installation.inspect(registration, &Needs::of_level(Level::default())).await;
+    let inspected = services.look(asker)?.inspect(registration, &Needs::of_level(Level::default())).await;
     let inspection = match inspected {
         Ok(inspection) => inspection,
         Err(InspectError::Cluster(ClusterError::Kubeconfig { reason })) => {
