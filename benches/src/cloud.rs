@@ -6,12 +6,14 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use dcm_core::app_context::{AppContext, Bundle};
-use dcm_core::logical_cloud::{Draft, Epoch, LogicalCloud, LogicalCloudUid, RequestPem, Serial, UserType};
+use dcm_core::logical_cloud::{
+    Draft, Epoch, LogicalCloud, LogicalCloudUid, RequestNonce, RequestPem, Serial, UserType,
+};
 use dcm_core::name::{ClusterId, ProjectName, UserName};
 use dcm_core::pki::SystemKeys;
 use dcm_core::port::key_source::KeySource as _;
 use dcm_core::port::synchronizer::Removal;
-use dcm_core::render::{self, Credential, Credentials, naming::Identity};
+use dcm_core::render::{self, Credential, Credentials, RequestToSend, naming::Identity};
 use serde_json::{Value, json};
 
 /// The project of all clouds.
@@ -122,7 +124,8 @@ fn credentials(cloud: &LogicalCloud) -> Result<Credentials> {
         let request = match &user.kind {
             UserType::Certificate { .. } => {
                 let issued = SystemKeys.issue(&Identity::of(cloud).subject(&name, epoch))?;
-                Some(RequestPem::new(&issued.request).context("the request of a key of our own")?)
+                let pem = RequestPem::new(&issued.request).context("the request of a key of our own")?;
+                Some(RequestToSend { pem, nonce: RequestNonce::from_random(1) })
             }
             UserType::Token => None,
         };

@@ -242,13 +242,25 @@ pub enum Request {
 }
 
 impl Request {
-    /// The same, with nothing in place of what a certificate is asked for with: as it is known before a key is made.
+    /// The object through which it is asked.
+    #[must_use]
+    pub fn object(&self) -> ObjectKey {
+        match self {
+            Self::Certificate(request) => request.object(),
+            Self::Token(request) => request.account(),
+        }
+    }
+
+    /// The same, with nothing in place of what a certificate is asked for with, and of the name that is drawn for it: as it is
+    /// known before a key is made.
     #[must_use]
     pub fn as_planned(&self) -> Self {
         match self {
-            Self::Certificate(certificate) => {
-                Self::Certificate(CertificateRequest { csr_pem: "".into(), ..certificate.clone() })
-            }
+            Self::Certificate(certificate) => Self::Certificate(CertificateRequest {
+                object_name: "".into(),
+                csr_pem: "".into(),
+                ..certificate.clone()
+            }),
             Self::Token(token) => Self::Token(token.clone()),
         }
     }
@@ -258,7 +270,8 @@ impl Request {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CertificateRequest {
-    /// Name of the CertificateSigningRequest object on the cluster: unique for (user, epoch, serial).
+    /// Name of the CertificateSigningRequest object on the cluster: unique for (user, epoch, serial), and not to be guessed
+    /// from other names.
     pub object_name: Arc<str>,
     /// The PKCS #10 request, PEM.
     pub csr_pem: Arc<str>,
@@ -267,6 +280,15 @@ pub struct CertificateRequest {
     /// Lifetime asked for, in seconds; Kubernetes allows 600 and up, and a signer may give less.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lifetime_seconds: Option<i32>,
+}
+
+impl CertificateRequest {
+    /// The CertificateSigningRequest.
+    #[must_use]
+    pub fn object(&self) -> ObjectKey {
+        let name = self.object_name.clone();
+        ObjectKey::new("certificates.k8s.io".into(), "CertificateSigningRequest".into(), None, name)
+    }
 }
 
 /// What a TokenRequest is made of.
@@ -280,6 +302,15 @@ pub struct TokenRequest {
     /// Lifetime asked for, in seconds; Kubernetes allows 600 and up, and may give less.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lifetime_seconds: Option<i64>,
+}
+
+impl TokenRequest {
+    /// The ServiceAccount.
+    #[must_use]
+    pub fn account(&self) -> ObjectKey {
+        let (namespace, name) = (self.namespace.clone(), self.service_account.clone());
+        ObjectKey::new("".into(), "ServiceAccount".into(), Some(namespace), name)
+    }
 }
 
 #[cfg(test)]

@@ -242,6 +242,8 @@ pub enum ObjectState {
 pub struct RequestStatus {
     /// The request's name.
     pub name: Arc<str>,
+    /// The object through which it is asked: a CertificateSigningRequest, or the ServiceAccount of a token.
+    pub object: ObjectKey,
     /// How far it is.
     pub state: RequestState,
     /// Why it is not further.

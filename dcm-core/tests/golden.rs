@@ -17,10 +17,10 @@ use std::path::{Path, PathBuf};
 
 use dcm_core::app_context::{Action, Bundle, Request};
 use dcm_core::logical_cloud::{
-    Draft, Epoch, LogicalCloud, LogicalCloudUid, RENDERED_KINDS, RequestPem, Serial,
+    Draft, Epoch, LogicalCloud, LogicalCloudUid, RENDERED_KINDS, RequestNonce, RequestPem, Serial,
 };
 use dcm_core::name::{ProjectName, UserName};
-use dcm_core::render::{self, Credential, Credentials, naming::Identity};
+use dcm_core::render::{self, Credential, Credentials, RequestToSend, naming::Identity};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -43,7 +43,14 @@ struct CaseCredential {
     epoch: Epoch,
     serial: Serial,
     #[serde(default)]
-    csr_pem: Option<RequestPem>,
+    request: Option<CaseRequest>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct CaseRequest {
+    pem: RequestPem,
+    nonce: RequestNonce,
 }
 
 fn load(path: &Path) -> (LogicalCloud, Credentials) {
@@ -51,8 +58,9 @@ fn load(path: &Path) -> (LogicalCloud, Credentials) {
     let case: Case =
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let credentials = case.credentials.into_iter().map(|(user, one)| {
-        let CaseCredential { epoch, serial, csr_pem } = one;
-        (user, Credential { epoch, serial, request: csr_pem })
+        let CaseCredential { epoch, serial, request } = one;
+        let request = request.map(|CaseRequest { pem, nonce }| RequestToSend { pem, nonce });
+        (user, Credential { epoch, serial, request })
     });
     let (cloud, _) = LogicalCloud::new(case.project, case.uid, case.cloud)
         .unwrap_or_else(|refusals| panic!("{}: {refusals}", path.display()));

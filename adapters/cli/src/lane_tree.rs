@@ -175,8 +175,12 @@ mod tests {
     }
 
     fn status(objects: Vec<ObjectStatus>, cause: Option<Cause>) -> LaneStatus {
-        let request =
-            |name: &str| RequestStatus { name: name.into(), state: RequestState::Issued, cause: None };
+        let request = |name: &str| RequestStatus {
+            name: name.into(),
+            object: ObjectKey::new("".into(), "ServiceAccount".into(), Some("n".into()), name.into()),
+            state: RequestState::Issued,
+            cause: None,
+        };
         LaneStatus {
             observed_generation: Generation(1),
             state: LaneState::Working,

@@ -11,8 +11,8 @@ use super::level::Level;
 use super::metadata::Metadata;
 use super::permission::{Permission, Scope};
 use super::policies::ObjectPolicies;
+use super::random_bits::LogicalCloudUid;
 use super::selector::LabelSelector;
-use super::uid::LogicalCloudUid;
 use super::{labels, limits, manifests, reference, removal};
 
 /// Checks a whole draft.

@@ -16,9 +16,9 @@ use super::metadata::Metadata;
 use super::permission::Permission;
 use super::policies::ObjectPolicies;
 use super::quota::Quota;
+use super::random_bits::LogicalCloudUid;
 use super::reference::ClusterReference;
 use super::selector::LabelSelector;
-use super::uid::LogicalCloudUid;
 use super::user::User;
 use super::{check, checked, removal, warnings};
 

@@ -21,11 +21,11 @@ mod metadata;
 mod permission;
 mod policies;
 mod quota;
+mod random_bits;
 mod reference;
 mod removal;
 mod request_pem;
 mod selector;
-mod uid;
 mod user;
 mod warnings;
 
@@ -46,10 +46,10 @@ pub use metadata::{Metadata, Notes};
 pub use permission::{Holders, Permission, Scope};
 pub use policies::{ObjectPolicies, ObjectPolicy, PolicyTarget};
 pub use quota::Quota;
+pub use random_bits::{InvalidBits, LogicalCloudUid, RequestNonce};
 pub use reference::{ClusterReference, LoadBalancer};
 pub use request_pem::{InvalidRequestPem, RequestPem};
 pub use selector::{InvalidSelector, LabelSelector};
-pub use uid::{InvalidUid, LogicalCloudUid};
 pub use user::{LifetimeSeconds, User, UserType};
 pub use warnings::RENDERED_KINDS;
 

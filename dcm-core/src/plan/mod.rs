@@ -177,7 +177,7 @@ impl Work {
 
     /// True on the way to a certificate, before the signer's turn.
     fn asks(&self) -> bool {
-        matches!(self, Self::Request { work: RequestWork::Ask { .. } | RequestWork::Approve, .. })
+        matches!(self, Self::Request { work: RequestWork::Ask { .. } | RequestWork::Approve { .. }, .. })
     }
 
     fn collects(&self) -> bool {
@@ -361,7 +361,7 @@ pub fn plan(rules: &Rules<'_>, desired: Option<&Bundle>, recorded: &Records, vie
                 plan.drift.extend(chosen.drift);
             }
             Action::Request { name, request } => {
-                steps.extend(request::desire(rules, wave, name, request, view));
+                steps.extend(request::desire(wave, name, request, view));
             }
         }
     }
@@ -458,7 +458,7 @@ fn unwanted(
 #[must_use]
 pub fn request_key(request: &Request) -> Option<ObjectKey> {
     match request {
-        Request::Certificate(certificate) => Some(request::certificate_key(certificate)),
+        Request::Certificate(certificate) => Some(certificate.object()),
         Request::Token(_) => None,
     }
 }

@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::object::cause;
 use super::view::{Seen, Sighting, View};
-use super::{Rules, Step, Wave, Why, Work};
+use super::{Step, Wave, Why, Work};
 use crate::app_context::{self, Action, CertificateRequest, Request, TokenRequest};
+use crate::hash::ContentHash;
 use crate::manifest::{GroupVersionKind, InvalidManifest, Manifest, ObjectKey};
+use crate::port::cluster::Precondition;
 use crate::status::Reason;
 
 /// API group of certificate signing requests.
@@ -24,8 +26,11 @@ pub enum RequestWork {
         /// What is asked for.
         request: CertificateRequest,
     },
-    /// Approves it, in the state that was seen.
-    Approve,
+    /// Approves it.
+    Approve {
+        /// The state in which it was seen to ask for exactly what is desired.
+        observed: Precondition,
+    },
     /// Waits until the signer has issued.
     AwaitSigner,
     /// Stores the certificate.
@@ -45,7 +50,7 @@ impl RequestWork {
     #[must_use]
     pub fn is_write(&self) -> bool {
         match self {
-            Self::Ask { .. } | Self::Approve | Self::Token { .. } => true,
+            Self::Ask { .. } | Self::Approve { .. } | Self::Token { .. } => true,
             Self::AwaitSigner | Self::Collect { .. } => false,
         }
     }
@@ -56,16 +61,20 @@ pub(super) fn is_request(kind: &GroupVersionKind) -> bool {
     &*kind.group == CERTIFICATES
 }
 
-/// The object through which a certificate is asked for.
-pub(super) fn certificate_key(request: &CertificateRequest) -> ObjectKey {
-    ObjectKey::new(CERTIFICATES.into(), "CertificateSigningRequest".into(), None, request.object_name.clone())
-}
-
 /// The CertificateSigningRequest as a manifest, for the usages of a TLS client.
 ///
 /// # Errors
 /// [`InvalidManifest`] when the object's name is empty.
 pub fn certificate_manifest(request: &CertificateRequest) -> Result<Manifest, InvalidManifest> {
+    Manifest::new(json!({
+        "apiVersion": format!("{CERTIFICATES}/v1"),
+        "kind": "CertificateSigningRequest",
+        "metadata": {"name": &*request.object_name},
+        "spec": specification(request),
+    }))
+}
+
+fn specification(request: &CertificateRequest) -> Value {
     let mut spec = json!({
         "request": STANDARD.encode(request.csr_pem.as_bytes()),
         "signerName": &*request.signer,
@@ -74,37 +83,31 @@ pub fn certificate_manifest(request: &CertificateRequest) -> Result<Manifest, In
     if let Some(seconds) = request.lifetime_seconds {
         spec["expirationSeconds"] = seconds.into();
     }
-    Manifest::new(json!({
-        "apiVersion": format!("{CERTIFICATES}/v1"),
-        "kind": "CertificateSigningRequest",
-        "metadata": {"name": &*request.object_name},
-        "spec": spec,
-    }))
+    spec
+}
+
+/// A digest of all that a signer goes by in the `spec` of a CertificateSigningRequest: the request's bytes, the signer,
+/// the usages and the lifetime. What the API server writes beside them (the user that made it) is left out.
+pub(super) fn digest(spec: &Value) -> ContentHash {
+    ContentHash::of(&json!([spec["request"], spec["signerName"], spec["usages"], spec["expirationSeconds"]]))
 }
 
 /// What is left to do for a request; none when its result is stored.
-pub(super) fn desire(
-    rules: &Rules<'_>,
-    wave: Wave,
-    name: &Arc<str>,
-    request: &Request,
-    view: &dyn View,
-) -> Option<Step> {
+pub(super) fn desire(wave: Wave, name: &Arc<str>, request: &Request, view: &dyn View) -> Option<Step> {
     if view.is_issued(name) {
         return None;
     }
     let (kind, key, work) = match request {
         Request::Token(request) => {
             let kind = GroupVersionKind::new("", "v1", "ServiceAccount");
-            let key = ObjectKey::of_kind(&kind, Some(&request.namespace), &request.service_account);
-            (kind, key, RequestWork::Token { request: request.clone() })
+            (kind, request.account(), RequestWork::Token { request: request.clone() })
         }
         Request::Certificate(request) => {
             let kind = GroupVersionKind::new(CERTIFICATES, "v1", "CertificateSigningRequest");
-            let key = certificate_key(request);
+            let key = request.object();
             match view.see(&key) {
                 Seen::Unlisted | Seen::Absent => (kind, key, RequestWork::Ask { request: request.clone() }),
-                Seen::Present(sighting) => match certificate(rules, &key, sighting) {
+                Seen::Present(sighting) => match certificate(request, &key, sighting) {
                     Ok(work) => (kind, key, work),
                     Err(blocked) => {
                         return Some(Step { wave, kind, key, work: blocked, why: Why::NotOurs });
@@ -117,23 +120,27 @@ pub(super) fn desire(
 }
 
 /// What is next for a CertificateSigningRequest that is there.
-fn certificate(rules: &Rules<'_>, key: &ObjectKey, sighting: &Sighting) -> Result<RequestWork, Work> {
-    let ours = sighting
-        .marks
-        .as_ref()
-        .is_some_and(|marks| marks.owner == *rules.owner && marks.context == *rules.context);
-    if !ours {
-        let message = "a certificate signing request of this name is there, and is not ours";
+///
+/// Its content alone decides whether it is ours: anyone that may create one can give it our name and our marks, and what
+/// is approved is signed. One that asks for the same as ours does is as good as ours, as only we hold the key.
+fn certificate(
+    request: &CertificateRequest,
+    key: &ObjectKey,
+    sighting: &Sighting,
+) -> Result<RequestWork, Work> {
+    let state = sighting.certificate().filter(|state| state.asked == digest(&specification(request)));
+    let Some(state) = state else {
+        let message = "a certificate signing request of this name exists and asks for something else: it is not \
+                       approved";
         return Err(Work::Blocked(cause(Reason::Foreign, message, key)));
-    }
-    let state = sighting.certificate().cloned().unwrap_or_default();
+    };
     if let Some(message) = &state.refused {
         return Err(Work::Blocked(cause(Reason::Denied, message, key)));
     }
-    Ok(match state.certificate {
-        Some(certificate) => RequestWork::Collect { certificate },
+    Ok(match &state.certificate {
+        Some(certificate) => RequestWork::Collect { certificate: certificate.clone() },
         None if state.approved => RequestWork::AwaitSigner,
-        None => RequestWork::Approve,
+        None => RequestWork::Approve { observed: sighting.precondition() },
     })
 }
 

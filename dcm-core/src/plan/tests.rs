@@ -1,6 +1,7 @@
 //! The planner's choices, one test each.
 
 mod drift;
+mod requests;
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,7 @@ use super::*;
 use crate::app_context::{self, CertificateRequest, Generation};
 use crate::hash::ContentHash;
 use crate::name::AppName;
-use crate::port::cluster::{Contents, Marks};
+use crate::port::cluster::{Contents, Marks, Object};
 use crate::status::Reason;
 
 #[derive(Default)]
@@ -325,8 +326,35 @@ fn certificate() -> (GroupVersionKind, ObjectKey, Action) {
         lifetime_seconds: Some(3600),
     };
     let kind = GroupVersionKind::new("certificates.k8s.io", "v1", "CertificateSigningRequest");
-    let key = request::certificate_key(&asked);
+    let key = asked.object();
     (kind, key, Action::Request { name: "user-1".into(), request: Request::Certificate(asked) })
+}
+
+/// A CertificateSigningRequest that asks for what [`certificate`] does, and has no answer.
+fn asked() -> CertificateState {
+    state_of(&asking())
+}
+
+/// The `spec` of such a CertificateSigningRequest.
+fn asking() -> serde_json::Value {
+    json!({
+        "request": "cGVt",
+        "signerName": "kubernetes.io/kube-apiserver-client",
+        "usages": ["digital signature", "client auth"],
+        "expirationSeconds": 3600,
+    })
+}
+
+/// What the planner knows of a CertificateSigningRequest with this `spec`, as an API server tells it.
+fn state_of(spec: &serde_json::Value) -> CertificateState {
+    let (kind, key, _) = certificate();
+    let mut spec = spec.clone();
+    spec["username"] = "system:serviceaccount:dcm:engine".into();
+    spec["groups"] = json!(["system:authenticated"]);
+    let body = Arc::new(json!({"spec": spec}));
+    let (uid, resource_version) = ("u".into(), "1".into());
+    let object = Object { kind, key, uid, resource_version, marks: None, deleting: None, body };
+    Sighting::of(&object, None).certificate().unwrap().clone()
 }
 
 #[test]
@@ -344,7 +372,7 @@ fn a_certificate_is_asked_for_once_the_first_stage_is_done_and_collected_in_its_
     assert_eq!(next(&known), ["n"], "a lane whose namespace is refused asks for nothing");
     with(&mut known, &namespace, sighting("n", Some(namespace.hash())));
     assert_eq!(next(&known), ["csr", "quota"], "the signer needs the time");
-    let issued = CertificateState { certificate: Some("Y2VydA==".into()), ..CertificateState::default() };
+    let issued = CertificateState { certificate: Some("Y2VydA==".into()), ..asked() };
     let answered = Sighting { remarks: remarks(issued), ..sighting("c", None) };
     known.present.insert(key, (kind, answered));
     assert_eq!(next(&known), ["quota"]);
@@ -366,7 +394,7 @@ fn a_certificate_is_asked_for_approved_awaited_and_collected() {
         }
         decide(Some(&wanted), &Records::new(), &known).into_iter().map(|(work, _)| work).next()
     };
-    let state = CertificateState::default();
+    let state = asked();
     let approved = CertificateState { approved: true, ..state.clone() };
     let issued = CertificateState { certificate: Some("Y2VydA==".into()), ..approved.clone() };
     let denied = CertificateState { refused: Some("Denied: no".into()), ..state.clone() };
@@ -375,7 +403,8 @@ fn a_certificate_is_asked_for_approved_awaited_and_collected() {
         other => panic!("{other:?}"),
     };
     assert!(matches!(request(next(None, false)), RequestWork::Ask { .. }));
-    assert_eq!(request(next(Some(state), false)), RequestWork::Approve);
+    let observed = Precondition { uid: "u".into(), resource_version: "1".into() };
+    assert_eq!(request(next(Some(state), false)), RequestWork::Approve { observed });
     assert_eq!(request(next(Some(approved), false)), RequestWork::AwaitSigner);
     assert!(matches!(request(next(Some(issued.clone()), false)), RequestWork::Collect { .. }));
     assert!(

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::request;
 use crate::app_context::Stage;
 use crate::fields::{self, HeldField};
 use crate::hash::ContentHash;
@@ -123,8 +124,11 @@ impl Desired {
 }
 
 /// What a CertificateSigningRequest says of itself.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CertificateState {
+    /// Digest of what it asks for: the request's bytes, signer, usages and lifetime. The API server lets nobody change them,
+    /// so they hold for the object's whole life.
+    pub asked: ContentHash,
     /// It is approved.
     pub approved: bool,
     /// Why it was denied, or failed.
@@ -139,7 +143,12 @@ impl CertificateState {
             return None;
         }
         let status = &object.body["status"];
-        let mut state = Self::default();
+        let mut state = Self {
+            asked: request::digest(&object.body["spec"]),
+            approved: false,
+            refused: None,
+            certificate: None,
+        };
         for condition in status["conditions"].as_array().into_iter().flatten() {
             match condition["type"].as_str() {
                 Some("Approved") => state.approved = true,

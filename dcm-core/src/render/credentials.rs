@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::logical_cloud::{Epoch, RequestPem, Serial, User, UserType};
+use crate::logical_cloud::{Epoch, RequestNonce, RequestPem, Serial, User, UserType};
 use crate::name::UserName;
 
 /// The credentials of a cloud's users. A user without one is bound to nothing and gets nothing: binding a name of an
@@ -16,8 +16,17 @@ pub struct Credential {
     pub epoch: Epoch,
     /// Which credential of this identity.
     pub serial: Serial,
-    /// The certificate signing request; none for token users, and while there is no key yet: then nothing is asked for.
-    pub request: Option<RequestPem>,
+    /// What a certificate is asked for with; none for token users, and while there is no key yet: then nothing is asked for.
+    pub request: Option<RequestToSend>,
+}
+
+/// What a certificate is asked for with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestToSend {
+    /// The certificate signing request.
+    pub pem: RequestPem,
+    /// The random part of its name on clusters.
+    pub nonce: RequestNonce,
 }
 
 /// Stands for a request that is only made when it is needed; nothing reads it.
@@ -33,6 +42,7 @@ impl Credential {
             UserType::Certificate { own_request: None } => RequestPem::new(REQUEST_TO_BE_MADE).ok(),
             UserType::Token => None,
         };
+        let request = request.map(|pem| RequestToSend { pem, nonce: RequestNonce::from_random(0) });
         Self { epoch, serial, request }
     }
 }

@@ -34,7 +34,7 @@ mod properties;
 #[cfg(test)]
 mod tests;
 
-pub use credentials::{Credential, Credentials};
+pub use credentials::{Credential, Credentials, RequestToSend};
 pub use defaults::{DEFAULT_LIMITS, DEFAULT_REQUESTS};
 pub use users::SIGNER;
 

@@ -14,8 +14,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::hash::ContentHash;
-use crate::logical_cloud::{Epoch, LogicalCloud, LogicalCloudUid, Serial};
-use crate::manifest::GroupVersionKind;
+use crate::logical_cloud::{Epoch, LogicalCloud, LogicalCloudUid, RequestNonce, Serial};
 use crate::name::{
     ContextId, DNS_LABEL_MAX, DNS_SUBDOMAIN_MAX, LogicalCloudName, PermissionName, ProjectName, QuotaName,
     UserName, is_dns_subdomain, is_label_value,
@@ -33,12 +32,6 @@ pub const LIMIT_RANGE: &str = "dcm-defaults";
 /// Beginning of names outside the cloud's namespace, of common names and of organizations: tells people whose it is,
 /// and keeps a project called `system` from making names that Kubernetes keeps for itself.
 const PREFIX: &str = "dcm";
-
-/// Beginning of the names of steps that ask for certificates.
-const CERTIFICATE: &str = "certificate";
-
-/// Beginning of the names of steps that ask for tokens.
-const TOKEN: &str = "token";
 
 /// Hexadecimal digits of a hash in a name: 64 bits, too many to find a second name with the same ones.
 const HASH_DIGITS: usize = 16;
@@ -122,41 +115,36 @@ impl<'a> Identity<'a> {
         self.outside("role", &[permission.as_str().into()], DNS_SUBDOMAIN_MAX)
     }
 
-    /// The CertificateSigningRequest of one credential.
+    /// The CertificateSigningRequest of one credential: its hash covers the random part, so that the name can't be computed
+    /// from the names of other requests.
     #[must_use]
-    pub fn certificate_request(&self, user: &UserName, epoch: Epoch, serial: Serial) -> String {
-        let parts = [user.as_str().into(), epoch.0.into(), serial.0.into()];
-        self.outside("certificate-request", &parts, DNS_SUBDOMAIN_MAX)
-    }
-
-    /// What a step of a user's credential asks a cluster for, by its kind and its name; none for other steps.
-    #[must_use]
-    pub fn requested(&self, step: &str) -> Option<(GroupVersionKind, String)> {
-        let mut parts = step.split('/');
-        let (kind, user) = (parts.next()?, UserName::new(parts.next()?).ok()?);
-        let (epoch, serial) = (Epoch(parts.next()?.parse().ok()?), Serial(parts.next()?.parse().ok()?));
-        match (kind, parts.next()) {
-            (CERTIFICATE, None) => Some((
-                GroupVersionKind::new("certificates.k8s.io", "v1", "CertificateSigningRequest"),
-                self.certificate_request(&user, epoch, serial),
-            )),
-            (TOKEN, None) => Some((
-                GroupVersionKind::new("authentication.k8s.io", "v1", "TokenRequest"),
-                service_account(&user, epoch),
-            )),
-            _ => None,
-        }
+    pub fn certificate_request(
+        &self,
+        user: &UserName,
+        epoch: Epoch,
+        serial: Serial,
+        nonce: RequestNonce,
+    ) -> String {
+        let shown = [user.as_str().into(), epoch.0.into(), serial.0.into()];
+        let mut hashed = shown.to_vec();
+        hashed.push(nonce.to_string().into());
+        let hash = self.hash("certificate-request", &hashed);
+        with_hash(&self.readable(&shown), &hash, DNS_SUBDOMAIN_MAX)
     }
 
     /// A DNS label or subdomain that carries project, cloud and parts, and a hash over them, the UID and the purpose.
     fn outside(&self, purpose: &str, parts: &[Value], longest: usize) -> String {
+        with_hash(&self.readable(parts), &self.hash(purpose, parts), longest)
+    }
+
+    fn readable(&self, parts: &[Value]) -> String {
         let mut text = format!("{PREFIX}-{}-{}", self.project, self.cloud);
         for part in parts {
             let part = part.as_str().map_or_else(|| part.to_string(), str::to_owned);
             text.push('-');
             text.push_str(&part);
         }
-        with_hash(&text, &self.hash(purpose, parts), longest)
+        text
     }
 
     fn hash(&self, purpose: &str, parts: &[Value]) -> ContentHash {
@@ -187,13 +175,13 @@ pub fn service_account(user: &UserName, epoch: Epoch) -> String {
 /// The request for a user's certificate, in the cloud's app context.
 #[must_use]
 pub fn certificate_step(user: &UserName, epoch: Epoch, serial: Serial) -> Arc<str> {
-    format!("{CERTIFICATE}/{user}/{epoch}/{serial}").into()
+    format!("certificate/{user}/{epoch}/{serial}").into()
 }
 
 /// The request for a user's token, in the cloud's app context.
 #[must_use]
 pub fn token_step(user: &UserName, epoch: Epoch, serial: Serial) -> Arc<str> {
-    format!("{TOKEN}/{user}/{epoch}/{serial}").into()
+    format!("token/{user}/{epoch}/{serial}").into()
 }
 
 /// An API name as a label's value: itself where it is legal.
@@ -284,23 +272,12 @@ mod tests {
     fn renewal_keeps_the_common_name_and_revocation_does_not() {
         let (project, cloud, user) = names("p", "c", "u");
         let identity = Identity { project: &project, cloud: &cloud, uid: LogicalCloudUid::from_random(1) };
-        let request = |epoch, serial| identity.certificate_request(&user, Epoch(epoch), Serial(serial));
-        assert_ne!(request(1, 1), request(1, 2));
+        let request = |serial, nonce| {
+            identity.certificate_request(&user, Epoch(1), Serial(serial), RequestNonce::from_random(nonce))
+        };
+        assert_ne!(request(1, 1), request(2, 1));
+        assert_ne!(request(1, 1), request(1, 2), "what is drawn is part of the name");
         assert_ne!(identity.common_name(&user, Epoch(1)), identity.common_name(&user, Epoch(2)));
         assert_ne!(service_account(&user, Epoch(1)), service_account(&user, Epoch(2)));
-    }
-
-    #[test]
-    fn the_name_of_a_step_tells_what_it_asks_for() {
-        let (project, cloud, user) = names("p", "c", "u.1");
-        let identity = Identity { project: &project, cloud: &cloud, uid: LogicalCloudUid::from_random(1) };
-        let (kind, name) = identity.requested(&certificate_step(&user, Epoch(2), Serial(3))).unwrap();
-        assert_eq!(kind.to_string(), "certificates.k8s.io/v1 CertificateSigningRequest");
-        assert_eq!(name, identity.certificate_request(&user, Epoch(2), Serial(3)));
-        let (kind, name) = identity.requested(&token_step(&user, Epoch(2), Serial(3))).unwrap();
-        assert_eq!((&*kind.kind, name), ("TokenRequest", service_account(&user, Epoch(2))));
-        for other in ["", "certificate/u/1", "certificate/u/1/1/1", "certificate/u/x/1", "else/u/1/1"] {
-            assert_eq!(identity.requested(other), None, "{other}");
-        }
     }
 }

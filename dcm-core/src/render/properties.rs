@@ -7,10 +7,11 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::naming::{self, Identity};
-use super::{Credential, Credentials, bundle};
+use super::{Credential, Credentials, RequestToSend, bundle};
 use crate::app_context::{Action, Request};
 use crate::logical_cloud::{
-    Draft, Epoch, LogicalCloud, LogicalCloudUid, PermissionDraft, QuotaDraft, RequestPem, Serial, UserDraft,
+    Draft, Epoch, LogicalCloud, LogicalCloudUid, PermissionDraft, QuotaDraft, RequestNonce, RequestPem,
+    Serial, UserDraft,
 };
 use crate::manifest::Manifest;
 use crate::name::{
@@ -59,7 +60,7 @@ fn names((project, cloud, uid, name, epoch, serial): &Parts) -> Vec<(&'static st
         ("role outside", identity.role_outside(&permission), json!([whole, name]).to_string()),
         (
             "certificate request",
-            identity.certificate_request(&user, of_epoch, of_serial),
+            identity.certificate_request(&user, of_epoch, of_serial, RequestNonce::from_random(1)),
             json!([whole, name, epoch, serial]).to_string(),
         ),
         ("context", identity.context_id().to_string(), whole.to_string()),
@@ -116,8 +117,14 @@ fn cloud(project: &str, uid: LogicalCloudUid, draft: Draft) -> LogicalCloud {
 }
 
 fn credentials(cloud: &LogicalCloud) -> Credentials {
-    let credential =
-        Credential { epoch: Epoch(1), serial: Serial(1), request: Some(RequestPem::new(CSR).unwrap()) };
+    let credential = Credential {
+        epoch: Epoch(1),
+        serial: Serial(1),
+        request: Some(RequestToSend {
+            pem: RequestPem::new(CSR).unwrap(),
+            nonce: RequestNonce::from_random(1),
+        }),
+    };
     cloud.users().iter().map(|user| (user.metadata.name.clone(), credential.clone())).collect()
 }
 

@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::ServiceAccount;
 use crate::app_context::{Action, CertificateRequest, Request, TokenRequest};
 use crate::logical_cloud::{LifetimeSeconds, User, UserType};
 
-use super::{Context, Credential, Error, STAGE_BASE, STAGE_LAST, Steps, naming};
+use super::{Context, Credential, Error, RequestToSend, STAGE_BASE, STAGE_LAST, Steps, naming};
 
 /// The signer of client certificates that every Kubernetes API server trusts.
 pub const SIGNER: &str = "kubernetes.io/kube-apiserver-client";
@@ -24,12 +24,12 @@ pub(super) fn render(context: &Context<'_>, steps: &mut Steps<'_>) -> Result<(),
 }
 
 fn certificate(context: &Context<'_>, user: &User, credential: &Credential, steps: &mut Steps<'_>) {
-    let Credential { epoch, serial, request: Some(pem) } = credential else {
+    let Credential { epoch, serial, request: Some(RequestToSend { pem, nonce }) } = credential else {
         return;
     };
     let name = &user.metadata.name;
     let request = Request::Certificate(CertificateRequest {
-        object_name: context.identity.certificate_request(name, *epoch, *serial).into(),
+        object_name: context.identity.certificate_request(name, *epoch, *serial, *nonce).into(),
         csr_pem: pem.text(),
         signer: SIGNER.into(),
         lifetime_seconds: user.lifetime.map(LifetimeSeconds::get),

@@ -86,7 +86,7 @@ impl Wanted<'_> {
             (UserType::Certificate { own_request: None }, Material::Certificate { key, .. }) => key.is_some(),
             (
                 UserType::Certificate { own_request: Some(own) },
-                Material::Certificate { key: None, request },
+                Material::Certificate { key: None, request, .. },
             ) => own == request,
             (UserType::Certificate { own_request: Some(_) }, Material::Certificate { .. })
             | (UserType::Certificate { .. }, Material::Awaited) => false,
@@ -136,7 +136,7 @@ pub(super) fn write(
 pub(super) fn of_snapshot(snapshot: &Snapshot, stored: &StoredCredentials) -> render::Credentials {
     let credential = |(user, id): (&UserName, &CredentialId)| {
         let mut each = stored.get(user).into_iter().flat_map(|stored| stored.document.each());
-        let request = each.find(|one| one.id == *id).and_then(|one| one.material.request().cloned());
+        let request = each.find(|one| one.id == *id).and_then(|one| one.material.request());
         (user.clone(), render::Credential { epoch: id.epoch, serial: id.serial, request })
     };
     snapshot.credentials.iter().map(credential).collect()
@@ -144,30 +144,35 @@ pub(super) fn of_snapshot(snapshot: &Snapshot, stored: &StoredCredentials) -> re
 
 /// A credential as rendering wants it.
 pub(super) fn for_rendering(document: &CredentialDocument) -> render::Credential {
-    let request = document.material.request().cloned();
+    let request = document.material.request();
     render::Credential { epoch: document.id.epoch, serial: document.id.serial, request }
 }
 
 impl LogicalClouds {
-    /// Which credentials the users of an edited cloud would have when it was applied.
-    pub(super) async fn ids_to_be(
+    /// The credentials that the users of an edited cloud would have if it was applied; something takes the place of keys that
+    /// would be made for it.
+    pub(super) async fn credentials_to_be(
         &self,
         loaded: &Loaded,
         cloud: &LogicalCloud,
-    ) -> Result<BTreeMap<UserName, CredentialId>, Error> {
+    ) -> Result<render::Credentials, Error> {
         let Loaded { place, root, parts, .. } = loaded;
         let stored = list(&*self.documents, place).await?;
         let users_since = requests::users_since(parts, &root.contents)?;
         let incarnation = root.incarnation + u64::from(root.newest().is_none());
-        let id = |user: &User| {
+        let credential = |user: &User| {
             let name = &user.metadata.name;
-            // Who is not there yet comes with the next edit.
+            // A user that is new comes with the next edit.
             let since = users_since.get(name).copied().unwrap_or(root.edit + 1);
             let current = stored.get(name).map(|stored| &stored.document);
-            let missing = Wanted { user, since, incarnation }.missing(current);
-            Some((name.clone(), missing.or(current.map(|current| current.id))?))
+            let wanted = Wanted { user, since, incarnation };
+            let credential = match wanted.missing(current) {
+                Some(id) => render::Credential::to_be_made(user, id.epoch, id.serial),
+                None => for_rendering(current?),
+            };
+            Some((name.clone(), credential))
         };
-        Ok(cloud.users().iter().filter_map(id).collect())
+        Ok(cloud.users().iter().filter_map(credential).collect())
     }
 
     /// Makes the credentials that are missing; nothing is written here.

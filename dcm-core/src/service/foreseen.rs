@@ -3,11 +3,10 @@
 use crate::app_context::AppContext;
 use crate::logical_cloud::life_cycle::{LifeCycle, Operation};
 use crate::logical_cloud::{Draft, Epoch, LogicalCloud, LogicalCloudUid, Serial, User};
-use crate::name::{LogicalCloudName, ProjectName, UserName};
-use crate::render::Credential;
+use crate::name::{LogicalCloudName, ProjectName};
+use crate::render::{Credential, Credentials};
 
 use super::caller::Caller;
-use super::documents::CredentialId;
 use super::error::Error;
 use super::hand_over::app_context;
 use super::load::{self, Loaded};
@@ -69,8 +68,8 @@ impl LogicalClouds {
         let cloud = self.resolve(&cloud, &positions).await?.cloud;
         let references = cloud.references().len();
         self.life(&loaded.place, &loaded.root, true, references).await?.allows(Operation::Apply)?;
-        let ids = self.ids_to_be(loaded, &cloud).await?;
-        foreseen(&loaded.place, false, &cloud, |user| ids.get(user).copied())
+        let credentials = self.credentials_to_be(loaded, &cloud).await?;
+        foreseen(&loaded.place, false, &cloud, &credentials)
     }
 
     async fn foresee_new(&self, caller: &Caller, place: &Place, draft: Draft) -> Result<Foreseen, Error> {
@@ -80,8 +79,9 @@ impl LogicalClouds {
         let cloud = self.resolve(&cloud, &positions).await?.cloud;
         let references = cloud.references().len();
         LifeCycle { edited: true, references, ..LifeCycle::default() }.allows(Operation::Apply)?;
-        let first = CredentialId { epoch: Epoch(credentials::FIRST), serial: Serial(credentials::FIRST) };
-        foreseen(place, true, &cloud, |_| Some(first))
+        let (epoch, serial) = (Epoch(credentials::FIRST), Serial(credentials::FIRST));
+        let first = |user: &User| (user.metadata.name.clone(), Credential::to_be_made(user, epoch, serial));
+        foreseen(place, true, &cloud, &cloud.users().iter().map(first).collect())
     }
 }
 
@@ -89,13 +89,8 @@ fn foreseen(
     place: &Place,
     is_new: bool,
     cloud: &LogicalCloud,
-    id: impl Fn(&UserName) -> Option<CredentialId>,
+    credentials: &Credentials,
 ) -> Result<Foreseen, Error> {
-    let credential = |user: &User| {
-        let CredentialId { epoch, serial } = id(&user.metadata.name)?;
-        Some((user.metadata.name.clone(), Credential::to_be_made(user, epoch, serial)))
-    };
-    let credentials = cloud.users().iter().filter_map(credential).collect();
-    let context = app_context(place, cloud, &credentials)?;
+    let context = app_context(place, cloud, credentials)?;
     Ok(Foreseen { is_new, context })
 }

@@ -118,7 +118,7 @@ impl Credentials<'_> {
         issued: &Issued,
     ) -> Result<Checked, Missing> {
         match (issued, material) {
-            (Issued::Certificate { pem, received }, Material::Certificate { request, key }) => {
+            (Issued::Certificate { pem, received }, Material::Certificate { request, key, .. }) => {
                 let subject = self.place.identity().subject(user, id.epoch);
                 let expected = Expected {
                     request_pem: request.as_str(),

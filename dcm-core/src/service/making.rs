@@ -1,6 +1,6 @@
 //! Making credentials: keys, requests, and the documents that keep them.
 
-use crate::logical_cloud::{Epoch, RequestPem, User, UserType};
+use crate::logical_cloud::{Epoch, RequestNonce, RequestPem, User, UserType};
 use crate::pki::{self, RequestRefused};
 use crate::refusal::Checks;
 
@@ -37,7 +37,8 @@ impl LogicalClouds {
         current: Option<&Stored>,
         change: &Change,
     ) -> CredentialDocument {
-        let earlier = current.map(|current| earlier(wanted, id, &current.document)).unwrap_or_default();
+        let earlier =
+            current.map(|current| earlier(wanted, id, &material, &current.document)).unwrap_or_default();
         CredentialDocument {
             schema: SCHEMA,
             user: wanted.user.metadata.name.clone(),
@@ -46,11 +47,15 @@ impl LogicalClouds {
             incarnation: wanted.incarnation,
             lifetime_seconds: wanted.lifetime(),
             key_type: wanted.user.key,
-            earlier: if material.is_renewable() { earlier } else { Vec::new() },
+            earlier,
             material,
             renewal_delay: u16::try_from(self.random.next() % u64::from(DELAY_STEPS)).unwrap_or_default(),
             changed: change.clone(),
         }
+    }
+
+    fn nonce(&self) -> RequestNonce {
+        RequestNonce::from_random(self.random.next())
     }
 
     fn material(
@@ -68,7 +73,7 @@ impl LogicalClouds {
                 let mut checks = Checks::default();
                 requests::check(own, &subject, name, order, &mut checks);
                 checks.finish(Some(()))?;
-                Ok(Material::Certificate { request: own.clone(), key: None })
+                Ok(Material::Certificate { request: own.clone(), nonce: self.nonce(), key: None })
             }
             UserType::Certificate { own_request: None } => {
                 let failed = |source| Error::Key { user: name.clone(), source };
@@ -77,7 +82,7 @@ impl LogicalClouds {
                 pki::check_request(&made.request, &subject).map_err(wrong)?;
                 let request =
                     RequestPem::new(&made.request).map_err(|_| wrong(RequestRefused::NotOneBlock))?;
-                Ok(Material::Certificate { request, key: Some(made.key) })
+                Ok(Material::Certificate { request, nonce: self.nonce(), key: Some(made.key) })
             }
         }
     }
@@ -85,7 +90,14 @@ impl LogicalClouds {
 
 /// What is still good beside a new credential. Nothing after a revocation, and nothing of an earlier incarnation: what
 /// it was issued for is gone from the clusters.
-fn earlier(wanted: &Wanted<'_>, id: CredentialId, current: &CredentialDocument) -> Vec<EarlierCredential> {
+fn earlier(
+    wanted: &Wanted<'_>,
+    id: CredentialId,
+    material: &Material,
+    current: &CredentialDocument,
+) -> Vec<EarlierCredential> {
     let same_identity = current.id.epoch == id.epoch && current.incarnation == wanted.incarnation;
-    if same_identity && current.material.is_renewable() { current.clone().into_earlier() } else { Vec::new() }
+    let is_made_by_us = material.is_renewable() && current.material.is_renewable();
+    let stays_good = is_made_by_us || material.is_same_request(&current.material);
+    if same_identity && stays_good { current.clone().into_earlier() } else { Vec::new() }
 }

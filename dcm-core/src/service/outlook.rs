@@ -6,8 +6,10 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::logical_cloud::LogicalCloud;
+use crate::manifest::ObjectKey;
 use crate::name::{ClusterId, UserName};
 use crate::pki::CertificateRefused;
+use crate::status::{Cause, Reason};
 
 use super::credentials::StoredCredentials;
 use super::documents::{CredentialDocument, Material};
@@ -17,7 +19,8 @@ use super::issued::{Checked, Credentials, Missing};
 /// seem to be due at once.
 pub(super) const RENEWAL_PAUSE: SignedDuration = SignedDuration::from_mins(2);
 
-/// While a cluster has not issued, it is looked at again after this part of the shortest life that is known.
+/// While a cluster has not issued, it is looked at again after as long as the credential is old, and at the latest after
+/// this part of the shortest life that is known.
 const LOOK_PART: i32 = 10;
 /// The shortest and the longest time until then. The shortest life is 600 seconds, so it is always renewed in time.
 const LOOK_MIN: SignedDuration = SignedDuration::from_secs(30);
@@ -47,6 +50,8 @@ pub(super) struct Outlook {
     pub(super) ending: Option<Ending>,
     /// When the first of what is handed out ends, or ended; none when nothing is.
     pub(super) first_end: Option<Timestamp>,
+    /// A cluster has not issued what is newest.
+    pub(super) is_pending: bool,
     /// When the next look is worth it, the renewal aside.
     look: Timestamp,
 }
@@ -151,7 +156,12 @@ impl<'a> Looking<'a> {
                     self.warn(cluster, *at);
                 }
             }
-            Missing::NotIssued { .. } => self.is_pending = true,
+            Missing::NotIssued { cause } => {
+                self.is_pending = true;
+                if cause.as_ref().is_some_and(is_name_taken) {
+                    self.replace(Timestamp::MIN);
+                }
+            }
             // It stays refused, and so would another one; where a cluster is has nothing to do with what it issued.
             Missing::Refused(_) | Missing::Awaited | Missing::Unlocated { .. } => {}
         }
@@ -164,10 +174,15 @@ impl<'a> Looking<'a> {
 
     fn renew(&mut self, at: Timestamp) {
         if self.document.material.is_renewable() {
-            let earliest = self.document.changed.at.saturating_add(RENEWAL_PAUSE).unwrap_or(Timestamp::MAX);
-            let at = at.max(earliest);
-            self.renewal = Some(self.renewal.map_or(at, |renewal| renewal.min(at)));
+            self.replace(at);
         }
+    }
+
+    /// The next credential is due at this time.
+    fn replace(&mut self, at: Timestamp) {
+        let earliest = self.document.changed.at.saturating_add(RENEWAL_PAUSE).unwrap_or(Timestamp::MAX);
+        let at = at.max(earliest);
+        self.renewal = Some(self.renewal.map_or(at, |renewal| renewal.min(at)));
     }
 
     fn ends(&mut self, at: Timestamp) {
@@ -190,9 +205,19 @@ impl<'a> Looking<'a> {
     }
 
     fn finish(self) -> Outlook {
-        let soon = self.shortest.map_or(LOOK_MAX, |life| (life / LOOK_PART).clamp(LOOK_MIN, LOOK_MAX));
+        let latest = self.shortest.map_or(LOOK_MAX, |life| life / LOOK_PART).clamp(LOOK_MIN, LOOK_MAX);
+        // What is new is looked at often: its name on a cluster may be taken. A cluster that is away for days is not.
+        let soon = self.now.duration_since(self.document.changed.at).clamp(LOOK_MIN, latest);
         let again = self.now.saturating_add(soon).unwrap_or(Timestamp::MAX);
         let look = if self.is_pending { self.next.min(again) } else { self.next };
-        Outlook { renewal: self.renewal, ending: self.ending, first_end: self.first_end, look }
+        let Self { renewal, ending, first_end, is_pending, .. } = self;
+        Outlook { renewal, ending, first_end, is_pending, look }
     }
+}
+
+/// True where a cluster has another object in the place of the request for a certificate. Only a credential with another
+/// name gets past that.
+fn is_name_taken(cause: &Cause) -> bool {
+    let is_request = |key: &ObjectKey| &*key.kind == "CertificateSigningRequest";
+    cause.reason == Reason::Foreign && cause.object.as_ref().is_some_and(is_request)
 }

@@ -137,7 +137,7 @@ impl LogicalClouds {
             made.push(match next_id(&wanted, frozen_id, &current.document, raise) {
                 None => current.document.clone(),
                 // Its user keeps the key, and signs no request in another name by itself.
-                Some(id) if !is_renewable(user) => {
+                Some(id) if raise == Raise::Epoch && !is_renewable(user) => {
                     self.credential_of(Material::Awaited, &wanted, id, Some(current), change)
                 }
                 Some(id) => self.make_credential(place, &wanted, id, Some(current), &order, change)?,

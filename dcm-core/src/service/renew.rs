@@ -183,8 +183,14 @@ impl LogicalClouds {
         let Standing { loaded: Loaded { place, .. }, frozen: Frozen { snapshot, cloud }, stored } = &standing;
         let results = self.results(place).await?;
         let now = self.clock.now();
-        let issued = Credentials { place, snapshot, results: &results, status: None, now };
-        let outlooks = outlook::of_all(cloud, stored, &issued);
+        let mut issued = Credentials { place, snapshot, results: &results, status: None, now };
+        let mut outlooks = outlook::of_all(cloud, stored, &issued);
+        // Why something is not issued is read only where something is not.
+        if outlooks.values().any(|outlook| outlook.is_pending) {
+            let status = self.synchronizer.status(&place.context_id()).await.map_err(Error::Synchronizer)?;
+            issued.status = status.as_ref();
+            outlooks = outlook::of_all(cloud, stored, &issued);
+        }
         let begun = standing.begun()?;
         Ok(Some(Looked { standing, outlooks, begun }))
     }

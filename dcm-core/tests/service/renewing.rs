@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use dcm_core::kubeconfig::Credential;
 use dcm_core::logical_cloud::Serial;
+use dcm_core::manifest::ObjectKey;
 use dcm_core::name::UserName;
 use dcm_core::pki::SystemKeys;
-use dcm_core::port::clock::Clock as _;
+use dcm_core::port::clock::{Clock as _, Random as _};
 use dcm_core::port::key_source::KeySource as _;
 use dcm_core::port::synchronizer::{Error as Failure, STOP_LIMIT};
 use dcm_core::service::{Agenda, ApplyOutcome, Error, News};
+use dcm_core::status::{Cause, Reason};
 use futures::future::join;
 use serde_json::json;
 
@@ -343,4 +345,85 @@ async fn another_type_of_key_is_another_credential_of_the_same_person_and_stays_
     let keys = world.keys.made.lock().unwrap();
     let bytes: Vec<usize> = keys.iter().map(|(_, made)| made.key.expose().len()).collect();
     assert!(bytes[0] < 300 && bytes[1] > 1600 && bytes[2] > 1600, "{bytes:?}");
+}
+
+/// The name under which a user's certificate is asked for on clusters.
+fn request_name(world: &World, step: &str) -> ObjectKey {
+    let requests = world.engine.only().requests(&cluster("one"));
+    let found = requests.into_iter().find(|(name, _)| &**name == step);
+    found.unwrap_or_else(|| panic!("no step {step}")).1.object()
+}
+
+/// A cluster has an object of another client in the place of a request.
+fn take_name(world: &World, object: &ObjectKey) {
+    let message = "it asks for something else".into();
+    let cause = Cause { reason: Reason::Foreign, message, object: Some(object.clone()), next_try: None };
+    world.engine.blame(&cluster("one"), &cause);
+}
+
+#[tokio::test]
+async fn a_request_whose_name_is_taken_on_a_cluster_is_made_again_under_another_name() {
+    let world = World::new(true).await;
+    world.put(draft()).await.unwrap();
+    world.apply("shop").await.unwrap();
+    world.engine.finish_in(&cluster("two"));
+    let first = request_name(&world, "certificate/ann/1/1");
+    take_name(&world, &first);
+    assert_eq!(renew(&world).await, BTreeMap::new(), "two renewals are not made at once");
+    world.wait(120);
+    assert_eq!(renew(&world).await, BTreeMap::from([(name("ann"), Serial(2))]));
+    assert_ne!(request_name(&world, "certificate/ann/1/2"), first);
+    assert_eq!(certificate(&world, "r2").await.1, 0, "what another cluster issued before is good");
+}
+
+/// What `ann`, who keeps the key, has on the second cluster.
+async fn own_certificate(world: &World) -> String {
+    let Credential::Certificate { certificate, key: None } = shown(world, "ann", "r2").await else {
+        panic!("a certificate without its key is expected")
+    };
+    certificate
+}
+
+#[tokio::test]
+async fn a_request_that_the_user_brought_gets_another_name_where_its_name_is_taken() {
+    let world = World::new(true).await;
+    world.put(draft()).await.unwrap();
+    let subject = world.clouds.subject(&world.project, &name("shop"), &name("ann")).await.unwrap();
+    let mut own = draft();
+    own["spec"]["users"][0]["csr"] = SystemKeys.issue(&subject).unwrap().request.into();
+    world.put(own).await.unwrap();
+    world.apply("shop").await.unwrap();
+    world.engine.finish_in(&cluster("two"));
+    let before = own_certificate(&world).await;
+    let first = request_name(&world, "certificate/ann/1/1");
+    take_name(&world, &first);
+    world.wait(120);
+    assert_eq!(renew(&world).await, BTreeMap::from([(name("ann"), Serial(2))]));
+    assert_ne!(request_name(&world, "certificate/ann/1/2"), first);
+    assert_eq!(own_certificate(&world).await, before);
+}
+
+#[tokio::test]
+async fn an_object_of_another_client_that_is_no_request_renews_nothing() {
+    let world = World::new(true).await;
+    world.put(draft()).await.unwrap();
+    world.apply("shop").await.unwrap();
+    take_name(&world, &ObjectKey::new("".into(), "Namespace".into(), None, "shop-ns".into()));
+    world.wait(120);
+    assert_eq!(renew(&world).await, BTreeMap::new());
+}
+
+#[tokio::test]
+async fn the_name_of_a_request_does_not_follow_from_the_names_of_others() {
+    let (one, other) = (World::new(true).await, World::new(true).await);
+    // Another draw before the credential is made: project, cloud, UID, user and number are the same.
+    for (world, draws) in [(&one, 0), (&other, 1)] {
+        world.put(draft()).await.unwrap();
+        for _ in 0..draws {
+            world.random.next();
+        }
+        world.apply("shop").await.unwrap();
+    }
+    let name = |world: &World| request_name(world, "certificate/ann/1/1").name.to_string();
+    assert_ne!(name(&one), name(&other));
 }

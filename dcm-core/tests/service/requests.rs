@@ -44,7 +44,9 @@ async fn a_request_with_the_subject_that_was_told_is_used_and_no_key_is_kept() {
     assert!(status.credentials[&name("ann")].is_own_request);
     let documents = world.documents().await;
     let credential = &documents["credentials/retail/shop/0000000000000001/ann"]["material"];
-    assert_eq!(*credential, json!({"type": "certificate", "request": own}));
+    let nonce = &credential["nonce"];
+    assert!(nonce.is_string());
+    assert_eq!(*credential, json!({"type": "certificate", "request": own, "nonce": nonce}));
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dcm_core::app_context::{Request, Stage};
+use dcm_core::app_context::Stage;
 use dcm_core::manifest::ObjectKey;
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::cluster::Origin;
@@ -161,14 +161,19 @@ fn cause_of(lane: &Lane, key: &ObjectKey) -> Option<Cause> {
 
 fn requests(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<RequestStatus> {
     let requests = steps(root, cluster).filter_map(|step| match &step.action {
-        ActionRecord::Request { name, request } => Some((name, key_of(request), step.stage)),
+        ActionRecord::Request { name, request } => Some((name, request.object(), step.stage)),
         ActionRecord::Apply { .. } => None,
     });
     let requests: Vec<_> = requests.collect();
     let keys: BTreeSet<&ObjectKey> = requests.iter().map(|(_, key, _)| key).collect();
     let status = |(name, key, stage): &(&Arc<str>, ObjectKey, Stage)| {
         if lane.issued.contains(name) && lane.has_results(root) {
-            return RequestStatus { name: (*name).clone(), state: RequestState::Issued, cause: None };
+            return RequestStatus {
+                name: (*name).clone(),
+                object: key.clone(),
+                state: RequestState::Issued,
+                cause: None,
+            };
         }
         let hinders = |cause: &&Cause| match &cause.object {
             _ if cause.reason == Reason::Drifted => false,
@@ -181,25 +186,9 @@ fn requests(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<RequestStatus>
             true => Some(paused()),
             false => cause_of(lane, key).or_else(|| lane.causes.iter().find(hinders).cloned()),
         };
-        RequestStatus { name: (*name).clone(), state: RequestState::Pending, cause }
+        RequestStatus { name: (*name).clone(), object: key.clone(), state: RequestState::Pending, cause }
     };
     requests.iter().map(status).collect()
-}
-
-/// The object that a request is about: the causes of the two are the same.
-fn key_of(request: &Request) -> ObjectKey {
-    match request {
-        Request::Certificate(request) => ObjectKey::new(
-            "certificates.k8s.io".into(),
-            "CertificateSigningRequest".into(),
-            None,
-            request.object_name.clone(),
-        ),
-        Request::Token(request) => {
-            let (namespace, name) = (request.namespace.clone(), request.service_account.clone());
-            ObjectKey::new("".into(), "ServiceAccount".into(), Some(namespace), name)
-        }
-    }
 }
 
 fn steps<'a>(root: &'a Root, cluster: &ClusterId) -> impl Iterator<Item = &'a StepRecord> {

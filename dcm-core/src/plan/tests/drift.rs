@@ -41,7 +41,7 @@ fn told_of(
         entries.push(json!({"manager": manager, "operation": "Update", "fieldsV1": fields}));
     }
     body["metadata"]["managedFields"] = entries.into();
-    let object = crate::port::cluster::Object {
+    let object = Object {
         kind: manifest.kind().clone(),
         key: manifest.key().clone(),
         uid: "u".into(),

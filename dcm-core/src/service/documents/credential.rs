@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::logical_cloud::RequestPem;
+use crate::logical_cloud::{RequestNonce, RequestPem};
 use crate::name::UserName;
 use crate::port::key_source::KeyType;
+use crate::render::RequestToSend;
 use crate::secret::Secret;
 use crate::service::caller::Change;
 
@@ -83,11 +84,23 @@ pub(in crate::service) struct OneCredential<'a> {
 }
 
 impl Material {
-    /// The request for certificates.
-    pub(in crate::service) fn request(&self) -> Option<&RequestPem> {
+    /// What certificates are asked for with.
+    pub(in crate::service) fn request(&self) -> Option<RequestToSend> {
         match self {
-            Self::Certificate { request, .. } => Some(request),
+            Self::Certificate { request, nonce, .. } => {
+                Some(RequestToSend { pem: request.clone(), nonce: *nonce })
+            }
             Self::Token | Self::Awaited | Self::Retired => None,
+        }
+    }
+
+    /// True when both ask with one request: what is issued for one goes with the key of the other, too.
+    pub(in crate::service) fn is_same_request(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Certificate { request, .. }, Self::Certificate { request: others, .. }) => {
+                request == others
+            }
+            _ => false,
         }
     }
 
@@ -109,6 +122,8 @@ pub(in crate::service) enum Material {
     Certificate {
         /// The request.
         request: RequestPem,
+        /// The random part of its name on clusters.
+        nonce: RequestNonce,
         /// The private key, PEM; none when the user keeps it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<Secret>,

@@ -64,7 +64,8 @@ mod tests {
         let request = "-----BEGIN CERTIFICATE REQUEST-----\n-----END CERTIFICATE REQUEST-----";
         let credential = json!({
             "schema": SCHEMA, "user": "ann", "id": {"epoch": 1, "serial": 1}, "since": 1, "incarnation": 1,
-            "material": {"type": "certificate", "request": request, "key": {"$secret": "hunter2"}}, "changed": change,
+            "material": {"type": "certificate", "request": request, "nonce": "0000000000000001", "key": {"$secret": "hunter2"}},
+            "changed": change,
         });
         let cluster: ClusterDocument = serde_json::from_value(cluster).unwrap();
         let credential: CredentialDocument = serde_json::from_value(credential).unwrap();

@@ -343,10 +343,13 @@ impl Held {
             (Intent::Absent, false) => LaneState::Removing,
         };
         let issued = self.results.get(cluster);
-        let request = |(name, _): (Arc<str>, Request)| {
+        let request = |(name, request): (Arc<str>, Request)| {
             let is_issued = issued.is_some_and(|issued| issued.contains_key(&name));
             let state = if is_issued { RequestState::Issued } else { RequestState::Pending };
-            RequestStatus { name, state, cause: None }
+            let object = request.object();
+            let cause =
+                self.causes.get(cluster).filter(|cause| cause.object.as_ref() == Some(&object)).cloned();
+            RequestStatus { name, object, state, cause }
         };
         LaneStatus {
             observed_generation: self.generation,

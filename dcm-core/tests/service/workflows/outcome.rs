@@ -9,7 +9,7 @@ use super::CLOUDS;
 use crate::support::{World, name};
 
 /// Members that are random, or tell the time of a call.
-const MASKED: [&str; 5] = ["$secret", "request", "csr", "at", "renewal"];
+const MASKED: [&str; 7] = ["$secret", "request", "nonce", "objectName", "csr", "at", "renewal"];
 
 /// A hash of so many digits, and more, tells the time of a call too.
 const HASH_DIGITS: usize = 32;
@@ -127,9 +127,11 @@ impl Mask {
     fn value(self, value: &Value) -> Value {
         match value {
             Value::Object(members) => {
+                let is_request = members.get("kind").is_some_and(|kind| kind == "CertificateSigningRequest");
+                let is_masked = |member: &str| MASKED.contains(&member) || (is_request && member == "name");
                 let masked =
                     members.iter().filter(|(member, _)| !self.hides(member)).map(|(member, value)| {
-                        let value = if MASKED.contains(&&**member) { Value::Null } else { self.value(value) };
+                        let value = if is_masked(member) { Value::Null } else { self.value(value) };
                         (self.text(member), value)
                     });
                 Value::Object(masked.collect())

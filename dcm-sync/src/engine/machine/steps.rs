@@ -322,10 +322,8 @@ impl Machine {
                 let manifest = plan::certificate_manifest(request).ok()?;
                 Request::Create(self.stamp(id, &manifest, Origin::Created)?)
             }
-            Work::Request { work: RequestWork::Approve, .. } => {
-                let objects = self.shards.get(&id.cluster)?.objects.get(&id.context)?;
-                let (_, sighting) = objects.get(&key)?;
-                Request::Approve { observed: sighting.precondition(), key }
+            Work::Request { work: RequestWork::Approve { observed }, .. } => {
+                Request::Approve { observed: observed.clone(), key }
             }
             Work::Request { work: RequestWork::Token { request }, .. } => Request::Token(request.clone()),
             Work::Forget

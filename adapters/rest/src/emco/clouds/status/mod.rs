@@ -161,7 +161,7 @@ fn in_clusters(status: &CloudStatus, asked: &Asked) -> Vec<ClusterStatus> {
         cluster_provider: cluster.provider.clone(),
         cluster: cluster.cluster.clone(),
         connectivity: connectivity(lane),
-        resources: resources::of(status, lane, asked),
+        resources: resources::of(lane, asked),
     });
     each.filter(|cluster| !cluster.resources.is_empty()).collect()
 }

@@ -1,8 +1,6 @@
 //! What a logical cloud has in a cluster.
 
 use dcm_core::logical_cloud::RENDERED_KINDS;
-use dcm_core::render::naming::Identity;
-use dcm_core::service::CloudStatus;
 use dcm_core::status::{Cause, LaneStatus, ObjectState, ObjectStatus, Reason, RequestState, RequestStatus};
 use serde::Serialize;
 
@@ -59,10 +57,9 @@ pub(super) struct Resource {
 }
 
 /// The resources of a lane that are asked for, in EMCO's order: by name, then kind.
-pub(super) fn of(status: &CloudStatus, lane: &LaneStatus, asked: &Asked) -> Vec<Resource> {
-    let identity = Identity { project: &status.project, cloud: &status.name, uid: status.uid };
+pub(super) fn of(lane: &LaneStatus, asked: &Asked) -> Vec<Resource> {
     let objects = lane.objects.iter().map(|object| of_object(object, asked));
-    let requests = lane.requests.iter().filter_map(|request| of_request(&identity, request, asked));
+    let requests = lane.requests.iter().map(|request| of_request(request, asked));
     let is_asked_for = |resource: &Resource| asked.is_about_resource(&resource.name);
     let mut resources: Vec<Resource> = objects.chain(requests).filter(is_asked_for).collect();
     resources.sort_by(|one, other| (&one.name, &one.gvk.kind).cmp(&(&other.name, &other.gvk.kind)));
@@ -91,18 +88,20 @@ fn of_object(object: &ObjectStatus, asked: &Asked) -> Resource {
     resource(asked, gvk, key.name.to_string(), (deployed, ready, detail))
 }
 
-/// What is asked of a cluster for a user's credential: it stands for the object that asks, which goes once it is answered.
-fn of_request(identity: &Identity<'_>, request: &RequestStatus, asked: &Asked) -> Option<Resource> {
-    let RequestStatus { name, state, cause } = request;
-    let (kind, name) = identity.requested(name)?;
-    let gvk =
-        Gvk { group: kind.group.to_string(), version: kind.version.to_string(), kind: kind.kind.to_string() };
+/// A request for a user's credential: it stands for the object that asks, which is removed once it is answered.
+fn of_request(request: &RequestStatus, asked: &Asked) -> Resource {
+    let RequestStatus { object, state, cause, .. } = request;
+    let (group, kind) = match &*object.kind {
+        "ServiceAccount" => ("authentication.k8s.io", "TokenRequest"),
+        kind => (&*object.group, kind),
+    };
+    let gvk = Gvk { group: group.to_owned(), version: "v1".to_owned(), kind: kind.to_owned() };
     let (deployed, ready) = match state {
         RequestState::Issued => ("Applied", Readiness::Ready),
         RequestState::Pending => (hindered(cause.as_ref()), Readiness::NotReady),
     };
     let detail = Detail { state: State::Request(*state), cause: cause.clone() };
-    Some(resource(asked, gvk, name, (deployed, Some(ready), detail)))
+    resource(asked, gvk, object.name.to_string(), (deployed, Some(ready), detail))
 }
 
 fn hindered(cause: Option<&Cause>) -> &'static str {
