@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::object::cause;
-use super::view::{Seen, Sighting, View};
+use super::view::{CertificateState, Seen, Sighting, View};
 use super::{Step, Wave, Why, Work};
 use crate::app_context::{self, Action, CertificateRequest, Request, TokenRequest};
 use crate::hash::ContentHash;
@@ -86,6 +86,14 @@ fn specification(request: &CertificateRequest) -> Value {
     spec
 }
 
+impl CertificateState {
+    /// [`CertificateState::asked`] of a CertificateSigningRequest that is made for this request.
+    #[must_use]
+    pub fn asked_by(request: &CertificateRequest) -> ContentHash {
+        digest(&specification(request))
+    }
+}
+
 /// A digest of all that a signer goes by in the `spec` of a CertificateSigningRequest: the request's bytes, the signer,
 /// the usages and the lifetime. What the API server writes beside them (the user that made it) is left out.
 pub(super) fn digest(spec: &Value) -> ContentHash {
@@ -128,7 +136,7 @@ fn certificate(
     key: &ObjectKey,
     sighting: &Sighting,
 ) -> Result<RequestWork, Work> {
-    let state = sighting.certificate().filter(|state| state.asked == digest(&specification(request)));
+    let state = sighting.certificate().filter(|state| state.asked == CertificateState::asked_by(request));
     let Some(state) = state else {
         let message = "a certificate signing request of this name exists and asks for something else: it is not \
                        approved";

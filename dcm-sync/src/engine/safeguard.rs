@@ -42,6 +42,8 @@ pub enum Safeguard {
     PlanHeld,
     /// What somebody else changes is brought back.
     DriftCorrected,
+    /// Only a request for a certificate that asks for what is desired is approved.
+    RequestCompared,
     /// Workers share the clusters evenly.
     SharedEvenly,
 }

@@ -1,8 +1,10 @@
-//! People on clusters who don't know of us.
+//! People on clusters: those that don't know of us, and those that forge.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::plan::Records;
@@ -13,7 +15,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::scenario::Meddling;
-use super::wish::{ADOPTED, CLUSTER_ROLES, COMMON, NAMESPACES, THEIRS};
+use super::wish::{ADOPTED, CLUSTER_ROLES, COMMON, NAMESPACES, THEIRS, request_names};
 use crate::sim::Server;
 
 /// Under whose name they write.
@@ -143,6 +145,9 @@ pub(super) fn meddle(server: &mut Server, meddling: Meddling, number: u64) -> Op
         let_go(server);
         return None;
     }
+    if meddling == Meddling::ForgeRequest {
+        return forge_request(server, number);
+    }
     let target = target(server, meddling, number)?;
     let key = target.key.clone();
     match meddling {
@@ -163,7 +168,7 @@ pub(super) fn meddle(server: &mut Server, meddling: Meddling, number: u64) -> Op
         }
         Meddling::Intrude => return intrude(server, &key.name, number),
         Meddling::Hold => edit(server, &target, &json!({"metadata": {"finalizers": [FINALIZER]}}))?,
-        Meddling::LetGo => {}
+        Meddling::LetGo | Meddling::ForgeRequest => {}
     }
     Some(Touched::was(key))
 }
@@ -218,6 +223,23 @@ fn intrude(server: &mut Server, namespace: &str, number: u64) -> Option<Touched>
     let key = ObjectKey::of_kind(&kind, Some(namespace), &name);
     let body = json!({"apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": name, "namespace": namespace}, "data": {"theirs": "1"}});
+    server.create_as(MEDDLER, &kind, &key, &body).ok().map(Touched::made)
+}
+
+/// Makes a request for a certificate under a name of ours, for a key of their own. One of ours that is there goes first.
+fn forge_request(server: &mut Server, number: u64) -> Option<Touched> {
+    let kind = GroupVersionKind::new("certificates.k8s.io", "v1", "CertificateSigningRequest");
+    let names = request_names();
+    let count = u64::try_from(names.len()).ok()?;
+    let key = ObjectKey::of_kind(&kind, None, names.get(usize::try_from(number % count).ok()?)?);
+    // It may not be there.
+    let _ = server.delete_as_other(&kind, &key);
+    let text = STANDARD.encode("a request of another client");
+    let pem = format!("-----BEGIN CERTIFICATE REQUEST-----\n{text}\n-----END CERTIFICATE REQUEST-----\n");
+    let spec = json!({"request": STANDARD.encode(pem), "signerName": "kubernetes.io/kube-apiserver-client",
+        "usages": ["digital signature", "client auth"], "expirationSeconds": 3600});
+    let body = json!({"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest",
+        "metadata": {"name": &*key.name}, "spec": spec});
     server.create_as(MEDDLER, &kind, &key, &body).ok().map(Touched::made)
 }
 

@@ -14,7 +14,7 @@ use super::wish::{POLICIES, STATES, Variant, Wish};
 const CLUSTERS_MAX: u64 = 4;
 
 /// Most app contexts of a scenario.
-const CONTEXTS_MAX: u64 = 3;
+pub(super) const CONTEXTS_MAX: u64 = 3;
 
 /// Most workers at the beginning.
 const WORKERS_MAX: u64 = 3;
@@ -159,6 +159,8 @@ pub enum Meddling {
     Hold,
     /// Lets go what they hold back.
     LetGo,
+    /// Makes a request for a certificate of their own under the name of one of ours, or puts it in the place of ours.
+    ForgeRequest,
 }
 
 /// Draws a scenario. Each seed has some kinds of trouble and not others, so that each is met alone, too.
@@ -197,6 +199,7 @@ impl Scenario {
         let_err(seed, &mut scenario.faults);
         let_vary(seed, &mut scenario);
         let_plan(seed, &mut scenario);
+        let_forge(seed, &mut scenario);
         scenario
     }
 
@@ -276,6 +279,20 @@ fn let_plan(seed: u64, scenario: &mut Scenario) {
             *wish = Wish::ApplyAsPlanned(variant);
         }
     }
+}
+
+/// In some scenarios people on clusters know of us, and forge.
+fn let_forge(seed: u64, scenario: &mut Scenario) {
+    let draw = Draw { random: Seeded::named(seed, "forgeries"), restless: false };
+    if !draw.one_in(3) {
+        return;
+    }
+    for _ in 0..draw.count(1, 8) {
+        let cluster = draw.count(1, u64::try_from(scenario.clusters).unwrap_or(1));
+        let act = Act::Meddle { cluster, meddling: Meddling::ForgeRequest, number: draw.random_number() };
+        scenario.acts.push((draw.moment(), act));
+    }
+    scenario.acts.sort_by_key(|(at, _)| *at);
 }
 
 /// All that is asked for in a scenario.

@@ -169,7 +169,7 @@ impl Variant {
         if has(4) && context == 1 {
             steps.push(adopted(random.below(2), policies.existing));
         }
-        steps.push(certificate(context, random.below(2)));
+        steps.push(certificate(context, random.below(SERIALS)));
         if has(5) {
             steps.push(token(&name, random.below(2)));
         }
@@ -237,10 +237,23 @@ fn adopted(form: u64, existing: Existing) -> Step {
     apply(1, body, existing, Drift::default())
 }
 
+/// How many requests for certificates a context has at different times.
+const SERIALS: u64 = 2;
+
+fn request_name(context: usize, serial: u64) -> String {
+    format!("context-{context}-developer-{serial}")
+}
+
+/// The names of all requests for certificates of the first contexts.
+pub(super) fn request_names() -> Vec<String> {
+    let contexts = 1..=usize::try_from(super::scenario::CONTEXTS_MAX).unwrap_or(1);
+    contexts.flat_map(|context| (0..SERIALS).map(move |serial| request_name(context, serial))).collect()
+}
+
 fn certificate(context: usize, serial: u64) -> Step {
     let text = STANDARD.encode(format!("a request of context {context}"));
     let certificate = CertificateRequest {
-        object_name: format!("context-{context}-developer-{serial}").into(),
+        object_name: request_name(context, serial).into(),
         csr_pem: format!("-----BEGIN CERTIFICATE REQUEST-----\n{text}\n-----END CERTIFICATE REQUEST-----\n")
             .into(),
         signer: "kubernetes.io/kube-apiserver-client".into(),

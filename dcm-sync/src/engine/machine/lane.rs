@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dcm_core::app_context::{Bundle, Generation, Stage};
+use dcm_core::app_context::{Action, Bundle, Generation, Request, Stage};
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ContextId;
-use dcm_core::plan::{Plan, Recorded, Seen, Sighting, View, Work};
+use dcm_core::plan::{CertificateState, Plan, Recorded, Seen, Sighting, View, Work};
 use dcm_core::port::cluster::{Contents, Fence, Object};
 use dcm_core::port::store::Version;
 use dcm_core::status::{Cause, LaneState};
@@ -331,13 +331,36 @@ pub(super) struct LaneView<'a> {
     pub lane: &'a Lane,
     pub bundle: Option<&'a Bundle>,
     pub issued: BTreeSet<&'a str>,
+    /// What counts in place of what was seen.
+    pub believed: BTreeMap<ObjectKey, Sighting>,
     /// Contents of namespaces are counted.
     pub counts: bool,
     pub now: Timestamp,
 }
 
+impl LaneView<'_> {
+    /// Believes of each request for a certificate that is there that it asks for what is desired.
+    pub(super) fn believe_requests(&mut self) {
+        let steps = self.bundle.map_or(&[][..], Bundle::steps);
+        let requests = steps.iter().filter_map(|step| match &step.action {
+            Action::Request { request: Request::Certificate(request), .. } => Some(request),
+            Action::Request { .. } | Action::Apply { .. } => None,
+        });
+        let believed = requests.filter_map(|request| {
+            let Seen::Present(seen) = self.see(&request.object()) else { return None };
+            let mut seen = seen.clone();
+            seen.remarks.as_mut()?.certificate.as_mut()?.asked = CertificateState::asked_by(request);
+            Some((request.object(), seen))
+        });
+        self.believed = believed.collect();
+    }
+}
+
 impl View for LaneView<'_> {
     fn see(&self, key: &ObjectKey) -> Seen<'_> {
+        if let Some(sighting) = self.believed.get(key) {
+            return Seen::Present(sighting);
+        }
         if let Some((_, sighting)) = self.objects.and_then(|objects| objects.get(key)) {
             return Seen::Present(sighting);
         }

@@ -1,6 +1,7 @@
 //! The round of a lane: look, plan, run the first wave, store what must be stored.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use dcm_core::app_context::{Action, Bundle};
 use dcm_core::hash::ContentHash;
@@ -68,14 +69,18 @@ impl Machine {
             in_doubt: lane.is_in_doubt(context.root.generation, self.now)
                 && self.options.keeps(Safeguard::DoubtSettled),
         };
-        let view = LaneView {
+        let mut view = LaneView {
             objects: shard.objects.get(&id.context),
             lane,
             bundle: bundle.as_deref(),
             issued: lane.record.issued.iter().map(|name| &**name).collect(),
+            believed: BTreeMap::new(),
             counts: self.options.keeps(Safeguard::ContentsCounted),
             now: self.now,
         };
+        if !self.options.keeps(Safeguard::RequestCompared) {
+            view.believe_requests();
+        }
         let plan = plan::plan(&rules, bundle.as_deref(), &self.records(lane), &view);
         Some((plan, context.wanted(&id.cluster)))
     }

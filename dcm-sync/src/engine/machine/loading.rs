@@ -203,8 +203,9 @@ impl Machine {
         let Some(shard) = self.shards.get(cluster) else { return };
         // What has been begun may have been done: it is finished.
         let is_kept = !shard.giving_back && self.wants(cluster) && !self.leaving.contains_key(cluster);
-        // Whether lanes are being saved is asked last, as it takes longest to answer.
-        if !is_kept && shard.requests == 0 && !shard.is_saving_lanes() {
+        // Once it is being given back no lane can be saved any more, and none is waited for. Whether lanes are being saved is
+        // asked last, as it takes longest to answer.
+        if !is_kept && shard.requests == 0 && (shard.giving_back || !shard.is_saving_lanes()) {
             self.give_back(cluster);
         }
     }

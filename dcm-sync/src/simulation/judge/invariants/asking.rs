@@ -4,10 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use dcm_core::app_context::Request;
+use dcm_core::plan::certificate_manifest;
+use serde_json::Value;
 
-use super::{Scene, lane, root};
+use super::{Scene, handled, lane, root};
 use crate::record::{self, ActionRecord};
-use crate::simulation::events::{Asked, Event, Sent};
+use crate::sim::Verb;
+use crate::simulation::events::{Asked, Deed, Event, Handled, Sent, Written};
 
 /// A credential whose result is stored is not asked for again.
 pub(super) fn what_is_answered_is_not_asked_for_again(
@@ -49,6 +52,40 @@ pub(super) fn no_two_requests_for_one_credential_live(
         }
         None => Ok(()),
     }
+}
+
+/// A request for a certificate is approved only where the generation that approves it asks for exactly that.
+pub(super) fn nothing_is_approved_that_we_did_not_ask_for(
+    scene: &Scene<'_>,
+    event: &Event,
+) -> Result<(), String> {
+    let Some(handled) = handled(event) else { return Ok(()) };
+    let Handled { cluster, context: Some(context), generation, deed, before: Some(approved), .. } = handled
+    else {
+        return Ok(());
+    };
+    let Deed::Changed(Verb::Approve, Written { key, .. }) = deed else { return Ok(()) };
+    let Some(root) = scene.facts.root(context, *generation) else { return Ok(()) };
+    let is_asked_for = root.bundles.values().flatten().any(|step| match &step.action {
+        ActionRecord::Request { request: Request::Certificate(request), .. } => {
+            request.object() == *key
+                && certificate_manifest(request)
+                    .is_ok_and(|manifest| asks_alike(manifest.body(), &approved.body))
+        }
+        _ => false,
+    });
+    if is_asked_for {
+        Ok(())
+    } else {
+        Err(format!("{key} on {cluster} is approved: {:?}", approved.body["spec"]))
+    }
+}
+
+/// True for two that ask a signer for the same.
+fn asks_alike(one: &Value, other: &Value) -> bool {
+    ["request", "signerName", "usages", "expirationSeconds"]
+        .iter()
+        .all(|member| one["spec"][member] == other["spec"][member])
 }
 
 /// True for two that make an object of the same name: the cluster takes only one of them.

@@ -59,6 +59,10 @@ pub const INVARIANTS: &[Invariant] = &[
         holds: asking::no_two_requests_for_one_credential_live,
     },
     Invariant {
+        name: "nothing is approved that we did not ask for",
+        holds: asking::nothing_is_approved_that_we_did_not_ask_for,
+    },
+    Invariant {
         name: "what is bound to a plan is done as planned",
         holds: binding::what_is_bound_to_a_plan_is_done_as_planned,
     },

@@ -63,7 +63,11 @@ pub(super) fn what_others_made_is_left_alone(scene: &Scene<'_>, event: &Event) -
         return Ok(());
     }
     let root = context.as_ref().and_then(|context| scene.facts.root(context, *generation));
-    if *verb == Verb::Update && root.is_some_and(|root| takes_over(scene, root, cluster, key)) {
+    // What is approved has an invariant of its own: its content tells whether it is as good as ours.
+    let is_approved = *verb == Verb::Approve;
+    let is_taken_over =
+        *verb == Verb::Update && root.is_some_and(|root| takes_over(scene, root, cluster, key));
+    if is_approved || is_taken_over {
         return Ok(());
     }
     Err(format!("{key} on {cluster} was made by somebody else, and nobody wants it taken over: {verb:?}"))

@@ -1,0 +1,55 @@
+//! A user of a cluster with few rights.
+
+use std::process::Command;
+
+use dcm_testenv::{Cluster, Environment, Route};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::common::installation::make;
+use crate::common::{Ran, fed};
+
+/// A user with its own kubeconfig.
+pub(crate) struct Attacker {
+    kubectl: std::path::PathBuf,
+    folder: TempDir,
+    kubeconfig: std::path::PathBuf,
+}
+
+impl Attacker {
+    /// A user that has exactly these rights: the rules of a ClusterRole.
+    pub(crate) fn new(environment: &Environment, cluster: &Cluster, name: &str, rules: &Value) -> Self {
+        let group = "rbac.authorization.k8s.io";
+        make(
+            cluster,
+            &json!({"apiVersion": "v1", "kind": "List", "items": [
+                {"apiVersion": format!("{group}/v1"), "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules},
+                {"apiVersion": format!("{group}/v1"), "kind": "ClusterRoleBinding", "metadata": {"name": name},
+                 "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": name},
+                 "subjects": [{"apiGroup": group, "kind": "User", "name": name}]},
+            ]}),
+        );
+        let identity = cluster.issue(name, &[]).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let kubeconfig = folder.path().join("kubeconfig");
+        std::fs::write(&kubeconfig, cluster.kubeconfig(&identity, Route::Direct)).unwrap();
+        Self { kubectl: environment.kubectl().to_owned(), folder, kubeconfig }
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.kubectl);
+        command.env_clear().env("HOME", self.folder.path()).arg("--kubeconfig").arg(&self.kubeconfig);
+        command
+    }
+
+    /// Runs kubectl; the input goes to its standard input.
+    pub(crate) fn kubectl(&self, arguments: &[&str], input: &Value) -> Ran {
+        fed(self.command().args(arguments), &input.to_string())
+    }
+
+    /// Makes an object.
+    #[track_caller]
+    pub(crate) fn create(&self, object: &Value) {
+        self.kubectl(&["create", "-f", "-"], object).done();
+    }
+}

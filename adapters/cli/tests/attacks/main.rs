@@ -1,0 +1,9 @@
+//! Attacks on real API servers: what others can write on a cluster, in a store or in a registration is never proof.
+//!
+//! Each attacker has the least rights with which its attack can be tried.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod attacker;
+#[path = "../common/mod.rs"]
+mod common;
+mod requests;
