@@ -12,7 +12,7 @@ use dcm_core::secret::SECRET_MEMBER;
 use crate::{json, signed};
 
 /// Checks a batch before anything of it is written. `holds_secrets` is the backend's capability of that name. The size of a
-/// document is that without the MAC of `EncryptedStore`, so that whoever writes through that has the same room.
+/// document is that without the MAC of `EncryptedStore`, so that clients that write through that have the same room.
 ///
 /// # Errors
 /// [`Error::Invalid`] for more than [`BATCH_WRITES_MAX`] writes or [`BATCH_BYTES_MAX`] bytes, two writes of one path, a document

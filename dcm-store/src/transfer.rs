@@ -9,7 +9,7 @@
 //! {"end":1}
 //! ```
 //!
-//! Documents stay as they are kept: with their secrets sealed and their MAC, for whoever has the keys. A document with a secret in clear is not exported. Versions
+//! Documents stay as they are kept: with their secrets sealed and their MAC, to be read with the same keys. A document with a secret in clear is not exported. Versions
 //! are not part of it, nor is the word by which a store tells its keys ([`SEALED_WITH`]): where secrets come from elsewhere it
 //! says nothing any more, so that an import removes it, and who opens the store next tries the keys on the secrets.
 //!

@@ -107,13 +107,15 @@ async fn attacked<S: Store + ?Sized>(kept: &Arc<S>, put: impl AsyncFn(&str, &str
     let edge = text(kept, "clusters/edge").await;
     // The sealed kubeconfig becomes a clear one that runs a program, with the MAC as it was and without.
     let mut forged: Value = serde_json::from_str(&edge).unwrap();
+    forged.as_object_mut().unwrap().remove("$mac").unwrap();
     forged["kubeconfig"] = json!({"$secret": "users: [{user: {exec: {command: /bin/sh}}}]"});
     let mut watch = store.watch(&Prefix::everything()).await.unwrap();
-    put("clusters/edge", &forged.to_string()).await;
+    let forged = forged.to_string();
+    let with_mac = forged.strip_suffix('}').unwrap().to_owned() + &edge[edge.rfind(",\"$mac\":").unwrap()..];
+    put("clusters/edge", &with_mac).await;
     assert!(shown(&mut watch, "clusters/edge").await.document.text().is_err());
-    refused(&store, &["clusters/edge"]).await;
-    forged.as_object_mut().unwrap().remove("$mac").unwrap();
-    put("clusters/edge", &forged.to_string()).await;
+    assert!(refused(&store, &["clusters/edge"]).await[0].contains("does not match"));
+    put("clusters/edge", &forged).await;
     assert!(refused(&store, &["clusters/edge"]).await[0].contains("has no MAC"));
     is_replaced(&store, "clusters/edge").await;
 }

@@ -61,7 +61,7 @@ pub enum RekeyError {
     Store(#[from] StoreError),
 }
 
-/// Signs all documents, and seals all secrets, in the stores of a configuration with one key. Whoever works on them goes on: those who have their keys from
+/// Signs all documents, and seals all secrets, in the stores of a configuration with one key. Workers go on: those who have their keys from
 /// the same file take the new one at once. It may be cut off and begun again, and tells how far it is. Before earlier keys are
 /// removed, it waits for writes that were sealed with them and are still under way ([`Rekeying::settle`]), and looks once more; none
 /// is removed when yet another key has become the current one meanwhile.

@@ -1,4 +1,4 @@
-//! The MAC of one document: who wrote it had the keys, and wrote it to this path.
+//! The MAC of one document: proof that a client with the keys wrote it, and wrote it to this path.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -53,7 +53,7 @@ impl<'t> Unverified<'t> {
         Ok(Self { path, signed, key })
     }
 
-    /// The document without its MAC, not verified: only for what an attacker may choose.
+    /// The document without its MAC, which is not verified yet: only for decisions that a client without the keys may make.
     pub(super) fn content(&self) -> Document {
         Document::from_stored(self.signed.content().concat())
     }
@@ -100,4 +100,56 @@ fn begun(signing: &SigningKey, path: &Path) -> SigningKey {
 
 fn failed(reason: String) -> Error {
     Error::Failed { reason, source: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> Path {
+        Path::new(text).unwrap()
+    }
+
+    fn verified(keyring: &Keyring, path: &Path, document: &Document) -> Result<Document, Error> {
+        Unverified::read(path, document)?.verify(keyring)
+    }
+
+    /// So that the next version reads what this one wrote.
+    #[test]
+    fn a_mac_is_that_of_the_documented_form() {
+        let keyring = Keyring::new("k1".parse().unwrap(), &[7; KEY_BYTES]);
+        let document = Document::from_stored(r#"{"a":1}"#);
+        let signed = sign(&keyring, &path("p/a"), &document).unwrap();
+        let hmac = |key: &[u8], text: &[u8]| -> [u8; 32] {
+            let mac = Hmac::<Sha256>::new_from_slice(key).unwrap().chain_update(text);
+            mac.finalize().into_bytes().into()
+        };
+        let key = hmac(&[7; KEY_BYTES], b"dcm signing key 1");
+        let tag = BASE64.encode(hmac(&key, b"dcm document 1\np/a\n{\"a\":1}"));
+        assert_eq!(signed.as_str(), format!(r#"{{"a":1,"$mac":{{"key":"k1","tag":"{tag}"}}}}"#));
+        assert_eq!(verified(&keyring, &path("p/a"), &signed).unwrap(), document);
+    }
+
+    #[test]
+    fn a_mac_holds_at_its_path_for_its_content_by_its_key_alone() {
+        let keyring = Keyring::new("k1".parse().unwrap(), &[7; KEY_BYTES]);
+        let signed = sign(&keyring, &path("p/a"), &Document::from_stored(r#"{"a":1}"#)).unwrap();
+        let reason = |keyring: &Keyring, at: &str, text: &str| {
+            let error = verified(keyring, &path(at), &Document::from_stored(text)).unwrap_err();
+            assert!(matches!(error, Error::Failed { .. }) && error.to_string().contains(at), "{error}");
+            error.to_string()
+        };
+        let text = signed.as_str();
+        assert!(reason(&keyring, "p/b", text).contains("does not match"));
+        assert!(reason(&keyring, "p/a", &text.replace("{\"a\":1", "{\"a\":2")).contains("does not match"));
+        assert!(
+            reason(&keyring, "p/a", &text.replace("\"tag\":\"", "\"tag\":\"A")).contains("does not match")
+        );
+        assert!(
+            reason(&keyring, "p/a", &text.replace("\"k1\"", "\"k9\"")).contains("there is no key \"k9\"")
+        );
+        assert!(reason(&keyring, "p/a", &text.replace("$mac", "$mic")).contains("has no MAC"));
+        let other = Keyring::new("k1".parse().unwrap(), &[8; KEY_BYTES]);
+        assert!(reason(&other, "p/a", text).contains("does not match"));
+    }
 }

@@ -189,3 +189,28 @@ impl<S: Store + ?Sized> Store for EncryptedStore<S> {
         Ok(until_lost.boxed())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_secret_in_clear_is_refused_also_where_the_mac_holds() {
+        let keyring = Arc::new(Keyring::new("k1".parse().unwrap(), &[7; KEY_BYTES]));
+        let path = Path::new("clusters/a").unwrap();
+        let open = async |text: &str| {
+            let document = mac::sign(&keyring, &path, &Document::from_stored(text)).unwrap();
+            let entry = Entry { path: path.clone(), version: Version(1), document };
+            show(&keyring, &entry).await.unwrap().document
+        };
+        assert_eq!(open(r#"{"kubeconfig":"$secret"}"#).await.as_str(), r#"{"kubeconfig":"$secret"}"#);
+        for text in
+            [r#"{"kubeconfig":{"$secret":"hunter2"}}"#, r#"{"kubeconfig":{"\u0024secret":"hunter2"}}"#]
+        {
+            let error = open(text).await.text().unwrap_err().to_string();
+            for part in ["\"/kubeconfig\"", "clusters/a", "in clear"] {
+                assert!(error.contains(part) && !error.contains("hunter2"), "{error}");
+            }
+        }
+    }
+}
