@@ -456,3 +456,28 @@ async fn a_store_that_can_not_be_opened_is_named_with_what_was_tried_and_without
         }
     }
 }
+
+#[test]
+fn a_store_on_another_machine_is_not_spoken_to_in_clear() {
+    let in_clear = [
+        ("etcd://us:hunter2@etcd.example/dcm", "etcd.example:2379 is another machine"),
+        ("mongodb://us:hunter2@127.0.0.1,mongo.example/", "mongo.example:27017 is another machine"),
+    ];
+    for (url, rule) in in_clear {
+        let commands: [(&[&str], i32, &str); 5] = [
+            (&["get", "--store", url], 1, "the store can't be opened"),
+            (&["get", "--contexts-store", url], 1, "the store of app contexts can't be opened"),
+            (&["store", "export", "--store", url], 1, "insecure=true"),
+            (&["serve", "--store", url], 3, "store: "),
+            (&["serve", "--print-config", "--contexts-store", url], 3, "contextsStore: "),
+        ];
+        for (command, code, named) in commands {
+            let said = User::new().run(command.iter().copied()).ended_with(code);
+            assert!(
+                said.contains(rule) && said.contains(named) && said.contains("tls=true"),
+                "{command:?}: {said}"
+            );
+            assert!(!said.contains("hunter2"), "{said}");
+        }
+    }
+}
