@@ -52,7 +52,6 @@ impl<'t> Signed<'t> {
     }
 
     /// The document itself, in parts that follow one another.
-    #[cfg_attr(not(feature = "encrypted"), allow(dead_code))]
     pub(crate) fn content(&self) -> [&'t str; 2] {
         [self.begin, self.end]
     }

@@ -68,7 +68,7 @@ impl<'t> Unverified<'t> {
         let missing = || failed(format!("the MAC of {path} can't be verified: there is no key {id:?}"));
         let signing = keyring.signing_key(key).ok_or_else(missing)?;
         let tag = BASE64.decode(signed.tag).unwrap_or_default();
-        let mac = signed.content().iter().fold(begun(signing, path), |mac, part| mac.chain_update(part));
+        let mac = signed.content().iter().fold(begun(signing, path), SigningKey::chain_update);
         match mac.verify_slice(&tag) {
             Ok(()) => Ok(self.content()),
             Err(_) => Err(failed(format!(
