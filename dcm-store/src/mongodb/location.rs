@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use dcm_core::port::room::Room;
+use mongodb::bson::{Bson, Document};
 use mongodb::options::{ConnectionString, HostInfo, ServerAddress, Tls};
 
 use crate::url::{self, INSECURE, decoded};
@@ -16,6 +17,9 @@ const COLLECTION: &str = "DCM";
 
 /// How long an answer may take when nothing else is said.
 const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What sets TLS in a URL.
+const TLS: &str = "tls=true";
 
 /// How long MongoDB keeps that a document was deleted.
 const DELETED_KEPT: Duration = Duration::from_secs(24 * 60 * 60);
@@ -103,21 +107,35 @@ impl Location {
 
     /// By what the driver reads of the connection string. What it refuses is refused when it is opened.
     fn check_members(&self) -> Result<(), String> {
-        let Ok(read) = ConnectionString::parse(&self.connection) else { return Ok(()) };
+        let other = match self.in_clear().map(|read| read.host_info) {
+            Some(HostInfo::HostIdentifiers(members)) => members.iter().find_map(on_another_machine),
+            Some(_) => Some("the host that is found by DNS".to_owned()),
+            None => None,
+        };
+        other.map_or(Ok(()), |member| Err(url::in_clear(&member, TLS)))
+    }
+
+    /// Refuses the members that a replica set has by its own account, in the answer to `hello`: the driver connects to all of them.
+    pub(super) fn check_replica_set(&self, hello: &Document) -> Result<(), String> {
+        if self.in_clear().is_none_or(|read| read.direct_connection == Some(true)) {
+            return Ok(());
+        }
+        let lists = ["hosts", "passives"].into_iter().filter_map(|name| hello.get_array(name).ok());
+        let mut members = lists.flatten().filter_map(Bson::as_str);
+        let other = members.find_map(|member| on_another_machine(&ServerAddress::parse(member).ok()?));
+        other.map_or(Ok(()), |member| Err(url::in_clear(&member, TLS)))
+    }
+
+    /// The connection string, when it is spoken in clear and nothing allows that to other machines.
+    fn in_clear(&self) -> Option<ConnectionString> {
+        let read = ConnectionString::parse(&self.connection).ok().filter(|_| !self.insecure)?;
         let is_in_clear = match (&read.tls, &read.host_info) {
             (Some(Tls::Enabled(_)), _) => false,
             // Where members are found by DNS, TLS is the default.
             (None, HostInfo::DnsRecord(_)) => false,
             _ => true,
         };
-        if self.insecure || !is_in_clear {
-            return Ok(());
-        }
-        let other = match read.host_info {
-            HostInfo::HostIdentifiers(members) => members.iter().find_map(on_another_machine),
-            _ => Some("what is found by DNS".to_owned()),
-        };
-        other.map_or(Ok(()), |member| Err(url::in_clear(&member, "tls=true")))
+        is_in_clear.then_some(read)
     }
 
     pub(super) fn check(&self) -> Result<(), String> {
@@ -143,6 +161,7 @@ fn on_another_machine(member: &ServerAddress) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use mongodb::bson::doc;
     use mongodb::options::ClientOptions;
 
     use super::*;
@@ -204,6 +223,20 @@ mod tests {
             let ways = ["tls=true", "insecure=true"].iter().all(|way| error.contains(way));
             assert!(error.starts_with(named) && ways && !error.contains("hunter2"), "{error}");
             assert_eq!(Location::check_transport(text), Err(error));
+        }
+    }
+
+    #[test]
+    fn members_that_a_replica_set_names_itself_are_held_to_the_same_rule() {
+        let check = |text: &str, hosts: &[&str]| {
+            Location::parse(text).unwrap().check_replica_set(&doc! { "setName": "rs0", "hosts": hosts })
+        };
+        let url = "//localhost?replicaSet=rs0";
+        assert_eq!(check(url, &["localhost:27017", "127.0.0.1:27018"]), Ok(()));
+        let error = check(url, &["localhost:27017", "mongo-2.example:27017"]).unwrap_err();
+        assert!(error.starts_with("mongo-2.example:27017 is another machine"), "{error}");
+        for allowed in ["tls=true", "insecure=true", "directConnection=true"] {
+            assert_eq!(check(&format!("{url}&{allowed}"), &["mongo-2.example:27017"]), Ok(()), "{allowed}");
         }
     }
 
