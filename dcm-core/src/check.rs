@@ -25,7 +25,7 @@ pub enum Rule {
     UnknownSchema,
     /// It is no JSON, or no such document.
     Unreadable,
-    /// A secret in it can't be opened with the keys.
+    /// Its MAC is missing or does not match, or a secret in it can't be opened with the keys.
     Unopened,
     /// It is not what the hash in its path says.
     Altered,

@@ -8,7 +8,7 @@
 //! | `sqlite` | `SqliteStore` | one durable file, shared by the processes of one host |
 //! | `etcd` | `EtcdStore` | etcd, shared by any number of hosts |
 //! | `mongodb` | `MongoDbStore` | MongoDB, the same, readable to people |
-//! | `encrypted` | `EncryptedStore` | keeps secret fields as ciphertext, over any other store |
+//! | `encrypted` | `EncryptedStore` | keeps secret fields as ciphertext and each document with a MAC, over any other store |
 //! | `faults` | `FaultyStore` | fails on purpose, by a seed, over any other store |
 //! | `trace` | `TracedStore` | tells what it is asked, in spans and counts, over any other store |
 //! | `conformance` | `conformance`, `histories` | the suite that every backend passes, ours or yours; random histories of it, checked |
@@ -66,6 +66,7 @@ mod open;
 #[cfg(any(feature = "sqlite", feature = "encrypted"))]
 mod private_file;
 pub mod rules;
+mod signed;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 #[cfg(feature = "trace")]

@@ -30,6 +30,21 @@ impl StoreUrl {
     pub fn scheme(&self) -> &str {
         self.0.split_once(':').map_or("", |(scheme, _)| scheme)
     }
+
+    /// Refuses a URL by which documents and passwords would go to another machine in clear, as [`open`] does. Any other URL that
+    /// can't be opened is not refused here.
+    ///
+    /// # Errors
+    /// The rule, with the member, and what to set instead.
+    pub fn check_transport(&self) -> Result<(), String> {
+        match self.0.split_once(':') {
+            #[cfg(feature = "etcd")]
+            Some(("etcd", rest)) => crate::etcd::Location::check_transport(rest),
+            #[cfg(feature = "mongodb")]
+            Some(("mongodb", rest)) => crate::mongodb::Location::check_transport(rest),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl From<String> for StoreUrl {
@@ -89,8 +104,10 @@ fn supported() -> String {
 /// |---|---|
 /// | `memory:` | a new, empty one |
 /// | `sqlite:PATH` | a file, made when there is none |
-/// | `etcd://[USER[:PASSWORD]@]HOST[:PORT][,…][/PREFIX][?OPTIONS]` | etcd; keys begin with `PREFIX/` (`dcm/`). Options: `ca`, `cert`, `key` (files in PEM), `tls=true`, `timeout` (seconds) |
-/// | `mongodb://[USER[:PASSWORD]@]HOST[:PORT][,…][/DATABASE][?OPTIONS]` | MongoDB; the database is `dcm` by default. Options: `collection` (`DCM`), `timeout` (seconds), and those of MongoDB's own connection strings, such as `tls=true`, `tlsCAFile`, `authSource` |
+/// | `etcd://[USER[:PASSWORD]@]HOST[:PORT][,…][/PREFIX][?OPTIONS]` | etcd; keys begin with `PREFIX/` (`dcm/`). Options: `ca`, `cert`, `key` (files in PEM), `tls=true`, `timeout` (seconds), `insecure=true` |
+/// | `mongodb://[USER[:PASSWORD]@]HOST[:PORT][,…][/DATABASE][?OPTIONS]` | MongoDB; the database is `dcm` by default. Options: `collection` (`DCM`), `timeout` (seconds), `insecure=true`, and those of MongoDB's own connection strings, such as `tls=true`, `tlsCAFile`, `authSource` |
+///
+/// A member of etcd or MongoDB on another machine is spoken to over TLS, or, with `insecure=true`, in clear.
 ///
 /// # Errors
 /// [`OpenError`].

@@ -9,9 +9,10 @@ use dcm_core::port::store::{
 };
 use dcm_core::secret::SECRET_MEMBER;
 
-use crate::json;
+use crate::{json, signed};
 
-/// Checks a batch before anything of it is written. `holds_secrets` is the backend's capability of that name.
+/// Checks a batch before anything of it is written. `holds_secrets` is the backend's capability of that name. The size of a
+/// document is that without the MAC of `EncryptedStore`, so that clients that write through that have the same room.
 ///
 /// # Errors
 /// [`Error::Invalid`] for more than [`BATCH_WRITES_MAX`] writes or [`BATCH_BYTES_MAX`] bytes, two writes of one path, a document
@@ -26,11 +27,14 @@ pub fn check_batch(batch: &[Write], holds_secrets: bool) -> Result<(), Error> {
             return refuse(format!("two writes of {} in one batch", twice.path()));
         }
     }
-    if let Some(large) = batch.iter().find(|write| write.bytes() > DOCUMENT_BYTES_MAX) {
-        let (path, bytes) = (large.path(), large.bytes());
-        return refuse(format!("{path} has {bytes} bytes, more than {DOCUMENT_BYTES_MAX}"));
+    let mut bytes: usize = 0;
+    for write in batch {
+        let (path, its) = (write.path(), write.document().map_or(0, signed::bytes));
+        if its > DOCUMENT_BYTES_MAX {
+            return refuse(format!("{path} has {its} bytes, more than {DOCUMENT_BYTES_MAX}"));
+        }
+        bytes += its;
     }
-    let bytes: usize = batch.iter().map(Write::bytes).sum();
     if bytes > BATCH_BYTES_MAX {
         return refuse(format!("a batch of {bytes} bytes; the most is {BATCH_BYTES_MAX}"));
     }

@@ -9,7 +9,7 @@
 //! {"end":1}
 //! ```
 //!
-//! Secrets stay as they are kept: sealed, for whoever has the keys. A document with a secret in clear is not exported. Versions
+//! Documents stay as they are kept: with their secrets sealed and their MAC, to be read with the same keys. A document with a secret in clear is not exported. Versions
 //! are not part of it, nor is the word by which a store tells its keys ([`SEALED_WITH`]): where secrets come from elsewhere it
 //! says nothing any more, so that an import removes it, and who opens the store next tries the keys on the secrets.
 //!
@@ -30,13 +30,14 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use crate::rules;
+use crate::signed::MAC_BYTES_MAX;
 
 /// The form of the lines that this version writes, and the only one that it reads.
 pub const FORMAT: u32 = 1;
 
-/// Longest line of an export, in bytes: the largest document at the longest path, with each byte escaped (`\u0001`), and room for
-/// what stands around them.
-pub const LINE_BYTES_MAX: usize = 6 * (DOCUMENT_BYTES_MAX + PATH_BYTES_MAX) + 64;
+/// Longest line of an export, in bytes: the largest document with its MAC at the longest path, with each byte escaped (`\u0001`), and
+/// room for what stands around them.
+pub const LINE_BYTES_MAX: usize = 6 * (DOCUMENT_BYTES_MAX + MAC_BYTES_MAX + PATH_BYTES_MAX) + 64;
 
 /// The room of what an encrypted store tells its keys by.
 pub const SEALED_WITH: &str = "sealed-with";

@@ -1,5 +1,6 @@
 //! What the URLs of stores have in common.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
@@ -46,6 +47,34 @@ pub(crate) fn documented(scheme: &str) -> Vec<String> {
     text.lines().filter_map(|line| line.strip_prefix(scheme)?.strip_prefix(':').map(str::to_owned)).collect()
 }
 
+/// The option that lets documents and passwords go to other machines in clear.
+pub(crate) const INSECURE: &str = "insecure";
+
+/// True for a host that is this machine: `localhost` or a loopback address, an IPv6 address with or without brackets.
+pub(crate) fn is_loopback(host: &str) -> bool {
+    let address = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+    match address.parse::<IpAddr>() {
+        Ok(address) => address.to_canonical().is_loopback(),
+        Err(_) => host.eq_ignore_ascii_case("localhost"),
+    }
+}
+
+/// What is wrong with a member on another machine, where neither TLS nor [`INSECURE`] is set.
+pub(crate) fn in_clear(member: &str, tls: &str) -> String {
+    format!(
+        "{member} is another machine, and documents and passwords go to other machines over TLS only: set {tls} in the URL of \
+         the store, or {INSECURE}=true where the network in between is protected otherwise"
+    )
+}
+
+/// The value of [`INSECURE`].
+///
+/// # Errors
+/// When it is neither `true` nor `false`.
+pub(crate) fn insecure(value: &str) -> Result<bool, String> {
+    value.parse().map_err(|_| format!("`{INSECURE}` is true or false"))
+}
+
 /// Text without its percent-encoding.
 ///
 /// # Errors
@@ -86,6 +115,18 @@ mod tests {
             [("0", false), ("1", true), ("3600", true), ("3601", false), ("18446744073709551615", false)]
         {
             assert_eq!(timeout(seconds).and_then(check_timeout).is_ok(), accepted, "{seconds}");
+        }
+    }
+
+    #[test]
+    fn only_loopback_addresses_and_localhost_are_this_machine() {
+        for host in ["localhost", "LocalHost", "127.0.0.1", "127.9.9.9", "[::1]", "::1", "::ffff:127.0.0.1"] {
+            assert!(is_loopback(host), "{host}");
+        }
+        for host in
+            ["", "etcd", "127.0.0.1.example", "localhost.example", "0.0.0.0", "10.0.0.1", "[::]", "[::2]"]
+        {
+            assert!(!is_loopback(host), "{host}");
         }
     }
 

@@ -38,7 +38,7 @@ async fn sqlite(file: &FilePath) -> SqliteStore {
     SqliteStore::open(file).await.unwrap()
 }
 
-fn encrypted<S: Store>(inner: Arc<S>) -> EncryptedStore<S> {
+fn encrypted<S: Store + ?Sized>(inner: Arc<S>) -> EncryptedStore<S> {
     EncryptedStore::new(inner, Keyring::new("k1".parse().unwrap(), &[7; KEY_BYTES]))
 }
 
@@ -99,15 +99,34 @@ async fn on_server(
     scheme: &str,
     damage: impl AsyncFn(&Standalone, Path) + Send + Sync + 'static,
 ) -> Subject {
+    wrapped_on_server(server, scheme, |store| store, damage).await
+}
+
+/// The same with something around the store.
+async fn wrapped_on_server(
+    server: Standalone,
+    scheme: &str,
+    wrap: impl Fn(Arc<dyn Store>) -> Arc<dyn Store> + Send + Sync + 'static,
+    damage: impl AsyncFn(&Standalone, Path) + Send + Sync + 'static,
+) -> Subject {
     let url = format!("{scheme}://{}", server.address());
     let server = Arc::new(server);
     let damaged = server.clone();
-    let open = async move || dcm_store::open(&url).await.unwrap();
+    let open = async move || wrap(dcm_store::open(&url).await.unwrap());
     let subject = durable(open, async move |path| damage(&damaged, path).await).await;
     subject.disturbed_by(async move || {
         server.kill();
         server.start().await.unwrap();
     })
+}
+
+/// The wrapper over a server; of a document there the MAC is lost.
+async fn encrypted_on_server(server: Standalone, scheme: &'static str) -> Subject {
+    let damage = async move |server: &Standalone, path: Path| {
+        let store = dcm_store::open(&format!("{scheme}://{}", server.address())).await.unwrap();
+        damage_sealed(&*store, path).await;
+    };
+    wrapped_on_server(server, scheme, |store| held(encrypted(store)), damage).await
 }
 
 mod memory_with_atomic_batches {
@@ -202,6 +221,26 @@ mod encrypted_over_memory {
         let memory = Arc::new(MemoryStore::new());
         let subject = in_memory(memory.clone(), |memory| held(encrypted(memory)));
         subject.damaged_by(async move |path| damage_sealed(&*memory, path).await)
+    }
+
+    dcm_store::conformance!(subject);
+}
+
+mod encrypted_over_etcd {
+    use super::*;
+
+    async fn subject() -> Subject {
+        encrypted_on_server(Standalone::etcd().await.unwrap(), "etcd").await
+    }
+
+    dcm_store::conformance!(subject);
+}
+
+mod encrypted_over_mongodb {
+    use super::*;
+
+    async fn subject() -> Subject {
+        encrypted_on_server(Standalone::mongodb().await.unwrap(), "mongodb").await
     }
 
     dcm_store::conformance!(subject);

@@ -85,7 +85,7 @@ pub(crate) struct Global {
     /// Where everything is kept: sqlite:PATH, etcd://HOST:PORT, mongodb://HOST:PORT, or memory: for nothing that stays.
     /// Default: a file in the user's data folder. A URL with a password belongs in the environment. With user, TLS and names:
     /// etcd://USER:PASSWORD@HOST,HOST/PREFIX?ca=FILE&cert=FILE&key=FILE and
-    /// mongodb://USER:PASSWORD@HOST,HOST/DATABASE?collection=NAME&tls=true&tlsCAFile=FILE.
+    /// mongodb://USER:PASSWORD@HOST,HOST/DATABASE?collection=NAME&tls=true&tlsCAFile=FILE. Another machine needs TLS, or insecure=true.
     #[arg(long, global = true, env = "DCM_STORE", hide_env_values = true, value_name = "URL")]
     pub(crate) store: Option<StoreUrl>,
     /// Where app contexts and the state of work on clusters are kept, if not in the store as well: a URL of the same kinds.

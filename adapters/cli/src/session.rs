@@ -241,13 +241,10 @@ pub(crate) fn configuration_of(global: &Global) -> anyhow::Result<Configuration>
     Ok(Configuration {
         contexts_store: global.contexts_store.clone(),
         lease: global.lease.unwrap_or(SESSION_LEASE),
-        ..allowing_everything(Configuration::new(store_of(global)?, keys_of(global)?))
+        // They may run programs and read files: the user could do all that by other means.
+        kubeconfigs: Allowed::everything(),
+        ..Configuration::new(store_of(global)?, keys_of(global)?)
     })
-}
-
-/// The same, whose kubeconfigs may run programs and read files: the user could do all that by other means.
-pub(crate) fn allowing_everything(configuration: Configuration) -> Configuration {
-    Configuration { kubeconfigs: Allowed::everything(), ..configuration }
 }
 
 /// The user of this process.

@@ -36,6 +36,7 @@ impl KubeCluster {
     /// it may run takes longer than a request may; the program is killed then.
     pub async fn connect(kubeconfig: &Secret, options: &Options) -> Result<Self, Error> {
         let checked = kubeconfig::check(kubeconfig, &options.allowed)?;
+        let checked = checked.withholding(&options.withheld_variables);
         let transport = connection::open(checked, options).await?;
         Ok(Self { transport: Arc::new(transport), discovery: Discovery::default() })
     }

@@ -53,6 +53,19 @@ impl Default for Allowed {
     }
 }
 
+/// One of the things that [`Allowed`] allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Permission {
+    /// To run a program: [`Allowed::exec_commands`].
+    ExecCommands,
+    /// To name files: [`Allowed::files`].
+    Files,
+    /// To do without proof of the server's identity: [`Allowed::insecure`].
+    Insecure,
+    /// To choose a proxy: [`Allowed::proxy`].
+    Proxy,
+}
+
 /// Why a kubeconfig is refused. It names places and rules, never content.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
@@ -75,6 +88,16 @@ pub enum Refusal {
         /// The rule that it breaks.
         rule: &'static str,
     },
+    /// A field needs what is not allowed.
+    #[error("{path}: {rule}")]
+    NotAllowed {
+        /// Path of the field.
+        path: &'static str,
+        /// The rule that it breaks.
+        rule: &'static str,
+        /// What would have to be allowed.
+        permission: Permission,
+    },
 }
 
 impl From<Refusal> for Error {
@@ -92,6 +115,16 @@ pub struct Checked {
 }
 
 impl Checked {
+    /// The same, whose program does not get these variables of the environment.
+    pub(crate) fn withholding(mut self, variables: &[String]) -> Self {
+        for user in self.kubeconfig.auth_infos.iter_mut().filter_map(|user| user.auth_info.as_mut()) {
+            if let Some(exec) = &mut user.exec {
+                exec.drop_env.get_or_insert_default().extend(variables.iter().cloned());
+            }
+        }
+        self
+    }
+
     /// URL of the cluster's API server.
     #[must_use]
     pub fn server(&self) -> &str {
@@ -123,6 +156,10 @@ pub fn check(text: &Secret, allowed: &Allowed) -> Result<Checked, Refusal> {
 
 fn refuse<T>(path: &'static str, rule: &'static str) -> Result<T, Refusal> {
     Err(Refusal::Field { path, rule })
+}
+
+fn forbid<T>(path: &'static str, rule: &'static str, permission: Permission) -> Result<T, Refusal> {
+    Err(Refusal::NotAllowed { path, rule, permission })
 }
 
 fn parse(text: &str) -> Result<Kubeconfig, Refusal> {
@@ -181,7 +218,8 @@ fn check_server(server: &str, allowed: &Allowed) -> Result<(), Refusal> {
     let uri: http::Uri = server.parse().map_err(|_| Refusal::Field { path, rule })?;
     let has_scheme = match uri.scheme_str() {
         Some("https") => true,
-        Some("http") => allowed.insecure,
+        Some("http") if !allowed.insecure => return forbid(path, rule, Permission::Insecure),
+        Some("http") => true,
         _ => false,
     };
     match uri.authority() {
@@ -196,7 +234,8 @@ fn check_server(server: &str, allowed: &Allowed) -> Result<(), Refusal> {
 fn check_cluster(cluster: &Cluster, allowed: &Allowed) -> Result<Option<ProxyUrl>, Refusal> {
     check_server(cluster.server.as_deref().unwrap_or_default(), allowed)?;
     if cluster.insecure_skip_tls_verify == Some(true) && !allowed.insecure {
-        return refuse("clusters[].cluster.insecure-skip-tls-verify", "is not allowed");
+        let path = "clusters[].cluster.insecure-skip-tls-verify";
+        return forbid(path, "is not allowed", Permission::Insecure);
     }
     check_file(cluster.certificate_authority.as_ref(), "clusters[].cluster.certificate-authority", allowed)?;
     embedded::check_authorities(cluster)?;
@@ -205,7 +244,7 @@ fn check_cluster(cluster: &Cluster, allowed: &Allowed) -> Result<Option<ProxyUrl
     };
     let path = "clusters[].cluster.proxy-url";
     if !allowed.proxy {
-        return refuse(path, "is not allowed");
+        return forbid(path, "is not allowed", Permission::Proxy);
     }
     ProxyUrl::new(proxy).map(Some).map_err(|invalid| Refusal::Field { path, rule: invalid.rule })
 }
@@ -216,7 +255,8 @@ fn check_user(mut user: AuthInfo, allowed: &Allowed) -> Result<AuthInfo, Refusal
     check_file(user.token_file.as_ref(), "users[].user.tokenFile", allowed)?;
     embedded::check_identity(&user)?;
     if user.auth_provider.is_some() && allowed.exec_commands != Commands::Any {
-        return refuse("users[].user.auth-provider", "may run a program, which is not allowed");
+        let rule = "may run a program, which is not allowed";
+        return forbid("users[].user.auth-provider", rule, Permission::ExecCommands);
     }
     if let Some(exec) = &mut user.exec {
         check_exec(exec, &allowed.exec_commands)?;
@@ -225,7 +265,10 @@ fn check_user(mut user: AuthInfo, allowed: &Allowed) -> Result<AuthInfo, Refusal
 }
 
 fn check_file(file: Option<&String>, path: &'static str, allowed: &Allowed) -> Result<(), Refusal> {
-    if file.is_some() && !allowed.files { refuse(path, "names a file, which is not allowed") } else { Ok(()) }
+    match file {
+        Some(_) if !allowed.files => forbid(path, "names a file, which is not allowed", Permission::Files),
+        _ => Ok(()),
+    }
 }
 
 fn check_exec(exec: &mut ExecConfig, commands: &Commands) -> Result<(), Refusal> {
@@ -233,10 +276,12 @@ fn check_exec(exec: &mut ExecConfig, commands: &Commands) -> Result<(), Refusal>
         return Ok(());
     };
     if !exec.command.as_ref().is_some_and(|command| names.contains(command)) {
-        return refuse("users[].user.exec", "runs a program that is not allowed");
+        let rule = "runs a program that is not allowed";
+        return forbid("users[].user.exec", rule, Permission::ExecCommands);
     }
     if exec.env.as_ref().is_some_and(|env| !env.is_empty()) {
-        return refuse("users[].user.exec.env", "is not allowed for a program that is allowed by name");
+        let rule = "is not allowed for a program that is allowed by name";
+        return forbid("users[].user.exec.env", rule, Permission::ExecCommands);
     }
     exec.interactive_mode = Some(ExecInteractiveMode::Never);
     Ok(())

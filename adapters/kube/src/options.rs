@@ -10,6 +10,8 @@ use crate::proxy::ProxyUrl;
 pub struct Options {
     /// What a kubeconfig may do. Default: nothing beyond holding its credentials itself.
     pub allowed: Allowed,
+    /// Variables of the environment that programs of kubeconfigs do not get, such as one that holds keys. Default: none.
+    pub withheld_variables: Vec<String>,
     /// The proxy to every cluster; one that a kubeconfig names, and may name, goes before it. Default: none. Proxies
     /// from environment variables are never used.
     pub proxy: Option<ProxyUrl>,
@@ -32,6 +34,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             allowed: Allowed::default(),
+            withheld_variables: Vec::new(),
             proxy: None,
             request_time_limit: Duration::from_secs(30),
             connect_time_limit: Duration::from_secs(10),

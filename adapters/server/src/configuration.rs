@@ -28,6 +28,16 @@ pub enum Keys {
     Source(Arc<dyn KeyringSource>),
 }
 
+impl Keys {
+    /// The environment variable that holds them, if one does.
+    pub(crate) fn variable(&self) -> Option<&str> {
+        match self {
+            Self::Variable(name) => Some(name),
+            Self::File(_) | Self::Source(_) => None,
+        }
+    }
+}
+
 impl From<PathBuf> for Keys {
     fn from(file: PathBuf) -> Self {
         Self::File(file)
@@ -53,7 +63,7 @@ impl fmt::Debug for Keys {
 /// What a deployment is to be.
 #[derive(Debug, Clone)]
 pub struct Configuration {
-    /// URL of the store ([`dcm_store::open`]), such as `sqlite:/var/lib/dcm/store.db`, `etcd://10.0.0.1:2379` or `memory:`.
+    /// URL of the store ([`dcm_store::open`]), such as `sqlite:/var/lib/dcm/store.db`, `etcd://10.0.0.1:2379?tls=true` or `memory:`.
     pub store: StoreUrl,
     /// URL of the store of app contexts and of the engine's records; none: the same store. All workers of an installation
     /// should agree on both.

@@ -130,8 +130,13 @@ impl Parts {
         let check = check_for(configuration.kubeconfigs.clone());
         let contexts = Arc::new(Contexts::new(contexts_store.clone(), clock.clone()));
         let registered = RegisteredClusters::new(store.clone(), contexts, clock.clone(), check.clone());
-        let options = KubeOptions { allowed: configuration.kubeconfigs.clone(), ..KubeOptions::default() };
-        let clusters = Arc::new(KubeClusters::new(Arc::new(Registered(registered)), options));
+        let options = KubeOptions {
+            allowed: configuration.kubeconfigs.clone(),
+            withheld_variables: configuration.keys.variable().into_iter().map(str::to_owned).collect(),
+            ..KubeOptions::default()
+        };
+        let registered = Registered { clusters: registered, allowed: configuration.kubeconfigs.clone() };
+        let clusters = Arc::new(KubeClusters::new(Arc::new(registered), options));
         let engine = configuration.engine();
         Ok(Self { store, contexts_store, clusters, check, engine, clock, random: Arc::new(OsRandom) })
     }

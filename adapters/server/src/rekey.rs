@@ -14,9 +14,9 @@ use crate::deployment::{OpenError, Stores};
 /// What is to be done with the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rekeying {
-    /// Makes a new key first. Without, all is sealed with the one that is current.
+    /// Makes a new key first. Without, all is sealed and signed with the one that is current.
     pub new_key: bool,
-    /// Removes all earlier keys at the end. What else is sealed with them, such as a backup, can't be opened any more.
+    /// Removes all earlier keys at the end. What else was written with them, such as a backup, can't be read any more.
     pub forget_earlier: bool,
     /// How long a write may be under way that was sealed before the current key was made: several times the store's timeout, as a
     /// write may sign in, go to more than one server, and be tried again. Only where earlier keys are removed.
@@ -26,7 +26,7 @@ pub struct Rekeying {
 /// What was done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RekeyReport {
-    /// The key that seals from now on.
+    /// The key that seals and signs from now on.
     pub current: String,
     /// The documents of all stores.
     #[serde(flatten)]
@@ -56,12 +56,12 @@ pub enum RekeyError {
         /// The file.
         file: PathBuf,
     },
-    /// Some of it is still sealed with an earlier key.
+    /// Some of it is still sealed or signed with an earlier key.
     #[error("not everything could be sealed anew")]
     Store(#[from] StoreError),
 }
 
-/// Seals all secrets in the stores of a configuration with one key. Whoever works on them goes on: those who have their keys from
+/// Signs all documents, and seals all secrets, in the stores of a configuration with one key. Workers go on: those who have their keys from
 /// the same file take the new one at once. It may be cut off and begun again, and tells how far it is. Before earlier keys are
 /// removed, it waits for writes that were sealed with them and are still under way ([`Rekeying::settle`]), and looks once more; none
 /// is removed when yet another key has become the current one meanwhile.

@@ -66,13 +66,17 @@ impl Installation {
         installation
     }
 
-    /// Puts what is no record in the place of one whose path begins so, and gives its path.
+    /// Puts what is no record in the place of one whose path begins so, and gives its path: by a client with the keys, or, what
+    /// such a client can't write, by one without.
     async fn corrupt(&self, beginning: &str, text: &str) -> Path {
         let entries = self.kept.list_all(&Prefix::everything()).await.unwrap();
         let found = entries.into_iter().find(|entry| entry.path.as_str().starts_with(beginning));
         let Entry { path, version, .. } = found.unwrap_or_else(|| panic!("nothing is at {beginning}"));
-        let document = Document::from_stored(text);
-        self.kept.write_one(Write::Update { path: path.clone(), version, document }).await.unwrap();
+        let update = Write::Update { path: path.clone(), version, document: Document::from_stored(text) };
+        match text.contains("$sealed") {
+            true => self.kept.write_one(update).await.unwrap(),
+            false => self.world.store.write_one(update).await.unwrap(),
+        };
         path
     }
 
@@ -122,7 +126,7 @@ fn whole(error: &Error) -> String {
     text
 }
 
-/// What is no record: no JSON, one of a newer version, and one whose secret can't be opened.
+/// What is no record: no JSON, one of a newer version, and one that was written without the keys.
 const TEXTS: [&str; 3] =
     ["{", r#"{"schema":2}"#, r#"{"$sealed":{"key":"k1","nonce":"AAAAAAAAAAAAAAAA","data":"AAAA"}}"#];
 
@@ -209,7 +213,7 @@ async fn a_list_names_what_is_corrupt_and_shows_the_rest() {
     assert_eq!(page.clouds.iter().map(|cloud| &*cloud.metadata.name).collect::<Vec<_>>(), [other.as_str()]);
     assert_eq!(page.broken.iter().map(|broken| &broken.path).collect::<Vec<_>>(), [&root]);
     let cluster = installation.corrupt("clusters/sim/cluster-2", "{").await;
-    for (text, named) in [(TEXTS[1], "schema 2"), (TEXTS[2], "can't be opened")] {
+    for (text, named) in [(TEXTS[1], "schema 2"), (TEXTS[2], "has no MAC")] {
         installation.corrupt("clusters/sim/cluster-2", text).await;
         let page = deployment.registered().list(None, None).await.unwrap();
         let ids: Vec<String> = page.clusters.iter().map(|one| one.registration.id.to_string()).collect();

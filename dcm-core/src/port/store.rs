@@ -50,7 +50,8 @@ use crate::secret;
 /// Longest path, in bytes.
 pub const PATH_BYTES_MAX: usize = 1024;
 
-/// Largest document, in bytes of JSON as it is kept, with its secrets sealed: etcd refuses requests over 1.5 MiB by default.
+/// Largest document, in bytes of JSON as it is kept, with its secrets sealed and without the MAC that a wrapper may add: etcd refuses
+/// requests over 1.5 MiB by default.
 pub const DOCUMENT_BYTES_MAX: usize = 1024 * 1024;
 
 /// Most writes in one batch: etcd's default limit of operations in a transaction.

@@ -16,6 +16,7 @@ use ring::aead::{CHACHA20_POLY1305, LessSafeKey, UnboundKey};
 use ring::rand::{SecureRandom, SystemRandom};
 use serde::{Deserialize, Serialize};
 
+use super::mac::{self, SigningKey};
 use crate::private_file;
 
 /// Bytes of a key.
@@ -58,6 +59,14 @@ impl TryFrom<String> for KeyId {
 impl From<KeyId> for String {
     fn from(id: KeyId) -> Self {
         id.0.as_ref().into()
+    }
+}
+
+impl KeyId {
+    /// The id as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
     }
 }
 
@@ -125,13 +134,19 @@ pub enum KeyringError {
     },
 }
 
-/// Keys by their ids. One is current and seals; all open.
+/// Keys by their ids. One is current, and seals and signs; all open and verify.
 ///
 /// A key file is `{"current": "k1", "keys": {"k1": "<base64 of 32 bytes>"}}`. Where another key seals from now on, the old
-/// ones stay until each document that they sealed was written anew ([`EncryptedStore::rekey`](super::EncryptedStore::rekey)).
+/// ones stay until each document that they sealed or signed was written anew ([`EncryptedStore::rekey`](super::EncryptedStore::rekey)).
 pub struct Keyring {
     current: KeyId,
-    keys: BTreeMap<KeyId, LessSafeKey>,
+    keys: BTreeMap<KeyId, Key>,
+}
+
+/// What is done with one key.
+struct Key {
+    sealing: LessSafeKey,
+    signing: SigningKey,
 }
 
 /// The content of a key file.
@@ -150,7 +165,7 @@ impl Keyring {
         Self { current: id, keys }
     }
 
-    /// Adds an earlier key, which opens and does not seal. The current one is not replaced.
+    /// Adds an earlier key, which opens and verifies, and does not seal or sign. The current one is not replaced.
     #[must_use]
     pub fn with_earlier(mut self, id: KeyId, key: &[u8; KEY_BYTES]) -> Self {
         if let Some(key) = key_of(key) {
@@ -192,14 +207,22 @@ impl Keyring {
         }
     }
 
-    /// The key that seals.
+    /// The key that seals and signs.
     #[must_use]
     pub fn current(&self) -> &KeyId {
         &self.current
     }
 
     pub(super) fn key(&self, id: &KeyId) -> Option<&LessSafeKey> {
-        self.keys.get(id)
+        self.keys.get(id).map(|key| &key.sealing)
+    }
+
+    pub(super) fn signing_key(&self, id: &KeyId) -> Option<&SigningKey> {
+        self.keys.get(id).map(|key| &key.signing)
+    }
+
+    pub(super) fn has(&self, id: &KeyId) -> bool {
+        self.keys.contains_key(id)
     }
 }
 
@@ -214,8 +237,9 @@ impl fmt::Debug for Keyring {
 }
 
 /// The key of so many bytes; none for another number of them.
-fn key_of(bytes: &[u8]) -> Option<LessSafeKey> {
-    UnboundKey::new(&CHACHA20_POLY1305, bytes).ok().map(LessSafeKey::new)
+fn key_of(bytes: &[u8]) -> Option<Key> {
+    let sealing = UnboundKey::new(&CHACHA20_POLY1305, bytes).ok().map(LessSafeKey::new)?;
+    Some(Key { sealing, signing: mac::signing_key(bytes.try_into().ok()?) })
 }
 
 fn create(file: &FilePath) -> Result<(), KeyringError> {

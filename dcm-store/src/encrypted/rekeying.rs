@@ -1,4 +1,4 @@
-//! Sealing anew what an earlier key has sealed.
+//! Sealing and signing anew what an earlier key has sealed or signed.
 
 use std::pin::pin;
 
@@ -6,9 +6,9 @@ use dcm_core::port::store::{Entry, Error, PageRequest, Prefix, Store, StoreExt, 
 use futures::TryStreamExt as _;
 use serde::Serialize;
 
-use super::{EncryptedStore, Keyring, seal};
+use super::{EncryptedStore, Keyring, Opening, Unverified, seal};
 
-/// How often all documents are looked through: others may go on sealing with the earlier key for a moment.
+/// How often all documents are looked through: others may go on writing with the earlier key for a moment.
 const PASSES_MAX: usize = 10;
 
 /// What was done.
@@ -20,7 +20,7 @@ pub struct Rekeyed {
     pub resealed: usize,
 }
 
-/// Why something stays sealed with an earlier key.
+/// Why something stays sealed or signed with an earlier key.
 #[derive(Debug, thiserror::Error)]
 pub enum RekeyError {
     /// Others seal with another key again and again.
@@ -47,12 +47,12 @@ pub enum RekeyError {
 type Left = Option<(usize, Error)>;
 
 impl<S: Store + ?Sized> EncryptedStore<S> {
-    /// Seals all secrets with the current key that are sealed with another one, and says so as it goes. Documents stay as they
-    /// are, and get new versions; nobody has to stop for it. It may be cut off and begun again.
+    /// Writes each document anew that another key than the current one has signed, or sealed a secret of, and reports its progress.
+    /// Documents stay as they are, and get new versions; other clients may go on meanwhile. It may be cut off and begun again.
     ///
     /// # Errors
-    /// [`RekeyError`]: what was done stays. A document that can't be read keeps no other from being sealed anew; once somebody
-    /// mends it, it may need an earlier key.
+    /// [`RekeyError`]: what was done stays. A document that can't be read, such as one without a MAC, is not signed, and keeps no
+    /// other from being written anew; once it is restored, it may need an earlier key.
     pub async fn rekey(&self, mut progress: impl FnMut(&Rekeyed) + Send) -> Result<Rekeyed, RekeyError> {
         let mut rekeyed = Rekeyed { documents: 0, resealed: 0 };
         for _ in 0..PASSES_MAX {
@@ -98,12 +98,14 @@ impl<S: Store + ?Sized> EncryptedStore<S> {
     }
 
     async fn reseal(&self, keyring: &Keyring, kept: Entry) -> Result<Resealed, Error> {
-        kept.document.text()?;
-        let used = seal::keys_of(&kept.path, &kept.document)?;
+        let unverified = Unverified::read(&kept.path, &kept.document)?;
+        let mut used = seal::keys_of(&kept.path, &unverified.content())?;
+        used.insert(unverified.key);
         if used.iter().all(|id| id == keyring.current()) {
             return Ok(Resealed::NotNeeded);
         }
-        let Entry { path, version, document } = super::open(&*self.keys, kept).await?;
+        let opened = Opening::begin(&*self.keys).await?.open(&kept).await?;
+        let Entry { path, version, document } = opened;
         match self.write_one(Write::Update { path, version, document }).await {
             Ok(_) => Ok(Resealed::Done),
             Err(Error::Conflict { .. }) => Ok(Resealed::ByOthers),
@@ -115,7 +117,7 @@ impl<S: Store + ?Sized> EncryptedStore<S> {
 /// What became of one document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Resealed {
-    /// All its secrets, if any, are sealed with the current key.
+    /// It is signed, and all its secrets, if any, are sealed with the current key.
     NotNeeded,
     /// It was written anew.
     Done,
@@ -123,7 +125,7 @@ enum Resealed {
     ByOthers,
 }
 
-/// What secrets are sealed with.
+/// What documents are signed and sealed with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Found {
     CurrentAlone,

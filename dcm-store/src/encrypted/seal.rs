@@ -59,6 +59,24 @@ pub(super) fn is_sealed(entry: &Entry) -> bool {
     keys_of(&entry.path, &entry.document).is_ok_and(|keys| !keys.is_empty())
 }
 
+/// Refuses a document with a secret in clear: none is ever kept so.
+pub(super) fn refuse_clear(path: &Path, document: &Document) -> Result<(), Error> {
+    if !json::may_have(document.as_str(), SECRET_MEMBER) {
+        return Ok(());
+    }
+    let refuse = |found: Found<'_>| {
+        let pointer = found.pointer;
+        Err(Error::Failed {
+            reason: format!(
+                "the secret at {pointer:?} of {path} is in clear, so it was not written with the keys of this store: restore \
+                 the document from a backup"
+            ),
+            source: None,
+        })
+    };
+    json::rewrite(document.as_str(), &[SECRET_MEMBER], refuse).map(drop).map_err(of_halt)
+}
+
 /// The document with each secret sealed.
 pub(super) fn seal(keyring: &Keyring, path: &Path, document: &Document) -> Result<Document, Error> {
     if !may_have_secrets(document) {

@@ -1,8 +1,8 @@
 //! A word in the store that only the right keys open: wrong ones are told before anything is done with them.
 //!
-//! Keys are right when they open something that is sealed in the store, or when nothing is. The word is there so that one document
-//! has to be read for that, and so that there is something sealed from the start. Where it is not, or is damaged, the documents
-//! with secrets have to say it, and it is written anew.
+//! Keys are right when they verify a document of the store, or when none has a MAC. The word is there so that one document
+//! has to be read for that, and so that there is something sealed from the start. Where it is not, or is damaged, the other
+//! documents are tried, and it is written anew.
 
 use std::pin::pin;
 
@@ -15,7 +15,7 @@ use futures::{Stream, StreamExt as _, TryStreamExt as _, future, stream};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use serde::{Deserialize, Serialize};
 
-use super::{EncryptedStore, seal};
+use super::{EncryptedStore, mac, seal};
 
 /// Where the word lies. Each store has one of its own, so that it is no part of an export ([`crate::transfer`]).
 pub const ROOM: Room = Room {
@@ -43,7 +43,7 @@ struct Record {
 /// Why keys can't be used with a store.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum KeysError {
-    /// They open nothing of what is sealed; this is what the first attempt said.
+    /// They verify and open nothing of what is kept; this is the error of the first attempt.
     #[error("these are not the keys of the store")]
     Wrong(#[source] Error),
     /// The store.
@@ -51,12 +51,12 @@ pub enum KeysError {
     Store(#[from] Error),
 }
 
-/// True when something in the store is sealed: there must be keys for it then. Reads everything where nothing is.
+/// True when something in the store is signed or sealed: there must be keys for it then. Reads everything where nothing is.
 ///
 /// # Errors
 /// Those of [`Store::list`].
 pub async fn is_sealed(store: &(impl Store + ?Sized)) -> Result<bool, Error> {
-    Ok(store.get(&path()).await?.is_some() || pin!(sealed(store)).try_next().await?.is_some())
+    Ok(store.get(&path()).await?.is_some() || pin!(protected(store)).try_next().await?.is_some())
 }
 
 impl<S: Store + ?Sized> EncryptedStore<S> {
@@ -94,20 +94,22 @@ impl<S: Store + ?Sized> EncryptedStore<S> {
             return Ok(Word::Missing);
         };
         let version = kept.version;
-        let is_sealed = seal::is_sealed(&kept);
+        let is_signed = mac::is_signed(&kept.document);
         match self.opened(kept).await.and_then(|entry| entry.document.read::<Record>()) {
-            Ok(_) if is_sealed => return Ok(Word::Opens),
+            Ok(_) => return Ok(Word::Opens),
             Err(error) if error.is_retryable() => return Err(error.into()),
-            Err(error) if is_sealed => self.open_any(Some(error)).await?,
-            _ => self.open_any(None).await?,
+            Err(error) if is_signed => self.open_any(Some(error)).await?,
+            Err(_) => self.open_any(None).await?,
         }
         Ok(Word::Damaged(version))
     }
 
-    /// Opens one of the documents with secrets, if there are any; `shut` is what an earlier attempt said.
+    /// Verifies and opens one of the documents with a MAC, if there are any; `shut` is the error of an earlier attempt.
     async fn open_any(&self, mut shut: Option<Error>) -> Result<(), KeysError> {
-        let mut sealed = pin!(sealed(&*self.inner).take(SHUT_MAX));
-        while let Some(entry) = sealed.try_next().await? {
+        let signed =
+            protected(&*self.inner).try_filter(|entry| future::ready(mac::is_signed(&entry.document)));
+        let mut signed = pin!(signed.take(SHUT_MAX));
+        while let Some(entry) = signed.try_next().await? {
             match self.opened(entry).await {
                 Ok(_) => return Ok(()),
                 Err(error) if error.is_retryable() => return Err(error.into()),
@@ -137,10 +139,14 @@ fn word() -> Result<Document, Error> {
     Document::from_value(&Record { schema: SCHEMA, word })
 }
 
-/// The documents with something sealed, but for the word.
-fn sealed(store: &(impl Store + ?Sized)) -> impl Stream<Item = Result<Entry, Error>> + Send + '_ {
+/// The documents that are signed or have something sealed, but for the word.
+fn protected(store: &(impl Store + ?Sized)) -> impl Stream<Item = Result<Entry, Error>> + Send + '_ {
     let pages = store.pages(Prefix::everything(), PageRequest::default());
     let entries = pages.map_ok(|entries| stream::iter(entries.into_iter().map(Ok))).try_flatten();
     let word = path();
-    entries.try_filter(move |entry| future::ready(entry.path != word && seal::is_sealed(entry)))
+    entries.try_filter(move |entry| future::ready(entry.path != word && is_protected(entry)))
+}
+
+fn is_protected(entry: &Entry) -> bool {
+    mac::is_signed(&entry.document) || seal::is_sealed(entry)
 }

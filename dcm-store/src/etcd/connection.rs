@@ -24,9 +24,10 @@ use super::failure::{
 };
 use super::location::{Location, Tls, User};
 use crate::lock::lock;
+use crate::signed::MAC_BYTES_MAX;
 
-/// The largest answer: a page of the largest documents.
-const ANSWER_BYTES_MAX: usize = PAGE_MAX * (DOCUMENT_BYTES_MAX + 2 * PATH_BYTES_MAX);
+/// The largest answer: a page of the largest documents, each with its MAC.
+const ANSWER_BYTES_MAX: usize = PAGE_MAX * (DOCUMENT_BYTES_MAX + MAC_BYTES_MAX + 2 * PATH_BYTES_MAX);
 
 /// How often a member that says nothing while it owes an answer, or is watched, is asked whether it is there. etcd closes the
 /// connection of who asks more often than every 5 seconds, or while nothing is owed: then TCP asks in its stead.

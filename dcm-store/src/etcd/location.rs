@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::url::{self, decoded};
+use crate::url::{self, INSECURE, decoded};
 
 /// Where etcd listens when nothing else is said.
 const PORT: u16 = 2379;
@@ -31,6 +31,8 @@ pub struct Location {
     pub prefix: String,
     /// How long an answer may take; 5 seconds by default.
     pub timeout: Duration,
+    /// True: also members on other machines may be spoken to in clear, where others on the way can read and change everything.
+    pub insecure: bool,
 }
 
 /// A user of etcd.
@@ -78,6 +80,7 @@ impl Location {
             tls: None,
             prefix: PREFIX.into(),
             timeout: TIMEOUT,
+            insecure: false,
         }
     }
 
@@ -86,6 +89,13 @@ impl Location {
     /// # Errors
     /// What is wrong with it, without the password.
     pub(crate) fn parse(rest: &str) -> Result<Self, String> {
+        let location = Self::read(rest)?;
+        location.check()?;
+        Ok(location)
+    }
+
+    /// The same without the rules for the whole.
+    fn read(rest: &str) -> Result<Self, String> {
         let parts = url::Parts::of(rest)?;
         let (user, hosts) = match parts.authority.rsplit_once('@') {
             Some((user, hosts)) => (Some(parse_user(user)?), hosts),
@@ -99,7 +109,6 @@ impl Location {
         for option in parts.options() {
             location.set(option)?;
         }
-        location.check()?;
         Ok(location)
     }
 
@@ -112,7 +121,12 @@ impl Location {
             "cert" => self.identity().0 = value.into(),
             "key" => self.identity().1 = value.into(),
             "timeout" => self.timeout = url::timeout(&value)?,
-            _ => return Err(format!("`{name}` is no option; these are: ca, cert, key, timeout, tls=true")),
+            INSECURE => self.insecure = url::insecure(&value)?,
+            _ => {
+                return Err(format!(
+                    "`{name}` is no option; these are: ca, cert, insecure, key, timeout, tls=true"
+                ));
+            }
         }
         Ok(())
     }
@@ -121,7 +135,24 @@ impl Location {
         self.tls.get_or_insert_default().identity.get_or_insert_default()
     }
 
+    /// Refuses members on other machines that would be spoken to in clear; what can't be read is refused elsewhere.
+    pub(crate) fn check_transport(rest: &str) -> Result<(), String> {
+        Self::read(rest).map_or(Ok(()), |location| location.check_members())
+    }
+
+    fn check_members(&self) -> Result<(), String> {
+        if self.tls.is_some() || self.insecure {
+            return Ok(());
+        }
+        let host = |member: &str| member.rsplit_once(':').map_or(member, |(host, _)| host).to_owned();
+        match self.endpoints.iter().find(|member| !url::is_loopback(&host(member))) {
+            Some(member) => Err(url::in_clear(member, "tls=true (or ca=FILE)")),
+            None => Ok(()),
+        }
+    }
+
     pub(super) fn check(&self) -> Result<(), String> {
+        self.check_members()?;
         if self.endpoints.is_empty() {
             return Err("there is at least one member".into());
         }
@@ -179,6 +210,7 @@ mod tests {
         let locations: Vec<Location> =
             url::documented("etcd").iter().map(|rest| Location::parse(rest).unwrap()).collect();
         assert_eq!(locations[0], Location::at("localhost:2379"));
+        assert!(locations[1..].iter().all(|location| location.tls.is_some()));
         assert_eq!((locations[1].endpoints.len(), &*locations[1].prefix), (3, "tenants"));
         assert_eq!(locations[2].user.as_ref().unwrap().password, "p@ss");
         let certificate = &locations[3].tls.as_ref().unwrap().identity.as_ref().unwrap().0;
@@ -191,8 +223,29 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_default() {
-        assert_eq!(Location::parse("//one"), Ok(Location::at("one:2379")));
+        assert_eq!(Location::parse("//localhost"), Ok(Location::at("localhost:2379")));
         assert_eq!(Location::parse("//one/?tls=true").unwrap().tls, Some(Tls::default()));
+    }
+
+    #[test]
+    fn members_on_other_machines_are_spoken_to_over_tls_unless_the_url_allows_it_in_clear() {
+        for text in
+            ["//localhost,127.0.0.1:1,[::1]", "//one?tls=true", "//one?ca=/ca.pem", "//one?insecure=true"]
+        {
+            Location::parse(text).unwrap();
+        }
+        for (text, named) in [
+            ("//one", "one:2379"),
+            ("//localhost,me.example:1", "me.example:1"),
+            ("//me:hunter2@10.0.0.1?insecure=false", "10.0.0.1:2379"),
+            ("//[2001:db8::1]", "[2001:db8::1]:2379"),
+        ] {
+            let error = Location::parse(text).unwrap_err();
+            let ways = ["tls=true", "insecure=true"].iter().all(|way| error.contains(way));
+            assert!(error.starts_with(named) && ways && !error.contains("hunter2"), "{error}");
+            assert_eq!(Location::check_transport(text), Err(error));
+        }
+        assert_eq!(Location::check_transport("//one?colour=red"), Ok(()), "it is refused when it is opened");
     }
 
     #[test]
@@ -202,11 +255,12 @@ mod tests {
             ("//", "HOST"),
             ("//one,", "HOST"),
             ("//one:x", "port"),
-            ("//one/a/", "slash"),
+            ("//one/a/?tls=true", "slash"),
+            ("//one?insecure=yes", "insecure"),
             ("//one?cert=/c", "`key`"),
             ("//one?tls=maybe", "tls"),
             ("//one?colour=red", "colour"),
-            ("//one?timeout=0", "timeout"),
+            ("//one?tls=true&timeout=0", "timeout"),
             ("//one?timeout=soon", "timeout"),
             ("//me:%ff@one", "password"),
         ] {

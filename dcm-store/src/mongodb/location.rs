@@ -4,8 +4,10 @@ use std::fmt;
 use std::time::Duration;
 
 use dcm_core::port::room::Room;
+use mongodb::bson::{Bson, Document};
+use mongodb::options::{ConnectionString, HostInfo, ServerAddress, Tls};
 
-use crate::url::{self, decoded};
+use crate::url::{self, INSECURE, decoded};
 
 /// The database when nothing else is said.
 const DATABASE: &str = "dcm";
@@ -15,6 +17,9 @@ const COLLECTION: &str = "DCM";
 
 /// How long an answer may take when nothing else is said.
 const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What sets TLS in a URL.
+const TLS: &str = "tls=true";
 
 /// How long MongoDB keeps that a document was deleted.
 const DELETED_KEPT: Duration = Duration::from_secs(24 * 60 * 60);
@@ -33,6 +38,8 @@ pub struct Location {
     /// How long it is kept that a document was deleted, with its last version; a day by default. A document that is made again
     /// later has a higher version than it had as long as nobody's idea of the server's time is so far behind.
     pub deleted_kept: Duration,
+    /// True: also members on other machines may be spoken to in clear, where others on the way can read and change everything.
+    pub insecure: bool,
     /// The rooms of those who keep documents here: a record has the keys of its path as fields of their names, for people to look for.
     pub rooms: Vec<Room>,
 }
@@ -58,6 +65,7 @@ impl Location {
             collection: COLLECTION.into(),
             timeout: TIMEOUT,
             deleted_kept: DELETED_KEPT,
+            insecure: false,
             rooms: Vec::new(),
         }
     }
@@ -67,6 +75,13 @@ impl Location {
     /// # Errors
     /// What is wrong with it, without the password.
     pub(crate) fn parse(rest: &str) -> Result<Self, String> {
+        let location = Self::read(rest)?;
+        location.check()?;
+        Ok(location)
+    }
+
+    /// The same without the rules for the whole.
+    fn read(rest: &str) -> Result<Self, String> {
         let parts = url::Parts::of(rest)?;
         let mut location = Self::at("");
         if !parts.path.is_empty() {
@@ -77,16 +92,55 @@ impl Location {
             match option.split_once('=') {
                 Some(("collection", name)) => location.collection = decoded(name, "the collection")?,
                 Some(("timeout", seconds)) => location.timeout = url::timeout(seconds)?,
+                Some((INSECURE, value)) => location.insecure = url::insecure(value)?,
                 _ => others.push(option),
             }
         }
         location.connection = format!("mongodb://{}/{}?{}", parts.authority, parts.path, others.join("&"));
-        location.check()?;
         Ok(location)
+    }
+
+    /// Refuses members on other machines that would be spoken to in clear; what can't be read is refused elsewhere.
+    pub(crate) fn check_transport(rest: &str) -> Result<(), String> {
+        Self::read(rest).map_or(Ok(()), |location| location.check_members())
+    }
+
+    /// By what the driver reads of the connection string. What it refuses is refused when it is opened.
+    fn check_members(&self) -> Result<(), String> {
+        let other = match self.in_clear().map(|read| read.host_info) {
+            Some(HostInfo::HostIdentifiers(members)) => members.iter().find_map(on_another_machine),
+            Some(_) => Some("the host that is found by DNS".to_owned()),
+            None => None,
+        };
+        other.map_or(Ok(()), |member| Err(url::in_clear(&member, TLS)))
+    }
+
+    /// Refuses the members that a replica set has by its own account, in the answer to `hello`: the driver connects to all of them.
+    pub(super) fn check_replica_set(&self, hello: &Document) -> Result<(), String> {
+        if self.in_clear().is_none_or(|read| read.direct_connection == Some(true)) {
+            return Ok(());
+        }
+        let lists = ["hosts", "passives"].into_iter().filter_map(|name| hello.get_array(name).ok());
+        let mut members = lists.flatten().filter_map(Bson::as_str);
+        let other = members.find_map(|member| on_another_machine(&ServerAddress::parse(member).ok()?));
+        other.map_or(Ok(()), |member| Err(url::in_clear(&member, TLS)))
+    }
+
+    /// The connection string, when it is spoken in clear and nothing allows that to other machines.
+    fn in_clear(&self) -> Option<ConnectionString> {
+        let read = ConnectionString::parse(&self.connection).ok().filter(|_| !self.insecure)?;
+        let is_in_clear = match (&read.tls, &read.host_info) {
+            (Some(Tls::Enabled(_)), _) => false,
+            // Where members are found by DNS, TLS is the default.
+            (None, HostInfo::DnsRecord(_)) => false,
+            _ => true,
+        };
+        is_in_clear.then_some(read)
     }
 
     pub(super) fn check(&self) -> Result<(), String> {
         url::check_timeout(self.timeout)?;
+        self.check_members()?;
         if self.collection.is_empty() || self.collection.starts_with("system.") {
             return Err("a collection has a name, which does not begin with `system.`".into());
         }
@@ -97,9 +151,18 @@ impl Location {
     }
 }
 
+/// The member as it is named, when it is neither a socket nor at a loopback address.
+fn on_another_machine(member: &ServerAddress) -> Option<String> {
+    match member {
+        ServerAddress::Tcp { host, .. } if !url::is_loopback(host) => Some(member.to_string()),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use mongodb::options::{ClientOptions, Tls};
+    use mongodb::bson::doc;
+    use mongodb::options::ClientOptions;
 
     use super::*;
 
@@ -115,8 +178,8 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_default() {
-        let location = Location::parse("//one").unwrap();
-        assert_eq!(location, Location::at("mongodb://one/?"));
+        let location = Location::parse("//localhost").unwrap();
+        assert_eq!(location, Location::at("mongodb://localhost/?"));
         assert_eq!((location.database.as_str(), location.collection.as_str()), ("dcm", "DCM"));
     }
 
@@ -124,15 +187,56 @@ mod tests {
     fn what_is_wrong_is_named() {
         for (text, named) in [
             ("one", "//"),
-            ("//one?timeout=0", "timeout"),
-            ("//one?timeout=soon", "timeout"),
-            ("//one?collection=", "collection"),
-            ("//one?collection=system.x", "system"),
-            ("//one?collection=a%24b", "$"),
+            ("//localhost?timeout=0", "timeout"),
+            ("//localhost?timeout=soon", "timeout"),
+            ("//localhost?collection=", "collection"),
+            ("//localhost?collection=system.x", "system"),
+            ("//localhost?collection=a%24b", "$"),
+            ("//one?insecure=yes", "insecure"),
             ("//one/%ff", "database"),
         ] {
             let error = Location::parse(text).unwrap_err();
             assert!(error.contains(named), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn members_on_other_machines_are_spoken_to_over_tls_unless_the_url_allows_it_in_clear() {
+        for text in [
+            "//localhost,127.0.0.1:1",
+            "//%2Ftmp%2Fmongodb-27017.sock",
+            "//one?tls=true",
+            "//one?TLS=true&replicaSet=rs0",
+            "//one?tlsCAFile=/ca.pem",
+            "//one?insecure=true",
+        ] {
+            let location = Location::parse(text).unwrap();
+            assert!(!location.connection.contains("insecure"), "{text}");
+        }
+        for (text, named) in [
+            ("//one", "one"),
+            ("//localhost,me.example:1/tenants", "me.example:1"),
+            ("//me:hunter2@10.0.0.1?insecure=false", "10.0.0.1"),
+            ("//one?tls=false", "one"),
+        ] {
+            let error = Location::parse(text).unwrap_err();
+            let ways = ["tls=true", "insecure=true"].iter().all(|way| error.contains(way));
+            assert!(error.starts_with(named) && ways && !error.contains("hunter2"), "{error}");
+            assert_eq!(Location::check_transport(text), Err(error));
+        }
+    }
+
+    #[test]
+    fn members_that_a_replica_set_names_itself_are_held_to_the_same_rule() {
+        let check = |text: &str, hosts: &[&str]| {
+            Location::parse(text).unwrap().check_replica_set(&doc! { "setName": "rs0", "hosts": hosts })
+        };
+        let url = "//localhost?replicaSet=rs0";
+        assert_eq!(check(url, &["localhost:27017", "127.0.0.1:27018"]), Ok(()));
+        let error = check(url, &["localhost:27017", "mongo-2.example:27017"]).unwrap_err();
+        assert!(error.starts_with("mongo-2.example:27017 is another machine"), "{error}");
+        for allowed in ["tls=true", "insecure=true", "directConnection=true"] {
+            assert_eq!(check(&format!("{url}&{allowed}"), &["mongo-2.example:27017"]), Ok(()), "{allowed}");
         }
     }
 
@@ -157,7 +261,7 @@ mod tests {
     /// As `docs/stores.md` says it.
     #[tokio::test]
     async fn a_user_is_looked_for_in_the_database_of_the_url_or_in_admin() {
-        for (rest, source) in [("//me:p@host/tenants", "tenants"), ("//me:p@host", "admin")] {
+        for (rest, source) in [("//me:p@localhost/tenants", "tenants"), ("//me:p@localhost", "admin")] {
             let parsed = ClientOptions::parse(&Location::parse(rest).unwrap().connection).await.unwrap();
             assert_eq!(parsed.credential.unwrap().source.unwrap_or("admin".into()), source, "{rest}");
         }

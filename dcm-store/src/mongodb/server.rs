@@ -90,6 +90,7 @@ impl Server {
             counts_updates: false,
         };
         let hello = server.run(doc! { "hello": 1 }).await?;
+        location.check_replica_set(&hello).map_err(|reason| Error::Invalid { reason })?;
         server.is_one_of_many =
             hello.contains_key("setName") || hello.get_str("msg").is_ok_and(|msg| msg == "isdbgrid");
         server.clock = Clock::at(time(&hello)?);

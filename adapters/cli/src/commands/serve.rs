@@ -1,6 +1,7 @@
 //! `dcm serve`: a worker that keeps everything in the store in sync, and the HTTP API.
 
 mod flags;
+mod kubeconfigs;
 
 use dcm_server::{Access, ApiListener, Deployment, EmcoListener, Listeners, LoopbackListener, Serving};
 use futures::channel::oneshot;
@@ -40,8 +41,7 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
 
 /// Serves until it is interrupted.
 async fn serve(serving: &Serving) -> anyhow::Result<Exit> {
-    let configuration = session::allowing_everything(serving.configuration.clone());
-    let deployment = Deployment::open(&configuration).await?;
+    let deployment = Deployment::open(&serving.configuration).await?;
     let listeners = listen(&deployment, serving).await?;
     let (stop, stopped) = oneshot::channel();
     let stopped = async {

@@ -16,7 +16,7 @@ fn a_flag_is_over_the_environment_and_that_over_the_file() {
     let person = User::with([
         ("DCM_AUDIT_DAYS", "8".to_owned()),
         ("DCM_METRICS_LISTEN", "127.0.0.1:2".to_owned()),
-        ("DCM_STORE", "etcd://ann:hunter2@h:1".to_owned()),
+        ("DCM_STORE", "etcd://ann:hunter2@h:1/?tls=true".to_owned()),
         ("DCM_CONFIG", "settings.yaml".to_owned()),
     ]);
     person.write(
@@ -28,7 +28,7 @@ fn a_flag_is_over_the_environment_and_that_over_the_file() {
         &["--metrics-listen", "127.0.0.1:4", "--emco-listen", "clm=127.0.0.1:5", "--requests-max", "9"],
     );
     let expected = json!({
-        "store": "etcd://ann:…@h:1",
+        "store": "etcd://ann:…@h:1/?tls=true",
         "lease": "10s",
         "auditDays": 8,
         "worker": false,
@@ -59,6 +59,20 @@ fn what_is_shown_is_a_file_of_settings() {
     assert_eq!(text, again);
     let schema: Value = serde_json::from_str(&person.run(["schema", "--of", "settings"]).done()).unwrap();
     assert!(schema["properties"]["authentication"].is_object(), "{schema}");
+}
+
+#[test]
+fn what_kubeconfigs_may_do_is_named_by_flags_variables_and_the_file() {
+    let person = User::with([("DCM_KUBECONFIG_EXEC_COMMANDS", "aws,kubelogin".to_owned())]);
+    person.write(
+        "settings.yaml",
+        "store: 'memory:'\nkubeconfigs: {execCommands: ['*'], proxy: true, files: true}\n",
+    );
+    let found =
+        shown(&person, &["--config", "settings.yaml", "--kubeconfig-files=false", "--kubeconfig-insecure"]);
+    let expected =
+        json!({"execCommands": ["aws", "kubelogin"], "files": false, "insecure": true, "proxy": true});
+    assert_eq!(found["kubeconfigs"], expected);
 }
 
 #[test]

@@ -6,6 +6,7 @@
 mod duration;
 mod emco_address;
 mod hiding;
+mod kubeconfigs;
 mod limits;
 mod otlp;
 
@@ -17,6 +18,7 @@ use dcm_core::refusal::{Checks, Path, Refusals};
 use dcm_core::service::Limits as CallerLimits;
 use dcm_identity::tls;
 use dcm_rest::emco::Service as EmcoService;
+use dcm_store::StoreUrl;
 use dcm_sync::engine::LEASE_MAX;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,6 +29,7 @@ use crate::configuration::{Configuration, Keys, SESSION_LEASE};
 use crate::limits::Limits;
 pub use duration::told as duration_text;
 pub use emco_address::EmcoAddress;
+pub use kubeconfigs::KubeconfigSettings;
 pub use limits::LimitSettings;
 pub use otlp::{Collector, OtlpSettings};
 
@@ -84,6 +87,9 @@ pub struct Settings {
     /// prove who they are. Default: pod-security.kubernetes.io/enforce: baseline. An empty mapping is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace_labels: Option<BTreeMap<String, String>>,
+    /// What kubeconfigs of registered clusters may do beyond holding their credentials. Default: nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kubeconfigs: Option<KubeconfigSettings>,
     /// What whoever asks may take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<LimitSettings>,
@@ -133,6 +139,10 @@ impl Settings {
             roles: if self.roles.is_empty() { below.roles } else { self.roles },
             requests: self.requests.or(below.requests),
             namespace_labels: self.namespace_labels.or(below.namespace_labels),
+            kubeconfigs: match (self.kubeconfigs, below.kubeconfigs) {
+                (Some(own), Some(below)) => Some(own.over(below)),
+                (own, below) => own.or(below),
+            },
             limits: match (self.limits, below.limits) {
                 (Some(own), Some(below)) => Some(own.over(below)),
                 (own, below) => own.or(below),
@@ -204,6 +214,9 @@ impl Settings {
         if self.store.is_none() {
             checks.refuse(&root.field("store"), "", "is missing");
         }
+        check_transport("store", self.store.as_ref(), &mut checks);
+        check_transport("contextsStore", self.contexts_store.as_ref(), &mut checks);
+        let kubeconfigs = self.kubeconfigs.unwrap_or_default().read(&root.field("kubeconfigs"), &mut checks);
         let access = AccessSettings {
             tls: self.tls,
             authentication: self.authentication,
@@ -216,6 +229,7 @@ impl Settings {
             contexts_store: self.contexts_store.map(Into::into),
             lease: lease.unwrap_or(SESSION_LEASE),
             audit_days,
+            kubeconfigs,
             ..Configuration::new(self.store.unwrap_or_default(), self.key_file.map_or(keys, Keys::File))
         };
         checks.finish(Some(Serving {
@@ -228,6 +242,14 @@ impl Settings {
             limits,
             collector,
         }))
+    }
+}
+
+/// Refuses a store on another machine that would be spoken to in clear. The URL is not shown: it may have a password.
+fn check_transport(field: &str, url: Option<&String>, checks: &mut Checks) {
+    let refused = url.and_then(|url| StoreUrl::from(url.as_str()).check_transport().err());
+    if let Some(rule) = refused {
+        checks.refuse(&Path::root().field(field), "", rule);
     }
 }
 
@@ -285,6 +307,15 @@ mod tests {
         assert_eq!(refused[..expected.len()], expected);
         assert!(refused[expected.len()].starts_with("roles[1].users[0]: "), "{refused:?}");
         assert_eq!(refused.len(), expected.len() + 1);
+    }
+
+    #[test]
+    fn stores_on_other_machines_need_tls_and_passwords_are_not_shown() {
+        let text = "store: 'etcd://ann:hunter2@etcd.example'\ncontextsStore: 'mongodb://mongo.example'";
+        let refused = refused(text);
+        assert!(refused[0].starts_with("store: etcd.example:2379 is another machine"), "{refused:?}");
+        assert!(refused[1].starts_with("contextsStore: mongo.example"), "{refused:?}");
+        assert!(refused.len() == 2 && !format!("{refused:?}").contains("hunter2"), "{refused:?}");
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub(crate) async fn seen(kept: &Kept, rooms: &[Room]) -> BTreeMap<&'static str, 
     for Written { path, document, by } in kept.written() {
         assert_ne!(by, NOBODY, "{path} was written by a call that the play does not name");
         let room = room_of(rooms, &path);
-        let value: Value = document.read().unwrap();
+        let value = without_mac(&document);
         assert!(value["schema"].is_u64(), "{path} has no schema");
         let of_room = seen.entry(room.name).or_default();
         of_room.by.insert(by);
@@ -49,7 +49,7 @@ pub(crate) async fn seen(kept: &Kept, rooms: &[Room]) -> BTreeMap<&'static str, 
     }
     for ((room, form, path), document) in last {
         let stands = standing.get(&path) == Some(&document);
-        let value = steady(&document.read().unwrap());
+        let value = steady(&without_mac(&document));
         let sample =
             Sample { path: steady_text(path.as_str()), json: serde_json::to_string_pretty(&value).unwrap() };
         let samples = &mut seen.get_mut(room).unwrap().samples;
@@ -59,6 +59,14 @@ pub(crate) async fn seen(kept: &Kept, rooms: &[Room]) -> BTreeMap<&'static str, 
         }
     }
     seen
+}
+
+/// The content of a document. Each has a MAC, which the introduction shows once.
+fn without_mac(document: &Document) -> Value {
+    let mut value: Value = document.read().unwrap();
+    let mac = value.as_object_mut().unwrap().remove("$mac").unwrap();
+    assert_eq!(mac.as_object().unwrap().keys().collect::<Vec<_>>(), ["key", "tag"]);
+    value
 }
 
 fn room_of<'r>(rooms: &'r [Room], path: &Path) -> &'r Room {

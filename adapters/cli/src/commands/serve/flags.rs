@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use dcm_server::{EmcoAddress, SETTINGS_BYTES_MAX, Settings, duration_text};
 
+use super::kubeconfigs::Allowing;
 use crate::arguments::Global;
 use crate::folders;
 use crate::limits::Limited;
@@ -62,6 +63,8 @@ pub(crate) struct Arguments {
     #[arg(long, env = "DCM_TOKEN_FILE", value_name = "FILE")]
     token_file: Option<PathBuf>,
     #[command(flatten)]
+    kubeconfigs: Allowing,
+    #[command(flatten)]
     limits: Limited,
     #[command(flatten)]
     otlp: otlp::Sent,
@@ -94,6 +97,7 @@ impl Arguments {
             emco_listen: self.emco_listen.iter().map(ToString::to_string).collect(),
             metrics_listen: text(self.metrics_listen),
             tls: files.map(|(certificate, key)| dcm_identity::tls::Files { certificate, key }),
+            kubeconfigs: self.kubeconfigs.settings(),
             limits: Some(self.limits.said()),
             otlp: self.otlp.said(),
             ..Settings::default()

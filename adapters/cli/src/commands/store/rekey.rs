@@ -1,4 +1,4 @@
-//! `dcm store rekey`: another key for all secrets.
+//! `dcm store rekey`: another key for all documents.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use crate::{duration, output};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Makes no new key: all is encrypted with the one that is current, such as after a rekey that was cut off.
+    /// Makes no new key: all is encrypted and signed with the one that is current, such as after a rekey that was cut off.
     #[arg(long)]
     same_key: bool,
     /// Removes the earlier keys at the end. Copies of the store from before can't be opened without them, and workers with keys
     /// of their own (another file, or DCM_KEYS) need the new key before.
     #[arg(long)]
     forget_earlier: bool,
-    /// How long to wait before earlier keys are removed, for writes that were encrypted with them and are under way: several
+    /// How long to wait before earlier keys are removed, for writes that were signed with them and are under way: several
     /// times the store's timeout.
     #[arg(long, default_value = "2m", value_parser = duration::parse, value_name = "DURATION")]
     settle: Duration,
@@ -44,6 +44,6 @@ fn said(report: &RekeyReport) -> String {
     };
     let (documents, resealed) = (rekeyed.documents, rekeyed.resealed);
     format!(
-        "key {current} encrypts from now on; {resealed} of {documents} documents written anew\n{forgotten}"
+        "key {current} encrypts and signs from now on; {resealed} of {documents} documents written anew\n{forgotten}"
     )
 }
