@@ -61,5 +61,6 @@ pub use listening::{ApiListener, ListenError, LoopbackListener};
 pub use rekey::{RekeyError, RekeyReport, Rekeying, rekey};
 pub use serve::{Listeners, STOP_TIMEOUT, ServeError, answer_at, serve, serve_at};
 pub use settings::{
-    Collector, EmcoAddress, LimitSettings, OtlpSettings, SETTINGS_BYTES_MAX, Serving, Settings, duration_text,
+    AllowedKinds, AllowedPermission, Collector, EmcoAddress, LimitSettings, OtlpSettings,
+    ProjectAdminSettings, SETTINGS_BYTES_MAX, Serving, Settings, duration_text,
 };

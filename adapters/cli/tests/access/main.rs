@@ -4,6 +4,10 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+#[path = "../../../../dcm-core/tests/service/support/grants.rs"]
+mod generated;
+
+mod allow_list;
 mod callers;
 mod containment;
 mod decisions;

@@ -8,6 +8,7 @@ mod emco_address;
 mod hiding;
 mod limits;
 mod otlp;
+mod project_admins;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -29,6 +30,7 @@ pub use duration::told as duration_text;
 pub use emco_address::EmcoAddress;
 pub use limits::LimitSettings;
 pub use otlp::{Collector, OtlpSettings};
+pub use project_admins::{AllowedKinds, AllowedPermission, ProjectAdminSettings};
 
 /// Largest file of settings, in bytes: one with as many bindings as are allowed, of many people each, is smaller.
 pub const SETTINGS_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -84,6 +86,10 @@ pub struct Settings {
     /// prove who they are. Default: pod-security.kubernetes.io/enforce: baseline. An empty mapping is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace_labels: Option<BTreeMap<String, String>>,
+    /// What project admins may grant beyond what Kubernetes' role admin holds, and which namespaces and labels are not for them, where
+    /// callers prove who they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project_admins: Option<ProjectAdminSettings>,
     /// What whoever asks may take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<LimitSettings>,
@@ -133,6 +139,7 @@ impl Settings {
             roles: if self.roles.is_empty() { below.roles } else { self.roles },
             requests: self.requests.or(below.requests),
             namespace_labels: self.namespace_labels.or(below.namespace_labels),
+            project_admins: self.project_admins.or(below.project_admins),
             limits: match (self.limits, below.limits) {
                 (Some(own), Some(below)) => Some(own.over(below)),
                 (own, below) => own.or(below),
@@ -204,12 +211,18 @@ impl Settings {
         if self.store.is_none() {
             checks.refuse(&root.field("store"), "", "is missing");
         }
+        let caller_limits = caller_limits(
+            self.namespace_labels,
+            self.project_admins.as_ref(),
+            self.authentication.is_some(),
+            &mut checks,
+        );
         let access = AccessSettings {
             tls: self.tls,
             authentication: self.authentication,
             roles: self.roles,
             requests: self.requests,
-            limits: self.namespace_labels.map(|namespace_labels| CallerLimits { namespace_labels }),
+            limits: caller_limits,
         };
         checks.include(&root, access.check());
         let configuration = Configuration {
@@ -229,6 +242,29 @@ impl Settings {
             collector,
         }))
     }
+}
+
+/// What callers are held to that may not do everything; none: as is default.
+fn caller_limits(
+    namespace_labels: Option<BTreeMap<String, String>>,
+    project_admins: Option<&ProjectAdminSettings>,
+    asks_who: bool,
+    checks: &mut Checks,
+) -> Option<CallerLimits> {
+    let path = Path::root().field("projectAdmins");
+    if project_admins.is_some() && !asks_who {
+        checks.refuse(&path, "", "is for callers who prove who they are: set authentication");
+        return None;
+    }
+    if namespace_labels.is_none() && project_admins.is_none() {
+        return None;
+    }
+    let mut limits = CallerLimits::default();
+    limits.namespace_labels = namespace_labels.unwrap_or(limits.namespace_labels);
+    if let Some(settings) = project_admins {
+        settings.add_to(&mut limits, &path, checks);
+    }
+    Some(limits)
 }
 
 #[cfg(test)]
