@@ -4,7 +4,7 @@
 mod common;
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use dcm_core::service::AllowList;
 use dcm_testenv::{Cluster, Environment};
@@ -51,15 +51,16 @@ fn of_role(server: &Cluster, role: &str) -> BTreeSet<Right> {
 async fn of_admin(server: &Cluster) -> BTreeSet<Right> {
     let parts = ["system:aggregate-to-admin", "system:aggregate-to-edit", "system:aggregate-to-view"];
     let aggregated: BTreeSet<Right> = parts.iter().flat_map(|part| of_role(server, part)).collect();
-    let begun = Instant::now();
-    loop {
-        let rights = of_role(server, "admin");
-        if rights.is_superset(&aggregated) {
-            return rights;
+    let aggregate = async {
+        loop {
+            let rights = of_role(server, "admin");
+            if rights.is_superset(&aggregated) {
+                return rights;
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
         }
-        assert!(begun.elapsed() < AGGREGATED_WITHIN, "the role admin is not put together");
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
+    };
+    tokio::time::timeout(AGGREGATED_WITHIN, aggregate).await.expect("the role admin is put together")
 }
 
 /// API group, resource and kind of all that is in namespaces.

@@ -66,9 +66,9 @@ async fn of_2000_generated_grants_those_in_the_allow_list_are_made_and_no_other_
 #[tokio::test]
 async fn settings_widen_the_list_by_groups_resources_verbs_and_kinds() {
     let mut limits = Limits::default();
-    limits.allow_list.permit(["example.com"], ["widgets", "gadgets"], ["get", "use"]);
-    limits.allow_list.permit(["example.org"], ["*"], ["get"]);
-    limits.allow_list.permit_kinds(["example.com"], ["Widget"]);
+    limits.allow_list.permit(&["example.com"], &["widgets", "gadgets"], &["get", "use"]);
+    limits.allow_list.permit(&["example.org"], &["*"], &["get"]);
+    limits.allow_list.permit_kinds(&["example.com"], &["Widget"]);
     let world = World::new(true).await;
     let world = World { caller: Caller::new("tenant").limited(limits), ..world };
     let permission = |group: &str, resource: &str, verb: &str, is_inside| Grant {

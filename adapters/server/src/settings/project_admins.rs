@@ -114,7 +114,7 @@ impl AllowedPermission {
                 checks.refuse(&path.field("resources").item(index), resource, rule);
             }
         }
-        list.permit(texts(&self.api_groups), texts(&self.resources), texts(&self.verbs));
+        list.permit(&texts(&self.api_groups), &texts(&self.resources), &texts(&self.verbs));
     }
 }
 
@@ -139,7 +139,7 @@ impl AllowedKinds {
                 checks.refuse(&path.field("kinds").item(index), kind, "must be a kind such as Widget");
             }
         }
-        list.permit_kinds(texts(&self.api_groups), texts(&self.kinds));
+        list.permit_kinds(&texts(&self.api_groups), &texts(&self.kinds));
     }
 }
 

@@ -33,11 +33,12 @@ impl Default for AllowList {
     fn default() -> Self {
         let mut list = Self { verbs: BTreeMap::new(), kinds: BTreeSet::new() };
         for rule in RULES {
-            let verbs = rule.verbs.iter().copied().flatten().copied();
-            list.permit([rule.group], rule.resources.iter().copied(), verbs);
+            for verbs in rule.verbs {
+                list.permit(&[rule.group], rule.resources, verbs);
+            }
         }
         for (group, kind) in KINDS {
-            list.permit_kinds([*group], [*kind]);
+            list.permit_kinds(&[*group], &[*kind]);
         }
         list
     }
@@ -46,29 +47,20 @@ impl Default for AllowList {
 impl AllowList {
     /// Widens the list by each of these verbs on each of these resources of each of these groups. The resource `*` stands for all of a
     /// group.
-    pub fn permit<'a>(
-        &mut self,
-        groups: impl IntoIterator<Item = &'a str>,
-        resources: impl IntoIterator<Item = &'a str> + Clone,
-        verbs: impl IntoIterator<Item = &'a str> + Clone,
-    ) {
+    pub fn permit(&mut self, groups: &[&str], resources: &[&str], verbs: &[&str]) {
         for group in groups {
-            let of_group = self.verbs.entry(group.to_owned()).or_default();
-            for resource in resources.clone() {
-                let of_resource = of_group.entry(resource.to_owned()).or_default();
-                of_resource.extend(verbs.clone().into_iter().map(str::to_owned));
+            let of_group = self.verbs.entry((*group).to_owned()).or_default();
+            for resource in resources {
+                let of_resource = of_group.entry((*resource).to_owned()).or_default();
+                of_resource.extend(verbs.iter().map(|verb| (*verb).to_owned()));
             }
         }
     }
 
     /// Widens the list by each of these kinds of each of these groups, for extra manifests.
-    pub fn permit_kinds<'a>(
-        &mut self,
-        groups: impl IntoIterator<Item = &'a str>,
-        kinds: impl IntoIterator<Item = &'a str> + Clone,
-    ) {
+    pub fn permit_kinds(&mut self, groups: &[&str], kinds: &[&str]) {
         for group in groups {
-            self.kinds.extend(kinds.clone().into_iter().map(|kind| (group.to_owned(), kind.to_owned())));
+            self.kinds.extend(kinds.iter().map(|kind| ((*group).to_owned(), (*kind).to_owned())));
         }
     }
 
@@ -185,7 +177,7 @@ mod tests {
     #[test]
     fn a_rule_for_all_resources_of_a_group_widens_that_group_alone() {
         let mut list = AllowList::default();
-        list.permit(["example.com"], [ALL], ["get"]);
+        list.permit(&["example.com"], &[ALL], &["get"]);
         assert!(list.allows("example.com", "widgets", "get") && list.allows("example.com", "a/b", "get"));
         assert!(
             !list.allows("example.com", "widgets", "list") && !list.allows("example.org", "widgets", "get")
