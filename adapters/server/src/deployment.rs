@@ -130,7 +130,11 @@ impl Parts {
         let check = check_for(configuration.kubeconfigs.clone());
         let contexts = Arc::new(Contexts::new(contexts_store.clone(), clock.clone()));
         let registered = RegisteredClusters::new(store.clone(), contexts, clock.clone(), check.clone());
-        let options = KubeOptions { allowed: configuration.kubeconfigs.clone(), ..KubeOptions::default() };
+        let options = KubeOptions {
+            allowed: configuration.kubeconfigs.clone(),
+            denied_networks: configuration.denied_networks.clone(),
+            ..KubeOptions::default()
+        };
         let clusters = Arc::new(KubeClusters::new(Arc::new(Registered(registered)), options));
         let engine = configuration.engine();
         Ok(Self { store, contexts_store, clusters, check, engine, clock, random: Arc::new(OsRandom) })

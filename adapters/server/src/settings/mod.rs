@@ -17,6 +17,7 @@ use std::path::PathBuf;
 use dcm_core::refusal::{Checks, Path, Refusals};
 use dcm_core::service::Limits as CallerLimits;
 use dcm_identity::tls;
+use dcm_kube::{DeniedNetworks, Network};
 use dcm_rest::emco::Service as EmcoService;
 use dcm_sync::engine::LEASE_MAX;
 use schemars::JsonSchema;
@@ -34,6 +35,9 @@ pub use project_admins::{AllowedKinds, AllowedPermission, ProjectAdminSettings};
 
 /// Largest file of settings, in bytes: one with as many bindings as are allowed, of many people each, is smaller.
 pub const SETTINGS_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// Most networks that no connection goes to: each connection is held against all of them.
+const NETWORKS_MAX: usize = 1_000;
 
 /// What a server is to be. What is not set is default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -90,6 +94,10 @@ pub struct Settings {
     /// callers prove who they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project_admins: Option<ProjectAdminSettings>,
+    /// Networks that no connection to a cluster goes to, such as 10.1.0.0/16; the list takes the place of the default. Default: the
+    /// link-local networks, 169.254.0.0/16 and fe80::/10. An empty list is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub denied_networks: Option<Vec<String>>,
     /// What whoever asks may take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<LimitSettings>,
@@ -140,6 +148,7 @@ impl Settings {
             requests: self.requests.or(below.requests),
             namespace_labels: self.namespace_labels.or(below.namespace_labels),
             project_admins: self.project_admins.or(below.project_admins),
+            denied_networks: self.denied_networks.or(below.denied_networks),
             limits: match (self.limits, below.limits) {
                 (Some(own), Some(below)) => Some(own.over(below)),
                 (own, below) => own.or(below),
@@ -191,13 +200,7 @@ impl Settings {
         };
         let listen = address("listen", self.listen, &mut checks);
         let metrics_listen = address("metricsListen", self.metrics_listen, &mut checks);
-        let mut emco = Vec::with_capacity(self.emco_listen.len());
-        for (index, text) in self.emco_listen.iter().enumerate() {
-            match text.parse::<EmcoAddress>() {
-                Ok(address) => emco.push(address),
-                Err(rule) => checks.refuse(&root.field("emcoListen").item(index), text, rule),
-            }
-        }
+        let emco = emco_addresses(&self.emco_listen, &root.field("emcoListen"), &mut checks);
         let limits = self.limits.unwrap_or_default().read(&root.field("limits"), &mut checks);
         let collector = self.otlp.and_then(|otlp| otlp.read(&root.field("otlp"), &mut checks));
         let lease = self
@@ -211,6 +214,7 @@ impl Settings {
         if self.store.is_none() {
             checks.refuse(&root.field("store"), "", "is missing");
         }
+        let denied_networks = denied_networks(self.denied_networks, &mut checks);
         let caller_limits = caller_limits(
             self.namespace_labels,
             self.project_admins.as_ref(),
@@ -229,6 +233,7 @@ impl Settings {
             contexts_store: self.contexts_store.map(Into::into),
             lease: lease.unwrap_or(SESSION_LEASE),
             audit_days,
+            denied_networks,
             ..Configuration::new(self.store.unwrap_or_default(), self.key_file.map_or(keys, Keys::File))
         };
         checks.finish(Some(Serving {
@@ -242,6 +247,29 @@ impl Settings {
             collector,
         }))
     }
+}
+
+/// Where EMCO's API is asked.
+fn emco_addresses(texts: &[String], path: &Path, checks: &mut Checks) -> Vec<EmcoAddress> {
+    let read = |(index, text): (usize, &String)| {
+        let address = text.parse::<EmcoAddress>();
+        address.map_err(|rule| checks.refuse(&path.item(index), text, rule)).ok()
+    };
+    texts.iter().enumerate().filter_map(read).collect()
+}
+
+/// The networks that no connection to a cluster goes to.
+fn denied_networks(texts: Option<Vec<String>>, checks: &mut Checks) -> DeniedNetworks {
+    let Some(texts) = texts else { return DeniedNetworks::default() };
+    let path = Path::root().field("deniedNetworks");
+    if texts.len() > NETWORKS_MAX {
+        checks.refuse(&path, &texts.len().to_string(), format!("must have at most {NETWORKS_MAX} entries"));
+    }
+    let read = |(index, text): (usize, &String)| {
+        let network = text.parse::<Network>();
+        network.map_err(|rule| checks.refuse(&path.item(index), text, rule.to_string())).ok()
+    };
+    texts.iter().take(NETWORKS_MAX).enumerate().filter_map(read).collect()
 }
 
 /// What callers are held to that may not do everything; none: as is default.
