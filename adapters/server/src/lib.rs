@@ -41,6 +41,7 @@ mod other_bindings;
 mod rekey;
 mod serve;
 mod settings;
+mod socket;
 mod sweeping;
 mod tending;
 mod untaken;
@@ -64,3 +65,4 @@ pub use settings::{
     AllowedKinds, AllowedPermission, Collector, EmcoAddress, LimitSettings, OtlpSettings,
     ProjectAdminSettings, SETTINGS_BYTES_MAX, Serving, Settings, duration_text,
 };
+pub use socket::{InvalidListenAddress, ListenAddress};

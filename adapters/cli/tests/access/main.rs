@@ -17,5 +17,6 @@ mod issuer;
 mod matrix;
 mod settings;
 mod sharing;
+mod socket;
 mod tls;
 mod tokens;

@@ -27,6 +27,7 @@ use crate::access::{AccessSettings, Rate, RoleBinding};
 use crate::audit::AUDIT_DAYS;
 use crate::configuration::{Configuration, Keys, SESSION_LEASE};
 use crate::limits::Limits;
+use crate::socket::ListenAddress;
 pub use duration::told as duration_text;
 pub use emco_address::EmcoAddress;
 pub use limits::LimitSettings;
@@ -64,7 +65,8 @@ pub struct Settings {
     /// Default true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worker: Option<bool>,
-    /// Address and port of the HTTP API. One that other machines can reach needs tls and authentication. Default: none.
+    /// Address and port of the HTTP API, or unix:PATH for a socket that only its owner can connect to. An address that other machines can
+    /// reach needs tls and authentication. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub listen: Option<String>,
     /// Addresses and ports of EMCO's HTTP API, each for one of its services (orchestrator=, clm= or dcm= before it) or for all. As
@@ -114,7 +116,7 @@ pub struct Serving {
     /// Whether a worker runs.
     pub worker: bool,
     /// Where the HTTP API is asked.
-    pub listen: Option<SocketAddr>,
+    pub listen: Option<ListenAddress>,
     /// Where EMCO's is, and for which of its services.
     pub emco_listen: Vec<(SocketAddr, BTreeSet<EmcoService>)>,
     /// Where metrics are given.
@@ -198,7 +200,10 @@ impl Settings {
             }
             read.ok()
         };
-        let listen = address("listen", self.listen, &mut checks);
+        let listen = self.listen.as_deref().and_then(|text| {
+            let read = text.parse::<ListenAddress>();
+            read.map_err(|rule| checks.refuse(&root.field("listen"), text, rule.to_string())).ok()
+        });
         let metrics_listen = address("metricsListen", self.metrics_listen, &mut checks);
         let emco = emco_addresses(&self.emco_listen, &root.field("emcoListen"), &mut checks);
         let limits = self.limits.unwrap_or_default().read(&root.field("limits"), &mut checks);
@@ -329,7 +334,7 @@ mod tests {
             limits: {requestsMax: 0, bodyBytesMax: 8388607}\n\
             otlp: {endpoint: 'https://ann:hunter2@h', insecure: true}\n";
         let expected = [
-            "listen: must be an address with a port, such as 127.0.0.1:9077 (found \"localhost\")",
+            "listen: must be an address with a port, such as 127.0.0.1:9077, or a socket, such as unix:/run/dcm/api.sock (found \"localhost\")",
             "metricsListen: must be an address with a port, such as 127.0.0.1:9077 (found \"1\")",
             "emcoListen[0]: a service is orchestrator, clm or dcm, not \"ncm\" (found \"ncm=127.0.0.1:1\")",
             "limits.requestsMax: must be 1 or more (found \"0\")",
