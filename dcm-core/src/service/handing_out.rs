@@ -1,4 +1,4 @@
-//! Handing out kubeconfigs and credentials, and remembering what they said of clusters, so that it is known who needs another one.
+//! Handing out kubeconfigs and credentials, and remembering where they locate clusters: the status names the users that need another one.
 //!
 //! Each time that one is handed out is an entry of the audit log: who asked, for which user, and for which clusters. The entry is
 //! written first; where it can't be written, nothing is handed out.
