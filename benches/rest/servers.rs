@@ -75,7 +75,7 @@ pub(crate) async fn child(order: &str) -> Result<()> {
         }
         Served::Api { store, keys } => {
             let deployment = Deployment::open(&Configuration::new(&*store, &*keys)).await?;
-            let api = ApiListener::bind(any, &Access::default()).await?;
+            let api = ApiListener::bind(any.into(), &Access::default()).await?;
             println!("{}", api.address());
             let listeners = Listeners { api: Some(api), ..Listeners::default() };
             Ok(serve_at(&deployment, listeners, stop).await?)

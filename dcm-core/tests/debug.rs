@@ -2,7 +2,7 @@
 #![cfg(all(feature = "logical-cloud", feature = "pki"))]
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -104,8 +104,12 @@ fn credentials() -> Vec<(&'static str, Box<dyn Debug>)> {
     let with_key =
         Credential::Certificate { certificate: String::new(), key: Some(Secret::new(pasted_key())) };
     let with_token = Credential::Token(secret());
-    let user_access =
-        UserAccess { access: access(&with_key), holds: BTreeMap::new(), missing: BTreeMap::new() };
+    let user_access = UserAccess {
+        access: access(&with_key),
+        holds: BTreeMap::new(),
+        clusters: BTreeSet::new(),
+        missing: BTreeMap::new(),
+    };
     let page = ClusterPage { clusters: vec![registered()], broken: Vec::new(), next: None };
     vec![
         ("Secret", Box::new(secret())),

@@ -151,6 +151,19 @@ pub(crate) fn read_file<E>(
     Ok(bytes)
 }
 
+/// True for a file that its group or others may write.
+#[cfg(unix)]
+pub(crate) fn is_writable_beyond_its_owner(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    metadata.permissions().mode() & 0o022 != 0
+}
+
+/// Elsewhere files have other rights than this.
+#[cfg(not(unix))]
+pub(crate) fn is_writable_beyond_its_owner(_: &Metadata) -> bool {
+    false
+}
+
 /// What others than the owner and the group may do with a file: the last of its three octal digits.
 #[cfg(unix)]
 pub(crate) fn rights_of_others(metadata: &Metadata) -> u32 {

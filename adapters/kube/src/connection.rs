@@ -20,6 +20,7 @@ use crate::establish::Establish;
 use crate::failure::{error_of_client, kubeconfig_rule, unusable};
 use crate::kubeconfig::Checked;
 use crate::login::Login;
+use crate::networks::{Guarded, Resolver};
 use crate::options::Options;
 use crate::proxy::ProxyUrl;
 use crate::transport::Transport;
@@ -52,16 +53,20 @@ async fn blocking<T: Send + 'static>(
 }
 
 fn build(config: &Config, proxy: Option<ProxyUrl>, options: &Options) -> Result<kube::Client, Error> {
-    let mut tcp = HttpConnector::new();
+    let denied = || options.denied_networks.clone();
+    let mut tcp = HttpConnector::new_with_resolver(Resolver::new(denied()));
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
     // Of a name with several addresses, each has its share.
     tcp.set_connect_timeout(Some(options.connect_time_limit));
     tcp.set_keepalive(Some(options.silence_limit));
+    let tcp = Guarded::new(tcp, denied());
     let client = match proxy {
         None => client(config, tcp, options),
-        Some(url) if url.is_socks() => client(config, SocksV5::new(url.uri().clone(), tcp), options),
-        Some(url) => client(config, Tunnel::new(url.uri().clone(), tcp), options),
+        Some(url) if url.is_socks() => {
+            client(config, Guarded::new(SocksV5::new(url.uri().clone(), tcp), denied()), options)
+        }
+        Some(url) => client(config, Guarded::new(Tunnel::new(url.uri().clone(), tcp), denied()), options),
     };
     client.map_err(|error| error_of_client(error).into())
 }

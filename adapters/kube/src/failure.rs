@@ -9,8 +9,13 @@ use kube::client::AuthError;
 use kube::config::KubeconfigError;
 use kube::core::Status;
 
+use crate::networks::Denied;
+
 /// Most bytes of a server's words that we pass on: its message may quote a whole object.
 const MESSAGE_BYTES_MAX: usize = 2048;
+
+/// What is passed on of a body that is no `Status`.
+const FOREIGN: &str = "the answer is no status of Kubernetes";
 
 /// Longest wait that a server can ask for. API servers ask for seconds; a proxy's mistake must not silence us for good.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(600);
@@ -30,12 +35,14 @@ pub(crate) struct Refused {
 }
 
 impl Refused {
-    /// Reads an answer. A body that is no `Status` (a proxy's page, a plain text) is taken as its words.
+    /// Reads an answer. A body that is no `Status` (a proxy's page, a plain text) goes to the log alone: the server may be none of
+    /// Kubernetes, and what it answers is not for the caller that has named its address.
     pub(crate) fn read(code: u16, retry_after: Option<&str>, body: &[u8]) -> Self {
         let status = serde_json::from_slice::<Status>(body).ok().filter(Status::is_failure);
         let mut status = status.unwrap_or_else(|| {
             let words = String::from_utf8_lossy(&body[..body.len().min(MESSAGE_BYTES_MAX)]);
-            Status::failure(words.trim(), "")
+            tracing::debug!(code, body = words.trim(), "an answer is no status of Kubernetes");
+            Status::failure(FOREIGN, "")
         });
         status.code = code;
         let seconds = retry_after.and_then(|text| text.trim().parse().ok());
@@ -156,7 +163,7 @@ pub(crate) fn error_of_client(error: kube::Error) -> Failure {
         kube::Error::Auth(error) => unusable(credential_rule(&error)).into(),
         kube::Error::Service(below) => match below.downcast_ref() {
             Some(error) => unusable(credential_rule(error)).into(),
-            None => Error::Unreachable { source: Arc::from(below) }.into(),
+            None => denied(&*below).unwrap_or_else(|| Error::Unreachable { source: Arc::from(below) }).into(),
         },
         kube::Error::InferKubeconfig(error) => unusable(kubeconfig_rule(&error)).into(),
         kube::Error::RustlsTls(_) => {
@@ -166,6 +173,17 @@ pub(crate) fn error_of_client(error: kube::Error) -> Failure {
         kube::Error::SerdeError(error) => unreadable(&error).into(),
         other => Error::Unreachable { source: Arc::new(other) }.into(),
     }
+}
+
+/// The error of a connection that was refused for its network.
+fn denied(error: &(dyn std::error::Error + 'static)) -> Option<Error> {
+    let mut causes = std::iter::successors(Some(error), |error| (**error).source());
+    let denied = causes.find_map(|cause| {
+        // What an input-output error holds is none of its causes.
+        let held = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        cause.downcast_ref::<Denied>().or_else(|| held?.downcast_ref())
+    })?;
+    Some(Error::Kubeconfig { reason: format!("clusters[].cluster.server: {denied}") })
 }
 
 /// The code of an answer that is not what the API says it is: the server took it for one of success.
@@ -281,11 +299,28 @@ mod tests {
 
     #[test]
     fn a_long_message_is_cut_at_a_character() {
-        let refused = Refused::read(422, None, "é".repeat(5000).as_bytes());
-        assert!(message(&refused.status).len() <= MESSAGE_BYTES_MAX + "…".len());
         let mut status = Status::failure(&"é".repeat(5000), "").with_code(422);
         status.message.insert(0, 'a');
         assert!(message(&status).ends_with('…'));
+    }
+
+    #[test]
+    fn of_a_body_that_is_no_status_nothing_is_passed_on() {
+        for body in [&b"<html>hunter2</html>"[..], br#"{"secret": "hunter2"}"#, "é".repeat(5000).as_bytes()]
+        {
+            let error = error_of(&Refused::read(422, None, body));
+            assert_eq!(error.to_string(), "refused: the answer is no status of Kubernetes");
+        }
+    }
+
+    #[test]
+    fn a_denied_network_is_found_among_the_causes_of_a_failure() {
+        let denied: crate::networks::DeniedNetworks = ["10.0.0.0/8".parse().unwrap()].into_iter().collect();
+        let below = std::io::Error::other(denied.check("10.1.2.3".parse().unwrap()).unwrap_err());
+        let error = Error::from(error_of_client(kube::Error::Service(Box::new(below))));
+        let expected = "unusable kubeconfig: clusters[].cluster.server: the address is in 10.0.0.0/8, and the setting deniedNetworks \
+                        excludes that network";
+        assert_eq!(error.to_string(), expected);
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod issue;
 pub mod kubeconfig;
 mod list;
 mod login;
+mod networks;
 mod object;
 mod options;
 mod preferred;
@@ -34,5 +35,6 @@ mod watch;
 
 pub use cluster::KubeCluster;
 pub use clusters::{KubeClusters, Kubeconfigs};
+pub use networks::{DeniedNetworks, InvalidNetwork, Network};
 pub use options::Options;
 pub use proxy::{InvalidProxyUrl, ProxyUrl};

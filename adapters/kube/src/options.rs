@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::kubeconfig::Allowed;
+use crate::networks::DeniedNetworks;
 use crate::proxy::ProxyUrl;
 
 /// How clusters are reached.
@@ -15,6 +16,8 @@ pub struct Options {
     /// The proxy to every cluster; one that a kubeconfig names, and may name, goes before it. Default: none. Proxies
     /// from environment variables are never used.
     pub proxy: Option<ProxyUrl>,
+    /// Networks that no connection goes to. Default: the link-local ones.
+    pub denied_networks: DeniedNetworks,
     /// Longest time from the start of a request to the end of its answer, waiting for a connection included. The
     /// events of a watch are not counted. Default: 30 seconds.
     pub request_time_limit: Duration,
@@ -36,6 +39,7 @@ impl Default for Options {
             allowed: Allowed::default(),
             withheld_variables: Vec::new(),
             proxy: None,
+            denied_networks: DeniedNetworks::default(),
             request_time_limit: Duration::from_secs(30),
             connect_time_limit: Duration::from_secs(10),
             silence_limit: Duration::from_secs(20),

@@ -12,6 +12,9 @@ use crate::transport::{Request, Transport};
 /// The namespace that every cluster has, for ever.
 const SYSTEM_NAMESPACE: &str = "kube-system";
 
+/// Longest version of a server, in bytes.
+const VERSION_BYTES_MAX: usize = 64;
+
 #[derive(Deserialize)]
 struct Named {
     metadata: Metadata,
@@ -41,7 +44,15 @@ pub(crate) async fn uid(transport: &Transport, call: &Call) -> Result<ClusterUid
 pub(crate) async fn info(transport: &Transport, call: &Call) -> Result<ServerInfo, Error> {
     let answer = transport.send(call, Request::get("/version".to_owned())).await?;
     let version: Version = answer.read()?;
-    Ok(ServerInfo { version: version.git_version, time: answer.date().and_then(http_date) })
+    Ok(ServerInfo { version: version_text(version.git_version), time: answer.date().and_then(http_date) })
+}
+
+/// What a server calls its version, if that is one: any other text may be an answer that is not for the caller.
+fn version_text(text: String) -> String {
+    let is_version = text.len() <= VERSION_BYTES_MAX
+        && text.starts_with('v')
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".+-_~".contains(&byte));
+    if is_version { text } else { "unknown".to_owned() }
 }
 
 /// Reads a `Date` header.
@@ -52,6 +63,16 @@ fn http_date(text: &str) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_that_is_no_version_is_not_passed_on() {
+        for version in ["v1.36.3", "v1.31.2+k3s1", "v1.30.0-gke.100"] {
+            assert_eq!(version_text(version.to_owned()), version);
+        }
+        for text in ["", "1.36", "v1 hunter2", "vé", &format!("v{}", "1".repeat(VERSION_BYTES_MAX))] {
+            assert_eq!(version_text((*text).to_owned()), "unknown");
+        }
+    }
 
     #[test]
     fn the_date_header_is_read() {

@@ -113,7 +113,8 @@ async fn a_failure_is_told_once_and_not_tried_again() {
     let (address, mut seen) = answering(answer(503, "busy")).await;
     let cluster = connect(&plain(&format!("http://{address}"), ""), &insecure()).await;
     let error = cluster.uid(&call("c")).await.unwrap_err();
-    assert!(matches!(&error, Error::Server { code: 503, message } if message == "busy"), "{error}");
+    let expected = "the cluster failed with 503: the answer is no status of Kubernetes";
+    assert_eq!(error.to_string(), expected, "what such a server answers is not passed on");
     seen.recv().await.unwrap();
     assert!(seen.try_recv().is_err(), "it was tried again");
 }
@@ -121,13 +122,44 @@ async fn a_failure_is_told_once_and_not_tried_again() {
 #[tokio::test]
 async fn an_answer_is_read_only_as_far_as_one_of_its_kind_can_go() {
     for (code, expected) in [
-        (503, "the cluster failed with 503: "),
-        (403, "not allowed: "),
+        (503, "the cluster failed with 503: the answer is no status of Kubernetes"),
+        (403, "not allowed: the answer is no status of Kubernetes"),
         (200, "not supported: an answer of more than 16777216 bytes"),
     ] {
         let cluster = connect(&plain(&format!("http://{}", going_on(code).await), ""), &insecure()).await;
         assert_eq!(cluster.uid(&call("c")).await.unwrap_err().to_string(), expected);
     }
+}
+
+/// The same options, with which no connection goes to some networks.
+fn denying(networks: &[&str]) -> Options {
+    Options { denied_networks: networks.iter().map(|text| text.parse().unwrap()).collect(), ..insecure() }
+}
+
+#[tokio::test]
+async fn no_connection_goes_to_a_denied_network_by_an_address_or_by_a_name() {
+    let (address, mut seen) = answering(answer(200, r#"{"metadata": {"uid": "u"}}"#)).await;
+    let port = address.rsplit_once(':').unwrap().1;
+    let loopback = denying(&["127.0.0.0/8", "::1/128"]);
+    let proxied = |server: &str| plain(server, &format!(", proxy-url: 'http://{address}'"));
+    for (kubeconfig, options, network) in [
+        (plain(&format!("http://{address}"), ""), &loopback, "127.0.0.0/8"),
+        (plain(&format!("http://localhost:{port}"), ""), &loopback, ""),
+        (plain(&format!("http://[::ffff:127.0.0.1]:{port}"), ""), &loopback, "127.0.0.0/8"),
+        (proxied("https://cluster.invalid:6443"), &loopback, "127.0.0.0/8"),
+        (plain("https://169.254.169.254", ""), &insecure(), "169.254.0.0/16"),
+        (proxied("https://169.254.169.254"), &insecure(), "169.254.0.0/16"),
+        (plain("https://[fe80::1]:6443", ""), &insecure(), "fe80::/10"),
+    ] {
+        let error = connect(&kubeconfig, options).await.uid(&call("c")).await.unwrap_err();
+        assert!(matches!(error, Error::Kubeconfig { .. }), "{kubeconfig}: {error:?}");
+        let error = error.to_string();
+        let expected = format!("clusters[].cluster.server: the address is in {network}");
+        assert!(error.contains(&expected) && error.contains("deniedNetworks"), "{kubeconfig}: {error}");
+    }
+    assert!(seen.try_recv().is_err(), "the server was asked");
+    let allowed = connect(&plain(&format!("http://{address}"), ""), &denying(&["10.0.0.0/8"])).await;
+    assert_eq!(&*allowed.uid(&call("c")).await.unwrap().0, "u");
 }
 
 #[tokio::test]

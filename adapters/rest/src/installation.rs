@@ -203,6 +203,26 @@ impl DeclareError {
 /// In words, why a cluster that is to be registered could not be asked, with the field of its kubeconfig that it comes from.
 #[must_use]
 pub fn unasked(registration: &Registration, error: &Error) -> String {
+    unasked_as(registration, error, &causes::told(error))
+}
+
+/// The same for a caller that may name any address as a cluster's: in our words alone. The details go to the log.
+pub(crate) fn unasked_by_registrar(registration: &Registration, error: &Error) -> String {
+    log_details(&registration.id, error);
+    unasked_as(registration, error, &summary(error))
+}
+
+/// What happened, in our words, and where the rest is.
+pub(crate) fn summary(error: &Error) -> String {
+    format!("{}; the server's log has the details", error.summary())
+}
+
+/// Logs what a cluster answered, or how the connection to it failed, for the operator of the server.
+pub(crate) fn log_details(cluster: &ClusterId, error: &dyn std::error::Error) {
+    tracing::warn!(%cluster, error = causes::told(error), "a cluster could not be asked");
+}
+
+fn unasked_as(registration: &Registration, error: &Error, why: &str) -> String {
     let Registration { id, kubeconfig, .. } = registration;
     let field = match error {
         Error::Unauthorized { .. } => "users[].user".to_owned(),
@@ -212,5 +232,5 @@ pub fn unasked(registration: &Registration, error: &Error) -> String {
             format!("clusters[].cluster.server {server}")
         }
     };
-    format!("{field}: {id} can't be asked: {}", causes::told(error))
+    format!("{field}: {id} can't be asked: {why}")
 }

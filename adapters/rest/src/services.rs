@@ -5,8 +5,11 @@ use std::sync::Arc;
 use axum::http::Method;
 use dcm_core::audit::StoredAudit;
 use dcm_core::kubeconfig::Access;
+use dcm_core::name::{LogicalCloudName, ProjectName, ReferenceName, UserName};
 use dcm_core::port::clock::{Clock, Random};
-use dcm_core::service::{Caller, Controllers, LogicalClouds, Projects, Providers, RegisteredClusters};
+use dcm_core::service::{
+    Caller, Controllers, Error, LogicalClouds, Projects, Providers, RegisteredClusters, UserAccess,
+};
 use futures::future::{BoxFuture, Shared};
 
 use crate::followers::Followers;
@@ -52,6 +55,22 @@ pub struct Services {
 }
 
 impl Services {
+    /// Hands out what a user has, which is in the audit log. A caller that asks for the head alone is given nothing, and nothing is
+    /// kept then.
+    pub(crate) async fn hand_out(
+        &self,
+        method: &Method,
+        caller: &Caller,
+        (project, cloud): (&ProjectName, &LogicalCloudName),
+        user: Option<&UserName>,
+        reference: Option<&ReferenceName>,
+    ) -> Result<UserAccess, Error> {
+        match *method {
+            Method::HEAD => self.clouds.kubeconfigs(project, cloud, user, reference).await,
+            _ => self.clouds.hand_out(caller, project, cloud, user, reference).await,
+        }
+    }
+
     /// Remembers what was handed out. It is given all the same where that fails; only its status will not tell when it is out of
     /// date. Who asks for the head alone is given nothing.
     pub(crate) async fn remember_handed_out(&self, method: &Method, caller: &Caller, access: &Access) {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dcm_core::name::OwnerId;
+use dcm_kube::DeniedNetworks;
 use dcm_kube::kubeconfig::Allowed;
 use dcm_store::StoreUrl;
 use dcm_store::encrypted::KeyringSource;
@@ -78,6 +79,8 @@ pub struct Configuration {
     pub audit_days: u16,
     /// What registered kubeconfigs may do beyond holding credentials. Default: nothing.
     pub kubeconfigs: Allowed,
+    /// Networks that no connection to a cluster goes to. Default: the link-local ones.
+    pub denied_networks: DeniedNetworks,
 }
 
 impl Configuration {
@@ -92,6 +95,7 @@ impl Configuration {
             lease: SESSION_LEASE,
             audit_days: AUDIT_DAYS,
             kubeconfigs: Allowed::default(),
+            denied_networks: DeniedNetworks::default(),
         }
     }
 

@@ -133,6 +133,7 @@ impl Parts {
         let options = KubeOptions {
             allowed: configuration.kubeconfigs.clone(),
             withheld_variables: configuration.keys.variable().into_iter().map(str::to_owned).collect(),
+            denied_networks: configuration.denied_networks.clone(),
             ..KubeOptions::default()
         };
         let registered = Registered { clusters: registered, allowed: configuration.kubeconfigs.clone() };

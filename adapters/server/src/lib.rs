@@ -41,6 +41,7 @@ mod other_bindings;
 mod rekey;
 mod serve;
 mod settings;
+mod socket;
 mod sweeping;
 mod tending;
 mod untaken;
@@ -61,6 +62,7 @@ pub use listening::{ApiListener, ListenError, LoopbackListener};
 pub use rekey::{RekeyError, RekeyReport, Rekeying, rekey};
 pub use serve::{Listeners, STOP_TIMEOUT, ServeError, answer_at, serve, serve_at};
 pub use settings::{
-    Collector, EmcoAddress, KubeconfigSettings, LimitSettings, OtlpSettings, SETTINGS_BYTES_MAX, Serving,
-    Settings, duration_text,
+    AllowedKinds, AllowedPermission, Collector, EmcoAddress, KubeconfigSettings, LimitSettings, OtlpSettings,
+    ProjectAdminSettings, SETTINGS_BYTES_MAX, Serving, Settings, duration_text,
 };
+pub use socket::{InvalidListenAddress, ListenAddress};

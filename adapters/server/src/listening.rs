@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use tokio::net::TcpListener;
 
 use crate::access::Access;
+use crate::socket::{ListenAddress, Listener};
 
 /// Why an address is not listened on.
 #[derive(Debug, thiserror::Error)]
@@ -32,7 +33,7 @@ pub enum ListenError {
     #[error("{address} can't be listened on")]
     Listen {
         /// The address.
-        address: SocketAddr,
+        address: ListenAddress,
         /// What happened.
         #[source]
         source: std::io::Error,
@@ -90,42 +91,67 @@ impl LoopbackListener {
 /// An address that the API is asked at.
 #[derive(Debug)]
 pub struct ApiListener {
-    pub(crate) listener: TcpListener,
+    pub(crate) listener: Listener,
     pub(crate) access: Access,
-    address: SocketAddr,
+    address: ListenAddress,
 }
 
 impl ApiListener {
-    /// Listens on an address; port 0 is any that is free. One that others can reach needs TLS and callers who prove who they
-    /// are.
+    /// Listens at an address; port 0 is any that is free. One that other machines can reach needs TLS and callers who prove who they
+    /// are. A Unix socket is for its owner alone, and speaks no TLS.
     ///
     /// # Errors
     /// [`ListenError`].
-    pub async fn bind(address: SocketAddr, access: &Access) -> Result<Self, ListenError> {
-        if !address.ip().is_loopback() && !access.is_for_others() {
-            let (has_tls, asks_who) = (access.tls().is_some(), access.asks_who());
-            return Err(ListenError::Open { address, has_tls, asks_who });
-        }
-        let (listener, address) = listen(address).await?;
-        Ok(Self { listener, access: access.clone(), address })
+    pub async fn bind(address: ListenAddress, access: &Access) -> Result<Self, ListenError> {
+        let access = match address {
+            ListenAddress::Tcp(address) if !address.ip().is_loopback() && !access.is_for_others() => {
+                let (has_tls, asks_who) = (access.tls().is_some(), access.asks_who());
+                return Err(ListenError::Open { address, has_tls, asks_who });
+            }
+            ListenAddress::Tcp(_) => access.clone(),
+            ListenAddress::Unix(_) => access.without_tls(),
+        };
+        let bound = Listener::bind(&address).await;
+        let (listener, address) = bound.map_err(|source| ListenError::Listen { address, source })?;
+        Ok(Self { listener, access, address })
     }
 
-    /// Where it is.
+    /// Where it listens.
     #[must_use]
-    pub fn address(&self) -> SocketAddr {
-        self.address
+    pub fn address(&self) -> &ListenAddress {
+        &self.address
     }
 
-    /// The beginning of the URLs that are asked there: `https`, its address and its port.
+    /// The beginning of the URLs that are asked there: `https`, its address and its port. Of a Unix socket, `unix:` and its path.
     #[must_use]
     pub fn url(&self) -> String {
-        let scheme = if self.access.tls().is_some() { "https" } else { "http" };
-        format!("{scheme}://{}", self.address)
+        match &self.address {
+            ListenAddress::Tcp(address) if self.access.tls().is_some() => format!("https://{address}"),
+            ListenAddress::Tcp(address) => format!("http://{address}"),
+            ListenAddress::Unix(_) => self.address.to_string(),
+        }
+    }
+
+    /// What a process of this machine may do where callers prove nothing, and the way out; none where they prove who they are. A
+    /// program that serves logs it at its start.
+    #[must_use]
+    pub fn open_access(&self) -> Option<&'static str> {
+        match self.address {
+            _ if self.access.asks_who() => None,
+            ListenAddress::Tcp(_) => Some(
+                "no authentication: any process on this machine may do everything here, take the kubeconfigs of all users, and \
+                 register clusters; set authentication, or listen at unix:PATH, which is for one user alone",
+            ),
+            ListenAddress::Unix(_) => Some(
+                "no authentication: any process of the user that owns this socket may do everything here, take the kubeconfigs of all \
+                 users, and register clusters",
+            ),
+        }
     }
 }
 
 async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ListenError> {
-    let failed = |source| ListenError::Listen { address, source };
+    let failed = |source| ListenError::Listen { address: address.into(), source };
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     Ok((listener, address))

@@ -25,7 +25,7 @@ impl Untaken {
 
     /// Tells of another one: a handshake that failed, or one too many.
     pub(crate) fn tell(&self, origin: Option<&Origin>, error: &io::Error) {
-        let origin = origin.map(|Origin(address)| tracing::field::display(address));
+        let origin = origin.map(tracing::field::display);
         tracing::debug!(origin, %error, "a connection could not be taken");
         if let Some(count) = self.tally.add(1, self.clock.now()) {
             tracing::warn!(count, origin, %error, "connections could not be taken: this is the last one");

@@ -15,7 +15,9 @@ use dcm_core::port::clock::Seeded;
 use dcm_core::port::store::{Document, Entry, Path, Prefix, Store as _, StoreExt as _, Write};
 use dcm_core::service::{Error, Precondition};
 use dcm_core::status::Progress;
-use dcm_server::{Access, ApiListener, EmcoListener, EmcoService, Listeners, answer_at, serve};
+use dcm_server::{
+    Access, ApiListener, EmcoListener, EmcoService, ListenAddress, Listeners, answer_at, serve,
+};
 use dcm_store::EncryptedStore;
 use dcm_store::encrypted::{KEY_BYTES, Keyring};
 use dcm_sync::engine::Acquire;
@@ -244,15 +246,16 @@ async fn a_corrupt_cluster_holds_up_only_clouds_that_it_may_be_selected_for() {
 
 /// What is answered to a GET in EMCO's dialect.
 async fn asked_of_emco(world: &World, path: &str) -> String {
-    let listener = ApiListener::bind("127.0.0.1:0".parse().unwrap(), &Access::default()).await.unwrap();
-    let (deployment, address) = (world.deployment.clone(), listener.address());
+    let any: ListenAddress = "127.0.0.1:0".parse().unwrap();
+    let listener = ApiListener::bind(any, &Access::default()).await.unwrap();
+    let (deployment, address) = (world.deployment.clone(), listener.address().to_string());
     let emco = EmcoListener { listener, services: EmcoService::ALL.into_iter().collect() };
     let (stop, stopped) = oneshot::channel::<()>();
     let serving = tokio::spawn(async move {
         let listeners = Listeners { emco: vec![emco], ..Listeners::default() };
         answer_at(&deployment, listeners, async { drop(stopped.await) }).await;
     });
-    let mut stream = TcpStream::connect(address).await.unwrap();
+    let mut stream = TcpStream::connect(&address).await.unwrap();
     let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();

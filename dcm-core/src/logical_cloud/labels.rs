@@ -22,7 +22,7 @@ pub(super) const LABEL_VALUE_RULE: &str = "a label value is empty, or 1 to 63 of
      digit";
 
 /// True for Kubernetes qualified names, such as `tier` and `example.com/tier`.
-pub(super) fn is_qualified_name(text: &str) -> bool {
+pub(crate) fn is_qualified_name(text: &str) -> bool {
     match text.split_once('/') {
         None => is_label_value(text),
         Some((prefix, name)) => is_dns_subdomain(prefix) && is_label_value(name),

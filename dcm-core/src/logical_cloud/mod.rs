@@ -40,7 +40,7 @@ pub use draft::{
 };
 pub use key_values::KeyValues;
 #[cfg(feature = "pki")]
-pub(crate) use labels::check as check_labels;
+pub(crate) use labels::{check as check_labels, is_qualified_name};
 pub use level::Level;
 pub use metadata::{Metadata, Notes};
 pub use permission::{Holders, Permission, Scope};

@@ -48,6 +48,13 @@ impl LabelSelector {
             && self.match_expressions.iter().all(|expression| expression.holds(labels))
     }
 
+    /// True when this has all terms of another selector, so that it selects nothing that the other one does not.
+    #[must_use]
+    pub fn is_within(&self, other: &Self) -> bool {
+        let labels = |(key, value): (&String, &String)| self.match_labels.get(key) == Some(value);
+        other.match_labels.iter().all(labels) && other.match_expressions.is_subset(&self.match_expressions)
+    }
+
     /// Checks a selector at a path; makes nothing only if it refuses something.
     pub(super) fn check(draft: SelectorDraft, at: &Path, checks: &mut Checks) -> Option<Self> {
         let before = checks.count();

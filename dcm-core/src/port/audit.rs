@@ -53,6 +53,8 @@ pub enum Action {
     Revoke,
     /// What the store holds is to be taken as the truth.
     Reconcile,
+    /// A kubeconfig or a credential of a user is to be handed out.
+    HandOut,
     /// A logical cloud is to be deleted.
     Delete,
     /// A project is to be made or changed.
@@ -94,7 +96,7 @@ pub enum Action {
 
 impl Action {
     /// All there are.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::Put,
         Self::Apply,
         Self::Terminate,
@@ -103,6 +105,7 @@ impl Action {
         Self::Renew,
         Self::Revoke,
         Self::Reconcile,
+        Self::HandOut,
         Self::Delete,
         Self::PutProject,
         Self::DeleteProject,
@@ -166,6 +169,9 @@ pub struct About {
     /// The cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<ClusterId>,
+    /// The clusters, where it is about several, or about what a user has on them.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub clusters: BTreeSet<ClusterId>,
     /// Which part, or in which way.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,

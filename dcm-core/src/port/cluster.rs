@@ -424,6 +424,30 @@ impl Error {
         }
     }
 
+    /// What happened, in our words alone: a code at most of what the server answered, and nothing of the connection. For callers that
+    /// may name any address as a cluster's.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        match self {
+            Self::Unauthorized { .. } => "the credential is not accepted (401)".to_owned(),
+            Self::Forbidden { .. } => "the credential may not do this (403)".to_owned(),
+            Self::FieldConflict { .. } => "another field manager holds a field (409)".to_owned(),
+            Self::Invalid { .. } => "the request is refused".to_owned(),
+            Self::Server { code: 200, .. } => "the answer is none of Kubernetes".to_owned(),
+            Self::Server { code, .. } => format!("the cluster failed with {code}"),
+            Self::Unreachable { .. }
+            | Self::TimedOut { .. }
+            | Self::NotFound
+            | Self::UnknownKind { .. }
+            | Self::AlreadyExists
+            | Self::Conflict
+            | Self::Gone
+            | Self::TooManyRequests { .. }
+            | Self::Unsupported { .. }
+            | Self::Kubeconfig { .. } => self.to_string(),
+        }
+    }
+
     /// True when the request may have happened, or may happen yet.
     #[must_use]
     pub fn outcome_is_unknown(&self) -> bool {

@@ -1,6 +1,6 @@
 //! What a user gets to work in a logical cloud: kubeconfigs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
@@ -27,6 +27,8 @@ pub struct UserAccess {
     pub access: Access,
     /// For how long each credential is to be used.
     pub holds: BTreeMap<ReferenceName, Hold>,
+    /// The clusters that something is handed out for.
+    pub clusters: BTreeSet<ClusterId>,
     /// The clusters that nothing can be handed out for, and why: no other one goes without for it.
     pub missing: BTreeMap<ReferenceName, Missing>,
 }
@@ -40,7 +42,8 @@ impl UserAccess {
 
 impl LogicalClouds {
     /// A user's newest credential for a cluster, as a client of Kubernetes takes it from a plugin (see [`exec_credential`]). What is
-    /// registered of the cluster is not read: whoever has a plugin knows where it is.
+    /// registered of the cluster is not read: a caller with a plugin knows where it is. Nothing is kept in the audit log; see
+    /// [`hand_out_credential`](Self::hand_out_credential).
     ///
     /// # Errors
     /// Those of [`kubeconfigs`](Self::kubeconfigs) but for registrations; [`Error::KeepsKey`] for a user who keeps the private key.
@@ -51,6 +54,17 @@ impl LogicalClouds {
         user: &UserName,
         reference: &ReferenceName,
     ) -> Result<Secret, Error> {
+        self.credential_for(project, cloud, user, reference).await.map(|(_, credential)| credential)
+    }
+
+    /// A user's newest credential as a plugin gives it, and the cluster that it is for.
+    pub(super) async fn credential_for(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        user: &UserName,
+        reference: &ReferenceName,
+    ) -> Result<(ClusterId, Secret), Error> {
         let (loaded, applied) = self.applied(project, cloud).await?;
         let user = &choose_user(&loaded.cloud, &applied.cloud, Some(user))?.metadata.name;
         let references = choose_references(&loaded.cloud, &applied.cloud, Some(reference))?;
@@ -63,12 +77,14 @@ impl LogicalClouds {
         };
         let checked = found.map_err(|missing| withheld(user, reference, &missing))?;
         let said = exec_credential(&checked.credential, hold(&checked, document, now).until);
-        said.ok_or_else(|| Error::KeepsKey { user: user.clone() })
+        let credential = said.ok_or_else(|| Error::KeepsKey { user: user.clone() })?;
+        Ok((reference.cluster.clone(), credential))
     }
 
     /// What a user has in a logical cloud that is applied: for one of its clusters, or for all. Each certificate is
     /// checked before it is handed out. A cloud with one user needs none named. For all clusters, those without a
-    /// credential yet, and those of which it is not known where they are, are named in [`UserAccess::missing`].
+    /// credential yet, and those of which it is not known where they are, are named in [`UserAccess::missing`]. Nothing is kept in the
+    /// audit log; see [`hand_out`](Self::hand_out).
     ///
     /// # Errors
     /// [`Error::NotFound`]; [`Error::NotApplied`]; [`Error::UserNotNamed`]; when there is nothing to hand out
@@ -153,12 +169,18 @@ impl LogicalClouds {
         let issued = references.iter().zip(&found).filter(|(_, found)| found.is_ok());
         let clusters = issued.map(|(reference, _)| &reference.cluster).collect();
         let registered = self.registrations(&clusters).await?;
-        let mut access = UserAccess { access, holds: BTreeMap::new(), missing: BTreeMap::new() };
+        let mut access = UserAccess {
+            access,
+            holds: BTreeMap::new(),
+            clusters: BTreeSet::new(),
+            missing: BTreeMap::new(),
+        };
         let mut unlocated = BTreeMap::new();
         for (reference, found) in references.into_iter().zip(found) {
             let (name, cluster) = (reference.metadata.name.clone(), &reference.cluster);
             match found.map(|checked| (checked, locate(cluster, registered.get(cluster)))) {
                 Ok((checked, Ok(cluster))) => {
+                    access.clusters.insert(reference.cluster.clone());
                     access.holds.insert(name.clone(), hold(&checked, document, now));
                     let credential = checked.credential;
                     access.access.clusters.insert(name, ClusterAccess { cluster, credential });

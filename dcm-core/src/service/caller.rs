@@ -1,42 +1,15 @@
 //! Who asks, and why.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::logical_cloud::check_labels;
-use crate::refusal::{Checks, Path};
+use super::grants::Limits;
 
 /// Longest text about a caller that is kept, in characters: it is written into every document that a call changes.
 /// Names of users have up to as many bytes.
 pub const CALLER_TEXT_MAX: usize = 512;
-
-/// The label by which Kubernetes decides which pods may run in a namespace, and the value that keeps them off their host: no
-/// privileged containers, no paths, ports, processes and network of the host (Kubernetes documentation, "Pod Security Standards").
-pub const POD_SECURITY: (&str, &str) = ("pod-security.kubernetes.io/enforce", "baseline");
-
-/// What callers with limits are held to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
-    /// Labels that the namespace of a cloud has which such a caller makes. Others may change them. Default: [`POD_SECURITY`].
-    pub namespace_labels: BTreeMap<String, String>,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        let (key, value) = POD_SECURITY;
-        Self { namespace_labels: BTreeMap::from([(key.to_owned(), value.to_owned())]) }
-    }
-}
-
-impl Limits {
-    /// Checks that the labels may be those of a logical cloud's namespace.
-    pub fn check(&self, at: &Path, checks: &mut Checks) {
-        check_labels(&self.namespace_labels, at, checks);
-    }
-}
 
 /// Who asks for something, and why. It is kept with what the call changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,11 +40,11 @@ impl Caller {
         Self { request_id: cut(request_id.as_ref()), ..self }
     }
 
-    /// The same, who may not grant rights in privileged and admin clouds, nor all verbs, nor verbs by which more rights are got
-    /// (`bind`, `escalate`, `impersonate`), nor to change what reaches beyond a namespace, nor take over what is on clusters already,
-    /// nor set labels of Kubernetes, and is not told of other projects' logical clouds. Namespaces of clouds that they make get
-    /// the labels of these limits. This is
-    /// about logical clouds alone: who may register or label a cluster is for whoever calls.
+    /// Holds the caller to limits in logical clouds: they grant and bring what the allow list of the limits has, in standard clouds
+    /// alone, take no namespace of a system, set no label that Kubernetes or a system obeys, take over nothing that is on clusters
+    /// already, bring what others have granted beyond that to no further cluster or namespace, and see no names of other projects'
+    /// logical clouds. Namespaces of clouds that they make get the labels of these limits. This is about logical clouds alone: who may
+    /// register or label a cluster is for the code that calls.
     #[must_use]
     pub fn limited(self, limits: impl Into<Arc<Limits>>) -> Self {
         Self { limits: Some(limits.into()), ..self }

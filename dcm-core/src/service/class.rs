@@ -64,7 +64,7 @@ impl Error {
             | Self::UserNotNamed { .. }
             | Self::NeedsUser { .. } => Class::WrongState,
             Self::Stale { .. } => Class::PlanStale,
-            Self::Forbidden { .. } => Class::Forbidden,
+            Self::Forbidden(_) => Class::Forbidden,
             Self::NotEmpty { .. }
             | Self::ClusterInUse { .. }
             | Self::LeftOnCluster { .. }

@@ -7,7 +7,7 @@ use crate::logical_cloud::life_cycle;
 use crate::name::{ClusterId, ContextId, LogicalCloudName, ProjectName, ReferenceName, UserName};
 use crate::pki::{CertificateRefused, RequestRefused};
 use crate::port::{key_source, store, synchronizer};
-use crate::refusal::Refusals;
+use crate::refusal::{Refusal, Refusals};
 use crate::{kubeconfig, render};
 
 use super::issued::Missing;
@@ -68,12 +68,9 @@ pub enum Error {
         /// Which logical cloud.
         cloud: LogicalCloudName,
     },
-    /// The caller may not grant it.
-    #[error("{what} can't be granted by this caller")]
-    Forbidden {
-        /// What would be granted.
-        what: String,
-    },
+    /// The caller may not grant it. The refusal names the field, its value, the rule and the way out.
+    #[error(transparent)]
+    Forbidden(Refusal),
     /// It owns something.
     #[error("{kind} {owner} has {owned}s, such as {name}; {} them first", .owned.leaving())]
     NotEmpty {
@@ -254,7 +251,7 @@ impl Error {
             | Self::NotHandedOver { .. }
             | Self::TerminatedMeanwhile { .. }
             | Self::Stale { .. }
-            | Self::Forbidden { .. }
+            | Self::Forbidden(_)
             | Self::NotEmpty { .. }
             | Self::ClusterInUse { .. }
             | Self::LeftOnCluster { .. }

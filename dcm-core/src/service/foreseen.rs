@@ -62,9 +62,9 @@ impl LogicalClouds {
         draft: Draft,
     ) -> Result<Foreseen, Error> {
         let draft = grants::complete(caller, Some(&loaded.cloud), draft);
-        let positions = resolve::positions(&draft);
+        let (positions, order) = (resolve::positions(&draft), grants::Order::of(caller, &draft));
         let (cloud, _) = self.check_change(loaded, draft).await?;
-        grants::check(caller, Some(&loaded.cloud), &cloud)?;
+        grants::check(caller, Some(&loaded.cloud), &cloud, &order)?;
         let cloud = self.resolve(&cloud, &positions).await?.cloud;
         let references = cloud.references().len();
         self.life(&loaded.place, &loaded.root, true, references).await?.allows(Operation::Apply)?;

@@ -1,16 +1,23 @@
-//! Remembering what kubeconfigs said of clusters, so that it is known who needs another one.
+//! Handing out kubeconfigs and credentials, and remembering where they locate clusters: the status names the users that need another one.
+//!
+//! Each time that one is handed out is an entry of the audit log: who asked, for which user, and for which clusters. The entry is
+//! written first; where it can't be written, nothing is handed out.
 //!
 //! Credentials are renewed by themselves, and a file may even name a plugin for them. The address of a cluster and the
 //! authorities that it is verified with are in every file, and only its user can replace them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::app_context::Generation;
 use crate::kubeconfig::Access;
 use crate::logical_cloud::LogicalCloud;
-use crate::name::{ClusterId, ReferenceName, UserName};
+use crate::name::{ClusterId, LogicalCloudName, ProjectName, ReferenceName, UserName};
+use crate::port::audit::{About, Action};
 use crate::port::store::{Document, StoreExt as _};
+use crate::secret::Secret;
 
-use super::access::locate;
+use super::access::{UserAccess, locate};
+use super::audited::about;
 use super::caller::Caller;
 use super::documents::{HandedOut, SCHEMA, read};
 use super::error::{Error, Kind};
@@ -20,7 +27,67 @@ use super::path::Place;
 use super::resolve;
 use super::writing;
 
+/// What a kubeconfig is called in the audit log.
+const KUBECONFIG: &str = "kubeconfig";
+
+/// What a credential without a kubeconfig is called in the audit log.
+const CREDENTIAL: &str = "credential";
+
+/// What handing something out is about.
+fn handed(
+    project: &ProjectName,
+    cloud: &LogicalCloudName,
+    user: &UserName,
+    clusters: BTreeSet<ClusterId>,
+    what: &str,
+) -> About {
+    About {
+        users: BTreeSet::from([user.clone()]),
+        clusters,
+        detail: what.to_owned(),
+        ..about(project, cloud)
+    }
+}
+
 impl LogicalClouds {
+    /// Hands out what a user has in a logical cloud, as [`kubeconfigs`](Self::kubeconfigs) reads it, and keeps that in the audit log.
+    ///
+    /// # Errors
+    /// Those of [`kubeconfigs`](Self::kubeconfigs); [`Error::Audit`], then nothing is handed out.
+    pub async fn hand_out(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        user: Option<&UserName>,
+        reference: Option<&ReferenceName>,
+    ) -> Result<UserAccess, Error> {
+        let found = self.kubeconfigs(project, cloud, user, reference).await?;
+        let clusters = found.clusters.clone();
+        let about = handed(project, cloud, &found.access.user, clusters, KUBECONFIG);
+        self.audited(caller, Action::HandOut, about, async { Ok(None::<Generation>) }).await?;
+        Ok(found)
+    }
+
+    /// Hands out a user's newest credential for a cluster, as [`exec_credential`](Self::exec_credential) reads it, and keeps that in
+    /// the audit log.
+    ///
+    /// # Errors
+    /// Those of [`exec_credential`](Self::exec_credential); [`Error::Audit`], then nothing is handed out.
+    pub async fn hand_out_credential(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        user: &UserName,
+        reference: &ReferenceName,
+    ) -> Result<Secret, Error> {
+        let (cluster, credential) = self.credential_for(project, cloud, user, reference).await?;
+        let about = handed(project, cloud, user, BTreeSet::from([cluster]), CREDENTIAL);
+        self.audited(caller, Action::HandOut, about, async { Ok(None::<Generation>) }).await?;
+        Ok(credential)
+    }
+
     /// Remembers that a user was given this. The status then tells when one of these clusters has another address or other
     /// authorities.
     ///

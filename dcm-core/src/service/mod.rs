@@ -79,7 +79,7 @@ pub use crate::port::schema::Broken;
 pub use access::UserAccess;
 pub use agenda::{Agenda, AgendaEvent, News, Round};
 pub use apply::{Applied, ApplyCondition, ApplyOutcome};
-pub use caller::{CALLER_TEXT_MAX, Caller, Change, Limits, POD_SECURITY};
+pub use caller::{CALLER_TEXT_MAX, Caller, Change};
 pub use check::{DocumentSurvey, WantedCloud};
 pub use class::Class;
 pub use clusters::{
@@ -90,6 +90,7 @@ pub use credential_status::{CredentialStatus, Issuance};
 pub use error::{Error, Kind, Winner};
 pub use following::StatusStream;
 pub use foreseen::Foreseen;
+pub use grants::{AllowList, InvalidPattern, LabelPattern, Limits, NamePattern, POD_SECURITY, Reserved};
 pub use history::Milestone;
 pub use hold::Hold;
 pub use issued::Missing;

@@ -202,6 +202,9 @@ impl LogicalClouds {
         let Put { was_there, index } = *last.lock().unwrap_or_else(PoisonError::into_inner);
         let mut edited = edited.map_err(|error| match error {
             Error::Refused(refusals) => relative(refusals, &format!("{}[{index}]", part.list())).into(),
+            Error::Forbidden(refusal) => {
+                Error::Forbidden(shortened(refusal, &format!("{}[{index}]", part.list())))
+            }
             other => other,
         })?;
         if !was_there {
@@ -239,10 +242,15 @@ impl LogicalClouds {
 
 /// Refusals with the paths that they have in the part alone.
 fn relative(refusals: Refusals, part: &str) -> Refusals {
-    let shorten = |refusal: Refusal| match refusal.path.strip_prefix(part) {
+    let shortened: Vec<Refusal> =
+        refusals.as_slice().iter().cloned().map(|refusal| shortened(refusal, part)).collect();
+    Refusals::of(shortened).unwrap_or(refusals)
+}
+
+/// A refusal with the path that it has in the part alone.
+fn shortened(refusal: Refusal, part: &str) -> Refusal {
+    match refusal.path.strip_prefix(part) {
         Some(rest) => Refusal { path: rest.trim_start_matches('.').to_owned(), ..refusal },
         None => refusal,
-    };
-    let shortened: Vec<Refusal> = refusals.as_slice().iter().cloned().map(shorten).collect();
-    Refusals::of(shortened).unwrap_or(refusals)
+    }
 }

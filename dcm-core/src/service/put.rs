@@ -242,13 +242,14 @@ impl LogicalClouds {
                 return Err(error);
             }
         };
+        let order = grants::Order::of(caller, &draft);
         let (cloud, warnings) = self.check_change(&loaded, draft).await?;
         if cloud == loaded.cloud {
             self.tidy_parts(&loaded).await;
             let edit = loaded.root.edit;
             return Ok(Edited { cloud, edit, outcome: EditOutcome::Unchanged, warnings });
         }
-        grants::check(caller, Some(&loaded.cloud), &cloud)?;
+        grants::check(caller, Some(&loaded.cloud), &cloud, &order)?;
         let load::Loaded { place, root, version, parts, .. } = loaded;
         let change = self.change(caller);
         let plan = Plan::new(&place, Some(&root), &parts, &cloud, &change)?;
@@ -289,8 +290,9 @@ pub(super) fn check_made(
     place: &Place,
     draft: Draft,
 ) -> Result<(LogicalCloud, Vec<Warning>), Error> {
+    let order = grants::Order::of(caller, &draft);
     let (cloud, warnings) = check_new(place, draft)?;
-    grants::check(caller, None, &cloud)?;
+    grants::check(caller, None, &cloud, &order)?;
     Ok((cloud, warnings))
 }
 

@@ -119,6 +119,47 @@ async fn every_decision_is_kept_with_who_why_and_what_came_of_it() {
 }
 
 #[tokio::test]
+async fn each_hand_out_is_an_entry_with_its_user_and_clusters_and_none_is_made_that_the_log_does_not_know_of()
+{
+    let (world, log) = audited(World::new(false).await);
+    world.instantiated().await;
+    let (clouds, caller, project, shop) = (&world.clouds, &world.caller, &world.project, &name("shop"));
+    let (ann, reference) = (&name("ann"), &name("r1"));
+    let before = all(&log).await.len();
+    let given = clouds.hand_out(caller, project, shop, Some(ann), None).await.unwrap();
+    assert_eq!(given.clusters, [cluster("one"), cluster("two")].into());
+    clouds.hand_out(caller, project, shop, Some(ann), Some(reference)).await.unwrap();
+    let credential = clouds.hand_out_credential(caller, project, shop, ann, reference).await.unwrap();
+    clouds.hand_out(caller, project, shop, Some(&name("zoe")), None).await.unwrap_err();
+    let entries = all(&log).await.split_off(before);
+    let expected = [
+        ("kubeconfig", [cluster("one"), cluster("two")].into()),
+        ("kubeconfig", [cluster("one")].into()),
+        ("credential", [cluster("one")].into()),
+    ];
+    assert_eq!(entries.len(), expected.len());
+    for (entry, (what, clusters)) in entries.iter().zip(expected) {
+        assert_eq!(told(entry), (Action::HandOut, "accepted"));
+        let about = &entry.asked.about;
+        assert_eq!((&about.project, &about.cloud), (&Some(project.clone()), &Some(shop.clone())));
+        assert_eq!((&about.users, &about.clusters, &*about.detail), (&[ann.clone()].into(), &clusters, what));
+        assert_eq!((&*entry.asked.who, &*entry.asked.why), ("tester", "to see"));
+    }
+    let text = serde_json::to_string(&entries).unwrap();
+    assert!(credential.expose().contains("PRIVATE KEY") && !text.contains("PRIVATE KEY"), "{text}");
+
+    // What is only read is in no entry.
+    clouds.kubeconfigs(project, shop, Some(ann), None).await.unwrap();
+    assert_eq!(all(&log).await.len(), before + entries.len());
+    world.random.freeze();
+    clouds.hand_out(caller, project, shop, Some(ann), None).await.unwrap();
+    let refused = clouds.hand_out(caller, project, shop, Some(ann), None).await.unwrap_err();
+    assert!(matches!(refused, Error::Audit(_)), "{refused}");
+    let refused = clouds.hand_out_credential(caller, project, shop, ann, reference).await.unwrap_err();
+    assert!(matches!(refused, Error::Audit(_)), "{refused}");
+}
+
+#[tokio::test]
 async fn no_entry_holds_a_secret() {
     let (world, log) = audited(World::new(false).await);
     world.replace_kubeconfig("one", Secret::new("no: kubeconfig")).await.unwrap_err();

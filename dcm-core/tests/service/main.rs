@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod access;
+mod allow_list;
 mod applying;
 mod auditing;
 mod cluster_parts;

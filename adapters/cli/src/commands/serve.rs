@@ -70,15 +70,17 @@ async fn serve(serving: &Serving) -> anyhow::Result<Exit> {
 async fn listen(deployment: &Deployment, serving: &Serving) -> anyhow::Result<Listeners> {
     let access = Access::open(&serving.access, deployment.clock())?;
     let mut listeners = Listeners::default();
-    if let Some(address) = serving.listen {
+    if let Some(address) = serving.listen.clone() {
         let listener = ApiListener::bind(address, &access).await?;
         output::note(format_args!("API at {}/v2", listener.url()));
+        warn_of_open_access(&listener);
         listeners.api = Some(listener);
     }
     for (address, services) in serving.emco_listen.clone() {
-        let listener = ApiListener::bind(address, &access).await?;
+        let listener = ApiListener::bind(address.into(), &access).await?;
         let names: Vec<&str> = services.iter().map(|service| service.as_str()).collect();
         output::note(format_args!("API of EMCO ({}) at {}/v2", names.join(", "), listener.url()));
+        warn_of_open_access(&listener);
         listeners.emco.push(EmcoListener { listener, services });
     }
     if let Some(address) = serving.metrics_listen {
@@ -89,6 +91,13 @@ async fn listen(deployment: &Deployment, serving: &Serving) -> anyhow::Result<Li
     let apis = listeners.emco.len() + usize::from(listeners.api.is_some());
     listeners.limits = limits::possible(serving.limits, apis);
     Ok(listeners)
+}
+
+/// Warns where callers prove nothing, at any level of the log.
+fn warn_of_open_access(listener: &ApiListener) {
+    if let Some(warning) = listener.open_access() {
+        output::note(format_args!("warning: {}: {warning}", listener.url()));
+    }
 }
 
 /// Says at the first signal that it is to stop, which takes as long as requests to clusters do; ends with the second.

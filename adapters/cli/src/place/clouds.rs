@@ -245,8 +245,8 @@ impl Clouds<'_> {
         reference: Option<&ReferenceName>,
     ) -> Result<Handed, Error> {
         match self {
-            Self::Here(store, _) => {
-                let found = store.clouds().kubeconfigs(project, cloud, user, reference).await?;
+            Self::Here(store, caller) => {
+                let found = store.clouds().hand_out(caller, project, cloud, user, reference).await?;
                 let left_out = found.left_out().collect();
                 Ok(Handed { access: found.access, left_out })
             }
@@ -276,8 +276,8 @@ impl Clouds<'_> {
         reference: &ReferenceName,
     ) -> Result<Secret, Error> {
         match self {
-            Self::Here(store, _) => {
-                Ok(store.clouds().exec_credential(project, cloud, user, reference).await?)
+            Self::Here(store, caller) => {
+                Ok(store.clouds().hand_out_credential(caller, project, cloud, user, reference).await?)
             }
             Self::There(clouds) => Ok(clouds.credential(project, cloud, user, reference).await?),
         }

@@ -144,17 +144,13 @@ impl Stall {
 
     /// The project admin may not do this, and is told why.
     #[track_caller]
-    fn forbids(&self, method: &str, path: &str, body: &str, what: &str) {
+    fn forbids(&self, method: &str, path: &str, body: &str, (field, what): (&str, &str)) {
         let (status, answer) = self.ask("admin", &format!("{method} {path}"), body);
         assert_eq!(status, "403", "{answer}");
-        let problem = json!({
-            "type": "/problems/forbidden",
-            "title": "You may not do this",
-            "status": 403,
-            "detail": format!("{what} can't be granted by this caller"),
-            "instance": path,
-        });
-        assert_eq!(serde_json::from_str::<Value>(&answer).unwrap(), problem);
+        let problem: Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!((&problem["type"], &problem["field"]), (&json!("/problems/forbidden"), &json!(field)));
+        let expected = format!("{field}: {what} can't be granted by this caller");
+        assert!(problem["detail"].as_str().unwrap().starts_with(&expected), "{problem}");
     }
 
     async fn end(self) {
@@ -245,15 +241,17 @@ async fn the_label_that_keeps_pods_off_their_host_is_changed_by_no_user_and_by_n
     let (cloud, permissions) = (stall.path(), format!("{}/user-permissions", stall.path()));
     let before = stall.ask("admin", &format!("GET {cloud}/document"), "");
     for verb in ["patch", "update"] {
-        let what = format!("the verb {verb} of namespaces (user permission relabel)");
+        let what = format!("{verb} on namespaces of the core group");
         let spec = json!({"apiGroups": [""], "resources": ["namespaces"], "verbs": [verb]});
         let made = json!({"metadata": {"name": "relabel"}, "spec": spec});
-        stall.forbids("POST", &permissions, &made.to_string(), &what);
+        stall.forbids("POST", &permissions, &made.to_string(), ("spec.verbs", &what));
         let document = stall.document(Some(permission("relabel", "namespaces", verb)));
-        stall.forbids("PUT", &format!("{cloud}/document"), &document, &what);
+        stall.forbids("PUT", &format!("{cloud}/document"), &document, ("spec.permissions[2].verbs", &what));
     }
     let labelled = json!({"spec": {"labels": {LABEL: "privileged"}}});
-    stall.forbids("PUT", &cloud, &labelled.to_string(), &format!("the label {LABEL} of a namespace"));
+    let field = format!("spec.labels[{LABEL:?}]");
+    let what = format!("the label {LABEL} of a namespace");
+    stall.forbids("PUT", &cloud, &labelled.to_string(), (&field, &what));
 
     // Nothing of it was kept that an apply would bring to the cluster.
     assert_eq!(stall.ask("admin", &format!("GET {cloud}/document"), ""), before);

@@ -188,6 +188,9 @@ async fn life(changes: &mut Changes, cloud: &str, cluster: &str) {
     let (status, done) = (format!("{cloud}/status"), r#""state":"instantiated""#);
     changes.make(&format!("POST {cloud}/apply"), "apply");
     changes.until(&status, done).await;
+    changes.make(&format!("GET {cloud}/kubeconfig?user=seller"), "hand-out");
+    let credential = format!("{cloud}/users/seller/credential?cluster-reference=first");
+    changes.make(&format!("GET {credential}"), "hand-out");
     changes.make(&format!("POST {cluster}/stop"), "stop-cluster");
     let quota = json!({"metadata": {"name": "small"}, "spec": {"pods": "5"}});
     changes.send(&format!("POST {cloud}/quotas"), &quota, "put");
@@ -304,6 +307,7 @@ async fn every_change_in_emcos_dialect_is_in_the_audit_log_with_its_caller() {
     let status = format!("{cloud}/status");
     changes.make(&format!("POST {cloud}/instantiate"), "apply");
     changes.until(&status, r#""state":"instantiated""#).await;
+    changes.make(&format!("GET {cloud}/cluster-references/first/kubeconfig"), "hand-out");
     let quota = json!({"metadata": {"name": "small"}, "spec": {"pods": "5"}});
     changes.send(&format!("POST {cloud}/cluster-quotas"), &quota, "put");
     changes.make(&format!("POST {cloud}/update"), "apply");

@@ -6,7 +6,7 @@ use crate::callers::{Guarded, Headers};
 use crate::common::UNREACHABLE;
 use crate::common::server::{Listener, Server};
 
-const CLOUDS: &str = "/v2/projects/shop-1/logical-clouds";
+pub(crate) const CLOUDS: &str = "/v2/projects/shop-1/logical-clouds";
 
 /// Verbs that stand for all others, or by which more rights are got than were given.
 const STRONG: [&str; 4] = ["*", "bind", "escalate", "impersonate"];
@@ -15,16 +15,16 @@ const STRONG: [&str; 4] = ["*", "bind", "escalate", "impersonate"];
 const LABEL: (&str, &str) = ("pod-security.kubernetes.io/enforce", "privileged");
 
 /// A request that grants something: its first line, and its body.
-type Grant = (String, Value);
+pub(crate) type Request = (String, Value);
 
 /// A server in both dialects, with a project that the admin has a role in.
-struct Shop {
+pub(crate) struct Shop {
     server: Server,
     headers: Headers,
 }
 
 impl Shop {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let options = ["--listen", "127.0.0.1:0", "--emco-listen", "127.0.0.1:0"];
         let (server, headers) = Guarded::new().serve_with(&options);
         let shop = Self { server, headers };
@@ -34,7 +34,7 @@ impl Shop {
     }
 
     /// Registers a cluster: what has none is not planned.
-    fn register(&self) {
+    pub(crate) fn register(&self) {
         let provider = ("POST /v2/cluster-providers".into(), json!({"metadata": {"name": "edge"}}));
         assert_eq!(self.status("platform", self.documented(), &provider), "201");
         let line = "POST /v2/cluster-providers/edge/clusters?unchecked=true".to_owned();
@@ -42,24 +42,24 @@ impl Shop {
         assert_eq!(self.status("platform", self.documented(), &(line, cluster)), "201");
     }
 
-    fn documented(&self) -> Listener {
+    pub(crate) fn documented(&self) -> Listener {
         self.server.listeners()[0]
     }
 
-    fn emco(&self) -> Listener {
+    pub(crate) fn emco(&self) -> Listener {
         self.server.listeners()[1]
     }
 
-    fn ask(&self, caller: &str, listener: Listener, (line, body): &Grant) -> String {
+    pub(crate) fn ask(&self, caller: &str, listener: Listener, (line, body): &Request) -> String {
         listener.ask(&format!("{line}\n{}\n\n{body}", self.headers.of(caller)))
     }
 
-    fn status(&self, caller: &str, listener: Listener, grant: &Grant) -> String {
+    pub(crate) fn status(&self, caller: &str, listener: Listener, grant: &Request) -> String {
         self.ask(caller, listener, grant)[..3].to_owned()
     }
 
     /// All that is stored of the project's logical clouds, and of their history.
-    fn stored(&self) -> Vec<String> {
+    pub(crate) fn stored(&self) -> Vec<String> {
         let get =
             |path: String| self.documented().ask(&format!("GET {path}\n{}", self.headers.of("platform")));
         let list = get(CLOUDS.to_owned());
@@ -71,8 +71,13 @@ impl Shop {
         documents.chain([list.clone()]).collect()
     }
 
+    /// Stops the server.
+    pub(crate) fn end(self) {
+        self.server.stop();
+    }
+
     /// The admin is refused each of them, and it leaves nothing; a platform admin is not.
-    fn hold(&self, listener: Listener, grants: &[Grant]) {
+    fn hold(&self, listener: Listener, grants: &[Request]) {
         for grant in grants {
             let before = self.stored();
             let refused = self.ask("admin", listener, grant);
@@ -113,7 +118,7 @@ fn specifications() -> Vec<(Option<Value>, Value)> {
 }
 
 /// Each way to each right, of a logical cloud and its documents. Those that change one have one each, `stall-0` and so on.
-fn of_clouds() -> Vec<Grant> {
+fn of_clouds() -> Vec<Request> {
     let mut grants = Vec::new();
     for (number, (spec, document)) in specifications().into_iter().enumerate() {
         let (new, stall) = (format!("new-{number}"), format!("stall-{number}"));
@@ -145,7 +150,7 @@ fn of_clouds() -> Vec<Grant> {
 }
 
 /// Each way to a user permission: with a verb in `till`, where the permission `look` is, and with any in the privileged `high`.
-fn of_permissions() -> Vec<Grant> {
+fn of_permissions() -> Vec<Request> {
     let of = |cloud: &str, name: String, verb: &str| {
         let all = format!("{CLOUDS}/{cloud}/user-permissions");
         let changed = format!("PUT {all}/look");
@@ -178,7 +183,7 @@ async fn a_project_admin_grants_no_such_rights_by_any_way_of_the_documented_dial
 }
 
 /// Each way to each right in EMCO's dialect. Those that change a logical cloud have one each.
-fn in_emco() -> Vec<Grant> {
+fn in_emco() -> Vec<Request> {
     let mut grants = Vec::new();
     let specifications = [json!({"level": "0"}), json!({"labels": {LABEL.0: LABEL.1}})];
     for (number, spec) in specifications.into_iter().enumerate() {

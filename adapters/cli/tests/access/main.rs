@@ -4,6 +4,10 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+#[path = "../../../../dcm-core/tests/service/support/grants.rs"]
+mod generated;
+
+mod allow_list;
 mod callers;
 mod containment;
 mod decisions;
@@ -13,5 +17,6 @@ mod issuer;
 mod matrix;
 mod settings;
 mod sharing;
+mod socket;
 mod tls;
 mod tokens;

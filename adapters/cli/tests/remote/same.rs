@@ -138,6 +138,11 @@ fn register(working: &mut Working<'_>, kubeconfig: &str) {
     working.run(&["cluster", "accept", "edge/absent"]);
     let unreachable = working.person.write("unreachable", crate::common::UNREACHABLE);
     working.run(&["cluster", "add", "edge/away", "--kubeconfig", unreachable.to_str().unwrap()]);
+    // How the connection failed is shown at a store, and goes to the log of a server.
+    let shown = working.told.pop().unwrap();
+    let (reached, why) = shown.split_once("can't be reached").unwrap();
+    assert!(why.starts_with([':', ';']), "{why}");
+    working.told.push(reached.to_owned());
 }
 
 /// Two logical clouds, from their documents to their clusters.
@@ -186,7 +191,12 @@ fn hand_out(working: &mut Working<'_>, kubectl: &Path) {
     for context in ["ann@shop/same-a/first", "robot@shop/same-a/first"] {
         let mut command = Command::new(kubectl);
         let merged = working.person.home().join("merged");
-        command.env_clear().env("HOME", working.person.home()).arg("--kubeconfig").arg(merged);
+        command
+            .env_clear()
+            .env("HOME", working.person.home())
+            .env("USER", "ann")
+            .arg("--kubeconfig")
+            .arg(merged);
         let answer = said(command.args(["--context", context, "auth", "can-i", "list", "secrets"]));
         assert_eq!(answer, "yes\n");
     }

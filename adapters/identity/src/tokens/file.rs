@@ -10,14 +10,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::token::{digest_of, is_id};
-use crate::live::{Source, read_file, rights_of_others};
+use crate::live::{Source, is_writable_beyond_its_owner, read_file};
 use crate::name::{self, Kind};
 
 /// What the hash of a token begins with: the algorithm.
 pub(super) const HASH_PREFIX: &str = "sha256:";
-
-/// The right to write, in an octal digit of a mode.
-const WRITE: u32 = 0o2;
 
 /// Most tokens in one file. More people than this have an issuer.
 pub const FILE_TOKENS_MAX: usize = 2_000;
@@ -34,8 +31,8 @@ pub enum FileError {
         /// What the system said.
         source: io::Error,
     },
-    /// Anybody could write themselves into it.
-    #[error("anybody may write {0}; run `chmod o-w {0}`", file.display())]
+    /// Its group or others may write it, and with it make themselves a platform admin.
+    #[error("{0} is writable by its group or by others; only its owner may write it: run `chmod go-w {0}`", file.display())]
     Writable {
         /// The file.
         file: PathBuf,
@@ -146,7 +143,7 @@ impl TokenFile {
     /// Reads a file, as a server does.
     ///
     /// # Errors
-    /// As for a server: it can't be read, anybody may write it, or it breaks rules.
+    /// As for a server: it can't be read, its group or others may write it, or it breaks rules.
     pub fn read(file: impl Into<PathBuf>) -> Result<Self, FileError> {
         let tokens = Tokens { file: file.into() };
         tokens.parse(&tokens.bytes()?)
@@ -224,9 +221,9 @@ impl Source for Tokens {
 impl Tokens {
     fn bytes(&self) -> Result<Vec<u8>, FileError> {
         let file = &self.file;
-        let check = |metadata: &Metadata| match rights_of_others(metadata) & WRITE {
-            0 => Ok(()),
-            _ => Err(FileError::Writable { file: file.clone() }),
+        let check = |metadata: &Metadata| match is_writable_beyond_its_owner(metadata) {
+            false => Ok(()),
+            true => Err(FileError::Writable { file: file.clone() }),
         };
         read_file(file, check, |source| FileError::Read { file: file.clone(), source })
     }
@@ -321,17 +318,22 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_file_that_anybody_may_write_is_refused_with_what_helps() {
+    fn a_file_that_its_group_or_others_may_write_is_refused_with_what_helps() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("tokens");
         fs::write(&file, "tokens: []").unwrap();
-        for (mode, is_taken) in [(0o600, true), (0o664, true), (0o666, false), (0o602, false)] {
+        for (mode, is_taken) in
+            [(0o600, true), (0o640, true), (0o644, true), (0o664, false), (0o666, false), (0o602, false)]
+        {
             fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
             let read = TokenFile::read(&file);
             assert_eq!(read.is_ok(), is_taken, "{mode:o}");
             if let Err(error) = read {
-                let help = format!("anybody may write {0}; run `chmod o-w {0}`", file.display());
+                let help = format!(
+                    "{0} is writable by its group or by others; only its owner may write it: run `chmod go-w {0}`",
+                    file.display()
+                );
                 assert_eq!(error.to_string(), help);
             }
         }

@@ -140,7 +140,7 @@ impl Problem {
             }
             path => Refusal { path, value, rule },
         };
-        Self::of_refusals(self.refusals.into_iter().map(renamed).collect())
+        Self::of_refusals(self.refusals.into_iter().map(renamed).collect()).told_as(self.kind)
     }
 
     /// One that is told of several fields of a document, which are one field of a body, is told once.
@@ -236,8 +236,10 @@ impl From<&Denied> for Problem {
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
-        if let Error::Refused(refusals) = error {
-            return refusals.into();
+        match error {
+            Error::Refused(refusals) => return refusals.into(),
+            Error::Forbidden(refusal) => return Self::of_refusals(vec![refusal]).told_as(Kind::Forbidden),
+            _ => {}
         }
         let kind = error.class().into();
         match kind {

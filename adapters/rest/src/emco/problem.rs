@@ -74,6 +74,9 @@ impl Problem {
                 let placed = |refusal: Refusal| Refusal { path: field(&refusal.path), ..refusal };
                 Self::invalid(refusals.into_iter().map(placed))
             }
+            Error::Forbidden(refusal) => {
+                Error::Forbidden(Refusal { path: field(&refusal.path), ..refusal }).into()
+            }
             error => error.into(),
         }
     }

@@ -65,7 +65,7 @@ impl Gate {
         }
         let Some(known) = &self.known else { return Ok(Asker::anybody()) };
         let origin = request.extensions().get::<ConnectInfo<Origin>>();
-        let place = place_of(origin.map(|ConnectInfo(Origin(address))| address.ip()));
+        let place = place_of(origin.and_then(|ConnectInfo(Origin(address))| Some(address.as_ref()?.ip())));
         let shown = Shown::in_head(request);
         if let Shown::Token(token) = &shown
             && let Some(after) = self.wait(&place, token, known.clock.now())

@@ -120,6 +120,11 @@ impl Access {
         self.tls.as_ref()
     }
 
+    /// The same over plain HTTP.
+    pub(crate) fn without_tls(&self) -> Self {
+        Self { tls: None, known: self.known.clone() }
+    }
+
     /// True where callers prove who they are.
     pub(crate) fn asks_who(&self) -> bool {
         self.known.is_some()

@@ -19,11 +19,11 @@ use std::time::Duration;
 
 use axum_server::accept::Accept;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio_io_timeout::TimeoutWriter;
 
 use crate::limits::Limits;
 use crate::network::Network;
+use crate::socket::Stream;
 use asked::Asked;
 use places::{Place, Places};
 
@@ -41,19 +41,19 @@ impl Connections {
         Self { places: Arc::new(places), answer_timeout: limits.answer_timeout }
     }
 
-    fn take(&self, stream: &TcpStream) -> io::Result<Place> {
-        let address = stream.peer_addr()?.ip().to_canonical();
-        let from = (!address.is_loopback()).then(|| Network::of(address));
+    fn take(&self, stream: &Stream) -> io::Result<Place> {
+        let address = stream.peer()?.map(|address| address.ip().to_canonical());
+        let from = address.filter(|address| !address.is_loopback()).map(Network::of);
         self.places.take(from).ok_or_else(|| io::Error::other("there are too many"))
     }
 }
 
-impl<S> Accept<TcpStream, S> for Connections {
-    type Stream = Connection<TcpStream>;
+impl<S> Accept<Stream, S> for Connections {
+    type Stream = Connection<Stream>;
     type Service = Asked<S>;
     type Future = std::future::Ready<io::Result<(Self::Stream, Asked<S>)>>;
 
-    fn accept(&self, stream: TcpStream, service: S) -> Self::Future {
+    fn accept(&self, stream: Stream, service: S) -> Self::Future {
         std::future::ready(self.take(&stream).map(|place| {
             let mut stream = TimeoutWriter::new(stream);
             stream.set_timeout(Some(self.answer_timeout));

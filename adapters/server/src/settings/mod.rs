@@ -9,6 +9,7 @@ mod hiding;
 mod kubeconfigs;
 mod limits;
 mod otlp;
+mod project_admins;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -17,6 +18,7 @@ use std::path::PathBuf;
 use dcm_core::refusal::{Checks, Path, Refusals};
 use dcm_core::service::Limits as CallerLimits;
 use dcm_identity::tls;
+use dcm_kube::{DeniedNetworks, Network};
 use dcm_rest::emco::Service as EmcoService;
 use dcm_store::StoreUrl;
 use dcm_sync::engine::LEASE_MAX;
@@ -27,14 +29,19 @@ use crate::access::{AccessSettings, Rate, RoleBinding};
 use crate::audit::AUDIT_DAYS;
 use crate::configuration::{Configuration, Keys, SESSION_LEASE};
 use crate::limits::Limits;
+use crate::socket::ListenAddress;
 pub use duration::told as duration_text;
 pub use emco_address::EmcoAddress;
 pub use kubeconfigs::KubeconfigSettings;
 pub use limits::LimitSettings;
 pub use otlp::{Collector, OtlpSettings};
+pub use project_admins::{AllowedKinds, AllowedPermission, ProjectAdminSettings};
 
 /// Largest file of settings, in bytes: one with as many bindings as are allowed, of many people each, is smaller.
 pub const SETTINGS_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// Most networks that no connection goes to: each connection is held against all of them.
+const NETWORKS_MAX: usize = 1_000;
 
 /// What a server is to be. What is not set is default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -61,7 +68,8 @@ pub struct Settings {
     /// Default true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worker: Option<bool>,
-    /// Address and port of the HTTP API. One that other machines can reach needs tls and authentication. Default: none.
+    /// Address and port of the HTTP API, or unix:PATH for a socket that only its owner can connect to. An address that other machines can
+    /// reach needs tls and authentication. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub listen: Option<String>,
     /// Addresses and ports of EMCO's HTTP API, each for one of its services (orchestrator=, clm= or dcm= before it) or for all. As
@@ -90,6 +98,14 @@ pub struct Settings {
     /// What kubeconfigs of registered clusters may do beyond holding their credentials. Default: nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kubeconfigs: Option<KubeconfigSettings>,
+    /// What project admins may grant beyond what Kubernetes' role admin holds, and which namespaces and labels are not for them, where
+    /// callers prove who they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project_admins: Option<ProjectAdminSettings>,
+    /// Networks that no connection to a cluster goes to, such as 10.1.0.0/16; the list takes the place of the default. Default: the
+    /// link-local networks, 169.254.0.0/16 and fe80::/10. An empty list is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub denied_networks: Option<Vec<String>>,
     /// What whoever asks may take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<LimitSettings>,
@@ -106,7 +122,7 @@ pub struct Serving {
     /// Whether a worker runs.
     pub worker: bool,
     /// Where the HTTP API is asked.
-    pub listen: Option<SocketAddr>,
+    pub listen: Option<ListenAddress>,
     /// Where EMCO's is, and for which of its services.
     pub emco_listen: Vec<(SocketAddr, BTreeSet<EmcoService>)>,
     /// Where metrics are given.
@@ -143,6 +159,8 @@ impl Settings {
                 (Some(own), Some(below)) => Some(own.over(below)),
                 (own, below) => own.or(below),
             },
+            project_admins: self.project_admins.or(below.project_admins),
+            denied_networks: self.denied_networks.or(below.denied_networks),
             limits: match (self.limits, below.limits) {
                 (Some(own), Some(below)) => Some(own.over(below)),
                 (own, below) => own.or(below),
@@ -192,15 +210,12 @@ impl Settings {
             }
             read.ok()
         };
-        let listen = address("listen", self.listen, &mut checks);
+        let listen = self.listen.as_deref().and_then(|text| {
+            let read = text.parse::<ListenAddress>();
+            read.map_err(|rule| checks.refuse(&root.field("listen"), text, rule.to_string())).ok()
+        });
         let metrics_listen = address("metricsListen", self.metrics_listen, &mut checks);
-        let mut emco = Vec::with_capacity(self.emco_listen.len());
-        for (index, text) in self.emco_listen.iter().enumerate() {
-            match text.parse::<EmcoAddress>() {
-                Ok(address) => emco.push(address),
-                Err(rule) => checks.refuse(&root.field("emcoListen").item(index), text, rule),
-            }
-        }
+        let emco = emco_addresses(&self.emco_listen, &root.field("emcoListen"), &mut checks);
         let limits = self.limits.unwrap_or_default().read(&root.field("limits"), &mut checks);
         let collector = self.otlp.and_then(|otlp| otlp.read(&root.field("otlp"), &mut checks));
         let lease = self
@@ -217,12 +232,19 @@ impl Settings {
         check_transport("store", self.store.as_ref(), &mut checks);
         check_transport("contextsStore", self.contexts_store.as_ref(), &mut checks);
         let kubeconfigs = self.kubeconfigs.unwrap_or_default().read(&root.field("kubeconfigs"), &mut checks);
+        let denied_networks = denied_networks(self.denied_networks, &mut checks);
+        let caller_limits = caller_limits(
+            self.namespace_labels,
+            self.project_admins.as_ref(),
+            self.authentication.is_some(),
+            &mut checks,
+        );
         let access = AccessSettings {
             tls: self.tls,
             authentication: self.authentication,
             roles: self.roles,
             requests: self.requests,
-            limits: self.namespace_labels.map(|namespace_labels| CallerLimits { namespace_labels }),
+            limits: caller_limits,
         };
         checks.include(&root, access.check());
         let configuration = Configuration {
@@ -230,6 +252,7 @@ impl Settings {
             lease: lease.unwrap_or(SESSION_LEASE),
             audit_days,
             kubeconfigs,
+            denied_networks,
             ..Configuration::new(self.store.unwrap_or_default(), self.key_file.map_or(keys, Keys::File))
         };
         checks.finish(Some(Serving {
@@ -251,6 +274,52 @@ fn check_transport(field: &str, url: Option<&String>, checks: &mut Checks) {
     if let Some(rule) = refused {
         checks.refuse(&Path::root().field(field), "", rule);
     }
+}
+
+/// Where EMCO's API is asked.
+fn emco_addresses(texts: &[String], path: &Path, checks: &mut Checks) -> Vec<EmcoAddress> {
+    let read = |(index, text): (usize, &String)| {
+        let address = text.parse::<EmcoAddress>();
+        address.map_err(|rule| checks.refuse(&path.item(index), text, rule)).ok()
+    };
+    texts.iter().enumerate().filter_map(read).collect()
+}
+
+/// The networks that no connection to a cluster goes to.
+fn denied_networks(texts: Option<Vec<String>>, checks: &mut Checks) -> DeniedNetworks {
+    let Some(texts) = texts else { return DeniedNetworks::default() };
+    let path = Path::root().field("deniedNetworks");
+    if texts.len() > NETWORKS_MAX {
+        checks.refuse(&path, &texts.len().to_string(), format!("must have at most {NETWORKS_MAX} entries"));
+    }
+    let read = |(index, text): (usize, &String)| {
+        let network = text.parse::<Network>();
+        network.map_err(|rule| checks.refuse(&path.item(index), text, rule.to_string())).ok()
+    };
+    texts.iter().take(NETWORKS_MAX).enumerate().filter_map(read).collect()
+}
+
+/// What callers are held to that may not do everything; none: as is default.
+fn caller_limits(
+    namespace_labels: Option<BTreeMap<String, String>>,
+    project_admins: Option<&ProjectAdminSettings>,
+    asks_who: bool,
+    checks: &mut Checks,
+) -> Option<CallerLimits> {
+    let path = Path::root().field("projectAdmins");
+    if project_admins.is_some() && !asks_who {
+        checks.refuse(&path, "", "is for callers who prove who they are: set authentication");
+        return None;
+    }
+    if namespace_labels.is_none() && project_admins.is_none() {
+        return None;
+    }
+    let mut limits = CallerLimits::default();
+    limits.namespace_labels = namespace_labels.unwrap_or(limits.namespace_labels);
+    if let Some(settings) = project_admins {
+        settings.add_to(&mut limits, &path, checks);
+    }
+    Some(limits)
 }
 
 #[cfg(test)]
@@ -287,7 +356,7 @@ mod tests {
             limits: {requestsMax: 0, bodyBytesMax: 8388607}\n\
             otlp: {endpoint: 'https://ann:hunter2@h', insecure: true}\n";
         let expected = [
-            "listen: must be an address with a port, such as 127.0.0.1:9077 (found \"localhost\")",
+            "listen: must be an address with a port, such as 127.0.0.1:9077, or a socket, such as unix:/run/dcm/api.sock (found \"localhost\")",
             "metricsListen: must be an address with a port, such as 127.0.0.1:9077 (found \"1\")",
             "emcoListen[0]: a service is orchestrator, clm or dcm, not \"ncm\" (found \"ncm=127.0.0.1:1\")",
             "limits.requestsMax: must be 1 or more (found \"0\")",

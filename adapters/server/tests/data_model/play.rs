@@ -152,7 +152,8 @@ async fn cloud_that_stays(world: &World) {
     let (clouds, caller) = (world.deployment.clouds(), &world.caller);
     let ann = UserName::new("ann").unwrap();
     for user in [&ann, &UserName::new("ci").unwrap()] {
-        let given = clouds.kubeconfigs(&world.project, &world.cloud, Some(user), None).await.unwrap();
+        let given = clouds.hand_out(caller, &world.project, &world.cloud, Some(user), None);
+        let given = during("LogicalClouds::hand_out", given).await.unwrap();
         during("LogicalClouds::handed_out", clouds.handed_out(caller, &given.access)).await.unwrap();
     }
     let renew = clouds.renew(caller, &world.project, &world.cloud, Some(&ann));

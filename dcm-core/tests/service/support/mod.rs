@@ -4,6 +4,7 @@ mod authority;
 mod dying;
 mod engine;
 mod failing;
+pub(crate) mod grants;
 mod world;
 
 pub(crate) use authority::{request_of, sign};

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use dcm_server::{EmcoAddress, SETTINGS_BYTES_MAX, Settings, duration_text};
+use dcm_server::{EmcoAddress, ListenAddress, SETTINGS_BYTES_MAX, Settings, duration_text};
 
 use super::kubeconfigs::Allowing;
 use crate::arguments::Global;
@@ -39,9 +39,9 @@ pub(crate) struct Arguments {
     )]
     worker: Option<bool>,
     /// Serves the HTTP API at ADDRESS/v2; port 0 is any that is free. A loopback address may do without TLS and authentication: then
-    /// whoever can connect may do everything. Any other needs both.
-    #[arg(long, env = "DCM_LISTEN", value_name = "ADDRESS")]
-    listen: Option<SocketAddr>,
+    /// any process that can connect may do everything. Any other needs both. unix:PATH is a socket that only its owner can connect to.
+    #[arg(long, env = "DCM_LISTEN", value_name = "ADDRESS|unix:PATH")]
+    listen: Option<ListenAddress>,
     /// Serves EMCO's HTTP API at ADDRESS/v2: that of one service (orchestrator, clm or dcm), or of all. May be given several
     /// times. As with `--listen`.
     #[arg(long, env = "DCM_EMCO_LISTEN", value_delimiter = ',', value_name = "[SERVICE=]ADDRESS")]
@@ -93,7 +93,7 @@ impl Arguments {
             lease: global.lease.map(duration_text),
             audit_days: self.audit_days,
             worker: self.worker,
-            listen: text(self.listen),
+            listen: self.listen.as_ref().map(ToString::to_string),
             emco_listen: self.emco_listen.iter().map(ToString::to_string).collect(),
             metrics_listen: text(self.metrics_listen),
             tls: files.map(|(certificate, key)| dcm_identity::tls::Files { certificate, key }),

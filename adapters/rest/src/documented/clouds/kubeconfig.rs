@@ -52,7 +52,7 @@ pub(in crate::documented) async fn handle(
     headers: HeaderMap,
 ) -> Result<impl IntoResponse, Problem> {
     let (user, reference) = (wanted.user.as_ref(), wanted.cluster_reference.as_ref());
-    let found = services.clouds.kubeconfigs(&project, &cloud, user, reference).await?;
+    let found = services.hand_out(&method, &caller, (&project, &cloud), user, reference).await?;
     let notation = Notation::accepted(&headers);
     let text = write(&found.access, reference, notation)?;
     services.remember_handed_out(&method, &caller, &found.access).await;

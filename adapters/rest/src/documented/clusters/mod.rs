@@ -13,7 +13,6 @@ pub(super) mod put;
 pub(super) mod resume;
 pub(super) mod stop;
 
-use dcm_core::causes;
 use dcm_core::logical_cloud::Level;
 use dcm_core::name::{ClusterId, ClusterName, ClusterProviderName};
 use dcm_core::port::cluster::Error;
@@ -99,23 +98,27 @@ fn of_inspection(error: InspectError, of_cluster: impl FnOnce(Error) -> Problem)
 fn of_what_was_sent(registration: &Registration, field: &str, error: Error) -> Problem {
     match error {
         Error::Kubeconfig { reason } => Problem::field(field, reason),
-        error => Problem::new(Kind::NotReady, installation::unasked(registration, &error)),
+        error => Problem::new(Kind::NotReady, installation::unasked_by_registrar(registration, &error)),
     }
 }
 
 /// Why a cluster that is registered could not be looked at.
 fn of_registered(registration: &Registration, error: InspectError) -> Problem {
     of_inspection(error, |error| {
-        let detail = format!("{} can't be asked: {}", registration.id, causes::told(&error));
-        Problem::new(Kind::NotReady, detail)
+        installation::log_details(&registration.id, &error);
+        Problem::new(
+            Kind::NotReady,
+            format!("{} can't be asked: {}", registration.id, installation::summary(&error)),
+        )
     })
 }
 
 /// Why orphans could not be looked for, or cleared.
 fn of_orphans(cluster: &ClusterId, error: OrphanError) -> Problem {
     match error {
-        OrphanError::Cluster(_) | OrphanError::Object { .. } => {
-            Problem::new(Kind::NotReady, format!("{cluster}: {}", causes::told(&error)))
+        OrphanError::Cluster(ref source) | OrphanError::Object { ref source, .. } => {
+            installation::log_details(cluster, &error);
+            Problem::new(Kind::NotReady, format!("{cluster}: {error}: {}", installation::summary(source)))
         }
         OrphanError::Store(source) => service::Error::Synchronizer(source).into(),
         OrphanError::Audit(source) => service::Error::Audit(source).into(),

@@ -2,8 +2,8 @@
 //! plugin.
 
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::{Method, StatusCode};
 use axum::response::IntoResponse;
 use dcm_core::kubeconfig::ExecCredential;
 use dcm_core::name::{ReferenceName, UserName};
@@ -14,6 +14,7 @@ use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At, OfPart};
 use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
+use crate::request::Asking;
 
 /// For which cluster.
 #[derive(Deserialize, JsonSchema)]
@@ -38,8 +39,15 @@ pub(in crate::documented) async fn handle(
     State(services): State<Shared>,
     At(OfPart { project, cloud, name }): At<OfPart<UserName>>,
     Asked(Wanted { cluster_reference }): Asked<Wanted>,
+    Asking(caller): Asking,
+    method: Method,
 ) -> Result<impl IntoResponse, Problem> {
-    let said = services.clouds.exec_credential(&project, &cloud, &name, &cluster_reference).await?;
+    let (clouds, reference) = (&services.clouds, &cluster_reference);
+    let said = match method {
+        // A caller that asks for the head alone is given nothing.
+        Method::HEAD => clouds.exec_credential(&project, &cloud, &name, reference).await?,
+        _ => clouds.hand_out_credential(&caller, &project, &cloud, &name, reference).await?,
+    };
     let headers = [(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")];
     Ok((headers, said.expose().to_owned()))
 }

@@ -27,7 +27,7 @@ pub(in crate::emco) async fn handle(
     }
     let no_user = || Problem::conflict("Error getting private key from logical cloud");
     let user = &found.users().first().ok_or_else(no_user)?.metadata.name;
-    let given = clouds.kubeconfigs(&project, &cloud, Some(user), Some(&reference)).await?;
+    let given = services.hand_out(&method, &caller, (&project, &cloud), Some(user), Some(&reference)).await?;
     let UserAccess { access, .. } = given;
     let kubeconfig = access.for_cluster_as_emco(&reference).ok_or_else(Problem::internal)?;
     let text = kubeconfig.to_yaml().map_err(|_| Problem::internal())?;

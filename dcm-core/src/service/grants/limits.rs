@@ -1,0 +1,47 @@
+//! What callers with limits are held to.
+
+use std::collections::BTreeMap;
+
+use crate::logical_cloud::check_labels;
+use crate::refusal::{Checks, Path};
+
+use super::allow_list::AllowList;
+use super::systems::Reserved;
+
+/// The label by which Kubernetes decides which pods may run in a namespace, and the value that keeps them off their host: no
+/// privileged containers, no paths, ports, processes and network of the host (Kubernetes documentation, "Pod Security Standards").
+pub const POD_SECURITY: (&str, &str) = ("pod-security.kubernetes.io/enforce", "baseline");
+
+/// What callers with limits are held to. One value holds for a caller's request, so policies of single projects are such values, too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Labels that the namespace of a cloud has which such a caller makes. Others may change them. Default: [`POD_SECURITY`].
+    pub namespace_labels: BTreeMap<String, String>,
+    /// What such a caller may grant and bring. Default: what Kubernetes' role `admin` holds.
+    pub allow_list: AllowList,
+    /// Namespaces and labels that are not for such a caller. Default: those of well-known systems.
+    pub reserved: Reserved,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let (key, value) = POD_SECURITY;
+        Self {
+            namespace_labels: BTreeMap::from([(key.to_owned(), value.to_owned())]),
+            allow_list: AllowList::default(),
+            reserved: Reserved::default(),
+        }
+    }
+}
+
+impl Limits {
+    /// Checks that the labels may be those of a logical cloud's namespace.
+    pub fn check(&self, at: &Path, checks: &mut Checks) {
+        check_labels(&self.namespace_labels, at, checks);
+    }
+
+    /// True for a label that is not such a caller's to set.
+    pub(super) fn guards(&self, key: &str) -> bool {
+        self.namespace_labels.contains_key(key) || self.reserved.has_label(key)
+    }
+}
