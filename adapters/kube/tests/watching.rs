@@ -191,7 +191,10 @@ async fn a_server_that_never_tells_anything_is_told_as_such() {
     let (cluster, mut paths) =
         scripted(vec![(200, list(5, &[], "")), (200, String::new()), (503, "busy".to_owned())]).await;
     let mut watch = watch(&cluster).await;
-    assert_eq!(told(&mut watch, 3).await, "= !the cluster failed with 503: busy .");
+    assert_eq!(
+        told(&mut watch, 3).await,
+        "= !the cluster failed with 503: the answer is no status of Kubernetes ."
+    );
     assert_eq!(begun(&mut paths), ["list", "5", "5", "5", "5"]);
 }
 
@@ -199,7 +202,7 @@ async fn a_server_that_never_tells_anything_is_told_as_such() {
 async fn what_we_may_not_watch_is_told_at_once() {
     let (cluster, mut paths) = scripted(vec![(200, list(5, &[], "")), (403, "no".to_owned())]).await;
     let mut watch = watch(&cluster).await;
-    assert_eq!(told(&mut watch, 3).await, "= !not allowed: no .");
+    assert_eq!(told(&mut watch, 3).await, "= !not allowed: the answer is no status of Kubernetes .");
     assert_eq!(begun(&mut paths), ["list", "5"]);
     let (cluster, _paths) = scripted(vec![(403, "no".to_owned())]).await;
     let call = call("watching");
