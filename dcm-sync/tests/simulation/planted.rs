@@ -11,7 +11,7 @@ const WANTED: &str = "in the end all is as wanted";
 const ONCE: &str = "what is answered is not asked for again";
 
 /// Safeguards, each with a seed that finds its loss, and the rule that is violated.
-const FOUND: [(Safeguard, u64, &str); 19] = [
+const FOUND: [(Safeguard, u64, &str); 20] = [
     (Safeguard::UidProof, 6, "only what we made is deleted"),
     (Safeguard::AdoptedStays, 1, "only what we made is deleted"),
     (Safeguard::ContentsCounted, 108, "what others put into a namespace is kept"),
@@ -30,6 +30,7 @@ const FOUND: [(Safeguard, u64, &str); 19] = [
     (Safeguard::PlanCompared, 19, PLANNED),
     (Safeguard::PlanHeld, 225, PLANNED),
     (Safeguard::DriftCorrected, 18, WANTED),
+    (Safeguard::RequestCompared, 44, "nothing is approved that we did not ask for"),
     (Safeguard::SharedEvenly, 1, WANTED),
 ];
 

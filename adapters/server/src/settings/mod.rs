@@ -198,23 +198,11 @@ impl Settings {
     pub fn resolve(self, keys: Keys) -> Result<Serving, Refusals> {
         let mut checks = Checks::default();
         let root = Path::root();
-        let address = |field: &str, text: Option<String>, checks: &mut Checks| {
-            let text = text?;
-            let read = text.parse::<SocketAddr>();
-            if read.is_err() {
-                checks.refuse(
-                    &root.field(field),
-                    &text,
-                    "must be an address with a port, such as 127.0.0.1:9077",
-                );
-            }
-            read.ok()
-        };
         let listen = self.listen.as_deref().and_then(|text| {
             let read = text.parse::<ListenAddress>();
             read.map_err(|rule| checks.refuse(&root.field("listen"), text, rule.to_string())).ok()
         });
-        let metrics_listen = address("metricsListen", self.metrics_listen, &mut checks);
+        let metrics_listen = metrics_address(self.metrics_listen.as_deref(), &mut checks);
         let emco = emco_addresses(&self.emco_listen, &root.field("emcoListen"), &mut checks);
         let limits = self.limits.unwrap_or_default().read(&root.field("limits"), &mut checks);
         let collector = self.otlp.and_then(|otlp| otlp.read(&root.field("otlp"), &mut checks));
@@ -274,6 +262,17 @@ fn check_transport(field: &str, url: Option<&String>, checks: &mut Checks) {
     if let Some(rule) = refused {
         checks.refuse(&Path::root().field(field), "", rule);
     }
+}
+
+/// Where metrics are asked.
+fn metrics_address(text: Option<&str>, checks: &mut Checks) -> Option<SocketAddr> {
+    let text = text?;
+    let read = text.parse::<SocketAddr>();
+    if read.is_err() {
+        let rule = "must be an address with a port, such as 127.0.0.1:9077";
+        checks.refuse(&Path::root().field("metricsListen"), text, rule);
+    }
+    read.ok()
 }
 
 /// Where EMCO's API is asked.
