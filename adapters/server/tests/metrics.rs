@@ -88,8 +88,9 @@ async fn a_worker_tells_of_lanes_requests_and_credentials_and_names_no_tenant() 
         assert!(of("done").is_some_and(|done| done > 0.0), "{store} {kind}: {text}");
         assert_eq!(of("failed"), Some(0.0), "{store} {kind}: {text}");
     }
-    let credentials = text.lines().filter(|line| line.starts_with("dcm_credentials{"));
-    assert_eq!(credentials.filter(|line| !line.ends_with(" 0")).count(), 1, "{text}");
+    // A token that lives for an hour, and a certificate that lives for a year.
+    assert_eq!(value(&text, "dcm_credentials{days_left=\"under 1\"}"), Some(1.0), "{text}");
+    assert_eq!(value(&text, "dcm_credentials{days_left=\"90 or more\"}"), Some(1.0), "{text}");
     // The project, the cloud's namespace and its users are in no label.
     for name in ["ann", "team", "project"] {
         assert!(!text.contains(&format!("\"{name}")), "{name}: {text}");
