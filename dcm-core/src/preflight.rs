@@ -15,7 +15,7 @@ mod inspection;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-pub use inspection::{InspectError, Inspection, Other, Unready};
+pub use inspection::{InspectError, Inspection, Other, Twin, Unready};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;

@@ -163,6 +163,8 @@ pub enum Reason {
     NamespaceGone,
     /// The cluster is another one than before.
     ClusterChanged,
+    /// The cluster is registered under another name, and is worked on under that one.
+    SameCluster,
     /// The cluster holds a later change than the store knows of: the store was lost, or restored from an old copy.
     StoreBehind,
     /// The cluster is not as it was when this was planned, and it was to be done as planned or not at all.
@@ -187,6 +189,7 @@ impl Reason {
             | Self::FieldConflict
             | Self::NamespaceGone
             | Self::ClusterChanged
+            | Self::SameCluster
             | Self::StoreBehind
             | Self::PlanStale
             | Self::Unauthorized => true,

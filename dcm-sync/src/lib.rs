@@ -23,6 +23,7 @@ mod contexts;
 #[cfg(feature = "contract")]
 pub mod contract;
 pub mod engine;
+mod identities;
 pub mod planning;
 mod record;
 #[cfg(feature = "tokio")]

@@ -152,6 +152,7 @@ pub(crate) fn reason_of(reason: Reason) -> &'static str {
         Reason::Drifted => "drifted",
         Reason::NamespaceGone => "namespace-gone",
         Reason::ClusterChanged => "cluster-changed",
+        Reason::SameCluster => "same-cluster",
         Reason::StoreBehind => "store-behind",
         Reason::PlanStale => "plan-stale",
         Reason::SignerSilent => "signer-silent",

@@ -70,6 +70,9 @@ async fn a_cluster_that_is_another_one_is_left_alone_until_it_is_accepted() {
     assert_eq!((checked.code, &told["isReady"]), (5, &json!(false)), "{checked:?}");
     assert!(told["other"].is_string() && told["known"].is_string(), "{told:#}");
 
+    let refused = installation.person.run(["cluster", "accept", &registered(first)]).ended_with(5);
+    assert!(refused.contains(&format!("registered as {}", registered(other))), "{refused}");
+    installation.person.run(["cluster", "remove", &registered(other)]).done();
     let accepted = installation.person.run(["cluster", "accept", &registered(first)]);
     assert!(accepted.code == 0 && accepted.err.contains(": stands for "), "{accepted:?}");
     installation.apply(&changed).done();

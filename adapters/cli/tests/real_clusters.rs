@@ -228,6 +228,8 @@ async fn rights_that_are_missing_are_printed_as_a_role_that_mends_it() {
     let registered = Registered::new().await;
     let user = &registered.user;
     let cluster = &registered.environment.clusters()[0];
+    // A cluster has one name.
+    user.run(["cluster", "remove", "real/cluster-1"]).done();
     let engine = cluster.issue("engine-of-the-check", &[]).unwrap();
     let file = user.write("engine.yaml", &cluster.kubeconfig(&engine, Route::Direct));
     let arguments = ["cluster", "add", "real/least", "--kubeconfig", text(&file)];

@@ -8,7 +8,7 @@ use dcm_core::logical_cloud::{Level, MetadataDraft};
 use dcm_core::name::{ClusterId, ClusterProviderName, ContextId, Namespace};
 use dcm_core::port::cluster::ClusterUid;
 use dcm_core::port::synchronizer::Disposal;
-use dcm_core::preflight::{Findings, Inspection, Other};
+use dcm_core::preflight::{Findings, Inspection, Other, Twin};
 use dcm_core::secret::Secret;
 use dcm_core::service::{Change, Orphans};
 use http::Method;
@@ -89,6 +89,14 @@ struct Checked {
     other: Option<ClusterUid>,
     /// The one that its name stands for, where another was found.
     known: Option<ClusterUid>,
+    /// The other name under which it is registered.
+    #[serde(rename = "registeredAs")]
+    registered_as: Option<ClusterId>,
+}
+
+/// How a server is to look at what is to be registered.
+fn looking(level: Option<Level>) -> String {
+    level.map_or_else(|| "unchecked=true".to_owned(), |level| format!("level={level}"))
 }
 
 /// The clusters of a server. Each method asks once, a list once a page.
@@ -169,20 +177,27 @@ impl<'a> Clusters<'a> {
         let kubeconfig = kubeconfig.as_ref().map(Secret::expose);
         let body = SentCheck { kubeconfig, level: *level, documents };
         let asking = self.ask(Method::POST, id, "/check").with(&body).patient();
-        let Checked { findings, other, known } = asking.json().await?;
+        let Checked { findings, other, known, registered_as } = asking.json().await?;
         let other = known.zip(other).map(|(known, found)| Other { known, found });
-        Ok(Inspection { findings, other })
+        let twin = registered_as.map(|first| Twin { first });
+        Ok(Inspection { findings, uid: None, twin, other })
     }
 
-    /// Registers a cluster without a look at it.
+    /// Registers a cluster, after a look at whether it is ready for clouds of this level; none: without a look.
     ///
     /// # Errors
-    /// `already-there`, `not-found` without its provider, `invalid`; those of the server and the connection.
-    pub async fn register(&self, id: &ClusterId, cluster: &ClusterChange) -> Result<(), Error> {
-        let target = format!("/v2/cluster-providers/{}/clusters?unchecked=true", id.provider);
+    /// `already-there`, `in-use` where it is registered under another name, `not-ready`, `not-found` without its provider,
+    /// `invalid`; those of the server and the connection.
+    pub async fn register(
+        &self,
+        id: &ClusterId,
+        cluster: &ClusterChange,
+        look: Option<Level>,
+    ) -> Result<(), Error> {
+        let target = format!("/v2/cluster-providers/{}/clusters?{}", id.provider, looking(look));
         let metadata = Some(Named { name: id.cluster.as_str() });
         let body = Sent { metadata, spec: cluster.spec() };
-        self.connection.ask(Method::POST, target).with(&body).done().await
+        self.connection.ask(Method::POST, target).with(&body).patient().done().await
     }
 
     /// One cluster.
@@ -201,13 +216,19 @@ impl<'a> Clusters<'a> {
         tag(self.ask(Method::GET, id, "")).await
     }
 
-    /// Changes what is registered of a cluster without a look at it, and gives its tag.
+    /// Changes what is registered of a cluster, and gives its tag. Another kubeconfig is looked at first, for clouds of this
+    /// level; none: without a look.
     ///
     /// # Errors
-    /// `not-found`, `invalid`, `in-use`; those of the server and the connection.
-    pub async fn change(&self, id: &ClusterId, change: &ClusterChange) -> Result<String, Error> {
+    /// `not-found`, `invalid`, `in-use`, `not-ready`; those of the server and the connection.
+    pub async fn change(
+        &self,
+        id: &ClusterId,
+        change: &ClusterChange,
+        look: Option<Level>,
+    ) -> Result<String, Error> {
         let body = Sent { metadata: None, spec: change.spec() };
-        tag(self.ask(Method::PUT, id, "?unchecked=true").with(&body)).await
+        tag(self.ask(Method::PUT, id, &format!("?{}", looking(look))).with(&body).patient()).await
     }
 
     /// Registers a cluster no more, and tells what was left behind there.

@@ -8,7 +8,7 @@ use dcm_core::name::{ClusterId, ContextId, LogicalCloudName, ProjectName};
 use dcm_core::port::audit::{About, Action};
 use dcm_core::port::cluster::{Cluster, ClusterUid, Error};
 use dcm_core::port::synchronizer::{self, Disposal};
-use dcm_core::preflight::{self, InspectError, Inspection, Needs, Other};
+use dcm_core::preflight::{self, InspectError, Inspection, Needs, Other, Twin};
 use dcm_core::service::{
     self, Applied, Caller, EditId, OrphanError, Orphans, OtherBindings, Precondition, Registration, Revoked,
 };
@@ -22,7 +22,19 @@ impl Installation for Deployment {
     async fn inspect(&self, registration: &Registration, needs: &Needs) -> Result<Inspection, InspectError> {
         let cluster = self.reach_as(registration).await?;
         let findings = preflight::check(&*cluster, &self.call(), needs, &**self.clock()).await?;
-        Ok(Inspection { findings, other: self.other_at(&registration.id, &*cluster).await? })
+        let id = &registration.id;
+        let known = self.contexts().cluster_uid(id).await?;
+        let uid = match cluster.uid(&self.call()).await {
+            // Then the right to see it is among the missing ones.
+            Err(Error::Forbidden { .. }) if known.is_none() => None,
+            uid => Some(uid?),
+        };
+        let other = known.zip(uid.clone()).and_then(|(known, found)| Other::of(known, found));
+        let twin = match &uid {
+            Some(uid) => self.twin_of(id, uid).await?,
+            None => None,
+        };
+        Ok(Inspection { findings, uid, twin, other })
     }
 
     async fn other(&self, registration: &Registration) -> Result<Option<Other>, InspectError> {
@@ -91,6 +103,17 @@ impl Installation for Deployment {
 }
 
 impl Deployment {
+    /// The other name under which a cluster is registered.
+    async fn twin_of(&self, id: &ClusterId, uid: &ClusterUid) -> Result<Option<Twin>, InspectError> {
+        let first = self.contexts().identity_holder(uid).await?.filter(|first| first != id);
+        let Some(first) = first else { return Ok(None) };
+        match self.registered().get(&first).await {
+            // Left of a call that was cut off.
+            Err(service::Error::NotFound { .. }) => Ok(None),
+            _ => Ok(Some(Twin { first })),
+        }
+    }
+
     /// What is found in the place of a cluster that is reached.
     async fn other_at(&self, id: &ClusterId, cluster: &dyn Cluster) -> Result<Option<Other>, InspectError> {
         let Some(known) = self.contexts().cluster_uid(id).await? else { return Ok(None) };

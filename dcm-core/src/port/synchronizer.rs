@@ -22,6 +22,7 @@ use crate::app_context::{AppContext, Generation};
 use crate::hash::ContentHash;
 use crate::manifest::ObjectKey;
 use crate::name::{ClusterId, ContextId};
+use crate::port::cluster::ClusterUid;
 use crate::port::store;
 use crate::secret::Secret;
 use crate::status::{Cause, ContextStatus, LaneStatus};
@@ -198,6 +199,14 @@ pub enum Error {
         /// Whom it belongs to.
         winner: ContextId,
     },
+    /// The cluster is worked on under another name already.
+    #[error("{cluster} is the cluster that is registered as {first}")]
+    SameCluster {
+        /// The second name.
+        cluster: ClusterId,
+        /// The name under which it is worked on.
+        first: ClusterId,
+    },
     /// The app context is not removed yet, so it can't be forgotten.
     #[error("app context {id} is not removed yet")]
     NotRemoved {
@@ -247,6 +256,7 @@ impl Error {
             Self::Store(source) => source.is_retryable(),
             Self::NotFound { .. }
             | Self::NamespaceTaken { .. }
+            | Self::SameCluster { .. }
             | Self::NotRemoved { .. }
             | Self::Stale { .. }
             | Self::Resumed
@@ -302,6 +312,23 @@ pub trait Synchronizer: Send + Sync + 'static {
     /// # Errors
     /// [`Error`].
     async fn resume(&self, id: &ContextId) -> Result<(), Error>;
+
+    /// Holds a cluster's identity for the name under which it is to be worked on: then none other is worked on that leads to
+    /// the same cluster. A synchronizer that works on no cluster itself holds none, as by default.
+    ///
+    /// # Errors
+    /// [`Error::SameCluster`] where it is held for another name; [`Error`].
+    async fn hold_identity(&self, _cluster: &ClusterId, _uid: &ClusterUid) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Gives back what is held for a name that is used no more.
+    ///
+    /// # Errors
+    /// [`Error`].
+    async fn release_identity(&self, _cluster: &ClusterId) -> Result<(), Error> {
+        Ok(())
+    }
 
     /// Pauses all work on a cluster, whichever app context it is for, and waits until no request to it is under way. Once
     /// this has returned, none begins before the cluster is resumed: not even one that only reads. Deadlines of removals

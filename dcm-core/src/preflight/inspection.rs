@@ -1,6 +1,7 @@
 //! Whether a cluster may be registered as it is, and why not.
 
 use super::{CLOCK_SKEW_SECONDS_MAX, Findings, MINOR_VERSION_MIN, cluster_role};
+use crate::name::ClusterId;
 use crate::port::cluster::{self, ClusterUid};
 use crate::port::synchronizer;
 
@@ -9,6 +10,11 @@ use crate::port::synchronizer;
 pub struct Inspection {
     /// Its version, its clock and its rights.
     pub findings: Findings,
+    /// Which cluster it is: the UID of its `kube-system` namespace. None where the right to see
+    /// it is missing, or a server that was asked does not tell.
+    pub uid: Option<ClusterUid>,
+    /// The other name under which it is registered.
+    pub twin: Option<Twin>,
     /// What is known by its name, and what was found in its place; none where that is the same, or nothing is known.
     pub other: Option<Other>,
 }
@@ -31,12 +37,23 @@ impl Other {
     }
 }
 
+/// A cluster that is registered under another name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the kubeconfig leads to the cluster that is registered as {first}")]
+pub struct Twin {
+    /// The name under which it is worked on.
+    pub first: ClusterId,
+}
+
 /// Why a cluster is not ready to be registered by its name.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Unready {
     /// It is another one than is known by the name.
     #[error(transparent)]
     Other(#[from] Other),
+    /// It is registered under another name.
+    #[error(transparent)]
+    Twin(#[from] Twin),
     /// Its version, its clock or its rights.
     #[error("not ready: {}", hindrances(.0))]
     Findings(Box<Findings>),
@@ -71,15 +88,18 @@ impl Inspection {
         self.must_be_ready().is_ok()
     }
 
-    /// Refuses a cluster that can't serve, or another one than before.
+    /// Refuses a cluster that can't serve, another one than before, and one that is registered under another name.
     ///
     /// # Errors
     /// [`Unready`].
     pub fn must_be_ready(&self) -> Result<(), Unready> {
-        match &self.other {
-            Some(other) => Err(other.clone().into()),
-            None if !self.findings.is_ready() => Err(Unready::Findings(Box::new(self.findings.clone()))),
-            None => Ok(()),
+        match (&self.other, &self.twin) {
+            (_, Some(twin)) => Err(twin.clone().into()),
+            (Some(other), None) => Err(other.clone().into()),
+            (None, None) if !self.findings.is_ready() => {
+                Err(Unready::Findings(Box::new(self.findings.clone())))
+            }
+            (None, None) => Ok(()),
         }
     }
 }

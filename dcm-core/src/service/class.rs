@@ -92,7 +92,7 @@ impl From<&synchronizer::Error> for Class {
         match error {
             Failure::NotFound { .. } | Failure::NotRemoved { .. } | Failure::Resumed => Self::WrongState,
             Failure::Stale { .. } => Self::PlanStale,
-            Failure::NamespaceTaken { .. } => Self::InUse,
+            Failure::NamespaceTaken { .. } | Failure::SameCluster { .. } => Self::InUse,
             Failure::Invalid { .. } => Self::Invalid,
             Failure::StillUnderWay { .. } => Self::StillUnderWay,
             Failure::Contended { .. } => Self::Unavailable,

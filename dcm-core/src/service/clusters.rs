@@ -13,9 +13,10 @@ use crate::logical_cloud::{KeyValues, LogicalCloud, Notes, check_labels};
 use crate::name::{ClusterId, ClusterName, ClusterProviderName, LogicalCloudName, Namespace, ProjectName};
 use crate::port::audit::{About, Action, AuditLog};
 use crate::port::clock::Clock;
+use crate::port::cluster::ClusterUid;
 use crate::port::schema::Broken;
 use crate::port::store::{Document, PageRequest, Prefix, Store, StoreExt, Version, Write};
-use crate::port::synchronizer::{Synchronizer, Tombstone};
+use crate::port::synchronizer::{Error as Failure, Synchronizer, Tombstone};
 use crate::refusal::{Checks, Path, Refusals};
 use crate::secret::Secret;
 use crate::status::LaneState;
@@ -177,8 +178,22 @@ impl RegisteredClusters {
         caller: &Caller,
         registration: Registration,
     ) -> Result<(RegisteredCluster, EditOutcome), Error> {
+        self.add_seen(caller, registration, None).await
+    }
+
+    /// The same of a cluster that was looked at: its UID is held for this name.
+    ///
+    /// # Errors
+    /// Those of [`RegisteredClusters::add`]; [`Error::Synchronizer`] with
+    /// [`SameCluster`](Failure::SameCluster) where it is registered under another name.
+    pub async fn add_seen(
+        &self,
+        caller: &Caller,
+        registration: Registration,
+        uid: Option<&ClusterUid>,
+    ) -> Result<(RegisteredCluster, EditOutcome), Error> {
         let id = registration.id.clone();
-        let adding = self.add_tries(caller, registration);
+        let adding = self.add_tries(caller, registration, uid);
         self.audited(caller, (Action::RegisterCluster, ""), &id, adding).await
     }
 
@@ -186,6 +201,7 @@ impl RegisteredClusters {
         &self,
         caller: &Caller,
         registration: Registration,
+        uid: Option<&ClusterUid>,
     ) -> Result<(RegisteredCluster, EditOutcome), Error> {
         self.check(&registration)?;
         let id = registration.id.clone();
@@ -195,10 +211,12 @@ impl RegisteredClusters {
                 if stored.registration != registration {
                     return Err(Error::AlreadyThere { kind: Kind::Cluster, name: id.to_string() });
                 }
+                self.hold(&id, uid).await?;
                 // It may be what a call left that was cut off.
                 self.ensure_provider(caller, &id.provider).await?;
                 return Ok((stored, EditOutcome::Unchanged));
             }
+            self.hold(&id, uid).await?;
             self.ensure_provider(caller, &id.provider).await?;
             let change = caller.change(self.clock.now());
             let document = document(registration.clone(), change.clone(), change);
@@ -210,6 +228,21 @@ impl RegisteredClusters {
                 }
                 Err(error) if error.is_lost_race() => {}
                 Err(error) => return Err(error),
+            }
+        }
+        Err(Error::contended(Kind::Cluster, id))
+    }
+
+    /// Holds the identity of a cluster that was looked at. What is held for a name that is not registered is left of a call
+    /// that was cut off.
+    async fn hold(&self, id: &ClusterId, uid: Option<&ClusterUid>) -> Result<(), Error> {
+        let Some(uid) = uid else { return Ok(()) };
+        for _ in 0..CONTENTION_TRIES {
+            match self.synchronizer.hold_identity(id, uid).await {
+                Err(Failure::SameCluster { first, .. }) if self.stored(&first).await?.is_none() => {
+                    self.synchronizer.release_identity(&first).await.map_err(Error::Synchronizer)?;
+                }
+                held => return held.map_err(Error::Synchronizer),
             }
         }
         Err(Error::contended(Kind::Cluster, id))
@@ -287,8 +320,27 @@ impl RegisteredClusters {
         condition: &Precondition<Revision>,
         next: impl Fn(Registration) -> Registration + Send + Sync,
     ) -> Result<(RegisteredCluster, EditOutcome), Error> {
+        self.edit_seen(caller, id, condition, None, next).await
+    }
+
+    /// The same where the cluster was looked at by what is to be registered of it: its UID is held for this name.
+    ///
+    /// # Errors
+    /// Those of [`RegisteredClusters::edit`]; [`Error::Synchronizer`] with
+    /// [`SameCluster`](Failure::SameCluster) where it is registered under another name.
+    pub async fn edit_seen(
+        &self,
+        caller: &Caller,
+        id: &ClusterId,
+        condition: &Precondition<Revision>,
+        uid: Option<&ClusterUid>,
+        next: impl Fn(Registration) -> Registration + Send + Sync,
+    ) -> Result<(RegisteredCluster, EditOutcome), Error> {
         let next = |old: Registration| Ok(Registration { id: id.clone(), ..next(old) });
-        let editing = self.change_if(caller, id, condition, next);
+        let editing = async {
+            self.hold(id, uid).await?;
+            self.change_if(caller, id, condition, next).await
+        };
         self.audited(caller, (Action::UpdateCluster, ""), id, editing).await
     }
 
@@ -408,7 +460,11 @@ impl RegisteredClusters {
             self.synchronizer.drop_tombstones(id).await.map_err(Error::Synchronizer)?;
         }
         match self.documents.write_one(Write::Delete { path: path::cluster(id), version }).await {
-            Ok(_) => Ok(left),
+            Ok(_) => {
+                // Last: should this fail, whoever registers the cluster under another name finds that this one is no more.
+                self.synchronizer.release_identity(id).await.map_err(Error::Synchronizer)?;
+                Ok(left)
+            }
             Err(crate::port::store::Error::Conflict { .. }) => Err(Error::contended(Kind::Cluster, id)),
             Err(error) => Err(error.into()),
         }

@@ -223,8 +223,8 @@ pub enum Error {
         part: String,
     },
     /// The synchronizer refused or failed.
-    #[error("the synchronizer failed")]
-    Synchronizer(#[source] synchronizer::Error),
+    #[error(transparent)]
+    Synchronizer(synchronizer::Error),
     /// The audit log could not be written, so nothing was changed.
     #[error("the audit log could not be written, and nothing was changed")]
     Audit(#[source] store::Error),

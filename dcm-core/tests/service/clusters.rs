@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use dcm_core::port::cluster::ClusterUid;
+use dcm_core::port::synchronizer::{Error as Failure, Synchronizer as _};
 use dcm_core::refusal::{Refusal, Refusals};
 use dcm_core::secret::Secret;
-use dcm_core::service::{EditOutcome, Error, RegisteredClusters, Registration, Remains};
+use dcm_core::service::{EditOutcome, Error, Precondition, RegisteredClusters, Registration, Remains};
 use serde_json::json;
 
 use crate::editing::refusals;
@@ -150,4 +152,46 @@ async fn a_removal_looks_at_the_one_cluster_in_each_logical_cloud() {
     world.engine.reads();
     world.clusters.remove(&world.caller, &cluster("three"), Remains::Refuse).await.unwrap();
     assert_eq!(world.engine.reads(), ["lane"; 5]);
+}
+
+fn uid(text: &str) -> ClusterUid {
+    ClusterUid(text.into())
+}
+
+/// True where a cluster is refused as the one of this name.
+fn is_refused_as(error: &Error, first: &str) -> bool {
+    matches!(error, Error::Synchronizer(Failure::SameCluster { first: named, .. }) if *named == cluster(first))
+}
+
+#[tokio::test]
+async fn a_cluster_that_was_looked_at_is_refused_under_a_second_name_until_the_first_is_removed() {
+    let world = World::empty(true);
+    let add =
+        async |name| world.clusters.add_seen(&world.caller, registration(name, &[]), Some(&uid("u"))).await;
+    add("one").await.unwrap();
+    assert_eq!(add("one").await.unwrap().1, EditOutcome::Unchanged);
+    let error = add("two").await.unwrap_err();
+    assert!(is_refused_as(&error, "one"), "{error}");
+    assert!(matches!(world.clusters.get(&cluster("two")).await, Err(Error::NotFound { .. })));
+
+    world.clusters.add_seen(&world.caller, registration("two", &[]), Some(&uid("v"))).await.unwrap();
+    let (two, condition) = (cluster("two"), Precondition::default());
+    let seen = uid("u");
+    let next = |old| Registration { kubeconfig: admin_kubeconfig("three"), ..old };
+    let edited = world.clusters.edit_seen(&world.caller, &two, &condition, Some(&seen), next).await;
+    assert!(is_refused_as(&edited.unwrap_err(), "one"));
+    assert_eq!(world.clusters.get(&two).await.unwrap().registration, registration("two", &[]));
+
+    world.clusters.remove(&world.caller, &cluster("one"), Remains::Refuse).await.unwrap();
+    add("three").await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_held_for_a_name_that_is_not_registered_keeps_no_other_name_from_its_cluster() {
+    let world = World::empty(true);
+    world.engine.hold_identity(&cluster("one"), &uid("u")).await.unwrap();
+    world.clusters.add_seen(&world.caller, registration("two", &[]), Some(&uid("u"))).await.unwrap();
+    let error =
+        world.clusters.add_seen(&world.caller, registration("one", &[]), Some(&uid("u"))).await.unwrap_err();
+    assert!(is_refused_as(&error, "two"), "{error}");
 }

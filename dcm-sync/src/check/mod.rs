@@ -13,7 +13,8 @@ use dcm_core::port::store::{Entry, Path, Version};
 use serde::de::DeserializeOwned;
 
 use crate::record::{
-    Claim, Claiming, Forgotten, Lane, Outcome, ROOMS, Root, Schema, Shard, Worker, manifest_of, path,
+    Claim, Claiming, Forgotten, IdentityClaim, Lane, Outcome, ROOMS, Root, Schema, Shard, Worker,
+    manifest_of, path,
 };
 use facts::{ClaimFacts, Facts, LaneFacts, RootFacts};
 
@@ -91,6 +92,7 @@ impl RecordSurvey {
                 path::cluster_of(&entry.path).ok_or_else(|| unknown(entry))?;
                 read::<Shard>(entry).map(drop)
             }
+            "identities" => self.take_identity(entry),
             "workers" => read::<Worker>(entry).map(drop),
             "forgotten" => read::<Forgotten>(entry).map(drop),
             _ => Err(unknown(entry)),
@@ -136,6 +138,14 @@ impl RecordSurvey {
             return suspect(entry, Rule::Misplaced, format!("it says that it is that of {name}"));
         }
         self.facts.results.push((context, cluster, name));
+        Ok(())
+    }
+
+    fn take_identity(&mut self, entry: &Entry) -> Taken {
+        let IdentityClaim { uid, .. } = read(entry)?;
+        if path::identity(&uid) != entry.path {
+            return suspect(entry, Rule::Misplaced, format!("it is that of the cluster {}", uid.0));
+        }
         Ok(())
     }
 

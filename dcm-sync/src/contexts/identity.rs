@@ -3,11 +3,12 @@
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::cluster::ClusterUid;
 use dcm_core::port::store::{Entry, StoreExt as _};
-use dcm_core::port::synchronizer::Error;
+use dcm_core::port::synchronizer::{Error, Synchronizer as _};
 
 use super::changing::{CONTENTION_TRIES, contended};
 use super::writing::Deleted;
 use super::{Contexts, claims, deletion};
+use crate::identities;
 use crate::record::{self, Lane, Root, Shard, path};
 
 impl Contexts {
@@ -20,17 +21,26 @@ impl Contexts {
         Ok(shard.and_then(|(shard, _)| shard.identity))
     }
 
+    /// The name under which a cluster of this UID is worked on; none where there is none.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn identity_holder(&self, uid: &ClusterUid) -> Result<Option<ClusterId>, Error> {
+        Ok(identities::holder(&*self.store, uid).await?)
+    }
+
     /// Takes another cluster as the one that a name stands for from now on. All that was recorded of the old one is
     /// dropped, what it issued included: app contexts are brought to the new one as to any that they were never on. On
     /// the old one nothing is changed.
     ///
     /// # Errors
-    /// [`Error::Store`].
+    /// [`Error::SameCluster`]; [`Error::Store`].
     pub async fn accept_cluster(&self, cluster: &ClusterId, uid: &ClusterUid) -> Result<(), Error> {
         let known = self.cluster_uid(cluster).await?;
         if known.as_ref().is_none_or(|known| known == uid) {
             return Ok(());
         }
+        self.hold_identity(cluster, uid).await?;
         // First: until the record says so, no worker touches the cluster, and a crash leaves what can be done again.
         self.drop_lanes_on(cluster).await?;
         let accept = |shard: &mut Shard| {

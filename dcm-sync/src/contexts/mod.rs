@@ -29,6 +29,7 @@ use async_trait::async_trait;
 use dcm_core::app_context::{AppContext, CLUSTERS_MAX, Generation};
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::clock::Clock;
+use dcm_core::port::cluster::ClusterUid;
 use dcm_core::port::store::{self, Store, StoreExt, Version};
 use dcm_core::port::synchronizer::{
     Condition, Error, Issued, Removal, Results, StatusStream, Synchronizer, Tombstone,
@@ -37,6 +38,7 @@ use dcm_core::status::{ContextStatus, Intent, LaneStatus, Progress};
 
 use self::changing::CONTENTION_TRIES;
 use self::writing::deletion;
+use crate::identities;
 use crate::record::{self, Lane, Outcome, Root, path};
 
 /// App contexts over a store. Cheap to clone.
@@ -232,6 +234,17 @@ async fn contending<F: Future<Output = Result<Generation, Error>>>(
 
 #[async_trait]
 impl Synchronizer for Contexts {
+    async fn hold_identity(&self, cluster: &ClusterId, uid: &ClusterUid) -> Result<(), Error> {
+        match identities::claim(&*self.store, cluster, uid).await? {
+            None => Ok(()),
+            Some(first) => Err(Error::SameCluster { cluster: cluster.clone(), first }),
+        }
+    }
+
+    async fn release_identity(&self, cluster: &ClusterId) -> Result<(), Error> {
+        Ok(identities::release(&*self.store, cluster).await?)
+    }
+
     async fn apply_on(&self, context: &AppContext, condition: &Condition) -> Result<Generation, Error> {
         if context.placements.len() > CLUSTERS_MAX {
             let reason = format!("an app context has at most {CLUSTERS_MAX} clusters");

@@ -77,7 +77,7 @@ pub(crate) enum Input {
     ShardChanged(ClusterId, Option<(Shard, Version)>),
     SessionSaved(Result<Version, store::Error>),
     ShardSaved(ClusterId, Result<Version, store::Error>),
-    Connected(ClusterId, Epoch, Result<ClusterUid, cluster::Error>),
+    Connected(ClusterId, Epoch, Result<Identified, cluster::Error>),
     /// A watch told something; none: it ended.
     Watched(ClusterId, Epoch, GroupVersionKind, Result<Option<WatchEvent>, cluster::Error>),
     Replied(Ticket, Result<Reply, cluster::Error>),
@@ -89,6 +89,14 @@ pub(crate) enum Input {
     Stop,
     /// The time that [`super::machine::Machine::next_wake`] named has come.
     Wake,
+}
+
+/// A cluster that answered.
+pub(crate) struct Identified {
+    pub uid: ClusterUid,
+    /// The other name under which it is worked on already; none where it is ours. Not looked for where the name is known to
+    /// stand for another cluster.
+    pub first: Result<Option<ClusterId>, store::Error>,
 }
 
 /// What the machine wants done.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use dcm_core::manifest::GroupVersionKind;
 use dcm_core::name::ClusterId;
 use dcm_core::port::clock::Clock;
-use dcm_core::port::cluster::{self, Call, Cluster, ClusterUid, Clusters, Fence, Selection, Watch};
+use dcm_core::port::cluster::{self, Call, Cluster, Clusters, Fence, Selection, Watch};
 use dcm_core::port::store::Store;
 use futures::channel::mpsc;
 use futures::future::{self, AbortHandle, BoxFuture, Either, FutureExt as _};
@@ -21,12 +21,13 @@ use super::calls;
 use super::event::Event;
 use super::flights::Flights;
 use super::follow::{Followed, follow};
-use super::io::{ClusterCall, Effect, Epoch, Input, Sign};
+use super::io::{ClusterCall, Effect, Epoch, Identified, Input, Sign};
 use super::machine::Machine;
 use super::metrics::{Counters, Verb};
 use super::observed::{Answered, Asked};
 use super::options::Options;
 use super::telling::{Telling, Told};
+use crate::identities;
 use crate::record::{self, path};
 
 /// What an engine reaches the outside through.
@@ -42,7 +43,7 @@ pub(super) enum Outcome {
     Input(Box<Input>),
     /// A cluster was asked, and what became of that.
     Answered(Answered, Box<Self>),
-    Connected(ClusterId, Epoch, Result<(Arc<dyn Cluster>, ClusterUid), cluster::Error>),
+    Connected(ClusterId, Epoch, Result<(Arc<dyn Cluster>, Identified), cluster::Error>),
     Watching(ClusterId, Epoch, GroupVersionKind, Result<Watch, cluster::Error>),
     Nothing,
 }
@@ -275,7 +276,7 @@ impl Shell {
         &mut self,
         cluster: ClusterId,
         epoch: Epoch,
-        connected: Result<(Arc<dyn Cluster>, ClusterUid), cluster::Error>,
+        connected: Result<(Arc<dyn Cluster>, Identified), cluster::Error>,
     ) {
         if self.epochs.get(&cluster) != Some(&epoch) {
             return;
@@ -377,6 +378,7 @@ impl Shell {
         let limit = self.options.request_limit;
         let clock = self.ports.clock.clone();
         let owner = self.options.owner.clone();
+        let (store, known) = (self.ports.store.clone(), self.machine.identity(&cluster).cloned());
         async move {
             let call = Call { owner, context: None, generation: Default::default(), fence: Fence::default() };
             let connecting = async {
@@ -387,6 +389,15 @@ impl Shell {
             let asked = Asked::new(&cluster, &call, Verb::Connect);
             let connecting = calls::within(&*clock, limit, connecting);
             let (answered, connected) = asked.send(clock.clone(), connecting).await;
+            let connected = match connected {
+                Ok((client, uid)) => {
+                    let is_known = known.is_none_or(|known| known == uid);
+                    let first =
+                        if is_known { identities::claim(&*store, &cluster, &uid).await } else { Ok(None) };
+                    Ok((client, Identified { uid, first }))
+                }
+                Err(error) => Err(error),
+            };
             Outcome::Answered(answered, Box::new(Outcome::Connected(cluster, epoch, connected)))
         }
         .boxed()

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use dcm_core::app_context::Generation;
 use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::port::cluster::ClusterUid;
 use serde::{Deserialize, Serialize};
 
 use super::{Root, Schema};
@@ -18,6 +19,15 @@ pub(crate) struct Claim {
     /// The generation that asked for it: whoever clears away an earlier one leaves it.
     #[serde(default)]
     pub generation: Generation,
+}
+
+/// Which name a cluster belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct IdentityClaim {
+    pub schema: Schema,
+    pub uid: ClusterUid,
+    pub cluster: ClusterId,
 }
 
 /// Namespaces that an apply is about to claim, by cluster: written before the claims where those are not written together

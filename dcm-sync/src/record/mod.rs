@@ -13,7 +13,7 @@ mod root;
 mod schema;
 mod shard;
 
-pub(crate) use claim::{Claim, Claiming, Forgotten};
+pub(crate) use claim::{Claim, Claiming, Forgotten, IdentityClaim};
 pub(crate) use extent::Extent;
 pub(crate) use lane::{Lane, Outcome};
 #[cfg(feature = "sim")]

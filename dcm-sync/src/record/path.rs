@@ -4,6 +4,7 @@
 
 use dcm_core::hash::ContentHash;
 use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::port::cluster::ClusterUid;
 use dcm_core::port::room::Room;
 use dcm_core::port::store::{Path, Prefix};
 
@@ -44,17 +45,26 @@ const SHARDS: Room = Room {
     holds: "the worker that a cluster belongs to, with its fence",
 };
 
+const IDENTITIES: Room = Room {
+    name: "identities",
+    keys: &["uid"],
+    holds: "the name under which a cluster is worked on, by a digest of its UID",
+};
+
 const WORKERS: Room = Room { name: "workers", keys: &["worker"], holds: "the session of a worker" };
 
 const FORGOTTEN: Room =
     Room { name: "forgotten", keys: &[], holds: "how far numbers went, of app contexts that are forgotten" };
 
 /// Where app contexts and the state of the work on them lie.
-pub const ROOMS: [Room; 9] =
-    [CONTEXTS, MANIFESTS, LANES, RESULTS, CLAIMS, CLAIMING, SHARDS, WORKERS, FORGOTTEN];
+pub const ROOMS: [Room; 10] =
+    [CONTEXTS, MANIFESTS, LANES, RESULTS, CLAIMS, CLAIMING, SHARDS, IDENTITIES, WORKERS, FORGOTTEN];
 
 /// Hexadecimal digits of a request's name in a path: enough to never meet another one, short enough to read.
 const REQUEST_DIGITS: usize = 32;
+
+/// Hexadecimal digits of a cluster's UID in a path: a digest that no other text can be found for.
+const IDENTITY_DIGITS: usize = 64;
 
 /// The folder of all roots.
 pub(crate) fn contexts() -> Prefix {
@@ -151,6 +161,16 @@ pub(crate) fn shards() -> Prefix {
 
 pub(crate) fn shard(cluster: &ClusterId) -> Path {
     SHARDS.at(&[cluster.provider.as_str(), cluster.cluster.as_str()])
+}
+
+/// The folder of all claims on clusters.
+pub(crate) fn identities() -> Prefix {
+    IDENTITIES.below(&[])
+}
+
+/// A cluster tells its UID itself, so it may be any text.
+pub(crate) fn identity(uid: &ClusterUid) -> Path {
+    IDENTITIES.at(&[&ContentHash::of_bytes(uid.0.as_bytes()).short(IDENTITY_DIGITS)])
 }
 
 pub(crate) fn forgotten() -> Path {

@@ -43,6 +43,7 @@ pub fn cluster_id(number: usize) -> ClusterId {
 pub struct FleetBuilder {
     clock: Arc<dyn Clock>,
     clusters: Vec<ClusterId>,
+    aliases: BTreeMap<ClusterId, ClusterId>,
     seed: u64,
     latency: Latency,
     time_limit: Duration,
@@ -60,6 +61,12 @@ impl FleetBuilder {
     /// Adds clusters of these names.
     pub fn named(mut self, clusters: impl IntoIterator<Item = ClusterId>) -> Self {
         self.clusters.extend(clusters);
+        self
+    }
+
+    /// Adds another name of a cluster: both lead to one server. [`Fleet::ids`] does not name it.
+    pub fn alias(mut self, name: ClusterId, of: ClusterId) -> Self {
+        self.aliases.insert(name, of);
         self
     }
 
@@ -140,6 +147,7 @@ impl Fleet {
         FleetBuilder {
             clock,
             clusters: Vec::new(),
+            aliases: BTreeMap::new(),
             seed: 0,
             latency: Latency::default(),
             time_limit: TIME_LIMIT,
@@ -162,6 +170,7 @@ impl Fleet {
     /// A cluster, to look at and to disturb; none when there is none of the name.
     #[must_use]
     pub fn cluster(&self, id: &ClusterId) -> Option<&SimCluster> {
+        let id = self.plan.aliases.get(id).unwrap_or(id);
         self.clusters.get(id).map(|cluster| cluster.get_or_init(|| self.make(id)))
     }
 

@@ -1,12 +1,14 @@
 //! A name that stands for another cluster than before.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use dcm_core::port::store::{Change, Document, Path, Prefix, Write};
+use dcm_core::port::synchronizer::Error;
 use dcm_core::port::synchronizer::{Issued, Removal, Synchronizer as _};
 use dcm_core::status::{LaneState, Progress, Reason};
 use dcm_sync::engine::Engine;
-use dcm_sync::sim::cluster_id;
+use dcm_sync::sim::{Fleet, cluster_id};
 use dcm_sync::tap::Crossing;
 use futures::StreamExt as _;
 
@@ -103,4 +105,75 @@ async fn what_a_cluster_is_is_stored_also_where_the_first_try_fails() {
     tokio::time::timeout(SOON, told).await.unwrap();
     assert!(life.is_over());
     assert_eq!(engine.contexts().cluster_uid(&cluster_id(1)).await.unwrap(), Some(world.uid(1)));
+}
+
+/// Another name of the first cluster.
+const TWIN: usize = 2;
+
+/// A world whose one cluster has two names.
+fn with_twin() -> World {
+    let mut world = World::new(1);
+    let fleet = Fleet::builder(world.clock.clone()).clusters(1).alias(cluster_id(TWIN), cluster_id(1));
+    world.fleet = Arc::new(fleet.build());
+    world
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_two_names_of_one_cluster_one_is_worked_on_and_the_other_names_it() {
+    let world = with_twin();
+    let engine = world.engine();
+    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+    done(&engine, &context_id()).await;
+    engine.contexts().apply(&context(steps(), [1, TWIN])).await.unwrap();
+    let status = until(&engine, |status| status.progress == Progress::Stuck).await;
+    let cause = status.lanes[&cluster_id(TWIN)].cause.as_ref().unwrap();
+    assert_eq!(cause.reason, Reason::SameCluster);
+    assert!(cause.message.contains("sim/cluster-1"), "{cause:?}");
+    assert_eq!(status.lanes[&cluster_id(1)].state, LaneState::Done);
+
+    let (writes, owned) = (world.writes(), world.owned(1));
+    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+    done(&engine, &context_id()).await;
+    assert_eq!(world.owned(1), owned, "the second name takes nothing from the first");
+    assert_eq!(world.writes(), writes, "nothing on the cluster changes");
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_names_that_are_reached_at_once_are_not_both_worked_on() {
+    let world = with_twin();
+    let (first, second) = (world.engine(), world.engine());
+    first.contexts().apply(&context(steps(), [1, TWIN])).await.unwrap();
+    let status = until(&first, |status| status.progress == Progress::Stuck).await;
+    let states: Vec<_> = status.lanes.values().map(|lane| lane.state).collect();
+    assert!(states.contains(&LaneState::Done), "{status:#?}");
+    let refused = status
+        .lanes
+        .values()
+        .filter(|lane| lane.cause.as_ref().map(|cause| cause.reason) == Some(Reason::SameCluster));
+    assert_eq!(refused.count(), 1, "{status:#?}");
+    drop(second);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_is_worked_on_under_another_name_is_not_accepted() {
+    let world = World::new(2);
+    let engine = world.engine();
+    engine.contexts().apply(&context(steps(), [1, 2])).await.unwrap();
+    done(&engine, &context_id()).await;
+    let refused = engine.contexts().accept_cluster(&cluster_id(2), &world.uid(1)).await.unwrap_err();
+    assert!(matches!(&refused, Error::SameCluster { first, .. } if *first == cluster_id(1)), "{refused}");
+    assert_eq!(engine.contexts().cluster_uid(&cluster_id(2)).await.unwrap(), Some(world.uid(2)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_name_that_is_given_back_or_stands_for_another_cluster_keeps_no_cluster_from_another_name() {
+    let world = with_twin();
+    let engine = world.engine();
+    let contexts = engine.contexts();
+    contexts.hold_identity(&cluster_id(1), &world.uid(1)).await.unwrap();
+    let refused = contexts.hold_identity(&cluster_id(TWIN), &world.uid(1)).await.unwrap_err();
+    assert!(matches!(refused, Error::SameCluster { .. }), "{refused}");
+    contexts.release_identity(&cluster_id(1)).await.unwrap();
+    contexts.hold_identity(&cluster_id(TWIN), &world.uid(1)).await.unwrap();
+    assert_eq!(contexts.identity_holder(&world.uid(1)).await.unwrap(), Some(cluster_id(TWIN)));
 }

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use dcm_client::{ClusterChange, Clusters as Remote, ProblemKind};
 use dcm_core::kubeconfig::Admin;
+use dcm_core::logical_cloud::Level;
 use dcm_core::name::{ClusterId, ClusterName, ClusterProviderName, ContextId, Namespace};
+use dcm_core::port::cluster::ClusterUid;
 use dcm_core::port::synchronizer::{Disposal, Tombstone};
 use dcm_core::service::{
     self, Caller, Change, EditOutcome, Orphans, RegisteredCluster, Registration, Remains,
@@ -42,6 +44,14 @@ pub(crate) struct Shown {
     pub(crate) changed: Change,
 }
 
+/// A look at a cluster that is to be registered.
+pub(crate) struct Look {
+    /// The highest level of logical clouds that it was for.
+    pub(crate) level: Level,
+    /// Which cluster it was. A server looks once more, and tells it to nobody.
+    pub(crate) uid: Option<ClusterUid>,
+}
+
 /// All clusters.
 #[derive(Default)]
 pub(crate) struct All {
@@ -68,22 +78,31 @@ impl Clusters<'_> {
         Ok(())
     }
 
-    /// Registers a cluster.
-    pub(crate) async fn add(&self, registration: Registration) -> Result<EditOutcome, Error> {
+    /// Registers a cluster; without a look at it where there was none.
+    pub(crate) async fn add(
+        &self,
+        registration: Registration,
+        look: Option<Look>,
+    ) -> Result<EditOutcome, Error> {
         let clusters = match self {
-            Self::Here(store, caller) => return Ok(store.registered().add(caller, registration).await?.1),
+            Self::Here(store, caller) => {
+                let uid = look.and_then(|look| look.uid);
+                let added = store.registered().add_seen(caller, registration, uid.as_ref()).await?;
+                return Ok(added.1);
+            }
             Self::There(clusters) => clusters,
         };
+        let look = look.map(|look| look.level);
         let Registration { id, kubeconfig, labels, namespace, .. } = registration;
         let cluster = ClusterChange { kubeconfig: Some(kubeconfig), labels: Some(labels), namespace };
-        let registered = match clusters.register(&id, &cluster).await {
+        let registered = match clusters.register(&id, &cluster, look).await {
             Err(error) if error.is_of(ProblemKind::NotFound) => {
                 match clusters.create_provider(&id.provider).await {
                     // Somebody else was quicker.
                     Err(error) if error.is_of(ProblemKind::AlreadyThere) => {}
                     created => created?,
                 }
-                clusters.register(&id, &cluster).await
+                clusters.register(&id, &cluster, look).await
             }
             registered => registered,
         };

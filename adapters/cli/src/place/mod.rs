@@ -9,7 +9,7 @@ use dcm_client::Client;
 use dcm_server::Deployment;
 
 pub(crate) use clouds::{Clouds, Handed, Moment, Statuses as Followed, drafted};
-pub(crate) use clusters::{All, Clusters, Shown};
+pub(crate) use clusters::{All, Clusters, Look, Shown};
 pub(crate) use error::Error;
 
 /// A store or a server.

@@ -7,3 +7,4 @@ mod attacker;
 #[path = "../common/mod.rs"]
 mod common;
 mod requests;
+mod twins;

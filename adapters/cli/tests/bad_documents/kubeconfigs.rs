@@ -102,12 +102,12 @@ async fn a_program_is_run_for_the_user_of_the_command() {
     let good: Value = serde_saphyr::from_str(&standing.kubeconfig()).unwrap();
     let file = standing.user.write("exec.kubeconfig", &with_program(&good).to_string());
     let before = standing.before();
-    let out =
-        standing.user.run(["cluster", "add", "real/exec", "--kubeconfig", file.to_str().unwrap()]).done();
-    assert!(out.starts_with("real/exec: ready\n"), "{out}");
+    let update = ["cluster", "update", "real/cluster-1", "--kubeconfig", file.to_str().unwrap()];
+    let out = standing.user.run(update).done();
+    assert!(out.starts_with("real/cluster-1: ready\n"), "{out}");
     // Here it is seen that requests and writes are seen.
     assert!(!standing.requests_since(&before).is_empty() && standing.before() != before);
-    standing.user.run(["cluster", "check", "real/exec"]).done();
+    standing.user.run(["cluster", "check", "real/cluster-1"]).done();
 }
 
 /// What a server refuses until somebody allows it by name: a program to run, a file to read, a way past the proof of who

@@ -29,7 +29,10 @@ async fn a_kubeconfig_is_changed_under_a_cloud_and_only_to_one_of_the_same_clust
 
     let before = listed(&installation);
     let said = update(&installation, &installation.clusters()[1]).ended_with(5);
-    assert!(said.contains("was not changed: the kubeconfig leads to another cluster"), "{said}");
+    let second = registered(&installation.clusters()[1]);
+    let expected =
+        format!("was not changed: the kubeconfig leads to the cluster that is registered as {second}");
+    assert!(said.contains(&expected), "{said}");
     assert_eq!(listed(&installation), before);
 
     let ran = update(&installation, &installation.clusters()[0]);

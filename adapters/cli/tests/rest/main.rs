@@ -132,9 +132,9 @@ async fn cluster_providers_and_clusters() {
     let texts = [
         ("one", one.admin_kubeconfig(Route::Direct)),
         ("other", other.admin_kubeconfig(Route::Direct)),
-        ("least", confined(&person, one, "rest-least").await),
-        ("weak", of(one, "rest-weak")),
-        ("weaker", of(one, "rest-weaker")),
+        ("least", confined(&person, other, "rest-least").await),
+        ("weak", of(other, "rest-weak")),
+        ("weaker", of(other, "rest-weaker")),
         ("unreachable", common::UNREACHABLE.to_owned()),
         ("runs", common::UNREACHABLE.replace("{token: hunter2}", "{exec: {command: /bin/sh}}")),
     ];

@@ -37,11 +37,12 @@ fn count_of_reasons(reason: Reason) -> usize {
         | Reason::Drifted
         | Reason::NamespaceGone
         | Reason::ClusterChanged
+        | Reason::SameCluster
         | Reason::StoreBehind
         | Reason::PlanStale
         | Reason::SignerSilent
         | Reason::HasContents
-        | Reason::Paused => 17,
+        | Reason::Paused => 18,
     }
 }
 

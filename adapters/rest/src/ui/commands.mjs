@@ -52,6 +52,7 @@ export function against(cause, cluster, cloud) {
     case 'unauthorized': return [`${command('cluster', 'update', cluster)} --kubeconfig FILE`];
     case 'unreachable': return [command('cluster', 'check', cluster)];
     case 'cluster-changed': return [command('cluster', 'check', cluster), command('cluster', 'accept', cluster)];
+    case 'same-cluster': return [command('cluster', 'remove', cluster)];
     case 'store-behind': return [ofCloud(cloud, 'reconcile')];
     case 'paused': return [cloud.isStopped ? ofCloud(cloud, 'resume') : command('cluster', 'resume', cluster)];
     case 'foreign': case 'field-conflict': case 'drifted': case 'invalid': case 'unknown-kind': case 'plan-stale':

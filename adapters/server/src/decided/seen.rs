@@ -66,7 +66,7 @@ impl Seen {
     fn hindered(&mut self, place: Place, cause: &Cause) -> Option<Decided> {
         let is_halt = match cause.reason {
             Reason::StoreBehind | Reason::PlanStale => true,
-            Reason::ClusterChanged => place.1.is_none(),
+            Reason::ClusterChanged | Reason::SameCluster => place.1.is_none(),
             _ => false,
         };
         self.hindered.insert(place.clone(), cause.message.clone());

@@ -8,6 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use dcm_core::app_context::{Action, AppContext, Generation, Request};
 use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::port::cluster::ClusterUid;
 use dcm_core::port::synchronizer::{
     Condition, Error, Issued, Removal, Results, StatusStream, Synchronizer, Tombstone,
 };
@@ -41,6 +42,8 @@ struct State {
     fails: Option<Error>,
     tombstones: BTreeMap<ClusterId, Vec<Tombstone>>,
     stopped: BTreeSet<ClusterId>,
+    /// Under which name each cluster is worked on.
+    identities: BTreeMap<Arc<str>, ClusterId>,
     life: Option<Range<u64>>,
     /// The app contexts of which clusters hold later changes than are known here.
     behind: BTreeSet<ContextId>,
@@ -398,6 +401,17 @@ impl State {
 
 #[async_trait]
 impl Synchronizer for Engine {
+    async fn hold_identity(&self, cluster: &ClusterId, uid: &ClusterUid) -> Result<(), Error> {
+        let mut state = self.call("hold_identity")?;
+        let first = state.identities.entry(uid.0.clone()).or_insert_with(|| cluster.clone()).clone();
+        if first == *cluster { Ok(()) } else { Err(Error::SameCluster { cluster: cluster.clone(), first }) }
+    }
+
+    async fn release_identity(&self, cluster: &ClusterId) -> Result<(), Error> {
+        self.state().identities.retain(|_, holder| holder != cluster);
+        Ok(())
+    }
+
     async fn apply_on(&self, context: &AppContext, condition: &Condition) -> Result<Generation, Error> {
         self.arrive("apply").await;
         let mut state = self.call("apply")?;

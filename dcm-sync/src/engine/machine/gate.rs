@@ -73,11 +73,16 @@ fn shut_by_link(shard: &Shard, lane: &Lane, wanted: Option<ContentHash>) -> Opti
     match &shard.link {
         Link::Up => None,
         // What is done stays done while its cluster is away; on another cluster it is not.
-        Link::Broken(cause) if !lane.record.is_at(wanted) || cause.reason == Reason::ClusterChanged => {
+        Link::Broken(cause) if !lane.record.is_at(wanted) || is_of_another(cause) => {
             Some(Gate::Hindered(cause.clone()))
         }
         Link::Down | Link::Connecting(_) | Link::Broken(_) => Some(Gate::Shut),
     }
+}
+
+/// True where the name does not stand for a cluster of its own: then nothing is as it was recorded.
+fn is_of_another(cause: &Cause) -> bool {
+    matches!(cause.reason, Reason::ClusterChanged | Reason::SameCluster)
 }
 
 /// What is known of the kinds that have to be known.

@@ -4,23 +4,34 @@ use std::time::Duration;
 
 use dcm_core::name::ClusterId;
 use dcm_core::port::cluster::ClusterUid;
+use dcm_core::port::store;
 use dcm_core::status::{Cause, Reason};
 
 use super::Machine;
 use super::shard::{Link, Shard};
 use crate::engine::event::What;
-use crate::engine::io::LaneId;
+use crate::engine::io::{Identified, LaneId};
 use crate::record;
 
 /// How long to wait before looking again at a cluster that is another one than before: a person has to act.
 const CHANGED_CLUSTER_WAIT: Duration = Duration::from_secs(60);
 
 impl Machine {
-    pub(super) fn identified(&mut self, cluster: &ClusterId, uid: ClusterUid) {
+    /// What a name is recorded to stand for; none while it was never reached.
+    pub(in crate::engine) fn identity(&self, cluster: &ClusterId) -> Option<&ClusterUid> {
+        self.shards.get(cluster)?.record.as_ref()?.0.identity.as_ref()
+    }
+
+    pub(super) fn identified(&mut self, cluster: &ClusterId, Identified { uid, first }: Identified) {
         let shard = self.shard_mut(cluster);
         let Some((record, _)) = &shard.record else { return };
         if let Some(known) = record.identity.clone().filter(|known| *known != uid) {
             return self.cluster_changed(cluster, &known, &uid);
+        }
+        match first {
+            Ok(None) => {}
+            Ok(Some(first)) => return self.same_cluster(cluster, &first),
+            Err(error) => return self.unclaimed(cluster, &error),
         }
         let now = self.now;
         self.searched.remove(cluster);
@@ -53,6 +64,26 @@ impl Machine {
             object: None,
             next_try: Some(next_try),
         };
+        self.break_until(cluster, cause, next_try);
+    }
+
+    /// The cluster is worked on under another name: nothing is done there under this one, or each would take the objects of
+    /// the other.
+    fn same_cluster(&mut self, cluster: &ClusterId, first: &ClusterId) {
+        let message = format!("it is the cluster that is registered as {first}: unregister one of the two");
+        let next_try = self.now + CHANGED_CLUSTER_WAIT;
+        let (reason, object) = (Reason::SameCluster, None);
+        let cause = Cause { reason, message: message.into(), object, next_try: Some(next_try) };
+        self.break_until(cluster, cause, next_try);
+    }
+
+    /// The store could not be asked whether the cluster is worked on under another name.
+    fn unclaimed(&mut self, cluster: &ClusterId, error: &store::Error) {
+        tracing::warn!(%cluster, error = error as &dyn std::error::Error, "can't claim a cluster's identity");
+        let next_try = self.next_connect(cluster);
+        let message = "the store can't be asked whether it is registered under another name".into();
+        let (reason, object) = (Reason::Retrying, None);
+        let cause = Cause { reason, message, object, next_try: Some(next_try) };
         self.break_until(cluster, cause, next_try);
     }
 

@@ -3,7 +3,7 @@
 use dcm_core::causes;
 use dcm_core::name::ClusterId;
 use dcm_core::port::clock::Random as _;
-use dcm_core::port::cluster::{self, ClusterUid, Fence};
+use dcm_core::port::cluster::{self, Fence};
 use dcm_core::port::store::{self, Version};
 use dcm_core::status::Cause;
 
@@ -17,7 +17,7 @@ use super::timers::Alarm;
 use crate::engine::Safeguard;
 use crate::engine::bucket::Bucket;
 use crate::engine::event::What;
-use crate::engine::io::{Effect, Epoch, LaneId};
+use crate::engine::io::{Effect, Epoch, Identified, LaneId};
 use crate::record::{self, SCHEMA};
 
 impl Machine {
@@ -321,13 +321,13 @@ impl Machine {
         &mut self,
         cluster: &ClusterId,
         epoch: Epoch,
-        connected: Result<ClusterUid, cluster::Error>,
+        connected: Result<Identified, cluster::Error>,
     ) {
         if !self.is_current(cluster, epoch) {
             return;
         }
         match connected {
-            Ok(uid) => self.identified(cluster, uid),
+            Ok(identified) => self.identified(cluster, identified),
             Err(error) => self.break_link(cluster, &error),
         }
     }

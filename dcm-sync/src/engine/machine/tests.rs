@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::*;
 use crate::contexts::Loaded;
+use crate::engine::io::Identified;
 use crate::engine::options::Acquire;
 use crate::record::{self, SCHEMA, WorkerId};
 
@@ -70,7 +71,8 @@ fn connected_with(options: Options, now: Timestamp) -> (Machine, Vec<(ClusterId,
         _ => None,
     });
     let uid = ClusterUid("uid".into());
-    let effects = machine.handle(Input::Connected(cluster, epoch.unwrap(), Ok(uid)), now);
+    let effects = machine
+        .handle(Input::Connected(cluster, epoch.unwrap(), Ok(Identified { uid, first: Ok(None) })), now);
     (machine, watches(effects))
 }
 

@@ -43,7 +43,7 @@ async fn accept(session: &Session, deployment: &Deployment, id: &ClusterId) -> a
     let other = deployment.other(&registration).await;
     let other = other.map_err(|error| ready::of_inspection(error, |error| check::unasked(id, error)))?;
     if let Some(Other { found, .. }) = &other {
-        deployment.accept(&session.caller, id, found).await?;
+        deployment.accept(&session.caller, id, found).await.map_err(place::Error::from)?;
     }
     Ok(other)
 }

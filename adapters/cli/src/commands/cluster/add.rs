@@ -12,7 +12,7 @@ use crate::arguments::Global;
 use crate::exit::{Ended, Exit};
 use crate::output;
 use crate::own_kubeconfig;
-use crate::place::Place;
+use crate::place::{Look, Place};
 use crate::session::Session;
 
 #[derive(Debug, clap::Args)]
@@ -52,15 +52,19 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
         Place::Here(deployment) => deployment.registered().check(&registration)?,
         Place::There(_) => registration.check()?,
     }
-    if !arguments.unchecked {
-        ready::must_be(&session, &registration, &purpose, "was not registered").await?;
-    }
-    Box::pin(register(&session, registration)).await
+    let look = match arguments.unchecked {
+        true => None,
+        false => {
+            let uid = ready::must_be(&session, &registration, &purpose, "was not registered").await?;
+            Some(Look { level: purpose.level(), uid })
+        }
+    };
+    Box::pin(register(&session, registration, look)).await
 }
 
-async fn register(session: &Session, registration: Registration) -> anyhow::Result<Exit> {
+async fn register(session: &Session, registration: Registration, look: Option<Look>) -> anyhow::Result<Exit> {
     let id = registration.id.clone();
-    let outcome = match session.clusters().add(registration).await {
+    let outcome = match session.clusters().add(registration, look).await {
         Err(error) if error.is_already_there() => {
             let message = format!("{error}, registered otherwise: dcm cluster update {id} changes it");
             return Err(Ended::new(Exit::Stuck, message).into());

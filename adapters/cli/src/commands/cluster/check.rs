@@ -60,6 +60,9 @@ struct Shown<'a> {
     /// With `other`: the one that its name stands for.
     #[serde(skip_serializing_if = "Option::is_none")]
     known: Option<&'a ClusterUid>,
+    /// The other name under which the cluster is registered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    registered_as: Option<&'a ClusterId>,
 }
 
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
@@ -101,6 +104,11 @@ pub(super) struct Purpose {
 }
 
 impl Purpose {
+    /// The highest level of logical clouds.
+    pub(super) fn level(&self) -> Level {
+        self.level
+    }
+
     /// The accesses that are needed for it.
     pub(super) fn needs(&self) -> Needs {
         let of_clouds = self.clouds.iter().map(Needs::of_cloud);
@@ -121,9 +129,10 @@ pub(super) fn unasked(id: &ClusterId, error: Error) -> anyhow::Error {
 
 /// Prints what was seen, in the form that was asked for.
 pub(super) fn print(session: &Session, id: &ClusterId, inspection: &Inspection) -> anyhow::Result<()> {
-    let Inspection { findings, other } = inspection;
+    let Inspection { findings, other, twin, uid: _ } = inspection;
     let (other, known) = other.as_ref().map(|Other { known, found }| (found, known)).unzip();
-    let shown = Shown { cluster: id, is_ready: inspection.is_ready(), findings, other, known };
+    let (is_ready, registered_as) = (inspection.is_ready(), twin.as_ref().map(|twin| &twin.first));
+    let shown = Shown { cluster: id, is_ready, findings, other, known, registered_as };
     match session.format.for_programs() {
         Some(notation) => output::print(&notation.write(&shown)?),
         None => output::print(&in_words(id, inspection)?),
@@ -133,10 +142,13 @@ pub(super) fn print(session: &Session, id: &ClusterId, inspection: &Inspection) 
 /// What was seen, and the missing rights as a ClusterRole.
 fn in_words(id: &ClusterId, inspection: &Inspection) -> anyhow::Result<String> {
     let ready = if inspection.is_ready() { "ready" } else { "not ready" };
-    let Inspection { findings, other } = inspection;
+    let Inspection { findings, other, twin, uid: _ } = inspection;
     let old =
         if findings.too_old { format!(": too old, 1.{MINOR_VERSION_MIN} is needed") } else { String::new() };
     let mut text = format!("{id}: {ready}\nversion {}{old}\nclock   {}\n", findings.version, clock(findings));
+    if let Some(twin) = twin {
+        text.push_str(&format!("{twin}: unregister one of the two names\n"));
+    }
     if let Some(other) = other {
         text.push_str(&format!(
             "cluster {other}; where it takes that one's place: dcm cluster accept {id}\n"
@@ -176,7 +188,9 @@ mod tests {
         let missing = preflight::rules(needs.accesses());
         let findings =
             Findings { version: "v1.21.0".into(), too_old: true, clock_skew_seconds: Some(-90), missing };
-        let text = in_words(&"p/c".parse().unwrap(), &Inspection { findings, other: None }).unwrap();
+        let text =
+            in_words(&"p/c".parse().unwrap(), &Inspection { findings, uid: None, twin: None, other: None })
+                .unwrap();
         assert_eq!(
             text,
             "p/c: not ready\nversion v1.21.0: too old, 1.22 is needed\n\
@@ -197,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_ready_cluster_is_told_in_four_lines() {
-        let inspection = Inspection { findings: sound(), other: None };
+        let inspection = Inspection { findings: sound(), uid: None, twin: None, other: None };
         let text = in_words(&"p/c".parse().unwrap(), &inspection).unwrap();
         assert_eq!(text, "p/c: ready\nversion v1.36.0\nclock   in step\nrights  complete\n");
     }
@@ -205,7 +219,11 @@ mod tests {
     #[test]
     fn another_cluster_than_before_is_not_ready() {
         let other = Some(Other { known: ClusterUid("1".into()), found: ClusterUid("2".into()) });
-        let text = in_words(&"p/c".parse().unwrap(), &Inspection { findings: sound(), other }).unwrap();
+        let text = in_words(
+            &"p/c".parse().unwrap(),
+            &Inspection { findings: sound(), uid: None, twin: None, other },
+        )
+        .unwrap();
         assert_eq!(
             text,
             "p/c: not ready\nversion v1.36.0\nclock   in step\n\

@@ -1,7 +1,7 @@
 //! Whether a cluster is ready, before it is registered so.
 
 use anyhow::Context as _;
-use dcm_core::port::cluster::Error;
+use dcm_core::port::cluster::{ClusterUid, Error};
 use dcm_core::preflight::{InspectError, Inspection, Unready};
 use dcm_core::service::Registration;
 use dcm_server::Installation as _;
@@ -11,28 +11,30 @@ use crate::exit::{Ended, Exit};
 use crate::place::{self, Place};
 use crate::session::Session;
 
-/// Looks at the cluster and prints what is found. One that is not ready, or another one than before, is refused; `undone` says
-/// what is then not done.
+/// Looks at the cluster, prints what is found, and gives which one it is. One that is not ready, another one than before, or
+/// registered under another name is refused; `undone` says what is then not done.
 pub(super) async fn must_be(
     session: &Session,
     registration: &Registration,
     purpose: &Purpose,
     undone: &str,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Option<ClusterUid>> {
     let id = &registration.id;
     let looked = look(session, registration, purpose).await;
     let inspection = looked.with_context(|| format!("{id} {undone}"))?;
     check::print(session, id, &inspection)?;
     inspection.must_be_ready().map_err(|unready| {
         let message = match unready {
+            Unready::Twin(twin) => format!("{id} {undone}: {twin}"),
             Unready::Findings(_) => format!("{id} {undone}: mend this, or say --unchecked"),
             Unready::Other(other) => format!(
                 "{id} {undone}: {other}; register that one under another name; or, where it takes the other one's place, \
                  say --unchecked here and then dcm cluster accept {id}"
             ),
         };
-        Ended::new(Exit::Stuck, message).into()
-    })
+        anyhow::Error::from(Ended::new(Exit::Stuck, message))
+    })?;
+    Ok(inspection.uid)
 }
 
 async fn look(

@@ -96,16 +96,18 @@ async fn change(
     };
     // What is refused is refused before anything is sent.
     registered.check_change(&new, Some(&old))?;
-    if new.kubeconfig != old.kubeconfig && !unchecked {
-        ready::must_be(session, &new, purpose, NOT_CHANGED).await?;
-    }
+    let uid = match new.kubeconfig != old.kubeconfig && !unchecked {
+        true => ready::must_be(session, &new, purpose, NOT_CHANGED).await?,
+        false => None,
+    };
     let next = |old| Registration {
         kubeconfig: new.kubeconfig.clone(),
         labels: new.labels.clone(),
         namespace: new.namespace.clone(),
         ..old
     };
-    let (_, outcome) = registered.edit(caller, id, &Precondition::default(), next).await?;
+    let edited = registered.edit_seen(caller, id, &Precondition::default(), uid.as_ref(), next).await;
+    let (_, outcome) = edited?;
     Ok(outcome != EditOutcome::Unchanged)
 }
 
@@ -127,5 +129,6 @@ async fn change_there(
         }
     }
     let change = ClusterChange { kubeconfig, labels: changes.labels(), namespace: changes.namespace.clone() };
-    Ok(clusters.change(id, &change).await.map_err(place::Error::from)? != before)
+    let look = (!unchecked).then(|| purpose.level());
+    Ok(clusters.change(id, &change, look).await.map_err(place::Error::from)? != before)
 }

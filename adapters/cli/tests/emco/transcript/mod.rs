@@ -9,6 +9,7 @@ use dcm_testenv::{Environment, Route};
 use regex::{Captures, Regex};
 use serde_json::Value;
 
+use crate::common::UNREACHABLE;
 use crate::common::installation::until;
 use crate::common::server::Server;
 use differences::{DIFFERENCES, Difference};
@@ -88,9 +89,9 @@ async fn what_was_recorded_is_answered_again() {
     let kubeconfigs = [
         ("c1", one.admin_kubeconfig(Route::Direct)),
         ("c2", other.admin_kubeconfig(Route::Direct)),
-        // The third cluster is in no logical cloud.
-        ("c3", other.admin_kubeconfig(Route::Direct)),
-        ("cprox", one.admin_kubeconfig(Route::Proxy)),
+        // These two are in no logical cloud, and a cluster has one name.
+        ("c3", UNREACHABLE.to_owned()),
+        ("cprox", UNREACHABLE.to_owned()),
     ];
     let server = crate::server();
     let mut used = vec![0; DIFFERENCES.len()];

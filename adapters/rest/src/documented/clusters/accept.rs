@@ -32,7 +32,7 @@ pub(in crate::documented) fn describe(it: Operation) -> Operation {
         "It takes the place of the one that the name stood for: from then on, what was there before is not expected any more.",
     )
     .answers(StatusCode::NO_CONTENT, Answer::empty("It is the one from now on."))
-    .fails(&[Kind::WrongState, Kind::NotReady])
+    .fails(&[Kind::WrongState, Kind::InUse, Kind::NotReady])
 }
 
 pub(in crate::documented) async fn handle(

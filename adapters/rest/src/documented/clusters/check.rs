@@ -33,7 +33,7 @@ pub(in crate::documented) struct For {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "CheckedCluster")]
 pub(super) struct Found {
-    /// Nothing is missing, and it is no other cluster than before.
+    /// Nothing is missing, and it is no other cluster than before, and none that has another name.
     is_ready: bool,
     #[serde(flatten)]
     findings: Findings,
@@ -43,14 +43,17 @@ pub(super) struct Found {
     /// With `other`: that of the one that its name stands for.
     #[serde(skip_serializing_if = "Option::is_none")]
     known: Option<ClusterUid>,
+    /// The other name under which the cluster is registered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    registered_as: Option<ClusterId>,
 }
 
 impl From<Inspection> for Found {
     fn from(inspection: Inspection) -> Self {
         let is_ready = inspection.is_ready();
-        let Inspection { findings, other } = inspection;
+        let Inspection { findings, other, twin, uid: _ } = inspection;
         let (other, known) = other.map(|Other { known, found }| (found, known)).unzip();
-        Self { is_ready, findings, other, known }
+        Self { is_ready, findings, other, known, registered_as: twin.map(|twin| twin.first) }
     }
 }
 

@@ -28,7 +28,7 @@ pub(in crate::documented) fn describe(it: Operation) -> Operation {
     )
     .requires(&["metadata.name", "spec.kubeconfig"])
     .answers(StatusCode::CREATED, Answer::json::<ClusterAnswer>("The cluster.").tagged().located())
-    .fails(&[Kind::NotFound, Kind::AlreadyThere, Kind::WrongState, Kind::NotReady])
+    .fails(&[Kind::NotFound, Kind::AlreadyThere, Kind::InUse, Kind::WrongState, Kind::NotReady])
 }
 
 pub(in crate::documented) async fn handle(
@@ -61,10 +61,11 @@ pub(in crate::documented) async fn handle(
         Err(Error::NotFound { .. }) => {}
         Err(error) => return Err(error.into()),
     }
-    if !looking.unchecked {
-        must_be_ready(&services, &asker, &registration, looking.level).await?;
-    }
-    let (made, outcome) = services.registered.add(&caller, registration).await?;
+    let uid = match looking.unchecked {
+        true => None,
+        false => must_be_ready(&services, &asker, &registration, looking.level).await?,
+    };
+    let (made, outcome) = services.registered.add_seen(&caller, registration, uid.as_ref()).await?;
     if outcome == EditOutcome::Unchanged {
         return Err(there(true));
     }

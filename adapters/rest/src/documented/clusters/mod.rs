@@ -15,7 +15,7 @@ pub(super) mod stop;
 
 use dcm_core::logical_cloud::Level;
 use dcm_core::name::{ClusterId, ClusterName, ClusterProviderName};
-use dcm_core::port::cluster::Error;
+use dcm_core::port::cluster::{ClusterUid, Error};
 use dcm_core::preflight::{InspectError, Needs, Unready};
 use dcm_core::service::{self, OrphanError, RegisteredCluster, Registration};
 use schemars::JsonSchema;
@@ -64,26 +64,29 @@ async fn answer(
     Ok(ClusterAnswer::of(cluster, is_stopped, asker))
 }
 
-/// Refuses a cluster that is not ready, or another one than is known by its name.
+/// Refuses a cluster that is not ready, another one than is known by its name, and one that has another name. Gives which one
+/// it is.
 async fn must_be_ready(
     services: &Services,
     asker: &Asker,
     registration: &Registration,
     level: Level,
-) -> Result<(), Problem> {
+) -> Result<Option<ClusterUid>, Problem> {
     let inspected = services.look(asker)?.inspect(registration, &Needs::of_level(level)).await;
     let inspection = inspected.map_err(|error| {
         of_inspection(error, |error| of_what_was_sent(registration, "spec.kubeconfig", error))
     })?;
     inspection.must_be_ready().map_err(|unready| {
         let detail = match unready {
+            Unready::Twin(twin) => return Problem::new(Kind::InUse, twin.to_string()),
             Unready::Other(other) => format!("{other}: register that one under another name"),
             Unready::Findings(_) => {
                 format!("{} is {unready}; mend this, or say unchecked=true", registration.id)
             }
         };
         Problem::new(Kind::NotReady, detail)
-    })
+    })?;
+    Ok(inspection.uid)
 }
 
 /// Why a cluster could not be looked at. What its store did is not told as what it did.

@@ -47,11 +47,13 @@ pub(in crate::documented) async fn handle(
         .registered
         .check_change(&new, Some(&old))
         .map_err(|error| Problem::from(error).of_fields(ClusterBody::field))?;
-    if new.kubeconfig != old.kubeconfig && !looking.unchecked {
-        must_be_ready(&services, &asker, &new, looking.level).await?;
-    }
+    let uid = match new.kubeconfig != old.kubeconfig && !looking.unchecked {
+        true => must_be_ready(&services, &asker, &new, looking.level).await?,
+        false => None,
+    };
     // It was read above without a refusal, and nothing in it depends on what is registered.
     let next = |old: dcm_core::service::Registration| read.onto(old.clone()).unwrap_or(old);
-    let (put, _) = services.registered.edit(&caller, &id, &when.condition, next).await.map_err(refused)?;
+    let put = services.registered.edit_seen(&caller, &id, &when.condition, uid.as_ref(), next).await;
+    let (put, _) = put.map_err(refused)?;
     Ok(([etag(&put.revision)], Json(answer(&services, &asker, put).await?)))
 }

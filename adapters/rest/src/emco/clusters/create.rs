@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use dcm_core::causes;
 use dcm_core::logical_cloud::Level;
 use dcm_core::name::{ClusterId, ClusterName};
-use dcm_core::port::cluster::Error as ClusterError;
+use dcm_core::port::cluster::{ClusterUid, Error as ClusterError};
 use dcm_core::preflight::{InspectError, Needs, Unready};
 use dcm_core::service::{EditOutcome, Error, Kind, Registration};
 
@@ -43,8 +43,8 @@ pub(in crate::emco) async fn handle(
     services.providers.get(&id.provider).await.map_err(Problem::of_child)?;
     let registration = Registration { notes: sent.notes(), ..Registration::new(id.clone(), kubeconfig) };
     services.registered.check(&registration)?;
-    look_at(&services, &asker, &registration).await?;
-    let (made, outcome) = services.registered.add(&caller, registration).await?;
+    let uid = look_at(&services, &asker, &registration).await?;
+    let (made, outcome) = services.registered.add_seen(&caller, registration, uid.as_ref()).await?;
     if outcome == EditOutcome::Unchanged {
         return Err(there().into());
     }
@@ -53,7 +53,11 @@ pub(in crate::emco) async fn handle(
 
 /// Refuses a cluster that answers and can never serve. One that does not answer may come up later: EMCO's clients register clusters
 /// before they are reachable.
-async fn look_at(services: &Services, asker: &Asker, registration: &Registration) -> Result<(), Problem> {
+async fn look_at(
+    services: &Services,
+    asker: &Asker,
+    registration: &Registration,
+) -> Result<Option<ClusterUid>, Problem> {
     let id = &registration.id;
     let inspected = services.look(asker)?.inspect(registration, &Needs::of_level(Level::default())).await;
     let inspection = match inspected {
@@ -63,7 +67,7 @@ async fn look_at(services: &Services, asker: &Asker, registration: &Registration
         }
         Err(InspectError::Cluster(error)) => {
             tracing::warn!(cluster = %id, error = causes::told(&error), "registered without a look at it");
-            return Ok(());
+            return Ok(None);
         }
         // Which cluster the name stands for is not known then.
         Err(InspectError::Store(source)) => return Err(Error::Synchronizer(source).into()),
@@ -71,7 +75,9 @@ async fn look_at(services: &Services, asker: &Asker, registration: &Registration
     inspection.must_be_ready().map_err(|unready| {
         Problem::conflict(match unready {
             Unready::Other(other) => other.to_string(),
+            Unready::Twin(twin) => twin.to_string(),
             Unready::Findings(_) => format!("{id} is {unready}"),
         })
-    })
+    })?;
+    Ok(inspection.uid)
 }
