@@ -94,7 +94,7 @@ struct Checked {
     registered_as: Option<ClusterId>,
 }
 
-/// How a server is to look at what is to be registered.
+/// How the server checks a cluster before it registers it.
 fn looking(level: Option<Level>) -> String {
     level.map_or_else(|| "unchecked=true".to_owned(), |level| format!("level={level}"))
 }

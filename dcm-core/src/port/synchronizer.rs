@@ -313,8 +313,7 @@ pub trait Synchronizer: Send + Sync + 'static {
     /// [`Error`].
     async fn resume(&self, id: &ContextId) -> Result<(), Error>;
 
-    /// Holds a cluster's identity for the name under which it is to be worked on: then none other is worked on that leads to
-    /// the same cluster. A synchronizer that works on no cluster itself holds none, as by default.
+    /// Holds a cluster's identity for a name. No other name that leads to the same cluster is worked on then. A synchronizer that works on no cluster itself holds none, as by default.
     ///
     /// # Errors
     /// [`Error::SameCluster`] where it is held for another name; [`Error`].

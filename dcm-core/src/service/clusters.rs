@@ -323,7 +323,7 @@ impl RegisteredClusters {
         self.edit_seen(caller, id, condition, None, next).await
     }
 
-    /// The same where the cluster was looked at by what is to be registered of it: its UID is held for this name.
+    /// The same with the UID that was found at the cluster of the new kubeconfig: the UID is held for this name.
     ///
     /// # Errors
     /// Those of [`RegisteredClusters::edit`]; [`Error::Synchronizer`] with
@@ -461,7 +461,7 @@ impl RegisteredClusters {
         }
         match self.documents.write_one(Write::Delete { path: path::cluster(id), version }).await {
             Ok(_) => {
-                // Last: should this fail, whoever registers the cluster under another name finds that this one is no more.
+                // Last: if this fails, the next registration of the cluster finds that this name is gone, and releases the UID.
                 self.synchronizer.release_identity(id).await.map_err(Error::Synchronizer)?;
                 Ok(left)
             }

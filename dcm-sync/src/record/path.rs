@@ -168,7 +168,7 @@ pub(crate) fn identities() -> Prefix {
     IDENTITIES.below(&[])
 }
 
-/// A cluster tells its UID itself, so it may be any text.
+/// A cluster reports its own UID, so the UID may be any text.
 pub(crate) fn identity(uid: &ClusterUid) -> Path {
     IDENTITIES.at(&[&ContentHash::of_bytes(uid.0.as_bytes()).short(IDENTITY_DIGITS)])
 }

@@ -44,11 +44,11 @@ pub(crate) struct Shown {
     pub(crate) changed: Change,
 }
 
-/// A look at a cluster that is to be registered.
+/// What was found at a cluster before it is registered.
 pub(crate) struct Look {
     /// The highest level of logical clouds that it was for.
     pub(crate) level: Level,
-    /// Which cluster it was. A server looks once more, and tells it to nobody.
+    /// The UID that was found; none where a server registers it, which looks itself.
     pub(crate) uid: Option<ClusterUid>,
 }
 
