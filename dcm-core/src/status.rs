@@ -171,6 +171,8 @@ pub enum Reason {
     PlanStale,
     /// A certificate was approved and is not issued.
     SignerSilent,
+    /// What was issued is good no more, as what it is bound to was replaced; a new one is asked for.
+    Lapsed,
     /// A namespace has contents and is kept.
     HasContents,
     /// Work is paused.
@@ -197,6 +199,7 @@ impl Reason {
             | Self::Retrying
             | Self::Unreachable
             | Self::SignerSilent
+            | Self::Lapsed
             | Self::HasContents
             | Self::Drifted
             | Self::Paused => false,

@@ -156,6 +156,7 @@ pub(crate) fn reason_of(reason: Reason) -> &'static str {
         Reason::StoreBehind => "store-behind",
         Reason::PlanStale => "plan-stale",
         Reason::SignerSilent => "signer-silent",
+        Reason::Lapsed => "lapsed",
         Reason::HasContents => "has-contents",
         Reason::Paused => "paused",
     }

@@ -191,6 +191,9 @@ fn log(event: &Event) {
         What::Deleted(object) => tracing::debug!(%cluster, context, %object, "deleted"),
         What::Released(object) => tracing::debug!(%cluster, context, %object, "released"),
         What::Issued(request) => tracing::debug!(%cluster, context, %request, "issued"),
+        What::Lapsed(request) => {
+            tracing::warn!(%cluster, context, %request, "what was issued is good no more, and is asked for again");
+        }
         What::Acquired => tracing::info!(%cluster, "acquired"),
         What::TakenOver => tracing::warn!(%cluster, "taken over from a worker that gave no sign of life"),
         What::Lost => tracing::info!(%cluster, "given back or lost"),

@@ -29,7 +29,7 @@ pub use drift::{cause as drift_cause, named as named_fields};
 pub use outline::{Act, Outline, OutlinedStep, Rehearsal};
 use request::Answer;
 pub use request::{RequestWork, certificate_manifest};
-pub use view::{CertificateState, Desired, Recorded, Remarks, Seen, Sighting, View};
+pub use view::{Answered, CertificateState, Desired, Recorded, Remarks, Seen, Sighting, View};
 
 /// Who plans, and under which rules.
 #[derive(Debug, Clone, Copy)]

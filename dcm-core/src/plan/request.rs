@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::object::cause;
-use super::view::{CertificateState, Seen, Sighting, View};
+use super::view::{Answered, CertificateState, Seen, Sighting, View};
 use super::{Step, Wave, Why, Work};
 use crate::app_context::{self, Action, CertificateRequest, Request, TokenRequest};
 use crate::hash::ContentHash;
@@ -42,6 +42,8 @@ pub enum RequestWork {
     Token {
         /// What is asked for.
         request: TokenRequest,
+        /// UID of the ServiceAccount that is there: the token is bound to it. None when none was seen: then nothing is asked for.
+        account: Option<Arc<str>>,
     },
 }
 
@@ -102,14 +104,26 @@ pub(super) fn digest(spec: &Value) -> ContentHash {
 
 /// What is left to do for a request; none when its result is stored.
 pub(super) fn desire(wave: Wave, name: &Arc<str>, request: &Request, view: &dyn View) -> Option<Step> {
-    if view.is_issued(name) {
-        return None;
-    }
+    let answered = view.answered(name);
     let (kind, key, work) = match request {
         Request::Token(request) => {
             let kind = GroupVersionKind::new("", "v1", "ServiceAccount");
-            (kind, request.account(), RequestWork::Token { request: request.clone() })
+            let key = request.account();
+            let account = match view.see(&key) {
+                // It is looked at by name before anything is asked for.
+                Seen::Unlisted if answered.is_some() => return None,
+                Seen::Unlisted | Seen::Absent => None,
+                Seen::Present(sighting) => Some(&sighting.uid),
+            };
+            match answered {
+                Some(Answered::Unbound) => return None,
+                // A cluster accepts no token of an account that was replaced.
+                Some(Answered::OfAccount(bound)) if Some(bound) == account => return None,
+                Some(Answered::OfAccount(_)) | None => {}
+            }
+            (kind, key, RequestWork::Token { request: request.clone(), account: account.cloned() })
         }
+        Request::Certificate(_) if answered.is_some() => return None,
         Request::Certificate(request) => {
             let kind = GroupVersionKind::new(CERTIFICATES, "v1", "CertificateSigningRequest");
             let key = request.object();
@@ -169,7 +183,7 @@ pub(super) fn answer(desired: &[app_context::Step], key: &ObjectKey, view: &dyn 
         Action::Request { name, request: Request::Certificate(request) }
             if request.object_name == key.name =>
         {
-            Some(if view.is_issued(name) { Answer::Stored } else { Answer::Open })
+            Some(if view.answered(name).is_some() { Answer::Stored } else { Answer::Open })
         }
         Action::Request { .. } | Action::Apply { .. } => None,
     })

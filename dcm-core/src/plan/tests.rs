@@ -41,8 +41,8 @@ impl View for Known {
         self.contents.as_ref()
     }
 
-    fn is_issued(&self, _request: &str) -> bool {
-        self.issued
+    fn answered(&self, _request: &str) -> Option<Answered<'_>> {
+        self.issued.then_some(Answered::Unbound)
     }
 
     fn given_up_until(&self, _object: &ObjectKey) -> Option<jiff::Timestamp> {

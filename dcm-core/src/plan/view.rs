@@ -175,6 +175,23 @@ pub enum Seen<'a> {
     Present(&'a Sighting),
 }
 
+/// How long the result of an answered request is good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answered<'a> {
+    /// Whatever becomes of objects.
+    Unbound,
+    /// A token: as long as the ServiceAccount of this UID is there.
+    OfAccount(&'a Arc<str>),
+}
+
+impl<'a> Answered<'a> {
+    /// From the UID that a token is bound to.
+    #[must_use]
+    pub fn by(account: Option<&'a Arc<str>>) -> Self {
+        account.map_or(Self::Unbound, Self::OfAccount)
+    }
+}
+
 /// What a planner can ask about a cluster. Implementations answer from memory.
 pub trait View {
     /// What is known of one object.
@@ -186,8 +203,8 @@ pub trait View {
     /// What is in a namespace; none when it was not counted yet.
     fn contents(&self, namespace: &str) -> Option<&Contents>;
 
-    /// True when the request is answered and its result stored.
-    fn is_issued(&self, request: &str) -> bool;
+    /// A request that is answered and whose result is stored; none when it is not.
+    fn answered(&self, request: &str) -> Option<Answered<'_>>;
 
     /// Until when the object is not brought back, however often somebody else changes it; none when it is.
     fn given_up_until(&self, _object: &ObjectKey) -> Option<Timestamp> {

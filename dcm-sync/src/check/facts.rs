@@ -9,7 +9,7 @@ use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::store::{Path, Version};
 use dcm_core::status::Intent;
 
-use crate::record::{Lane, Root, path};
+use crate::record::{Answer, Lane, Root, path};
 
 /// Namespaces by cluster.
 pub(super) type Named = BTreeMap<ClusterId, BTreeSet<Arc<str>>>;
@@ -47,7 +47,8 @@ pub(super) struct RootFacts {
 pub(super) struct LaneFacts {
     pub(super) version: Version,
     pub(super) generation: Generation,
-    pub(super) issued: Vec<Arc<str>>,
+    pub(super) issued: Vec<Answer>,
+    pub(super) lapsed: Vec<Arc<str>>,
     pub(super) dropping: Vec<Arc<str>>,
     pub(super) namespaces: BTreeSet<Arc<str>>,
 }
@@ -87,13 +88,14 @@ impl RootFacts {
 
 impl LaneFacts {
     pub(super) fn of(lane: Lane, version: Version) -> Self {
-        let Lane { generation, issued, dropping, namespaces, .. } = lane;
-        Self { version, generation, issued, dropping, namespaces }
+        let Lane { generation, issued, lapsed, dropping, namespaces, .. } = lane;
+        Self { version, generation, issued, lapsed, dropping, namespaces }
     }
 
     /// True when a result of this request may be stored.
     pub(super) fn may_have(&self, request: &Arc<str>) -> bool {
-        self.issued.contains(request) || self.dropping.contains(request)
+        let mut may_go = self.lapsed.iter().chain(&self.dropping);
+        self.issued.iter().any(|answer| answer.name == *request) || may_go.any(|name| name == request)
     }
 }
 

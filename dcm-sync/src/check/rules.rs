@@ -7,7 +7,7 @@ use dcm_core::name::ContextId;
 use dcm_core::port::store::{Path, Version};
 
 use super::facts::{ClaimFacts, Facts, Named, RootFacts};
-use crate::record::path;
+use crate::record::{Answer, path};
 
 /// What clears records of an app context that its root does not name.
 const NEXT_APPLY: &str = "the next apply of the app context, or its end";
@@ -136,7 +136,7 @@ fn lanes_follow_their_root(facts: &Facts, suspicions: &mut Vec<Suspicion>) {
             suspicions.push(suspect(Rule::Ahead, what));
         }
         let has_results = root.wants(cluster) && Some(lane.generation) > root.without_results;
-        for request in lane.issued.iter().filter(|_| has_results) {
+        for Answer { name: request, .. } in lane.issued.iter().filter(|_| has_results) {
             let result = path::result(context, cluster, request);
             if !facts.there.contains_key(&result) {
                 let what = format!("{result} is not there, the result of {request}");

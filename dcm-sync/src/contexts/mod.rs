@@ -242,6 +242,10 @@ impl Synchronizer for Contexts {
     }
 
     async fn release_identity(&self, cluster: &ClusterId) -> Result<(), Error> {
+        // First: a worker that is connected by this name leaves the cluster.
+        if self.cluster_uid(cluster).await?.is_some() {
+            self.change_shard(cluster, |shard| shard.identity = None).await?;
+        }
         Ok(identities::release(&*self.store, cluster).await?)
     }
 

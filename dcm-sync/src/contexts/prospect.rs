@@ -32,8 +32,8 @@ pub struct LaneProspect {
     pub objects: Records,
     /// The kinds of which some may have been made.
     pub kinds: BTreeSet<GroupVersionKind>,
-    /// The requests that are answered.
-    pub issued: BTreeSet<Arc<str>>,
+    /// The requests that are answered, with the UID of the ServiceAccount that a token is bound to.
+    pub issued: BTreeMap<Arc<str>, Option<Arc<str>>>,
     /// A generation that the cluster was found to hold, and the store does not know of.
     pub ahead: Option<Generation>,
     /// Whether what somebody else deleted would be made anew, also where that is done only when asked.
@@ -89,7 +89,7 @@ impl LaneProspect {
             asked_again: lane.settled < attempt,
             objects: lane.objects,
             kinds: lane.kinds,
-            issued: lane.issued.into_iter().collect(),
+            issued: lane.issued.into_iter().map(|answer| (answer.name, answer.account)).collect(),
             ahead: lane.ahead,
             identity: None,
         }

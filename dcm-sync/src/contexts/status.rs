@@ -117,7 +117,8 @@ fn objects(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<ObjectStatus> {
         .map(|(key, record)| {
             let cause = cause_of(lane, key);
             let is_drifted = cause.as_ref().is_some_and(|cause| cause.reason == Reason::Drifted);
-            let current = record.manifest.is_some_and(|hash| wanted.contains(&hash)) && record.uid.is_some();
+            let is_wanted = record.manifest.is_some_and(|hash| wanted.contains(&hash));
+            let current = is_wanted && record.uid.is_some() && !is_known_to_be_gone(lane, key);
             let state = match (current, record.origin) {
                 (true, _) if is_drifted => ObjectState::Drifted,
                 (true, Origin::Created) => ObjectState::Applied,
@@ -133,6 +134,15 @@ fn objects(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<ObjectStatus> {
     statuses.extend(unrecorded(lane));
     statuses.extend(lane.kept.keys().map(|name| kept(name, lane)));
     statuses
+}
+
+/// True for an object that is recorded and not there: its namespace is gone, or the name leads to no cluster of its own any more.
+fn is_known_to_be_gone(lane: &Lane, key: &ObjectKey) -> bool {
+    lane.causes.iter().any(|cause| match (cause.reason, &cause.object) {
+        (Reason::ClusterChanged | Reason::SameCluster, _) => true,
+        (Reason::NamespaceGone, Some(gone)) => gone == key || key.namespace.as_ref() == Some(&gone.name),
+        _ => false,
+    })
 }
 
 /// Objects that are not recorded and have a cause: what they wait for is the news.
@@ -167,7 +177,7 @@ fn requests(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<RequestStatus>
     let requests: Vec<_> = requests.collect();
     let keys: BTreeSet<&ObjectKey> = requests.iter().map(|(_, key, _)| key).collect();
     let status = |(name, key, stage): &(&Arc<str>, ObjectKey, Stage)| {
-        if lane.issued.contains(name) && lane.has_results(root) {
+        if lane.is_answered(name) && lane.has_results(root) {
             return RequestStatus {
                 name: (*name).clone(),
                 object: key.clone(),
@@ -184,11 +194,19 @@ fn requests(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<RequestStatus>
         };
         let cause = match root.paused {
             true => Some(paused()),
-            false => cause_of(lane, key).or_else(|| lane.causes.iter().find(hinders).cloned()),
+            false => cause_of(lane, key)
+                .or_else(|| lane.causes.iter().find(hinders).cloned())
+                .or_else(|| lane.lapsed.contains(name).then(lapsed)),
         };
         RequestStatus { name: (*name).clone(), object: key.clone(), state: RequestState::Pending, cause }
     };
     requests.iter().map(status).collect()
+}
+
+fn lapsed() -> Cause {
+    let message = "the service account was replaced, so the token that was issued for it is not accepted any more; a new one \
+                   is asked for";
+    Cause { reason: Reason::Lapsed, message: message.into(), object: None, next_try: None }
 }
 
 fn steps<'a>(root: &'a Root, cluster: &ClusterId) -> impl Iterator<Item = &'a StepRecord> {

@@ -43,6 +43,8 @@ pub enum What {
     Released(ObjectKey),
     /// A request was answered.
     Issued(Arc<str>),
+    /// What was issued for a request is good no more, as what it is bound to was replaced; it is asked for again.
+    Lapsed(Arc<str>),
     /// Something is in the way.
     Hindered(Cause),
     /// This worker has taken the cluster.
@@ -69,6 +71,7 @@ impl What {
             Self::Deleted(_) => "deleted",
             Self::Released(_) => "released",
             Self::Issued(_) => "issued",
+            Self::Lapsed(_) => "lapsed",
             Self::Hindered(_) => "hindered",
             Self::Acquired => "acquired",
             Self::TakenOver => "taken-over",

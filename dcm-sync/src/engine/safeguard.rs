@@ -44,6 +44,8 @@ pub enum Safeguard {
     DriftCorrected,
     /// Only a request for a certificate that asks for what is desired is approved.
     RequestCompared,
+    /// A token is good only as long as the account is there that it was issued for.
+    AccountCompared,
     /// Workers share the clusters evenly.
     SharedEvenly,
 }

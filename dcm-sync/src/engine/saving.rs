@@ -33,7 +33,7 @@ pub(super) async fn save_lane(store: &dyn Store, save: &SaveLane) -> Result<Save
     Ok(SavedLane { version, dropped: drop_results(store, save, version).await })
 }
 
-/// Deletes the results of requests that are desired no more. Of a lane that is removed that is all there are: also those
+/// Deletes the results of requests that are desired no more, and those that are good no more. Of a lane that is removed that is all there are: also those
 /// of a worker that died before it stored the record that names them.
 ///
 /// By the time they are read the context may be forgotten and made anew. They go only if the record is still the one that
@@ -41,11 +41,12 @@ pub(super) async fn save_lane(store: &dyn Store, save: &SaveLane) -> Result<Save
 async fn drop_results(store: &dyn Store, save: &SaveLane, stored: Version) -> Result<(), store::Error> {
     let (context, cluster, lane) = (&save.id.context, &save.id.cluster, &save.lane);
     let is_removed = lane.state == LaneState::Removed;
-    if !is_removed && (lane.dropping.is_empty() || !lane.drops_results()) {
+    let dropping = lane.dropping.iter().filter(|_| lane.drops_results());
+    let dropped: BTreeSet<_> =
+        dropping.chain(&lane.lapsed).map(|name| path::result(context, cluster, name)).collect();
+    if !is_removed && dropped.is_empty() {
         return Ok(());
     }
-    let dropped: BTreeSet<_> =
-        lane.dropping.iter().map(|name| path::result(context, cluster, name)).collect();
     let mut outdated = store.list_all(&path::results_on(context, cluster)).await?;
     outdated.retain(|entry| is_removed || dropped.contains(&entry.path));
     if outdated.is_empty() || !is_stored(store, save, stored).await? {

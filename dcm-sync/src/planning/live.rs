@@ -10,7 +10,7 @@ use std::sync::Arc;
 use dcm_core::app_context::{AppContext, Bundle, Generation};
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ClusterId;
-use dcm_core::plan::{Desired, Observed, Plan, Rehearsal, Rules, Seen, Sighting, View, plan};
+use dcm_core::plan::{Answered, Desired, Observed, Plan, Rehearsal, Rules, Seen, Sighting, View, plan};
 use dcm_core::port::cluster::{Call, Cluster, Contents, Error, Object, Selection, WatchEvent};
 use futures::StreamExt as _;
 
@@ -211,7 +211,7 @@ impl View for Looked<'_> {
         None
     }
 
-    fn is_issued(&self, request: &str) -> bool {
-        self.place.recorded.issued.contains(request)
+    fn answered(&self, request: &str) -> Option<Answered<'_>> {
+        self.place.recorded.issued.get(request).map(|account| Answered::by(account.as_ref()))
     }
 }

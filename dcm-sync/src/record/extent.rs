@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
-use dcm_core::app_context::{Action, Bundle, Generation, Stage};
+use dcm_core::app_context::{Action, Bundle, Generation, Request, Stage};
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use dcm_core::plan::Recorded;
@@ -16,7 +16,7 @@ use dcm_core::status::{Cause, LaneState, Reason};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{ActionRecord, Lane, StepRecord};
+use super::{ActionRecord, Answer, Lane, StepRecord};
 
 /// Longest UID of an object that is counted with, in bytes: Kubernetes gives UUIDs.
 const UID_BYTES_MAX: usize = 36;
@@ -41,7 +41,8 @@ pub(crate) struct Extent<'a> {
     objects: BTreeMap<&'a ObjectKey, usize>,
     kinds: BTreeSet<&'a GroupVersionKind>,
     namespaces: BTreeSet<&'a str>,
-    requests: BTreeSet<&'a str>,
+    /// The bytes of each answer.
+    requests: BTreeMap<&'a str, usize>,
 }
 
 impl<'a> Extent<'a> {
@@ -51,7 +52,7 @@ impl<'a> Extent<'a> {
         for step in bundle.steps() {
             match &step.action {
                 Action::Apply { manifest, .. } => extent.add_manifest(manifest),
-                Action::Request { name, .. } => drop(extent.requests.insert(name)),
+                Action::Request { name, request } => extent.add_request(name, request),
             }
         }
         extent
@@ -68,7 +69,7 @@ impl<'a> Extent<'a> {
                 ActionRecord::Apply { manifest, .. } => {
                     manifests.get(manifest).into_iter().for_each(|manifest| self.add_manifest(manifest));
                 }
-                ActionRecord::Request { name, .. } => drop(self.requests.insert(name)),
+                ActionRecord::Request { name, request } => self.add_request(name, request),
             }
         }
     }
@@ -82,6 +83,16 @@ impl<'a> Extent<'a> {
         if kind.is_namespace() {
             self.namespaces.insert(&key.name);
         }
+    }
+
+    fn add_request(&mut self, name: &'a Arc<str>, request: &Request) {
+        let account = match request {
+            Request::Token(_) => Some(LONGEST_UID.clone()),
+            Request::Certificate(_) => None,
+        };
+        let bytes = json_bytes(&Answer { name: name.clone(), account }) + 1;
+        let known = self.requests.entry(name).or_default();
+        *known = bytes.max(*known);
     }
 
     /// How many objects there are.
@@ -115,7 +126,7 @@ impl<'a> Extent<'a> {
     }
 
     fn request_bytes(&self) -> usize {
-        self.requests.iter().map(|name| json_bytes(name) + 1).sum()
+        self.requests.values().sum()
     }
 }
 
@@ -199,7 +210,8 @@ static BARE_BYTES_MAX: LazyLock<usize> = LazyLock::new(|| {
         uncertain_until: Some(moment),
         causes: vec![cause],
         objects: [(key, recorded)].into(),
-        issued: vec!["".into()],
+        issued: vec![Answer { name: "".into(), account: None }],
+        lapsed: vec!["".into()],
         dropping: vec!["".into()],
         kept: [("".into(), usize::MAX)].into(),
         ahead: Some(Generation(number)),
@@ -232,7 +244,7 @@ impl std::io::Write for Count {
 
 #[cfg(test)]
 mod tests {
-    use dcm_core::app_context::{CertificateRequest, Drift, Existing, Request, Step};
+    use dcm_core::app_context::{CertificateRequest, Drift, Existing, Step, TokenRequest};
     use dcm_core::name::AppName;
     use serde_json::json;
 
@@ -264,11 +276,20 @@ mod tests {
                 lifetime_seconds: None,
             }),
         };
+        let token = Action::Request {
+            name: "token/robot".into(),
+            request: Request::Token(TokenRequest {
+                namespace: "team".into(),
+                service_account: "robot".into(),
+                lifetime_seconds: None,
+            }),
+        };
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}});
         let actions = std::iter::once(apply(namespace))
             .chain((0..50).map(|number| object("Widget", &format!("a\"\\-{number}"))))
             .chain([object("Gadget", "g")])
-            .chain((0..50).map(certificate));
+            .chain((0..50).map(certificate))
+            .chain([token]);
         let app = AppName::new("app").unwrap();
         let steps = actions.map(|action| Step { app: app.clone(), stage: Stage(0), action });
         Bundle::new(steps.collect()).unwrap()
@@ -290,7 +311,10 @@ mod tests {
         };
         let csrs = GroupVersionKind::new("certificates.k8s.io", "v1", "CertificateSigningRequest");
         let requests = bundle.steps().iter().filter_map(|step| match &step.action {
-            Action::Request { name, .. } => Some(name.clone()),
+            Action::Request { name, request: Request::Token(_) } => {
+                Some(Answer { name: name.clone(), account: Some(LONGEST_UID.clone()) })
+            }
+            Action::Request { name, .. } => Some(Answer { name: name.clone(), account: None }),
             Action::Apply { .. } => None,
         });
         Lane {

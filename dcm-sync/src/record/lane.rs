@@ -6,7 +6,7 @@ use std::sync::Arc;
 use dcm_core::app_context::{Generation, Stage};
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
-use dcm_core::plan::{Recorded, Records};
+use dcm_core::plan::{Answered, Recorded, Records};
 use dcm_core::port::cluster::{Fence, Origin};
 use dcm_core::port::synchronizer::Issued;
 use dcm_core::status::{Cause, Intent, LaneState};
@@ -54,9 +54,13 @@ pub(crate) struct Lane {
     pub causes: Vec<Cause>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", with = "objects")]
     pub objects: Records,
-    /// Names of the requests that are answered; their results are stored.
+    /// The requests that are answered; their results are stored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub issued: Vec<Arc<str>>,
+    pub issued: Vec<Answer>,
+    /// Names of requests whose results are good no more, as what they are bound to was replaced: those go as soon as this is
+    /// stored, and are asked for again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lapsed: Vec<Arc<str>>,
     /// Requests whose results may be stored, though they are not answered, or are desired no more: named together with the
     /// kinds. Their results are deleted once this was stored in a state that drops them. Who finds that does it again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -92,6 +96,7 @@ impl Lane {
             causes: Vec::new(),
             objects: Records::new(),
             issued: Vec::new(),
+            lapsed: Vec::new(),
             dropping: Vec::new(),
             kept: BTreeMap::new(),
             ahead: None,
@@ -101,7 +106,17 @@ impl Lane {
 
     /// True when a result of this request may be stored.
     pub(crate) fn may_have_result(&self, name: &Arc<str>) -> bool {
-        self.issued.contains(name) || self.dropping.contains(name)
+        self.is_answered(name) || self.lapsed.contains(name) || self.dropping.contains(name)
+    }
+
+    /// What is answered, by the request's name.
+    pub(crate) fn answers(&self) -> BTreeMap<&str, Answered<'_>> {
+        self.issued.iter().map(|answer| (&*answer.name, Answered::by(answer.account.as_ref()))).collect()
+    }
+
+    /// True when this request is answered.
+    pub(crate) fn is_answered(&self, name: &Arc<str>) -> bool {
+        self.issued.iter().any(|answer| answer.name == *name)
     }
 
     /// True in a state in which nothing takes the place of what is not desired any more.
@@ -113,7 +128,8 @@ impl Lane {
     /// desired no more.
     pub(crate) fn forget_results(&mut self, root: &Root) {
         if !self.has_results(root) {
-            self.dropping.append(&mut self.issued);
+            self.dropping.extend(self.issued.drain(..).map(|answer| answer.name));
+            self.dropping.append(&mut self.lapsed);
         }
     }
 
@@ -164,6 +180,16 @@ impl Lane {
             None => self.state == LaneState::Removed || self.kinds.is_empty(),
         }
     }
+}
+
+/// A request that is answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Answer {
+    pub name: Arc<str>,
+    /// UID of the ServiceAccount that a token is bound to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<Arc<str>>,
 }
 
 /// A recorded object as it is stored: a list reads better than a map with composite keys.

@@ -148,6 +148,9 @@ pub(super) fn meddle(server: &mut Server, meddling: Meddling, number: u64) -> Op
     if meddling == Meddling::ForgeRequest {
         return forge_request(server, number);
     }
+    if meddling == Meddling::DeleteAccount {
+        return delete_account(server, number);
+    }
     let target = target(server, meddling, number)?;
     let key = target.key.clone();
     match meddling {
@@ -168,7 +171,7 @@ pub(super) fn meddle(server: &mut Server, meddling: Meddling, number: u64) -> Op
         }
         Meddling::Intrude => return intrude(server, &key.name, number),
         Meddling::Hold => edit(server, &target, &json!({"metadata": {"finalizers": [FINALIZER]}}))?,
-        Meddling::LetGo | Meddling::ForgeRequest => {}
+        Meddling::LetGo | Meddling::ForgeRequest | Meddling::DeleteAccount => {}
     }
     Some(Touched::was(key))
 }
@@ -241,6 +244,16 @@ fn forge_request(server: &mut Server, number: u64) -> Option<Touched> {
     let body = json!({"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest",
         "metadata": {"name": &*key.name}, "spec": spec});
     server.create_as(MEDDLER, &kind, &key, &body).ok().map(Touched::made)
+}
+
+/// Deletes a ServiceAccount of ours: a namespace of a scenario has one.
+fn delete_account(server: &mut Server, number: u64) -> Option<Touched> {
+    let is_ours = |object: &Object| object.marks.is_some() && &*object.kind.kind == "ServiceAccount";
+    let mut accounts: Vec<Object> = server.objects().filter(is_ours).collect();
+    let count = u64::try_from(accounts.len()).ok().filter(|count| *count > 0)?;
+    let account = accounts.swap_remove(usize::try_from(number % count).ok()?);
+    server.delete_as_other(&account.kind, &account.key).ok()?;
+    Some(Touched::was(account.key))
 }
 
 fn is_held(object: &Object) -> bool {

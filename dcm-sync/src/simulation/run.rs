@@ -16,7 +16,7 @@ use super::fate::Death;
 use super::judge::{self, Judge, Violation};
 use super::meddling;
 use super::people::Person;
-use super::scenario::{Act, Scenario};
+use super::scenario::{Act, Meddling, Scenario};
 use super::time::Skew;
 use super::wish::Wish;
 use super::world::{Ports, Program, World};
@@ -176,12 +176,7 @@ impl<'a> Run<'a> {
                 let process = self.resume_cluster(cluster);
                 self.asking.push(process);
             }
-            Act::Meddle { cluster, meddling, number } => {
-                let touched =
-                    self.world.cluster(cluster).server(|server| meddling::meddle(server, meddling, number));
-                let (id, now) = (cluster_id(cluster), self.world.now());
-                touched.into_iter().for_each(|touched| self.judge.meddled.note_touched(&id, touched, now));
-            }
+            Act::Meddle { cluster, meddling, number } => self.meddle(cluster, meddling, number),
             Act::Link { cluster, link, lasting } => {
                 self.world.set_link(cluster, link, lasting);
                 self.judge.meddled.note_hidden(&cluster_id(cluster), self.world.now() + lasting);
@@ -216,6 +211,21 @@ impl<'a> Run<'a> {
 
     fn ask(&mut self, context: usize, wish: Wish, death: Option<Death>) -> ProcessId {
         self.person(death, move |person| async move { person.ask(context, wish).await })
+    }
+
+    fn meddle(&mut self, cluster: usize, meddling: Meddling, number: u64) {
+        let touched = self.world.cluster(cluster).server(|server| meddling::meddle(server, meddling, number));
+        let (id, now) = (cluster_id(cluster), self.world.now());
+        touched.into_iter().for_each(|touched| self.judge.meddled.note_touched(&id, touched, now));
+    }
+
+    /// Repeats the deletions of accounts of the scenario, after the last wishes are done.
+    fn delete_accounts(&mut self) {
+        for (_, act) in &self.scenario.acts {
+            if let Act::Meddle { cluster, meddling: Meddling::DeleteAccount, number } = *act {
+                self.meddle(cluster, Meddling::DeleteAccount, number);
+            }
+        }
     }
 
     fn stop_cluster(&mut self, cluster: usize) -> ProcessId {
@@ -260,7 +270,9 @@ impl<'a> Run<'a> {
             self.person(None, move |person| async move { person.insist(context, wish).await })
         };
         let asking: Vec<ProcessId> = scenario.last_wishes.iter().enumerate().map(insist).collect();
-        self.wait_for(&asking)
+        self.wait_for(&asking)?;
+        self.delete_accounts();
+        Ok(())
     }
 
     /// What people put in our way they take back. What a cluster has again that lost its last writes is no longer what

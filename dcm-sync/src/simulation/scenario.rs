@@ -161,6 +161,8 @@ pub enum Meddling {
     LetGo,
     /// Makes a request for a certificate of their own under the name of one of ours, or puts it in the place of ours.
     ForgeRequest,
+    /// Deletes a ServiceAccount of ours.
+    DeleteAccount,
 }
 
 /// Draws a scenario. Each seed has some kinds of trouble and not others, so that each is met alone, too.
@@ -200,6 +202,7 @@ impl Scenario {
         let_vary(seed, &mut scenario);
         let_plan(seed, &mut scenario);
         let_forge(seed, &mut scenario);
+        let_replace_accounts(seed, &mut scenario);
         scenario
     }
 
@@ -284,15 +287,29 @@ fn let_plan(seed: u64, scenario: &mut Scenario) {
 /// In some scenarios people on clusters know of us, and forge.
 fn let_forge(seed: u64, scenario: &mut Scenario) {
     let draw = Draw { random: Seeded::named(seed, "forgeries"), restless: false };
-    if !draw.one_in(3) {
-        return;
+    if draw.one_in(3) {
+        scenario.meddle(&draw, Meddling::ForgeRequest, 8);
     }
-    for _ in 0..draw.count(1, 8) {
-        let cluster = draw.count(1, u64::try_from(scenario.clusters).unwrap_or(1));
-        let act = Act::Meddle { cluster, meddling: Meddling::ForgeRequest, number: draw.random_number() };
-        scenario.acts.push((draw.moment(), act));
+}
+
+/// In some scenarios people delete all ServiceAccounts of a namespace, as by `kubectl delete serviceaccounts --all`.
+fn let_replace_accounts(seed: u64, scenario: &mut Scenario) {
+    let draw = Draw { random: Seeded::named(seed, "accounts"), restless: false };
+    if draw.one_in(3) {
+        scenario.meddle(&draw, Meddling::DeleteAccount, 6);
     }
-    scenario.acts.sort_by_key(|(at, _)| *at);
+}
+
+impl Scenario {
+    /// Adds this deed at up to `times_max` random moments.
+    fn meddle(&mut self, draw: &Draw, meddling: Meddling, times_max: u64) {
+        for _ in 0..draw.count(1, times_max) {
+            let cluster = draw.count(1, u64::try_from(self.clusters).unwrap_or(1));
+            let act = Act::Meddle { cluster, meddling, number: draw.random_number() };
+            self.acts.push((draw.moment(), act));
+        }
+        self.acts.sort_by_key(|(at, _)| *at);
+    }
 }
 
 /// All that is asked for in a scenario.

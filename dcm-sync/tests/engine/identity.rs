@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use dcm_core::port::cluster::ClusterUid;
 use dcm_core::port::store::{Change, Document, Path, Prefix, Write};
 use dcm_core::port::synchronizer::Error;
 use dcm_core::port::synchronizer::{Issued, Removal, Synchronizer as _};
@@ -112,10 +113,57 @@ const TWIN: usize = 2;
 
 /// A world whose one cluster has two names.
 fn with_twin() -> World {
-    let mut world = World::new(1);
-    let fleet = Fleet::builder(world.clock.clone()).clusters(1).alias(cluster_id(TWIN), cluster_id(1));
+    with_alias(1, TWIN)
+}
+
+/// A world with so many clusters, of which the first has this name, too.
+fn with_alias(clusters: usize, alias: usize) -> World {
+    let mut world = World::new(clusters);
+    let fleet =
+        Fleet::builder(world.clock.clone()).clusters(clusters).alias(cluster_id(alias), cluster_id(1));
     world.fleet = Arc::new(fleet.build());
     world
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_has_another_name_now_is_left_under_the_first_one() {
+    const OTHER: usize = 2;
+    const NEW_NAME: usize = 3;
+    let world = with_alias(2, NEW_NAME);
+    let engine = world.engine();
+    let contexts = engine.contexts();
+    for clusters in [vec![1, OTHER], vec![OTHER]] {
+        contexts.apply(&context(steps(), clusters)).await.unwrap();
+        done(&engine, &context_id()).await;
+    }
+    contexts.release_identity(&cluster_id(1)).await.unwrap();
+    contexts.apply(&context(steps(), [OTHER, NEW_NAME])).await.unwrap();
+    done(&engine, &context_id()).await;
+    let owned = world.owned(1);
+    assert_eq!(owned.len(), 5);
+    // Whatever is asked for once more, the first name does nothing there.
+    contexts.reconcile(&context_id()).await.unwrap();
+    done(&engine, &context_id()).await;
+    tidied(&engine).await;
+    assert_eq!(world.owned(1), owned);
+    let status = contexts.status(&context_id()).await.unwrap().unwrap();
+    assert_eq!(status.lanes[&cluster_id(NEW_NAME)].state, LaneState::Done);
+    assert!(!status.lanes.contains_key(&cluster_id(1)), "{status:#?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_is_accepted_while_another_one_is_connected_is_the_one_that_is_worked_on() {
+    let world = World::new(1);
+    let engine = world.engine();
+    let contexts = engine.contexts();
+    contexts.apply(&context(steps(), [1])).await.unwrap();
+    done(&engine, &context_id()).await;
+    // The connection is still open: only the record tells the worker of the other cluster.
+    let another = ClusterUid("another".into());
+    contexts.accept_cluster(&cluster_id(1), &another).await.unwrap();
+    let status = until(&engine, |status| status.progress == Progress::Stuck).await;
+    let lane = &status.lanes[&cluster_id(1)];
+    assert_eq!(lane.cause.as_ref().map(|cause| cause.reason), Some(Reason::ClusterChanged), "{lane:#?}");
 }
 
 #[tokio::test(start_paused = true)]

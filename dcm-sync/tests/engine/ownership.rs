@@ -3,7 +3,7 @@
 use dcm_core::app_context::Existing;
 use dcm_core::port::cluster::LABEL_OWNER;
 use dcm_core::port::synchronizer::{Error, Removal, Synchronizer as _};
-use dcm_core::status::{Progress, Reason};
+use dcm_core::status::{ObjectState, Progress, Reason};
 use dcm_sync::sim::{Link, cluster_id};
 use serde_json::{Value, json};
 
@@ -146,6 +146,7 @@ async fn a_namespace_that_somebody_deleted_is_made_again_only_when_asked() {
     assert!(world.body(1, &kind, &key).is_none());
     let status = engine.contexts().status(&context_id()).await.unwrap().unwrap();
     assert_eq!(status.lanes[&cluster_id(1)].cause.as_ref().unwrap().reason, Reason::NamespaceGone);
+    assert!(status.lanes[&cluster_id(1)].objects.iter().all(|object| object.state == ObjectState::Pending));
     assert_eq!(status.progress, Progress::Stuck);
     engine.contexts().apply(&context(steps(), [1])).await.unwrap();
     done(&engine, &context_id()).await;

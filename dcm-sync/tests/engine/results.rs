@@ -6,9 +6,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use dcm_core::app_context::{Action, Request, Stage, Step, TokenRequest};
+use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::port::store::{BATCH_WRITES_MAX, Change, Prefix, StoreExt as _, Write};
-use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
-use dcm_core::status::Progress;
+use dcm_core::port::synchronizer::{Issued, Removal, Synchronizer as _};
+use dcm_core::secret::Secret;
+use dcm_core::status::{Progress, Reason, RequestState};
 use dcm_sync::engine::{Engine, Options, What};
 use dcm_sync::sim::{Link, Verb, cluster_id};
 use dcm_sync::tap::ClusterChange;
@@ -96,6 +98,47 @@ async fn a_lane_that_somebody_else_wrote_is_read_until_that_succeeds() {
     lanes.store.write_one(again).await.unwrap();
     done(&engine, &context_id()).await;
     assert_eq!(lanes.failing_reads.load(Ordering::Relaxed), 0, "the engine had to read it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_token_of_an_account_that_was_replaced_is_kept_no_more_and_another_one_is_asked_for() {
+    let world = World::new(1);
+    let tokens = Gate::shut(is_token);
+    let engine = engine_behind(&world, [&tokens]);
+    let contexts = engine.contexts();
+    contexts.apply(&context(steps(), [1])).await.unwrap();
+    tokens.asked().await;
+    tokens.let_pass();
+    done(&engine, &context_id()).await;
+    let token = async || match contexts.result(&context_id(), &cluster_id(1), "ci").await.unwrap() {
+        Some(Issued::Token { token, .. }) => Some(token),
+        other => panic!("{other:?}"),
+    };
+    let first = token().await.unwrap();
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
+    let is_accepted = |token: &Secret| cluster.server(|server| server.identify_token(token).is_some());
+    assert!(is_accepted(&first));
+
+    let (kind, key) = (GroupVersionKind::new("", "v1", "ServiceAccount"), account());
+    cluster.server(|server| server.delete_as_other(&kind, &key)).unwrap();
+    tokens.asked().await;
+    let none = contexts.result(&context_id(), &cluster_id(1), "ci").await.unwrap();
+    assert_eq!(none, None, "a token that no cluster accepts is not handed out");
+    let status = contexts.status(&context_id()).await.unwrap().unwrap();
+    let request =
+        status.lanes[&cluster_id(1)].requests.iter().find(|request| &*request.name == "ci").unwrap();
+    assert_eq!(request.state, RequestState::Pending);
+    assert_eq!(request.cause.as_ref().map(|cause| cause.reason), Some(Reason::Lapsed));
+    tokens.let_pass();
+    done(&engine, &context_id()).await;
+    let second = token().await.unwrap();
+    assert!(second != first && is_accepted(&second));
+    assert_eq!(tokens_issued(&world), 2);
+}
+
+/// The account of the token.
+fn account() -> ObjectKey {
+    ObjectKey::new("".into(), "ServiceAccount".into(), Some("team".into()), "ci".into())
 }
 
 fn map(stage: u16) -> Step {

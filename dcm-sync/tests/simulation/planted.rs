@@ -11,26 +11,27 @@ const WANTED: &str = "in the end all is as wanted";
 const ONCE: &str = "what is answered is not asked for again";
 
 /// Safeguards, each with a seed that finds its loss, and the rule that is violated.
-const FOUND: [(Safeguard, u64, &str); 20] = [
+const FOUND: [(Safeguard, u64, &str); 21] = [
     (Safeguard::UidProof, 6, "only what we made is deleted"),
     (Safeguard::AdoptedStays, 1, "only what we made is deleted"),
     (Safeguard::ContentsCounted, 108, "what others put into a namespace is kept"),
     (Safeguard::KindsNamed, 1, RECORDED),
-    (Safeguard::StoredFirst, 24, RECORDED),
-    (Safeguard::RecordsReadAgain, 562, ONCE),
+    (Safeguard::StoredFirst, 12, RECORDED),
+    (Safeguard::RecordsReadAgain, 283, ONCE),
     (Safeguard::StockTaken, 1, TRUE),
-    (Safeguard::OwnerLookedUp, 242, "an older fence overwrites no newer one"),
+    (Safeguard::OwnerLookedUp, 3633, "an older fence overwrites no newer one"),
     (Safeguard::Budget, 8, "the write budget is kept"),
     (Safeguard::RequestsAwaited, 646, TRUE),
     (Safeguard::TombstoneKept, 6, TRUE),
     (Safeguard::PauseKept, 27, "nothing begins once a stop has returned"),
-    (Safeguard::SessionKept, 1464, "an older fence overwrites no newer one"),
-    (Safeguard::StateObserved, 936, "only what we made is deleted"),
-    (Safeguard::DoubtSettled, 2310, "what is done is not undone late"),
+    (Safeguard::SessionKept, 5965, "an older fence overwrites no newer one"),
+    (Safeguard::StateObserved, 770, "only what we made is deleted"),
+    (Safeguard::DoubtSettled, 1904, "what is done is not undone late"),
     (Safeguard::PlanCompared, 19, PLANNED),
-    (Safeguard::PlanHeld, 204, PLANNED),
+    (Safeguard::PlanHeld, 26, PLANNED),
     (Safeguard::DriftCorrected, 18, WANTED),
     (Safeguard::RequestCompared, 44, "nothing is approved that we did not ask for"),
+    (Safeguard::AccountCompared, 383, TRUE),
     (Safeguard::SharedEvenly, 1, WANTED),
 ];
 

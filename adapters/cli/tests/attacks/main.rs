@@ -3,6 +3,7 @@
 //! Each attacker has the least rights with which its attack can be tried.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
+mod accounts;
 mod attacker;
 #[path = "../common/mod.rs"]
 mod common;

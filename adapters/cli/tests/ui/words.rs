@@ -41,8 +41,9 @@ fn count_of_reasons(reason: Reason) -> usize {
         | Reason::StoreBehind
         | Reason::PlanStale
         | Reason::SignerSilent
+        | Reason::Lapsed
         | Reason::HasContents
-        | Reason::Paused => 18,
+        | Reason::Paused => 19,
     }
 }
 

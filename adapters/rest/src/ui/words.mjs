@@ -50,7 +50,7 @@ export const NEEDS_SOMEBODY = new Set([
 
 /** Kinds of causes that pass by themselves, or that somebody has decided. */
 export const PASSES = new Set([
-  'waiting', 'retrying', 'unreachable', 'signer-silent', 'has-contents', 'drifted', 'paused',
+  'waiting', 'retrying', 'unreachable', 'signer-silent', 'lapsed', 'has-contents', 'drifted', 'paused',
 ]);
 
 /** What comes behind the message of a cause. */

@@ -89,6 +89,7 @@ fn events() -> Vec<What> {
         What::Deleted(key()),
         What::Released(key()),
         What::Issued("".into()),
+        What::Lapsed("".into()),
         What::Hindered(cause()),
         What::Acquired,
         What::TakenOver,
@@ -97,7 +98,7 @@ fn events() -> Vec<What> {
     ];
     for what in &all {
         match what {
-            What::Lane(_) | What::Drifted(_) | What::Hindered(_) | What::Issued(_) => {}
+            What::Lane(_) | What::Drifted(_) | What::Hindered(_) | What::Issued(_) | What::Lapsed(_) => {}
             What::Created(_) | What::Updated(_) | What::Adopted(_) | What::Corrected(_) => {}
             What::Deleted(_) | What::Released(_) => {}
             What::Acquired | What::TakenOver | What::Lost | What::Connected => {}

@@ -89,6 +89,8 @@ impl Machine {
 
     /// A person has accepted another cluster under this name: what was known of the old one is nothing any more.
     pub(super) fn begin_anew(&mut self, cluster: &ClusterId) {
+        // A connection that is open, or on its way, leads to the cluster before.
+        self.disconnect(cluster, Link::Down);
         let Some(shard) = self.shards.get_mut(cluster) else { return };
         shard.lanes.values_mut().for_each(|lane| lane.reading.outdate());
         let contexts: Vec<_> = shard.lanes.keys().cloned().collect();
@@ -102,6 +104,12 @@ impl Machine {
 }
 
 impl Shard {
+    /// True when the name stands for no cluster any more in a record: it is registered no more.
+    pub(super) fn is_given_up(&self, record: Option<&record::Shard>) -> bool {
+        let known = self.record.as_ref().and_then(|(record, _)| record.identity.as_ref());
+        known.is_some() && record.is_some_and(|record| record.identity.is_none())
+    }
+
     /// True when the name stands for another cluster in a record than in the one that is known.
     pub(super) fn stands_for_another(&self, record: Option<&record::Shard>) -> bool {
         let known = self.record.as_ref().and_then(|(record, _)| record.identity.as_ref());

@@ -7,7 +7,7 @@ use dcm_core::app_context::{Action, Bundle, Generation, Request, Stage};
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ContextId;
-use dcm_core::plan::{CertificateState, Plan, Recorded, Seen, Sighting, View, Work};
+use dcm_core::plan::{Answered, CertificateState, Plan, Recorded, Seen, Sighting, View, Work};
 use dcm_core::port::cluster::{Contents, Fence, Object};
 use dcm_core::port::store::Version;
 use dcm_core::status::{Cause, LaneState};
@@ -330,7 +330,7 @@ pub(super) struct LaneView<'a> {
     pub objects: Option<&'a Objects>,
     pub lane: &'a Lane,
     pub bundle: Option<&'a Bundle>,
-    pub issued: BTreeSet<&'a str>,
+    pub issued: BTreeMap<&'a str, Answered<'a>>,
     /// What counts in place of what was seen.
     pub believed: BTreeMap<ObjectKey, Sighting>,
     /// Contents of namespaces are counted.
@@ -339,6 +339,11 @@ pub(super) struct LaneView<'a> {
 }
 
 impl LaneView<'_> {
+    /// Believes of each token that it is good whatever becomes of its account.
+    pub(super) fn believe_tokens(&mut self) {
+        self.issued.values_mut().for_each(|answered| *answered = Answered::Unbound);
+    }
+
     /// Believes of each request for a certificate that is there that it asks for what is desired.
     pub(super) fn believe_requests(&mut self) {
         let steps = self.bundle.map_or(&[][..], Bundle::steps);
@@ -384,8 +389,8 @@ impl View for LaneView<'_> {
         if self.counts { self.lane.contents.get(namespace) } else { Some(&NOTHING) }
     }
 
-    fn is_issued(&self, request: &str) -> bool {
-        self.issued.contains(request)
+    fn answered(&self, request: &str) -> Option<Answered<'_>> {
+        self.issued.get(request).copied()
     }
 
     fn given_up_until(&self, object: &ObjectKey) -> Option<Timestamp> {

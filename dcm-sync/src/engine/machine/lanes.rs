@@ -73,13 +73,16 @@ impl Machine {
             objects: shard.objects.get(&id.context),
             lane,
             bundle: bundle.as_deref(),
-            issued: lane.record.issued.iter().map(|name| &**name).collect(),
+            issued: lane.record.answers(),
             believed: BTreeMap::new(),
             counts: self.options.keeps(Safeguard::ContentsCounted),
             now: self.now,
         };
         if !self.options.keeps(Safeguard::RequestCompared) {
             view.believe_requests();
+        }
+        if !self.options.keeps(Safeguard::AccountCompared) {
+            view.believe_tokens();
         }
         let plan = plan::plan(&rules, bundle.as_deref(), &self.records(lane), &view);
         Some((plan, context.wanted(&id.cluster)))
@@ -112,12 +115,13 @@ impl Machine {
             self.lane_mut(id).into_iter().for_each(Lane::forget_obstacles);
             self.settle(id, plan);
         }
+        let is_lapsed = !rests && self.lapse(id, plan);
         let unsaved = self.lane_mut(id).is_some_and(|lane| lane.unsaved);
         // Until a result is stored, the request stays that it can be had from again.
         let later = plan.is_empty() || (finished && (unsaved || self.lets_others_go_before(id)));
         // What a fulfilled plan clears away is no part of what anybody planned.
         let may_go_on = !later && (finished || self.is_as_planned(id, plan));
-        let again = may_go_on && !self.must_touch(id, plan) && self.run_wave(id, plan);
+        let again = may_go_on && !is_lapsed && !self.must_touch(id, plan) && self.run_wave(id, plan);
         if !again && !rests && self.lane_mut(id).is_some_and(|lane| lane.unsaved) {
             self.save(id);
         }

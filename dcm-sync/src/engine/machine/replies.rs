@@ -82,9 +82,9 @@ impl Machine {
                 }
             }
             Reply::Token(IssuedToken { token, expires }) => {
-                if let Work::Request { name, .. } = &step.work {
+                if let Work::Request { name, work: RequestWork::Token { account, .. } } = &step.work {
                     let received = Some(self.now);
-                    self.issued(id, name, Issued::Token { token, expires, received });
+                    self.issued(id, name, Issued::Token { token, expires, received }, account.clone());
                 }
             }
         }

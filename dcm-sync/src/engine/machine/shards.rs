@@ -151,9 +151,14 @@ impl Machine {
         };
         if newer {
             let is_another = shard.stands_for_another(record.as_ref().map(|(record, _)| record));
+            let is_given_up = shard.is_given_up(record.as_ref().map(|(record, _)| record));
             shard.record = record;
             shard.write_failed = false;
             let stays = std::mem::take(&mut shard.giving_back);
+            if is_given_up {
+                // The cluster may be registered under another name, and is that one's then.
+                self.disconnect(cluster, Link::Down);
+            }
             self.note_news(cluster);
             self.ownership_changed(cluster, owned_before);
             if is_another {

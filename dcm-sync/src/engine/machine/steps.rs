@@ -143,6 +143,9 @@ impl Machine {
                 self.collect(id, name, certificate, step)
             }
             Work::Request { work: RequestWork::AwaitSigner, .. } => self.await_signer(id, step),
+            Work::Request { work: RequestWork::Token { account: None, .. }, .. } => {
+                Run::Waits(cause(Reason::Waiting, "the service account is not there", step))
+            }
             _ => self.send(id, step.clone()),
         }
     }
@@ -188,15 +191,25 @@ impl Machine {
             return Run::Waits(cause(Reason::Invalid, message, step));
         };
         let received = Some(self.now);
-        self.issued(id, name, Issued::Certificate { pem: pem.into(), received });
+        self.issued(id, name, Issued::Certificate { pem: pem.into(), received }, None);
         Run::Collected
     }
 
     /// Keeps a result until it is stored together with the lane's record.
-    pub(super) fn issued(&mut self, id: &LaneId, name: &Arc<str>, issued: Issued) {
+    pub(super) fn issued(&mut self, id: &LaneId, name: &Arc<str>, issued: Issued, account: Option<Arc<str>>) {
         let Some(lane) = self.lane_mut(id) else { return };
-        lane.answered(Outcome { schema: SCHEMA, name: name.clone(), issued });
+        lane.answered(Outcome { schema: SCHEMA, name: name.clone(), issued }, account);
         self.publish(&id.cluster, Some(&id.context), What::Issued(name.clone()));
+    }
+
+    /// Drops the results of requests that the plan sends again. True when there were any.
+    pub(super) fn lapse(&mut self, id: &LaneId, plan: &Plan) -> bool {
+        let lapsed = self.lane_mut(id).map(|lane| lane.lapse(plan)).unwrap_or_default();
+        let is_any = !lapsed.is_empty();
+        for name in lapsed {
+            self.publish(&id.cluster, Some(&id.context), What::Lapsed(name));
+        }
+        is_any
     }
 
     fn await_signer(&mut self, id: &LaneId, step: &Step) -> Run {
@@ -325,7 +338,7 @@ impl Machine {
             Work::Request { work: RequestWork::Approve { observed }, .. } => {
                 Request::Approve { observed: observed.clone(), key }
             }
-            Work::Request { work: RequestWork::Token { request }, .. } => Request::Token(request.clone()),
+            Work::Request { work: RequestWork::Token { request, .. }, .. } => Request::Token(request.clone()),
             Work::Forget
             | Work::Unrecord
             | Work::Await(_)

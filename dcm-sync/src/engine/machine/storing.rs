@@ -261,7 +261,7 @@ impl Lane {
     /// Nothing of what was about to be stored is: results are asked for again, and claims stay until they are given up again.
     fn take_back(&mut self, given_up: BTreeSet<Arc<str>>) {
         for outcome in std::mem::take(&mut self.outcomes) {
-            self.record.issued.retain(|name| *name != outcome.name);
+            self.record.issued.retain(|answer| answer.name != outcome.name);
             self.record.dropping.push(outcome.name);
         }
         self.record.namespaces.extend(given_up);

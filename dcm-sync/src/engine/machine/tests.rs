@@ -172,7 +172,8 @@ fn a_cluster_that_may_have_been_given_back_is_left_alone_until_it_is_known_whose
     machine.lane_mut(&id).unwrap().record.bundle = None;
     // Somebody had changed another thing of it, and it is ours.
     let owner = Some(machine.session.worker.clone());
-    let record = record::Shard { schema: SCHEMA, owner, fence: Fence(1), ..Default::default() };
+    let identity = machine.identity(cluster).cloned();
+    let record = record::Shard { schema: SCHEMA, owner, fence: Fence(1), identity, ..Default::default() };
     let changed = Input::ShardChanged(cluster.clone(), Some((record, Version(3))));
     assert!(begins_work(&machine.handle(changed, later)));
 }

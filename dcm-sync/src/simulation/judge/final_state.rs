@@ -1,6 +1,7 @@
 //! What has to be in the end: all that is wanted, and nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use dcm_core::app_context::{Action, AppContext, Bundle, Request};
 use dcm_core::fields;
@@ -9,13 +10,14 @@ use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::plan::Records;
 use dcm_core::port::cluster::Object;
 use dcm_core::port::store::{Prefix, Write};
+use dcm_core::port::synchronizer::Issued;
 
 use super::super::api::Api;
 use super::super::events::Event;
 use super::super::meddling::Meddled;
 use super::super::scenario::Scenario;
 use super::super::world::World;
-use crate::record::{self, Lane, Shard, Worker, WorkerId, path};
+use crate::record::{self, Lane, Outcome, Shard, Worker, WorkerId, path};
 
 /// What is not as it was wanted last.
 pub(in crate::simulation) fn find_differences(
@@ -66,6 +68,7 @@ fn of_cluster(
             }
             expected.insert(key.clone());
         }
+        differences.extend(of_tokens(world, cluster, &context.id, bundle));
     }
     for object in &objects {
         let Some(marks) = &object.marks else { continue };
@@ -83,6 +86,29 @@ fn of_cluster(
         }
     }
     differences
+}
+
+/// The tokens that the cluster does not accept, though the accounts that they are for are there.
+fn of_tokens(world: &World<'_>, cluster: &ClusterId, context: &ContextId, bundle: &Bundle) -> Vec<String> {
+    let Some(simulated) = world.fleet().cluster(cluster) else { return Vec::new() };
+    let results = world.store().documents(&path::results_on(context, cluster));
+    let results = results.iter().filter_map(|entry| record::read::<Outcome>(entry).ok());
+    let results: BTreeMap<Arc<str>, Issued> = results.map(|outcome| (outcome.name, outcome.issued)).collect();
+    let tokens = bundle.steps().iter().filter_map(|step| match &step.action {
+        Action::Request { name, request: Request::Token(request) } => Some((name, request.account())),
+        Action::Request { .. } | Action::Apply { .. } => None,
+    });
+    let is_refused = |(name, account): &(&Arc<str>, ObjectKey)| {
+        let Some(Issued::Token { token, expires, .. }) = results.get(*name) else { return false };
+        simulated.server(|server| {
+            let is_due = *expires > world.now() && server.objects().any(|object| object.key == *account);
+            is_due && server.identify_token(token).is_none()
+        })
+    };
+    tokens
+        .filter(is_refused)
+        .map(|(name, _)| format!("the token {name} of {context} is not accepted by {cluster}"))
+        .collect()
 }
 
 fn is_as_wanted(object: &Object, context: &ContextId, manifest: &Manifest, is_left: bool) -> bool {

@@ -26,7 +26,7 @@ pub(super) fn what_is_answered_is_not_asked_for_again(
     let (Some(root), Some(lane)) = (root, lane(scene, context, cluster)) else { return Ok(()) };
     let is_known = |name: &Arc<str>| {
         // A result that no record names comes from a worker that died, or lost the lane, in that moment.
-        lane.issued.contains(name) && scene.facts.has_result(context, cluster, name)
+        lane.is_answered(name) && scene.facts.has_result(context, cluster, name)
     };
     match requests(&root, asked).find(|name| is_known(name)) {
         Some(name) => Err(format!("{name} of {context} on {cluster} is asked for, and was answered")),

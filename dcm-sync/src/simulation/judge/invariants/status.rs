@@ -1,7 +1,9 @@
 //! What records say of clusters.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use dcm_core::app_context::Request;
 use dcm_core::manifest::ObjectKey;
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::plan::Recorded;
@@ -54,7 +56,9 @@ fn everything_is_there(
         let path = path::result(context, cluster, name);
         stored.iter().any(|entry| entry.path == path)
     };
-    match lane.issued.iter().find(|name| !is_stored(name)) {
+    // Of a context that was forgotten and came back, a lane's answers count no more (`Lane::has_results`): no status tells them.
+    let has_results = root(scene, context).is_none_or(|root| lane.has_results(&root));
+    match lane.issued.iter().map(|answer| &answer.name).find(|name| has_results && !is_stored(name)) {
         Some(name) => {
             Err(format!("{name} of {context} on {cluster} is said to be answered, and is not stored"))
         }
@@ -104,13 +108,33 @@ fn everything_is_recorded(
                     return Err(format!("{key} on {cluster} is wanted, and the record does not name it"));
                 }
             }
-            ActionRecord::Request { name, .. } if !lane.issued.contains(name) => {
+            ActionRecord::Request { name, .. } if !lane.is_answered(name) => {
                 return Err(format!("{name} of {context} on {cluster} is said to be done, and not answered"));
             }
-            ActionRecord::Request { .. } => {}
+            ActionRecord::Request { name, request: Request::Token(request) } => {
+                is_of_the_account(scene, cluster, lane, name, &request.account())?;
+            }
+            ActionRecord::Request { request: Request::Certificate(_), .. } => {}
         }
     }
     Ok(())
+}
+
+/// A token is of the account that is recorded: of one that was replaced no cluster accepts one.
+fn is_of_the_account(
+    scene: &Scene<'_>,
+    cluster: &ClusterId,
+    lane: &Lane,
+    name: &Arc<str>,
+    account: &ObjectKey,
+) -> Result<(), String> {
+    let bound =
+        lane.issued.iter().find(|answer| answer.name == *name).and_then(|answer| answer.account.as_ref());
+    let recorded = lane.objects.get(account).and_then(|record| record.uid.as_ref());
+    if bound == recorded || is_excused(scene, cluster, lane, account) {
+        return Ok(());
+    }
+    Err(format!("{name} on {cluster} is of the account {bound:?}, and {account} is {recorded:?}"))
 }
 
 fn nothing_is_there(scene: &Scene<'_>, cluster: &ClusterId, context: &ContextId) -> Result<(), String> {
