@@ -9,12 +9,16 @@
 //!   the tenants' own rights.
 //! - `list` of every resource: before a namespace is deleted, what others put in it is counted. A cluster without it
 //!   keeps its namespaces until it is given, or `delete contents` is asked for.
+//!
+//! RBAC can't confine them to the engine's own namespaces. [`Guarded`] makes the admission policy that confines writes.
 
+mod guard;
 mod inspection;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+pub use guard::Guarded;
 pub use inspection::{InspectError, Inspection, Other, Twin, Unready};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};

@@ -8,4 +8,5 @@ mod attacker;
 #[path = "../common/mod.rs"]
 mod common;
 mod requests;
+mod stolen;
 mod twins;

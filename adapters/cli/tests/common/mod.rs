@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 pub(crate) mod exchange;
+pub(crate) mod guard;
 pub(crate) mod installation;
 pub(crate) mod inventory;
 pub(crate) mod leftovers;

@@ -1,5 +1,5 @@
 //! An issued credential may do exactly what the document says, on real API servers; and the engine that issues it may
-//! do no more than the role that the command prints.
+//! do no more than the role that the command prints, under the guard that it prints.
 //!
 //! [`grid`] makes every request of a matrix, [`evaluator`] says from the document alone which are allowed, [`caller`]
 //! sends them with the kubeconfig that `dcm kubeconfig` hands out, [`answer`] reads what came back, and
@@ -33,6 +33,7 @@ const PRIVILEGED: &str = include_str!("documents/privileged.yaml");
 const PRIVILEGED_CHANGED: &str = include_str!("documents/privileged-changed.yaml");
 const TWIN_A: &str = include_str!("documents/twin-a.yaml");
 const TWIN_B: &str = include_str!("documents/twin-b.yaml");
+const REVOKED: &str = include_str!("documents/revoked.yaml");
 
 /// Fewer cells than this would prove little.
 const CELLS_MIN: usize = 500;
@@ -117,6 +118,21 @@ async fn equal_users_of_two_clouds_on_one_cluster_have_no_right_in_each_others_n
     operator.ask(&callers_of_a, &grid, &a.without_permissions()).await.allows_nothing_more();
     operator.ask(&callers_of_b, &grid, &b).await.is_as_expected();
     operator.terminate("project-b", "twin");
+    operator.engine_was_never_refused();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revoked_and_a_renewed_user_need_no_right_beyond_the_least_role_and_the_guard() {
+    let operator = Operator::new("revoked", "standard", 1).await;
+    operator.apply(REVOKED);
+    for arguments in [
+        &["renew", "revoked", "--user", "ann", "--timeout", "60s"][..],
+        &["user", "revoke", "revoked", "ann", "--timeout", "60s"],
+        &["user", "revoke", "revoked", "ci", "--timeout", "60s"],
+    ] {
+        operator.user().run(arguments).done();
+    }
+    operator.terminate("default", "revoked");
     operator.engine_was_never_refused();
 }
 

@@ -1,4 +1,4 @@
-//! Who works with `dcm`, on clusters where it has no more than the least role.
+//! Who works with `dcm`, on clusters where it has no more than the least role, and the guard is in force.
 
 use dcm_testenv::{AuditFilter, Cluster, Environment, Route, SharedEnvironment};
 use kube::config::Kubeconfig;
@@ -8,7 +8,7 @@ use crate::asked::Asked;
 use crate::barrier;
 use crate::caller::Caller;
 use crate::common::installation::kubectl;
-use crate::common::{OWNED_KINDS, User, fed};
+use crate::common::{OWNED_KINDS, User, fed, guard};
 use crate::evaluator::Evaluator;
 use crate::matrix::Matrix;
 
@@ -35,10 +35,14 @@ impl Operator {
         }
         let engine = format!("engine-of-{name}");
         let operator = Self { user: User::new(), engine, environment, administrators };
-        let role =
-            operator.user.run(["cluster", "role", "--level", level, "--name", &operator.engine]).done();
+        let engine = &operator.engine;
+        let guarded = ["cluster", "role", "--level", level, "--name", engine, "--guard", "--user", engine];
+        let role = operator.user.run(guarded).done();
         operator.clusters().for_each(|cluster| operator.confine(cluster, &role));
         operator.settled().await;
+        for cluster in operator.clusters() {
+            guard::is_in_force(cluster, engine).await;
+        }
         operator.clusters().for_each(|cluster| operator.add(cluster, level));
         operator
     }
@@ -48,7 +52,7 @@ impl Operator {
         self.environment.clusters().iter().take(self.administrators.len())
     }
 
-    /// Gives the engine the printed role, and nothing else.
+    /// Gives the engine the printed role, and nothing else, and confines it.
     fn confine(&self, cluster: &Cluster, role: &str) {
         let name = &self.engine;
         fed(cluster.kubectl().args(["apply", "-f", "-"]), role).done();
@@ -63,6 +67,11 @@ impl Operator {
         let arguments = ["cluster", "add", &name, "--level", level, "--kubeconfig", file.to_str().unwrap()];
         let added = self.user.run(arguments).done();
         assert!(added.contains("rights  complete"), "{added}");
+    }
+
+    /// The command's user.
+    pub(crate) fn user(&self) -> &User {
+        &self.user
     }
 
     #[track_caller]

@@ -109,6 +109,12 @@ impl Purpose {
         self.level
     }
 
+    /// The highest level that it names, or that one of its documents has.
+    pub(super) fn highest_level(&self) -> Level {
+        let is_privileged = |cloud: &LogicalCloud| cloud.level() == Level::Privileged;
+        if self.clouds.iter().any(is_privileged) { Level::Privileged } else { self.level }
+    }
+
     /// The accesses that are needed for it.
     pub(super) fn needs(&self) -> Needs {
         let of_clouds = self.clouds.iter().map(Needs::of_cloud);

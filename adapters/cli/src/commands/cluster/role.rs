@@ -1,25 +1,64 @@
-//! `dcm cluster role`: the least rights, to prepare a cluster with.
+//! `dcm cluster role`: the least rights, to prepare a cluster with, and the guard that confines them.
 
-use dcm_core::preflight;
+use dcm_core::preflight::{self, Guarded};
+use dcm_sync::engine::Options;
+use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::check::Wanted;
+use super::check::{Purpose, Wanted};
 use crate::arguments::Global;
 use crate::exit::Exit;
-use crate::output::{self, Notation};
+use crate::output::{self, NEXT_DOCUMENT, Notation};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     wanted: Wanted,
-    /// The name of the ClusterRole.
+    /// The name of the ClusterRole, and of the policy.
     #[arg(long, default_value = "dcm", value_name = "NAME")]
     name: String,
+    /// Also prints a ValidatingAdmissionPolicy that confines the engine's user to its own namespaces and requests.
+    #[arg(long, requires = "user")]
+    guard: bool,
+    /// With --guard: the user of the cluster's kubeconfig, such as system:serviceaccount:dcm-system:dcm.
+    #[arg(long, requires = "guard", value_name = "NAME")]
+    user: Option<String>,
 }
 
 pub(crate) fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
-    let needs = arguments.wanted.purpose(global)?.needs();
-    let role = preflight::cluster_role(&arguments.name, preflight::rules(needs.accesses()));
-    let notation = global.output.for_programs().unwrap_or(Notation::Yaml);
-    output::print(&notation.write(&role)?)?;
+    let purpose = arguments.wanted.purpose(global)?;
+    let mut objects =
+        vec![value(&preflight::cluster_role(&arguments.name, preflight::rules(purpose.needs().accesses())))?];
+    if let Some(user) = arguments.user.as_deref().filter(|_| arguments.guard) {
+        objects.extend(guard(&purpose, user, &arguments.name)?);
+    }
+    output::print(&written(global.output.for_programs().unwrap_or(Notation::Yaml), &objects)?)?;
     Ok(Exit::Done)
+}
+
+/// The policy that confines a user, and its binding.
+fn guard(purpose: &Purpose, user: &str, name: &str) -> anyhow::Result<[Value; 2]> {
+    let owner = Options::default().owner;
+    let guarded = Guarded { user, owner: &owner, level: purpose.highest_level() };
+    let (policy, binding) = guarded.policy(name);
+    Ok([value(&policy)?, value(&binding)?])
+}
+
+fn value(object: &impl Serialize) -> serde_json::Result<Value> {
+    serde_json::to_value(object)
+}
+
+/// One object as it is; several as documents of YAML, or as a list in JSON. `kubectl apply` takes each.
+fn written(notation: Notation, objects: &[Value]) -> anyhow::Result<String> {
+    match (notation, objects) {
+        (notation, [object]) => notation.write(object),
+        (Notation::Json, objects) => {
+            notation.write(&json!({"apiVersion": "v1", "kind": "List", "items": objects}))
+        }
+        (Notation::Yaml, objects) => {
+            let documents: Vec<String> =
+                objects.iter().map(|object| notation.write(object)).collect::<anyhow::Result<_>>()?;
+            Ok(documents.join(NEXT_DOCUMENT))
+        }
+    }
 }

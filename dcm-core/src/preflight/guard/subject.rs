@@ -1,0 +1,99 @@
+//! The subject of a certificate signing request, read by CEL.
+//!
+//! A policy that looks at labels alone would let the engine's user have any certificate signed. So the request itself is
+//! read, as the signer reads it: `spec.request` is base64 of PEM, which is base64 of DER (PKCS #10). CEL has no functions
+//! for either, so both are computed from numbers, as far as a subject with the longest common name and organization goes.
+//! A request has the form that this module accepts, or it is refused:
+//! - the PEM begins with its first line, and has nothing in the lines after it but base64;
+//! - the subject has one common name (`CN`), at most one organization (`O`) and nothing else, each by itself in a set;
+//! - both begin with `dcm:`, as [`naming`](crate::render::naming) makes them, in a string type of one byte a character.
+//!
+//! An index beyond what was read is an error, and an error refuses.
+
+/// Base64 of `-----BEGIN CERTIFICATE REQUEST-----` and a line feed: 36 bytes, so the rest begins a group of its own.
+const FIRST_LINE: &str = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K";
+
+/// Bytes of the PEM's body that are read: 4 lines of 64 characters hold more than [`DER_BYTES`].
+const PEM_BYTES: usize = 240;
+
+/// Bytes of the DER that are read: headers of up to 14 bytes, and two names of up to 64 characters with 11 bytes each.
+const DER_BYTES: usize = 168;
+
+/// The DER's head: two sequences with a length of up to two bytes, the version, and the sequence of names.
+const HEAD: &str = "variables.der[0] == 48 && variables.outer in [2, 3, 4] && variables.der[variables.outer] == 48 && \
+                    variables.inner - variables.outer in [2, 3, 4] && variables.der[variables.inner] == 2 && \
+                    variables.der[variables.inner + 1] == 1 && variables.der[variables.inner + 2] == 0 && \
+                    variables.der[variables.inner + 3] == 48 && variables.der[variables.inner + 4] <= 129";
+
+/// A set of one pair: the identifier 2.5.4.3 (`CN`) or 2.5.4.10 (`O`), and a UTF8String, PrintableString or IA5String that begins
+/// with `dcm:`.
+const NAME: &str = "variables.der[n] == 49 && variables.der[n + 1] < 128 && \
+                    variables.der[n + 2] == 48 && variables.der[n + 3] == variables.der[n + 1] - 2 && \
+                    variables.der[n + 4] == 6 && variables.der[n + 5] == 3 && variables.der[n + 6] == 85 && \
+                    variables.der[n + 7] == 4 && variables.der[n + 8] in [3, 10] && \
+                    variables.der[n + 9] in [12, 19, 22] && variables.der[n + 10] == variables.der[n + 1] - 9 && \
+                    variables.der[n + 11] == 100 && variables.der[n + 12] == 99 && variables.der[n + 13] == 109 && \
+                    variables.der[n + 14] == 58";
+
+/// The variables, each of which uses those before it; the last one tells whether the subject is one of ours.
+pub(super) fn variables() -> Vec<(&'static str, String)> {
+    let length = |at: &str| format!("variables.der[{at}] < 128 ? 2 : variables.der[{at}] - 126");
+    let character = "c >= 65 && c <= 90 ? c - 65 : c >= 97 && c <= 122 ? c - 71 : c >= 48 && c <= 57 ? c + 4 : \
+                     c == 43 ? 62 : c == 47 ? 63 : -1";
+    let numbers: Vec<String> = (0..PEM_BYTES).map(|number| number.to_string()).collect();
+    let end = FIRST_LINE.len() + PEM_BYTES / 3 * 4;
+    vec![
+        ("numbers", format!("[{}]", numbers.join(", "))),
+        (
+            "sextets",
+            format!(
+                "object.spec.request.substring({}, {end}).split('').map(c, \
+                 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'.indexOf(c))",
+                FIRST_LINE.len()
+            ),
+        ),
+        (
+            "body",
+            format!("variables.numbers.map(n, {}).filter(c, c != 10).map(c, {character})", byte("sextets")),
+        ),
+        ("der", format!("variables.numbers.filter(n, n < {DER_BYTES}).map(n, {})", byte("body"))),
+        ("outer", length("1")),
+        ("inner", format!("variables.outer + ({})", length("variables.outer + 1"))),
+        ("first", "variables.inner + (variables.der[variables.inner + 4] < 128 ? 5 : 6)".to_owned()),
+        ("end", "variables.first + variables.der[variables.first - 1]".to_owned()),
+        ("second", "variables.first + 2 + variables.der[variables.first + 1]".to_owned()),
+        (
+            "names",
+            "variables.second == variables.end ? [variables.first] : [variables.first, variables.second]"
+                .to_owned(),
+        ),
+        (
+            "isOwnSubject",
+            format!(
+                "object.spec.request.startsWith('{FIRST_LINE}') && variables.sextets.all(s, s >= 0) && \
+                 variables.body.all(s, s >= 0) && {HEAD} && variables.names.all(n, {NAME}) && \
+                 variables.names.map(n, variables.der[n + 8]) in [[3], [3, 10], [10, 3]] && \
+                 variables.names.map(n, n + 2 + variables.der[n + 1]).max() == variables.end"
+            ),
+        ),
+    ]
+}
+
+/// The byte number `n` that a variable's values of 6 bits make.
+fn byte(of: &str) -> String {
+    let at = |index: usize| format!("variables.{of}[n / 3 * 4 + {index}]");
+    let [a, b, c, d] = [at(0), at(1), at(2), at(3)];
+    format!("n % 3 == 0 ? {a} * 4 + {b} / 16 : n % 3 == 1 ? {b} % 16 * 16 + {c} / 4 : {c} % 4 * 64 + {d}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_is_what_requests_begin_with() {
+        use base64::Engine as _;
+        let line = format!("-----BEGIN {}-----\n", crate::subject::REQUEST_LABEL);
+        assert_eq!(base64::engine::general_purpose::STANDARD.encode(line), FIRST_LINE);
+    }
+}
