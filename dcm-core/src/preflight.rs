@@ -13,12 +13,14 @@
 //! RBAC can't confine them to the engine's own namespaces. [`Guarded`] makes the admission policy that confines writes.
 
 mod guard;
+mod guarding;
 mod inspection;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub use guard::Guarded;
+pub use guarding::Guard;
 pub use inspection::{InspectError, Inspection, Other, Twin, Unready};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};
@@ -156,6 +158,8 @@ pub struct Findings {
     /// The least rules that are missing; empty when nothing is.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<MissingRule>"))]
     pub missing: Vec<PolicyRule>,
+    /// Whether an admission policy confines the cluster's user. A cluster without it is ready all the same.
+    pub guard: Guard,
 }
 
 /// What is used here of a rule of RBAC.
@@ -189,7 +193,7 @@ impl Findings {
     }
 }
 
-/// Asks a cluster for its version, its time and each access.
+/// Asks a cluster for its version, its time and each access, and looks whether the guard is in force.
 ///
 /// # Errors
 /// [`Error`] when the cluster can't be asked.
@@ -206,11 +210,13 @@ pub async fn check(
     let answers = cluster.review(call, &accesses).await?;
     let refused = accesses.into_iter().zip(answers).filter(|(_, allowed)| !allowed);
     let missing: Vec<Access> = refused.map(|(access, _)| access).collect();
+    let guard = guarding::look(cluster, call, needs, &missing).await;
     Ok(Findings {
         too_old: minor_version(&info.version).is_some_and(|minor| minor < MINOR_VERSION_MIN),
         version: info.version,
         clock_skew_seconds: info.time.map(|time| skew(time, asked, answered).as_secs()),
         missing: rules(&missing),
+        guard,
     })
 }
 

@@ -7,7 +7,7 @@ use common::{SOON, World, everything, spec};
 use dcm_core::logical_cloud::Level;
 use dcm_core::port::cluster::{ANNOTATION_MANIFEST, Access, Error, Object};
 use dcm_core::port::synchronizer::Synchronizer as _;
-use dcm_core::preflight::{self, Needs};
+use dcm_core::preflight::{self, Guard, Needs};
 use dcm_core::status::Progress;
 use dcm_sync::engine::Acquire;
 use dcm_sync::sim::{Identity, Logged, Rights, Server, cluster_id};
@@ -127,7 +127,8 @@ async fn the_preflight_finds_the_least_role_of_a_level_enough() {
         let cluster = world.deployment.clusters().connect(&cluster_id(1)).await.unwrap();
         let (call, clock) = (world.deployment.call(), world.deployment.clock());
         let findings = preflight::check(&*cluster, &call, &needs, &**clock).await.unwrap();
-        assert!(findings.is_ready(), "{findings:?}");
+        assert!(findings.is_ready() && findings.guard == Guard::Absent, "{findings:?}");
+        assert!(!is_refused(&world), "what is rehearsed is within the role");
     }
 }
 
@@ -181,6 +182,19 @@ async fn a_privileged_cloud_lives_and_ends_with_the_least_role_of_its_level() {
     let mut permission = everything();
     permission["clusterWide"] = true.into();
     live(Level::Privileged, permission).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn whether_the_guard_is_in_force_is_unknown_where_the_user_may_not_write_what_it_refuses() {
+    for level in [Level::Standard, Level::Admin] {
+        let world = World::new(1).await;
+        confine(&world, Needs::of_level(Level::Admin).accesses()).await;
+        let cluster = world.deployment.clusters().connect(&cluster_id(1)).await.unwrap();
+        let (call, clock) = (world.deployment.call(), world.deployment.clock());
+        let findings = preflight::check(&*cluster, &call, &Needs::of_level(level), &**clock).await.unwrap();
+        assert_eq!(findings.guard, Guard::Unknown);
+        assert!(!is_refused(&world), "what the user may not do is not tried");
+    }
 }
 
 #[tokio::test(start_paused = true)]

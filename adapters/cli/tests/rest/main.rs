@@ -30,9 +30,10 @@ const EXCHANGES: Exchanges =
 /// The value of a metric.
 const FIGURE: (&str, &str) = (r"(?m)^(dcm_.+) [0-9.e-]+$", "$1 FIGURE");
 
-/// The kubeconfig of a user who has the least rights on a cluster, as `dcm cluster role` prints them, and no others.
+/// The kubeconfig of a user who has the least rights on a cluster, as `dcm cluster role` prints them, and no others; the
+/// guard confines it.
 async fn confined(person: &User, cluster: &Cluster, user: &str) -> String {
-    let role = person.run(["cluster", "role", "--name", user]).done();
+    let role = person.run(["cluster", "role", "--name", user, "--guard", "--user", user]).done();
     common::fed(cluster.kubectl().args(["apply", "-f", "-"]), &role).done();
     let binding = [format!("--clusterrole={user}"), format!("--user={user}")];
     kubectl(cluster, &["create", "clusterrolebinding", user, &binding[0], &binding[1]]);
@@ -41,6 +42,7 @@ async fn confined(person: &User, cluster: &Cluster, user: &str) -> String {
         Ran::of(cluster.kubectl().args(asked).output().unwrap()).code.eq(&0).then_some(())
     })
     .await;
+    common::guard::is_in_force(cluster, user).await;
     cluster.kubeconfig(&cluster.issue(user, &[]).unwrap(), Route::Direct)
 }
 

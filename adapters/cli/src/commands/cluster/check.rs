@@ -9,7 +9,7 @@ use dcm_core::logical_cloud::{Level, LogicalCloud};
 use dcm_core::name::ClusterId;
 use dcm_core::port::cluster::{ClusterUid, Error};
 use dcm_core::preflight::{
-    self, CLOCK_SKEW_SECONDS_MAX, Findings, Inspection, MINOR_VERSION_MIN, Needs, Other,
+    self, CLOCK_SKEW_SECONDS_MAX, Findings, Guard, Inspection, MINOR_VERSION_MIN, Needs, Other,
 };
 use dcm_core::secret::Secret;
 use dcm_server::Installation as _;
@@ -160,6 +160,7 @@ fn in_words(id: &ClusterId, inspection: &Inspection) -> anyhow::Result<String> {
             "cluster {other}; where it takes that one's place: dcm cluster accept {id}\n"
         ));
     }
+    text.push_str(&format!("guard   {}\n", guard(findings.guard)));
     if findings.missing.is_empty() {
         text.push_str("rights  complete\n");
     } else {
@@ -168,6 +169,14 @@ fn in_words(id: &ClusterId, inspection: &Inspection) -> anyhow::Result<String> {
         text.push_str(&Notation::Yaml.write(&role)?);
     }
     Ok(text)
+}
+
+fn guard(guard: Guard) -> &'static str {
+    match guard {
+        Guard::InForce => "in force",
+        Guard::Absent => "not in force: dcm cluster role --guard prints it",
+        Guard::Unknown => "unknown",
+    }
 }
 
 fn clock(findings: &Findings) -> String {
@@ -192,8 +201,13 @@ mod tests {
     fn missing_rights_are_told_as_a_role_to_apply() {
         let needs = Needs::of_level(Level::Admin);
         let missing = preflight::rules(needs.accesses());
-        let findings =
-            Findings { version: "v1.21.0".into(), too_old: true, clock_skew_seconds: Some(-90), missing };
+        let findings = Findings {
+            version: "v1.21.0".into(),
+            too_old: true,
+            clock_skew_seconds: Some(-90),
+            missing,
+            guard: Guard::Unknown,
+        };
         let text =
             in_words(&"p/c".parse().unwrap(), &Inspection { findings, uid: None, twin: None, other: None })
                 .unwrap();
@@ -201,7 +215,7 @@ mod tests {
             text,
             "p/c: not ready\nversion v1.21.0: too old, 1.22 is needed\n\
              clock   90 s behind ours: more than 60 s, certificates and tokens will be refused\n\
-             rights  missing, at least these:\n---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\n\
+             guard   unknown\nrights  missing, at least these:\n---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\n\
              metadata:\n  name: dcm-missing\nrules:\n- apiGroups:\n  - \"\"\n  resources:\n  - namespaces\n  verbs:\n  - get\n"
         );
     }
@@ -212,14 +226,18 @@ mod tests {
             too_old: false,
             clock_skew_seconds: Some(0),
             missing: Vec::new(),
+            guard: Guard::InForce,
         }
     }
 
     #[test]
-    fn a_ready_cluster_is_told_in_four_lines() {
+    fn a_ready_cluster_is_told_in_five_lines() {
         let inspection = Inspection { findings: sound(), uid: None, twin: None, other: None };
         let text = in_words(&"p/c".parse().unwrap(), &inspection).unwrap();
-        assert_eq!(text, "p/c: ready\nversion v1.36.0\nclock   in step\nrights  complete\n");
+        assert_eq!(
+            text,
+            "p/c: ready\nversion v1.36.0\nclock   in step\nguard   in force\nrights  complete\n"
+        );
     }
 
     #[test]
@@ -234,7 +252,7 @@ mod tests {
             text,
             "p/c: not ready\nversion v1.36.0\nclock   in step\n\
              cluster the kubeconfig leads to another cluster (2) than before (1); \
-             where it takes that one's place: dcm cluster accept p/c\nrights  complete\n"
+             where it takes that one's place: dcm cluster accept p/c\nguard   in force\nrights  complete\n"
         );
     }
 }
