@@ -1,16 +1,27 @@
-//! Whatever is sent, no parser panics: known bodies are changed at random, a bounded number of times.
+//! No parser panics, whatever is sent: each takes the first inputs of its fuzz target (`fuzz/first`) as they are, and a bounded number of
+//! changed ones.
 //!
-//! `scripts/check-fuzz` does so for longer, and knows which changes lead to new code.
+//! The changes are the same in each run. `DCM_PROVE=all` tries more of them, and chooses them by chance; `DCM_SEED` repeats such a run.
+//! `scripts/fuzz` does so for longer, and knows which changes lead to new code.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 
 use dcm_rest::parsers::{self, Parser};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::{Config, RngSeed, TestRunner};
 
-/// How many changed bodies each parser is given.
-const CASES: u32 = 2000;
+/// How many changed inputs each parser is given by default.
+const CASES: u32 = 2_000;
+
+/// How many with `DCM_PROVE=all`.
+const CASES_ALL: u32 = 50_000;
+
+/// The seed of the changes by default.
+const SEED: u64 = 1;
 
 /// Texts that mean something to some parser.
 const WORDS: [&str; 24] = [
@@ -88,42 +99,75 @@ impl Change {
 }
 
 fn folder(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/first").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz").join(name)
 }
 
-/// What a parser is given first, each text as it is.
-fn first(name: &str) -> Vec<Vec<u8>> {
-    let mut files: Vec<_> =
-        std::fs::read_dir(folder(name)).unwrap().map(|file| file.unwrap().path()).collect();
-    files.sort();
-    files.into_iter().map(|file| std::fs::read(file).unwrap()).collect()
+/// The names in a folder, in order; those of files without their ending.
+fn names_in(name: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(folder(name)).unwrap().map(|entry| entry.unwrap().path());
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
+    names.sort();
+    names
+}
+
+/// The first inputs of a parser, by the names of their files.
+fn first(name: &str) -> BTreeMap<String, Vec<u8>> {
+    let files = std::fs::read_dir(folder("first").join(name)).unwrap().map(|file| file.unwrap());
+    let inputs: BTreeMap<_, _> = files
+        .map(|file| (file.file_name().into_string().unwrap(), std::fs::read(file.path()).unwrap()))
+        .collect();
+    assert!(!inputs.is_empty(), "fuzz/first/{name} has no inputs");
+    inputs
+}
+
+#[test]
+fn no_parser_panics_at_its_first_inputs() {
+    let mut failed = Vec::new();
+    for (name, parse) in parsers::ALL {
+        let inputs = first(name);
+        println!("{name}: {} inputs", inputs.len());
+        let panics = inputs.into_iter().filter(|(_, input)| catch_unwind(|| parse(input)).is_err());
+        failed.extend(panics.map(|(file, _)| format!("fuzz/first/{name}/{file}")));
+    }
+    assert!(failed.is_empty(), "parsers panic at {failed:#?}");
+}
+
+/// How many changed inputs each parser is given, and the seed of the changes.
+fn effort() -> (u32, u64) {
+    let is_all = std::env::var("DCM_PROVE").is_ok_and(|value| value == "all");
+    let seed = match std::env::var("DCM_SEED") {
+        Ok(seed) => seed.parse().expect("DCM_SEED is a number"),
+        // The hash of nothing differs by the keys of the hasher, which are random.
+        Err(_) if is_all => RandomState::new().build_hasher().finish(),
+        Err(_) => SEED,
+    };
+    (if is_all { CASES_ALL } else { CASES }, seed)
 }
 
 #[test]
 fn no_parser_panics_whatever_is_changed() {
+    let (cases, seed) = effort();
+    println!("seed {seed}; to repeat: DCM_SEED={seed}");
     for (name, parse) in parsers::ALL {
-        let texts = first(name);
-        assert!(!texts.is_empty(), "{name}");
-        texts.iter().for_each(|text| parse(text));
+        let texts: Vec<_> = first(name).into_values().collect();
         let changed = (prop::sample::select(texts), prop::collection::vec(change(), 1..12));
-        let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };
+        let rng_seed = RngSeed::Fixed(seed);
+        let config = Config { cases, rng_seed, failure_persistence: None, ..Config::default() };
         let outcome = TestRunner::new(config).run(&changed, |(text, changes)| {
             parse(&changes.iter().fold(text, |text, change| change.made(text)));
             Ok(())
         });
         if let Err(error) = outcome {
-            panic!("{name}: {error}");
+            panic!("{name}, DCM_SEED={seed}: {error}");
         }
     }
 }
 
 #[test]
-fn every_parser_has_a_fuzz_target() {
-    let file = |file: PathBuf| file.file_stem().unwrap().to_str().unwrap().to_owned();
-    let targets = std::fs::read_dir(folder("../fuzz_targets")).unwrap();
-    let mut targets: Vec<String> = targets.map(|target| file(target.unwrap().path())).collect();
-    targets.sort();
+fn every_parser_has_a_fuzz_target_and_first_inputs() {
     let mut names: Vec<&str> = parsers::ALL.iter().map(|(name, _): &Parser| *name).collect();
     names.sort_unstable();
-    assert_eq!(targets, names);
+    assert_eq!(names_in("fuzz_targets"), names);
+    assert_eq!(names_in("first"), names);
 }
