@@ -4,7 +4,10 @@ import assert from 'node:assert/strict';
 
 import { KEY, pause } from './browser.mjs';
 
-/** Longest that a thousand clusters may take to be shown, a filter to answer, and a change to be shown, in milliseconds. */
+/**
+ * Longest times for a thousand clusters to be shown, a filter to answer, and a change to be shown, in milliseconds. They depend on the
+ * machine, so that only the whole proof compares them.
+ */
 const SHOWN_MAX = 4000;
 const FILTER_MAX = 500;
 const CHANGE_MAX = 300;
@@ -54,7 +57,7 @@ async function goneIsGone(browser, fleet, at) {
   await browser.until('that it is gone, too', shows('This logical cloud was deleted.'));
 }
 
-export async function manyClustersAreUsable({ browser, fleet, clusters, figures }) {
+export async function manyClustersAreUsable({ browser, fleet, clusters, figures, provesAll }) {
   await browser.size(1360, 900);
   await browser.open('about:blank');
   await browser.open(`${fleet.url}/ui/#/projects/shop/market`);
@@ -83,6 +86,7 @@ export async function manyClustersAreUsable({ browser, fleet, clusters, figures 
   }`);
   figures.scroll_to_end_ms = await frame(browser, `() => { const box = document.querySelector('.scroll'); box.scrollTop = box.scrollHeight; }`);
   await oneChange(browser, fleet, figures);
+  if (!provesAll) return;
   assert.ok(figures.shown_from_navigation_ms < SHOWN_MAX, JSON.stringify(figures));
   assert.ok(figures.filter_ms < FILTER_MAX && figures.unfilter_ms < FILTER_MAX, JSON.stringify(figures));
   assert.ok(figures.change_script_ms < CHANGE_MAX, JSON.stringify(figures));
@@ -308,17 +312,19 @@ export async function approvalsAreAskedFor({ browser, fleet }) {
 
 const DAY = 86_400_000;
 
-/** What is there with figures, is there with those that the API tells. */
+/** Figures of the page are those of the API. The page counts whole days at a moment between the two that are taken here. */
 export async function figuresAreTold({ browser, fleet }) {
   const { credentials } = await fleet.ask('GET', 'projects/shop/logical-clouds/till/status');
+  const before = Date.now();
   await browser.open(`${fleet.url}/ui/#/projects/shop/till/credentials`);
   await browser.until('the credentials', shows('Days left'));
   const told = await browser.run(`() => Object.fromEntries([...document.querySelectorAll('.body tbody tr')].map((row) => [row.querySelector('th').firstChild.data, row.querySelector('.number').innerText]))`);
+  const after = Date.now();
   for (const user of ['keeper', 'robot']) {
     const ends = Object.values(credentials[user].clusters).map(({ notAfter }) => Date.parse(notAfter));
     assert.equal(ends.length, 3, user);
-    const days = Math.floor((Math.min(...ends) - Date.now()) / DAY);
-    assert.equal(told[user], days < 1 ? 'less than 1' : String(days), user);
+    const days = [before, after].map((moment) => Math.floor((Math.min(...ends) - moment) / DAY)).map((count) => (count < 1 ? 'less than 1' : String(count)));
+    assert.ok(days.includes(told[user]), `${user}: ${told[user]} in place of ${days.join(' or ')}`);
   }
   await browser.open(`${fleet.url}/ui/#/projects/shop/till/plan`);
   await browser.until('the plan', shows('It is not live'));
@@ -353,16 +359,34 @@ export async function textsStayTexts({ browser, fleet }) {
   }
 }
 
-export async function whatIsOldIsCalledOld({ browser, fleet, figures }) {
+/** How long the page waits for a sign of life of the server, in milliseconds: `SILENCE_MAX` in the page's `events.mjs`. */
+const SILENCE_MAX = 40_000;
+
+/** Lets a test end the silence that a page waits for, with `endSilence()`: the page does then what it does when the time is over. */
+const silenceCanBeEnded = `() => {
+  const begin = window.setTimeout.bind(window);
+  window.setTimeout = (act, wait, ...given) => {
+    const timer = begin(act, wait, ...given);
+    if (wait === ${SILENCE_MAX}) window.endSilence = () => { clearTimeout(timer); act(...given); };
+    return timer;
+  };
+}`;
+
+export async function whatIsOldIsCalledOld({ browser, fleet, figures, provesAll }) {
   await browser.size(1280, 800);
+  const asBefore = provesAll ? undefined : await browser.before(silenceCanBeEnded);
+  await browser.open('about:blank');
   await browser.open(`${fleet.url}/ui/#/projects/shop/stall`);
+  await asBefore?.();
   await browser.until('the cloud', shows('Waits for somebody'));
+  await browser.until('the connection', `() => document.querySelector('#freshness').innerText === 'Live'`);
   // It lives, and says nothing any more: as behind a connection that somebody has pulled out.
   const began = Date.now();
   fleet.signal('SIGSTOP');
+  if (!provesAll) await browser.run('() => { window.endSilence(); }');
   const isOld = `() => document.querySelector('main').hasAttribute('data-stale') && document.querySelector('#stale').innerText`;
-  const said = await browser.until('that it is old', isOld).catch(() => browser.until('that it is old', isOld));
-  figures.silence_noticed_s = Math.round((Date.now() - began) / 1000);
+  const said = await browser.until('that it is old', isOld);
+  if (provesAll) figures.silence_noticed_s = Math.round((Date.now() - began) / 1000);
   assert.match(said, /Not connected|Connecting again/);
   assert.match(said, /is from \d\d:\d\d:\d\d, \w+ ago, and may be out of date/);
   assert.notEqual(await browser.run(`() => document.querySelector('#freshness').innerText`), 'Live');
