@@ -13,7 +13,7 @@ use dcm_core::status::Progress;
 use dcm_server::{Configuration, Deployment};
 use dcm_sync::engine::{Acquire, Engine};
 
-use crate::servers::Servers;
+use super::servers::Servers;
 
 pub(crate) struct FromDocument {
     deployment: Deployment,

@@ -3,11 +3,11 @@
 use dcm_benches::report::Bound::AtMost;
 use dcm_benches::report::Report;
 
-use crate::recover::Recovery;
-use crate::requests::Counts;
-use crate::scale::Scale;
-use crate::wall::Contestant::{Document, Floor, Kubectl, Memory, Sqlite};
-use crate::wall::Walls;
+use super::recover::Recovery;
+use super::requests::Counts;
+use super::scale::Scale;
+use super::wall::Contestant::{Document, Floor, Kubectl, Memory, Sqlite};
+use super::wall::Walls;
 
 pub(crate) fn add_walls(report: &mut Report, walls: &Walls) {
     let (one, many) = (&walls.one, &walls.many);

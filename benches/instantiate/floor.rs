@@ -26,7 +26,7 @@ use serde_json::json;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::servers::Servers;
+use super::servers::Servers;
 
 /// Certificates by the name of their request.
 type Certificates = BTreeMap<String, Vec<u8>>;

@@ -12,7 +12,7 @@ use serde_json::json;
 use tempfile::NamedTempFile;
 use tokio::process::Command;
 
-use crate::servers::Servers;
+use super::servers::Servers;
 
 pub(crate) struct Kubectl<'a>(pub(crate) &'a Servers);
 

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Every figure that depends on the machine is a ratio taken within one run, or a cost of CPU or memory. The logical
-//! cloud is always the same: [`dcm_benches::cloud`].
+//! cloud is always the same: [`dcm_benches::cloud`]. The test `smallest` has this file as a module.
 #![allow(clippy::cast_precision_loss, reason = "figures for people")]
 
 mod document;
@@ -23,30 +23,36 @@ mod wall;
 use anyhow::Result;
 use dcm_benches::parts::{Asked, wanted};
 use dcm_benches::report::Report;
+use dcm_benches::size::Size;
 
 use servers::Servers;
 use wall::Contest;
 
-fn main() -> Result<()> {
+/// The name of this bench.
+const BENCH: &str = "instantiate";
+
+pub(crate) fn main() -> Result<()> {
     match Asked::read()? {
         Asked::Child(order) => scale::child(&order).map(|never| match never {}),
-        Asked::Parts(parts) => tokio::runtime::Runtime::new()?.block_on(run(&parts)),
+        Asked::Parts(parts) => {
+            tokio::runtime::Runtime::new()?.block_on(measure(&parts, Size::Whole))?.print()
+        }
         Asked::Nothing => Ok(()),
     }
 }
 
-async fn run(parts: &[String]) -> Result<()> {
+pub(crate) async fn measure(parts: &[String], size: Size) -> Result<Report> {
     let mut report = Report::default();
     if wanted(parts, "scale") {
-        figures::add_scale(&mut report, &scale::run().await?);
+        figures::add_scale(&mut report, &scale::run(size).await?);
     }
     if wanted(parts, "wall") {
-        let servers = Servers::start().await?;
-        let contest = Contest::start(&servers).await?;
+        let servers = Servers::start(size).await?;
+        let contest = Contest::start(&servers, size).await?;
         figures::add_walls(&mut report, &contest.run().await?);
         figures::add_requests(&mut report, &requests::count(&servers, &contest).await?);
         figures::add_recovery(&mut report, &recover::run(&servers, &contest).await?);
         contest.stop().await;
     }
-    report.print()
+    Ok(report)
 }

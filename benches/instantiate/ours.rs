@@ -13,8 +13,8 @@ use dcm_kube::KubeClusters;
 use dcm_sync::engine::{Engine, Options};
 use futures::future::try_join_all;
 
-use crate::scale::unlimited;
-use crate::servers::Servers;
+use super::scale::unlimited;
+use super::servers::Servers;
 
 pub(crate) struct Ours {
     engine: Engine,

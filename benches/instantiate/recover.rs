@@ -9,6 +9,7 @@ use dcm_benches::statistics::median;
 use dcm_core::app_context::{Action, AppContext};
 use dcm_core::manifest::Manifest;
 use dcm_testenv::Route;
+use dcm_testenv::effort::patience;
 use k8s_openapi::api::core::v1::{Pod, ResourceQuota};
 use k8s_openapi::api::rbac::v1::Role;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams};
@@ -17,8 +18,8 @@ use kube::{Client, Config};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
-use crate::servers::Servers;
-use crate::wall::{Contest, rest};
+use super::servers::Servers;
+use super::wall::{Contest, rest};
 
 /// How often each is measured, with a new cloud each time: nobody is fought with.
 const ROUNDS: usize = 9;
@@ -26,7 +27,7 @@ const ROUNDS: usize = 9;
 /// How often a cluster is asked whether it is so.
 const POLL: Duration = Duration::from_millis(2);
 
-/// Longer than it may ever take.
+/// Longer than it may ever take. At the smallest size, no time is bounded but by patience.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// Medians, in milliseconds.
@@ -44,15 +45,16 @@ pub(crate) struct Recovery {
 pub(crate) async fn run(servers: &Servers, contest: &Contest<'_>) -> Result<Recovery> {
     let admin = Kubeconfig::from_yaml(&servers.clusters()[0].admin_kubeconfig(Route::Direct))?;
     let admin = client(admin).await?;
-    let contexts = contest.contexts("recovered", ROUNDS)?;
+    let (rounds, limit) = contest.size.of((ROUNDS, LIMIT), (1, patience()));
+    let contexts = contest.contexts("recovered", rounds)?;
     contest.memory.instantiate(&contexts).await?;
-    rest(ROUNDS).await;
+    rest(contest.size, rounds).await;
     let (mut deleted, mut changed, mut revoked) = (Vec::new(), Vec::new(), Vec::new());
     for (round, context) in contexts.iter().enumerate() {
-        eprintln!("recovery, round {} of {ROUNDS}", round + 1);
-        deleted.push(after_deletion(&admin, context).await?);
-        changed.push(after_change(&admin, context).await?);
-        revoked.push(after_revocation(contest, &format!("revoked-{round}")).await?);
+        eprintln!("recovery, round {} of {rounds}", round + 1);
+        deleted.push(after_deletion(&admin, context, limit).await?);
+        changed.push(after_change(&admin, context, limit).await?);
+        revoked.push(after_revocation(contest, &format!("revoked-{round}"), limit).await?);
     }
     let median = |times: Vec<Duration>| median(times.iter().map(|time| time.as_secs_f64() * 1e3));
     Ok(Recovery { deleted: median(deleted), changed: median(changed), revoked: median(revoked) })
@@ -73,14 +75,14 @@ fn object<'a>(context: &'a AppContext, kind: &str) -> Result<&'a Manifest> {
     manifests.find(|manifest| &*manifest.key().kind == kind).with_context(|| format!("a {kind}"))
 }
 
-async fn after_deletion(admin: &Client, context: &AppContext) -> Result<Duration> {
+async fn after_deletion(admin: &Client, context: &AppContext, limit: Duration) -> Result<Duration> {
     let key = object(context, "Role")?.key();
     let api: Api<Role> = Api::namespaced(admin.clone(), key.namespace.as_deref().unwrap_or_default());
     api.delete(&key.name, &DeleteParams::default()).await?;
-    until(async || Ok(api.get_opt(&key.name).await?.is_some())).await
+    until(limit, async || Ok(api.get_opt(&key.name).await?.is_some())).await
 }
 
-async fn after_change(admin: &Client, context: &AppContext) -> Result<Duration> {
+async fn after_change(admin: &Client, context: &AppContext, limit: Duration) -> Result<Duration> {
     let key = object(context, "ResourceQuota")?.key();
     let api: Api<ResourceQuota> =
         Api::namespaced(admin.clone(), key.namespace.as_deref().unwrap_or_default());
@@ -91,10 +93,10 @@ async fn after_change(admin: &Client, context: &AppContext) -> Result<Duration> 
     let before = pods().await?;
     let change = Patch::Merge(json!({"spec": {"hard": {"pods": "7"}}}));
     api.patch(&key.name, &PatchParams::default(), &change).await?;
-    until(async || Ok(pods().await? == before)).await
+    until(limit, async || Ok(pods().await? == before)).await
 }
 
-async fn after_revocation(contest: &Contest<'_>, cloud: &str) -> Result<Duration> {
+async fn after_revocation(contest: &Contest<'_>, cloud: &str, limit: Duration) -> Result<Duration> {
     contest.document.instantiate(cloud).await?;
     let given = contest.document.kubeconfig(cloud, CERTIFICATE_USER).await?;
     let user = client(Kubeconfig::from_yaml(given.expose())?).await?;
@@ -106,15 +108,15 @@ async fn after_revocation(contest: &Contest<'_>, cloud: &str) -> Result<Duration
         Err(kube::Error::Api(status)) => Ok(status.code == 403),
         other => other.map(|_| false).map_err(Into::into),
     };
-    until(refused).await?;
+    until(limit, refused).await?;
     Ok(start.elapsed())
 }
 
 /// How long it takes until something is so.
-async fn until(is_so: impl AsyncFn() -> Result<bool>) -> Result<Duration> {
+async fn until(limit: Duration, is_so: impl AsyncFn() -> Result<bool>) -> Result<Duration> {
     let start = Instant::now();
     while !is_so().await? {
-        ensure!(start.elapsed() < LIMIT, "nothing came of it within {LIMIT:?}");
+        ensure!(start.elapsed() < limit, "nothing came of it within {limit:?}");
         sleep(POLL).await;
     }
     Ok(start.elapsed())

@@ -7,8 +7,8 @@ use dcm_benches::cloud::Cloud;
 use dcm_core::app_context::AppContext;
 use dcm_testenv::audit::Position;
 
-use crate::servers::Servers;
-use crate::wall::{Contest, OWNER_MEMORY, rest};
+use super::servers::Servers;
+use super::wall::{Contest, OWNER_MEMORY, rest};
 
 /// Verbs that change nothing.
 const READS: [&str; 3] = ["get", "list", "watch"];
@@ -46,7 +46,7 @@ async fn applied(servers: &Servers, contest: &Contest<'_>, context: &AppContext)
     let before: Result<Vec<Position>, _> =
         servers.clusters().iter().map(|cluster| cluster.audit_log().position()).collect();
     contest.memory.instantiate(std::slice::from_ref(context)).await?;
-    rest(1).await;
+    rest(contest.size, 1).await;
     let mut requests = Requests::default();
     for (cluster, position) in servers.clusters().iter().zip(before?) {
         let events = cluster.audit_log().events_since(position)?;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use dcm_benches::cloud::Cloud;
+use dcm_benches::size::Size;
 use dcm_benches::{child, usage};
 use dcm_core::port::clock::Clock;
 use dcm_core::port::cluster::Clusters;
@@ -20,14 +21,18 @@ use dcm_sync::runtime::{OsRandom, TokioClock};
 use dcm_sync::sim::{Fleet, NullFleet, cluster_id};
 use serde::{Deserialize, Serialize};
 
-/// Numbers of lanes.
+use super::BENCH;
+
+/// Numbers of lanes, and those at the smallest size.
 const SIZES: [u32; 3] = [100, 1_000, 10_000];
+const SIZES_SMALLEST: [u32; SIZES.len()] = [1, 2, 4];
 
 /// The process is at rest when it used next to nothing for so long; longer than a signer of the simulation takes.
 const QUIET: Duration = Duration::from_millis(200);
 
 /// How long lanes at rest are looked at: three signs of life of the worker.
 const IDLE: Duration = Duration::from_secs(10);
+const IDLE_SMALLEST: Duration = Duration::from_millis(100);
 
 /// What the lanes run on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,28 +93,26 @@ impl Scale {
 }
 
 /// Measures all sizes.
-pub(crate) async fn run() -> Result<Scale> {
-    let [small, middle, large] = SIZES;
+pub(crate) async fn run(size: Size) -> Result<Scale> {
+    let [small, middle, large] = size.of(SIZES, SIZES_SMALLEST);
+    let idle = size.of(IDLE, IDLE_SMALLEST);
     Ok(Scale {
         engine: [
-            measure(Kind::Null, small).await?,
-            measure(Kind::Null, middle).await?,
-            measure(Kind::Null, large).await?,
+            measure(Kind::Null, small, idle).await?,
+            measure(Kind::Null, middle, idle).await?,
+            measure(Kind::Null, large, idle).await?,
         ],
-        simulated: measure(Kind::Simulated, large).await?,
+        simulated: measure(Kind::Simulated, large, idle).await?,
     })
 }
 
 /// Measures one size: CPU with a caller that waits for the end, memory without one, since the status that the caller
 /// gets is the caller's. Each in a process of its own.
-async fn measure(kind: Kind, lanes: u32) -> Result<Cost> {
-    let waited = in_child(kind, lanes, Caller::Waits).await?;
-    let left = in_child(kind, lanes, Caller::Leaves).await?;
+async fn measure(kind: Kind, lanes: u32, idle: Duration) -> Result<Cost> {
+    let order = |caller| Order { kind, lanes, caller, idle };
+    let waited: Cost = child::run(BENCH, &order(Caller::Waits)).await?;
+    let left = child::run(BENCH, &order(Caller::Leaves)).await?;
     Ok(Cost { cpu_us: waited.cpu_us, ..left })
-}
-
-async fn in_child(kind: Kind, lanes: u32, caller: Caller) -> Result<Cost> {
-    child::run(&Order { kind, lanes, caller }).await
 }
 
 /// What a child process is to do.
@@ -118,6 +121,8 @@ struct Order {
     kind: Kind,
     lanes: u32,
     caller: Caller,
+    /// How long lanes at rest are looked at.
+    idle: Duration,
 }
 
 /// What the one does who applied the context.
@@ -139,7 +144,7 @@ pub(crate) fn child(order: &str) -> Result<Infallible> {
 }
 
 async fn instantiate(order: Order) -> Result<(Cost, Engine)> {
-    let Order { kind, lanes, caller } = order;
+    let Order { kind, lanes, caller, idle } = order;
     let clock: Arc<dyn Clock> = Arc::new(TokioClock::new());
     let clusters = clusters(kind, lanes, clock.clone());
     let store = Arc::new(MemoryStore::new());
@@ -161,7 +166,7 @@ async fn instantiate(order: Order) -> Result<(Cost, Engine)> {
         cpu_us: (usage::cpu()? - cpu).as_secs_f64() * 1e6,
         bytes: usage::resident_bytes()?.saturating_sub(bytes) as f64,
         stored_bytes: bytes_of(&store).await?,
-        idle_cpu_percent: if looks_on { Some(idle_cpu_percent().await?) } else { None },
+        idle_cpu_percent: if looks_on { Some(idle_cpu_percent(idle).await?) } else { None },
     };
     let status = engine.contexts().wait_until_done(&context.id).await?;
     ensure!(status.progress == Progress::Done, "not done: {:?}", status.progress);
@@ -169,10 +174,10 @@ async fn instantiate(order: Order) -> Result<(Cost, Engine)> {
 }
 
 /// The CPU that a process at rest uses, in percent of one core.
-async fn idle_cpu_percent() -> Result<f64> {
+async fn idle_cpu_percent(idle: Duration) -> Result<f64> {
     let cpu = usage::cpu()?;
-    tokio::time::sleep(IDLE).await;
-    Ok((usage::cpu()? - cpu).as_secs_f64() / IDLE.as_secs_f64() * 100.0)
+    tokio::time::sleep(idle).await;
+    Ok((usage::cpu()? - cpu).as_secs_f64() / idle.as_secs_f64() * 100.0)
 }
 
 /// What the documents of a memory store take: as much as a copy of them. Memory that was freed before makes the copy

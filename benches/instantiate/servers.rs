@@ -1,7 +1,8 @@
-//! The three real API servers, and the names of their clusters.
+//! The real API servers, and the names of their clusters.
 
 use anyhow::{Context as _, Result};
 use async_trait::async_trait;
+use dcm_benches::size::Size;
 use dcm_core::name::ClusterId;
 use dcm_core::port::cluster::Error;
 use dcm_core::secret::Secret;
@@ -20,8 +21,8 @@ pub(crate) struct Servers {
 }
 
 impl Servers {
-    pub(crate) async fn start() -> Result<Self> {
-        let environment = Environment::builder().clusters(CLUSTERS).start().await;
+    pub(crate) async fn start(size: Size) -> Result<Self> {
+        let environment = Environment::builder().clusters(size.of(CLUSTERS, 1)).start().await;
         Ok(Self { environment: environment.context("real API servers")? })
     }
 

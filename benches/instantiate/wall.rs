@@ -7,16 +7,17 @@ use std::time::Duration;
 
 use anyhow::Result;
 use dcm_benches::cloud::Cloud;
+use dcm_benches::size::Size;
 use dcm_benches::statistics::median;
 use dcm_core::app_context::AppContext;
 use dcm_store::{EncryptedStore, Keyring, MemoryStore, SqliteStore};
 use tokio::time::Instant;
 
-use crate::document::FromDocument;
-use crate::floor::Floor;
-use crate::kubectl::{Kubectl, Prepared};
-use crate::ours::Ours;
-use crate::servers::Servers;
+use super::document::FromDocument;
+use super::floor::Floor;
+use super::kubectl::{Kubectl, Prepared};
+use super::ours::Ours;
+use super::servers::Servers;
 
 /// Owners of the engines, so that they don't meet on the servers.
 pub(crate) const OWNER_MEMORY: &str = "bench-memory";
@@ -34,6 +35,9 @@ const MANY: usize = 20;
 /// every namespace, and the engine clears answered requests away.
 const REST_A_CLOUD: Duration = Duration::from_millis(200);
 const REST_MIN: Duration = Duration::from_millis(500);
+
+/// The rest after each turn at the smallest size.
+const REST_SMALLEST: Duration = Duration::from_millis(50);
 
 /// The times of one number of clouds at once, a value for each round.
 #[derive(Debug, Default)]
@@ -80,6 +84,7 @@ pub(crate) struct Walls {
 
 /// The contestants.
 pub(crate) struct Contest<'a> {
+    pub(crate) size: Size,
     servers: &'a Servers,
     pub(crate) memory: Ours,
     sqlite: Ours,
@@ -89,13 +94,14 @@ pub(crate) struct Contest<'a> {
 }
 
 impl<'a> Contest<'a> {
-    pub(crate) async fn start(servers: &'a Servers) -> Result<Self> {
+    pub(crate) async fn start(servers: &'a Servers, size: Size) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         // As the command line wires it: secrets are encrypted before they reach the file.
         let keyring = Keyring::open_or_create(folder.path().join("keys"))?;
         let file = Arc::new(SqliteStore::open(folder.path().join("store.db")).await?);
         let encrypted = Arc::new(EncryptedStore::new(file, keyring));
         Ok(Self {
+            size,
             servers,
             memory: Ours::start(servers, OWNER_MEMORY, Arc::new(MemoryStore::new()))?,
             sqlite: Ours::start(servers, OWNER_SQLITE, encrypted)?,
@@ -109,10 +115,13 @@ impl<'a> Contest<'a> {
     pub(crate) async fn run(&self) -> Result<Walls> {
         let contexts = self.contexts("cold", 1)?;
         let cold = timed(self.memory.instantiate(&contexts)).await?.as_secs_f64() * 1e3;
-        self.rounds("warm-one", 1, 1, 0).await?;
-        self.rounds("warm-many", MANY, 1, 0).await?;
-        let one = self.rounds("one", 1, ROUNDS_ONE, ROUNDS_ONE).await?;
-        let many = self.rounds("many", MANY, ROUNDS_MANY, ROUNDS_MANY_KUBECTL).await?;
+        let clouds = self.size.of(MANY, 2);
+        let [rounds_one, rounds_many] = self.size.of([ROUNDS_ONE, ROUNDS_MANY], [1, 1]);
+        let warming = self.size.of(1, 0);
+        self.rounds("warm-one", 1, warming, 0).await?;
+        self.rounds("warm-many", clouds, warming, 0).await?;
+        let one = self.rounds("one", 1, rounds_one, rounds_one).await?;
+        let many = self.rounds("many", clouds, rounds_many, ROUNDS_MANY_KUBECTL).await?;
         Ok(Walls { cold, one, many })
     }
 
@@ -132,7 +141,7 @@ impl<'a> Contest<'a> {
                     let name = format!("{name}-{round}-{contestant:?}").to_lowercase();
                     let time = Box::pin(self.turn(contestant, &name, clouds)).await?;
                     times.0.entry(contestant).or_default().push(time);
-                    rest(clouds).await;
+                    rest(self.size, clouds).await;
                 }
             }
         }
@@ -173,7 +182,7 @@ async fn timed(work: impl Future<Output = Result<()>>) -> Result<Duration> {
 }
 
 /// Lets the servers finish what follows from so many new clouds.
-pub(crate) async fn rest(clouds: usize) {
+pub(crate) async fn rest(size: Size, clouds: usize) {
     let rest = REST_A_CLOUD * u32::try_from(clouds).unwrap_or(u32::MAX);
-    tokio::time::sleep(rest.max(REST_MIN)).await;
+    tokio::time::sleep(size.of(rest.max(REST_MIN), REST_SMALLEST)).await;
 }

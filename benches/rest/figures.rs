@@ -4,8 +4,8 @@ use dcm_benches::report::Bound::AtMost;
 use dcm_benches::report::Report;
 use dcm_benches::statistics::median;
 
-use crate::memory::Memory;
-use crate::rates::{KINDS, Rate, Rates, STORES};
+use super::memory::Memory;
+use super::rates::{KINDS, Rate, Rates, STORES};
 
 /// What is taken of a measurement.
 type Of = fn(&Rate) -> f64;

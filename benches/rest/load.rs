@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::requests::Kind;
+use super::requests::Kind;
 
 /// How many connections ask at once.
 pub(crate) const CONNECTIONS: usize = 64;

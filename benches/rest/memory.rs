@@ -4,9 +4,9 @@ use anyhow::Result;
 use dcm_benches::usage;
 use dcm_store::encrypted::KeyFile;
 
-use crate::load::{self, Until};
-use crate::requests::{Kind, furnish};
-use crate::servers::{Served, Server};
+use super::load::{self, Until};
+use super::requests::{Kind, furnish};
+use super::servers::{Served, Server};
 
 /// What a server had of memory, in bytes.
 pub(crate) struct Memory {

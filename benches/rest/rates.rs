@@ -3,18 +3,23 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use dcm_benches::size::Size;
 use dcm_benches::usage;
 use dcm_store::encrypted::KeyFile;
 
-use crate::load::{self, Load, Until};
-use crate::requests::{Kind, furnish};
-use crate::servers::{Served, Server};
+use super::load::{self, Load, Until};
+use super::requests::{Kind, furnish};
+use super::servers::{Served, Server};
 
 /// How often each is measured.
 const ROUNDS: usize = 5;
 
 /// For how long each time.
 const TIME: Duration = Duration::from_secs(2);
+
+/// How many requests are sent each time at the smallest size, to the handler that does nothing and to the API. CPU time is counted in
+/// ticks of 10 ms, and each takes some of them.
+const REQUESTS_SMALLEST: [u64; 2] = [10_000, 500];
 
 /// Stores by the beginnings of their keys, the documented one first, with their names.
 pub(crate) const STORES: [(&str, &str); 2] = [("", "SQLite"), ("memory_", "memory")];
@@ -41,7 +46,8 @@ pub(crate) struct Rates {
     pub(crate) rounds: Vec<[Rate; 2]>,
 }
 
-pub(crate) async fn run() -> Result<Vec<Rates>> {
+pub(crate) async fn run(size: Size) -> Result<Vec<Rates>> {
+    let [to_empty, to_own] = size.of([TIME; 2].map(Until::Elapsed), REQUESTS_SMALLEST.map(Until::Sent));
     let empty = Server::start(&Served::Nothing).await?;
     let folder = tempfile::tempdir()?;
     let keys = folder.path().join("keys").display().to_string();
@@ -54,8 +60,8 @@ pub(crate) async fn run() -> Result<Vec<Rates>> {
         for (place, (kind, _, about, beside)) in KINDS.into_iter().enumerate() {
             eprintln!("{}: {about}", STORES[store].1);
             let mut rounds = Vec::new();
-            for _ in 0..ROUNDS {
-                rounds.push([rate(&empty, beside).await?, rate(&server, kind).await?]);
+            for _ in 0..size.of(ROUNDS, 1) {
+                rounds.push([rate(&empty, beside, &to_empty).await?, rate(&server, kind, &to_own).await?]);
             }
             all.push(Rates { store, kind: place, rounds });
         }
@@ -63,9 +69,9 @@ pub(crate) async fn run() -> Result<Vec<Rates>> {
     Ok(all)
 }
 
-async fn rate(server: &Server, kind: Kind) -> Result<Rate> {
+async fn rate(server: &Server, kind: Kind, until: &Until) -> Result<Rate> {
     let before = usage::cpu_of(server.id()?)?;
-    let load = load::run(server.address, kind, Until::Elapsed(TIME)).await?;
+    let load = load::run(server.address, kind, until.clone()).await?;
     let cpu = usage::cpu_of(server.id()?)? - before;
     let cpu_us = cpu.as_secs_f64() * 1e6 / load.milliseconds.len() as f64;
     Ok(Rate { load, cpu_us })

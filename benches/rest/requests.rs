@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
-use crate::load::Connection;
-use crate::servers::Server;
+use super::load::Connection;
+use super::servers::Server;
 
 /// A logical cloud with a user, permissions and a quota.
 const CLOUD: &str = "/v2/projects/bench/logical-clouds/stall";

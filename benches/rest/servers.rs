@@ -9,12 +9,14 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::http::StatusCode;
 use axum::routing::get;
-use dcm_benches::child::CHILD;
+use dcm_benches::child;
 use dcm_server::{Access, ApiListener, Configuration, Deployment, Listeners, serve_at};
 use hyper_util::rt::TokioTimer;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
-use tokio::process::{Child, ChildStdin, Command};
+use tokio::process::{Child, ChildStdin};
+
+use super::BENCH;
 
 /// As long as the API waits for the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
@@ -38,12 +40,8 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) async fn start(served: &Served) -> Result<Self> {
-        let mut child = Command::new(std::env::current_exe()?)
-            .args([CHILD, &serde_json::to_string(served)?])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()?;
+        let mut command = child::command(BENCH, served)?;
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let input = child.stdin.take().context("its input is a pipe")?;
         let output = BufReader::new(child.stdout.take().context("its output is a pipe")?);
         let address = output.lines().next_line().await?.context("a server says where it is")?;

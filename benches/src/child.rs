@@ -8,23 +8,27 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::process::Command;
 
-/// The first argument of a child process; the second is its order.
+/// The first argument of a child process. The second is the name of its bench, the third its order.
 pub const CHILD: &str = "measure";
 
-/// Runs this program once more with an order, and gives what it answers.
+/// Returns a command that starts this program again, with an order for one of its benches.
+///
+/// # Errors
+/// When the program's path is not known, or the order has no JSON form.
+pub fn command(bench: &str, order: &impl Serialize) -> Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args([CHILD, bench, &serde_json::to_string(order)?]).kill_on_drop(true);
+    Ok(command)
+}
+
+/// Runs this program once more with an order for one of its benches, and returns its answer.
 ///
 /// # Errors
 /// When it can't be started, fails, or answers something else.
-pub async fn run<A: DeserializeOwned>(order: &impl Serialize) -> Result<A> {
-    let order = serde_json::to_string(order)?;
-    let child = Command::new(std::env::current_exe()?)
-        .args([CHILD, &order])
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .kill_on_drop(true)
-        .output();
-    let output = child.await?;
-    ensure!(output.status.success(), "{order}: {}", output.status);
+pub async fn run<A: DeserializeOwned>(bench: &str, order: &impl Serialize) -> Result<A> {
+    let mut child = command(bench, order)?;
+    let output = child.stdin(Stdio::null()).stderr(Stdio::inherit()).output().await?;
+    ensure!(output.status.success(), "{child:?}: {}", output.status);
     serde_json::from_slice(&output.stdout).context("a child prints what it measured as JSON")
 }
 

@@ -5,5 +5,6 @@ pub mod child;
 pub mod cloud;
 pub mod parts;
 pub mod report;
+pub mod size;
 pub mod statistics;
 pub mod usage;

@@ -75,7 +75,7 @@ impl Report {
         self.0.push(Row { about: about.into(), key: key.into(), figures: figures.collect() });
     }
 
-    /// The table. Of what no figure is to be there is no column.
+    /// Returns the table. A column that no figure needs is left out.
     #[must_use]
     pub fn table(&self) -> String {
         let bounds = [("at most", Bound::at_most as fn(Bound) -> Option<f64>), ("at least", Bound::at_least)];
@@ -83,24 +83,29 @@ impl Report {
             self.figures().any(|figure| figure.bound.is_some_and(|bound| of(bound).is_some()))
         };
         let bounds: Vec<_> = bounds.into_iter().filter(|(_, of)| is_there(*of)).collect();
-        let heads = ["measured", "value"].into_iter().chain(bounds.iter().map(|(head, _)| *head));
+        let held = (!bounds.is_empty()).then_some("held");
+        let heads = ["measured", "value"].into_iter().chain(bounds.iter().map(|(head, _)| *head)).chain(held);
         let mut table = Table::new();
         table.load_style(presets::ASCII_MARKDOWN).set_header(heads.chain(["key"]));
         for row in &self.0 {
-            let mut cells = vec![row.about.clone(), row.cell(|figure| Some(figure.value))];
-            cells.extend(bounds.iter().map(|(_, of)| row.cell(|figure| figure.bound.and_then(of))));
+            let mut cells = vec![row.about.clone(), row.cell(|figure| Some(text(figure.value)))];
+            cells.extend(bounds.iter().map(|(_, of)| row.cell(|figure| figure.bound.and_then(of).map(text))));
+            cells.extend(held.map(|_| row.cell(|figure| figure.held().map(yes_or_no))));
             cells.push(row.keys());
             table.add_row(cells);
         }
         table.to_string()
     }
 
-    /// All keys with their values.
+    /// Returns each key with its value.
+    pub fn values(&self) -> impl Iterator<Item = (String, f64)> {
+        self.0.iter().flat_map(|row| row.figures.iter().map(|figure| (row.key_of(figure), figure.value)))
+    }
+
+    /// Returns all keys with their values, as a JSON object.
     #[must_use]
     pub fn json(&self) -> String {
-        let members = self.0.iter().flat_map(|row| {
-            row.figures.iter().map(|figure| (row.key_of(figure), Value::from(rounded(figure.value))))
-        });
+        let members = self.values().map(|(key, value)| (key, Value::from(rounded(value))));
         Value::Object(Map::from_iter(members)).to_string()
     }
 
@@ -118,7 +123,7 @@ impl Report {
 
     /// The keys of the figures that are not what they are to be.
     fn broken(&self) -> Vec<String> {
-        let is_broken = |figure: &&Figure| figure.bound.is_some_and(|bound| !bound.holds(figure.value));
+        let is_broken = |figure: &&Figure| figure.held() == Some(false);
         let keys = self
             .0
             .iter()
@@ -128,6 +133,13 @@ impl Report {
 
     fn figures(&self) -> impl Iterator<Item = &Figure> {
         self.0.iter().flat_map(|row| &row.figures)
+    }
+}
+
+impl Figure {
+    /// Whether its bound holds; none without a bound.
+    fn held(&self) -> Option<bool> {
+        self.bound.map(|bound| bound.holds(self.value))
     }
 }
 
@@ -150,13 +162,12 @@ impl Row {
         }
     }
 
-    /// What each figure says, and once what all of them say.
-    fn cell(&self, say: impl Fn(&Figure) -> Option<f64>) -> String {
-        let said: Vec<String> =
-            self.figures.iter().map(|figure| say(figure).map(text).unwrap_or_default()).collect();
-        match said.first() {
-            Some(first) if said.iter().all(|other| other == first) => first.clone(),
-            _ => said.join(" / "),
+    /// The text of each figure; one text where all figures have the same.
+    fn cell(&self, text: impl Fn(&Figure) -> Option<String>) -> String {
+        let texts: Vec<String> = self.figures.iter().map(|figure| text(figure).unwrap_or_default()).collect();
+        match texts.first() {
+            Some(first) if texts.iter().all(|other| other == first) => first.clone(),
+            _ => texts.join(" / "),
         }
     }
 }
@@ -164,6 +175,10 @@ impl Row {
 /// Three decimals say more than the measurement knows.
 fn rounded(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
+}
+
+fn yes_or_no(held: bool) -> String {
+    if held { "yes" } else { "no" }.to_owned()
 }
 
 fn text(value: f64) -> String {
@@ -187,7 +202,7 @@ mod tests {
         report.add_sizes("writes", "writes", writes);
         assert_eq!(values(&report), json!({"writes_1": 2.0, "writes_10": 2.5}));
         let table = report.table();
-        let line = "| writes   | 2 / 2.5 | 3       | writes_{1,10} |";
+        let line = "| writes   | 2 / 2.5 | 3       | yes  | writes_{1,10} |";
         assert!(table.contains(line) && !table.contains("at least"), "{table}");
     }
 
@@ -204,6 +219,10 @@ mod tests {
         report.add("cost", "cost", 120.04, None);
         assert_eq!(report.broken(), ["writes_10", "ratio", "share"]);
         assert!(report.print().unwrap_err().to_string().ends_with(": writes_10, ratio, share"));
+        let table = report.table();
+        let held =
+            ["| yes / no | writes_{1,10} |", "| no       | ratio         |", "|          | cost          |"];
+        assert!(held.iter().all(|cells| table.contains(cells)), "{table}");
     }
 
     #[test]
@@ -211,8 +230,10 @@ mod tests {
         let mut report = Report::default();
         report.add("ratio", "two over one", 1.9, Bound::AtLeast(1.7));
         report.add("cost", "cost", 120.04, None);
-        let lines =
-            ["| two over one | 1.9   | 1.7      | ratio |", "| cost         | 120   |          | cost  |"];
+        let lines = [
+            "| two over one | 1.9   | 1.7      | yes  | ratio |",
+            "| cost         | 120   |          |      | cost  |",
+        ];
         let table = report.table();
         assert!(lines.iter().all(|line| table.contains(line)) && !table.contains("at most"), "{table}");
         assert_eq!(values(&report), json!({"cost": 120.04, "ratio": 1.9}));

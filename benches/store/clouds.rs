@@ -15,8 +15,8 @@ use dcm_sync::runtime::{OsRandom, TokioClock};
 use dcm_sync::sim::Fleet;
 use serde_json::json;
 
-use crate::counted::{Asked, Counted};
-use crate::places::{Backend, Places};
+use super::counted::{Asked, Counted};
+use super::places::{Backend, Places};
 
 /// What it costs, each call alone.
 pub(crate) struct Costs {

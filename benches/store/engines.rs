@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use dcm_benches::cloud::Cloud;
+use dcm_benches::size::Size;
 use dcm_core::app_context::AppContext;
 use dcm_core::name::ClusterId;
 use dcm_core::port::store::Store;
@@ -19,17 +20,20 @@ use dcm_sync::Contexts;
 use dcm_sync::engine::{Engine, Options, What};
 use dcm_sync::runtime::TokioClock;
 use dcm_sync::sim::{NullFleet, cluster_id};
+use dcm_testenv::effort::patience;
 use futures::future::{join_all, ready, try_join, try_join_all};
 use futures::stream::{StreamExt as _, select_all};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::places::{Backend, Places};
+use super::places::{Backend, Places};
 
 /// Numbers of engines.
-pub(crate) const ENGINES: [u32; 4] = [1, 2, 4, 8];
+const ENGINES: [u32; 4] = [1, 2, 4, 8];
+const ENGINES_SMALLEST: [u32; 2] = [1, 2];
 
 /// How many clusters they share.
 pub(crate) const CLUSTERS: usize = 256;
+const CLUSTERS_SMALLEST: usize = 4;
 
 /// How long a cluster takes to answer.
 const LATENCY: Duration = Duration::from_millis(50);
@@ -42,20 +46,20 @@ const REQUESTS_MAX: usize = 8;
 const CLOUDS_FAR: usize = 1;
 const CLOUDS_NEAR: usize = 4;
 
-/// How often one and eight engines are compared without latency, in turns: both use the whole machine, and so do others.
+/// How many engines are compared with one without latency.
+const MANY: u32 = 8;
+
+/// How often one and many engines are compared without latency, in turns: both use the whole machine, and so do others.
 const ROUNDS: usize = 5;
 
 /// How often it is looked whether something is so.
 const POLL: Duration = Duration::from_millis(20);
 
-/// Longer than anything may take.
-const LIMIT: Duration = Duration::from_secs(120);
-
 /// What was measured.
 pub(crate) struct Rates {
     /// With latency, for each number of engines.
     pub(crate) far: Vec<Rate>,
-    /// Without: one engine and eight, for each round.
+    /// Without: one engine and many, for each round.
     pub(crate) near: Vec<[Rate; 2]>,
 }
 
@@ -71,39 +75,44 @@ pub(crate) struct Rate {
 /// What is made.
 #[derive(Debug, Clone, Copy)]
 struct Load {
+    clusters: usize,
     latency: Duration,
     requests_max: usize,
     clouds: usize,
 }
 
-pub(crate) async fn run(places: &Places) -> Result<Rates> {
-    let far = Load { latency: LATENCY, requests_max: REQUESTS_MAX, clouds: CLOUDS_FAR };
+pub(crate) async fn run(places: &Places, size: Size) -> Result<Rates> {
+    let clusters = size.of(CLUSTERS, CLUSTERS_SMALLEST);
+    let far = Load { clusters, latency: LATENCY, requests_max: REQUESTS_MAX, clouds: CLOUDS_FAR };
     let requests_max = Options::default().requests_max;
-    let near = Load { latency: Duration::ZERO, requests_max, clouds: CLOUDS_NEAR };
+    let near = Load { clusters, latency: Duration::ZERO, requests_max, clouds: CLOUDS_NEAR };
     let mut rates = Rates { far: Vec::new(), near: Vec::new() };
-    for engines in ENGINES {
+    for &engines in size.of(&ENGINES[..], &ENGINES_SMALLEST) {
         rates.far.push(measure(places, engines, far, "far").await?);
     }
-    for round in 0..ROUNDS {
+    for round in 0..size.of(ROUNDS, 1) {
         let place = format!("near-{round}");
         let one = measure(places, 1, near, &place).await?;
-        rates.near.push([one, measure(places, 8, near, &place).await?]);
+        rates.near.push([one, measure(places, size.of(MANY, 2), near, &place).await?]);
     }
     Ok(rates)
 }
 
 async fn measure(places: &Places, engines: u32, load: Load, name: &str) -> Result<Rate> {
     let workshop = Workshop::open(places, engines, load, &format!("{name}-{engines}")).await?;
-    timeout(LIMIT, workshop.share_clusters()).await.context("the first clouds are not done in time")??;
+    timeout(patience(), workshop.share_clusters())
+        .await
+        .context("the first clouds are not done in time")??;
     let held = workshop.clusters_held().await?;
     let lanes_a_second = workshop.make_clouds(load.clouds).await?;
     eprintln!("{engines} engines, {:?}: {lanes_a_second:.0} lanes a second, clusters {held:?}", load.latency);
-    timeout(LIMIT, workshop.close()).await.context("the engines don't stop")?;
+    timeout(patience(), workshop.close()).await.context("the engines don't stop")?;
     Ok(Rate { engines, lanes_a_second, clusters_max: held.into_iter().max().unwrap_or_default() })
 }
 
 /// Engines on one etcd, and who gives them work.
 struct Workshop {
+    clusters: usize,
     workers: Vec<Engine>,
     contexts: Contexts,
 }
@@ -128,16 +137,16 @@ impl Workshop {
         }
         let began = Instant::now();
         while contexts.workers().await?.len() < workers.len() {
-            ensure!(began.elapsed() < LIMIT, "an engine has no session");
+            ensure!(began.elapsed() < patience(), "an engine has no session");
             sleep(POLL).await;
         }
-        Ok(Self { workers, contexts })
+        Ok(Self { clusters: load.clusters, workers, contexts })
     }
 
     /// Brings a cloud to each cluster, one after the other. The engines then have all connections and watches.
     async fn share_clusters(&self) -> Result<()> {
         let mut made = Vec::new();
-        for number in 1..=CLUSTERS {
+        for number in 1..=self.clusters {
             let first = app_context(&format!("first-{number}"), [cluster_id(number)])?;
             self.contexts.apply(&first).await?;
             made.push(first.id);
@@ -155,24 +164,24 @@ impl Workshop {
         for worker in &self.workers {
             held.push(worker.metrics().await.context("an engine that runs")?.clusters_held);
         }
-        ensure!(held.iter().sum::<u64>() == CLUSTERS as u64, "clusters without an engine: {held:?}");
+        ensure!(held.iter().sum::<u64>() == self.clusters as u64, "clusters without an engine: {held:?}");
         Ok(held)
     }
 
     /// Makes clouds on all clusters, and gives the lanes done a second.
     async fn make_clouds(&self, clouds: usize) -> Result<f64> {
         let names = (0..clouds).map(|number| format!("cloud-{number}"));
-        let everywhere = || (1..=CLUSTERS).map(cluster_id);
+        let everywhere = || (1..=self.clusters).map(cluster_id);
         let made = names.map(|name| app_context(&name, everywhere())).collect::<Result<Vec<_>>>()?;
         let events = select_all(self.workers.iter().map(Engine::events));
         let done = events.filter(|event| ready(matches!(event.what, What::Lane(LaneState::Done))));
-        let lanes = clouds * CLUSTERS;
-        let began = Instant::now();
+        let lanes = clouds * self.clusters;
+        let (began, limit) = (Instant::now(), patience());
         let applied = try_join_all(made.iter().map(|cloud| self.contexts.apply(cloud)));
-        let counted = async { Ok(timeout(LIMIT, done.take(lanes).count()).await) };
+        let counted = async { Ok(timeout(limit, done.take(lanes).count()).await) };
         let (_, counted) = try_join(applied, counted).await?;
         let took = began.elapsed();
-        ensure!(counted.is_ok_and(|done| done == lanes), "the lanes are not done within {LIMIT:?}");
+        ensure!(counted.is_ok_and(|done| done == lanes), "the lanes are not done within {limit:?}");
         Ok(lanes as f64 / took.as_secs_f64())
     }
 

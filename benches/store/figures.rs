@@ -4,10 +4,10 @@ use dcm_benches::report::Bound::{self, AtLeast, AtMost};
 use dcm_benches::report::Report;
 use dcm_benches::statistics::median;
 
-use crate::counted::Asked;
-use crate::engines::{CLUSTERS, Rate, Rates};
-use crate::places::Backend;
-use crate::{lists, requests};
+use super::counted::Asked;
+use super::engines::{CLUSTERS, Rate, Rates};
+use super::places::Backend;
+use super::{lists, requests};
 
 /// Most requests of a lane that changes.
 const LANE_CHANGE_MAX: f64 = 2.0;
@@ -176,7 +176,7 @@ pub(crate) fn add_engines(report: &mut Report, rates: &Rates) {
 }
 
 pub(crate) fn add_lists(report: &mut Report, costs: &lists::Costs) {
-    let (key, name, documents) = (costs.backend.key(), costs.backend.name(), lists::documents(costs.backend));
+    let (key, name, documents) = (costs.backend.key(), costs.backend.name(), costs.documents);
     let kinds = [
         (format!("{key}_list_{documents}_ms"), format!("{key}_list"), "page by page", costs.whole),
         (

@@ -5,6 +5,7 @@
 use std::convert::Infallible;
 
 use anyhow::{Context as _, Result, ensure};
+use dcm_benches::size::Size;
 use dcm_benches::{child, usage};
 use dcm_core::port::store::{BATCH_WRITES_MAX, Document, PAGE_MAX, PageRequest, Path, Prefix, Store, Write};
 use mongodb::bson::{self, doc};
@@ -12,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::places::{Backend, Places};
+use super::BENCH;
+use super::places::{Backend, Places};
 
 /// The store of the documents.
 const PLACE: &str = "lists";
@@ -30,12 +32,15 @@ const FOLDERS: u32 = 2;
 const LISTED: u32 = 1;
 
 /// How many documents there are. The server that speaks as MongoDB takes its time to list them.
-pub(crate) fn documents(backend: Backend) -> u32 {
+fn documents(backend: Backend) -> u32 {
     match backend {
         Backend::Memory | Backend::Sqlite | Backend::Etcd => 100_000,
         Backend::MongoDb => 10_000,
     }
 }
+
+/// How many there are at the smallest size: more than a page of all, and more than a batch.
+const DOCUMENTS_SMALLEST: u32 = 600;
 
 /// How much is in each document, in bytes: so much that the documents of a folder are more than a list may take of memory.
 fn content_bytes(backend: Backend) -> usize {
@@ -48,6 +53,7 @@ fn content_bytes(backend: Backend) -> usize {
 /// What the lists of one backend cost.
 pub(crate) struct Costs {
     pub(crate) backend: Backend,
+    pub(crate) documents: u32,
     /// Everything.
     pub(crate) whole: Cost,
     /// A half of it, by prefix.
@@ -75,8 +81,8 @@ struct Order {
 }
 
 /// Loads the documents, and lists them.
-pub(crate) async fn run(places: &Places, backend: Backend) -> Result<Costs> {
-    let (url, documents) = (places.url(backend, PLACE), documents(backend));
+pub(crate) async fn run(places: &Places, backend: Backend, size: Size) -> Result<Costs> {
+    let (url, documents) = (places.url(backend, PLACE), size.of(documents(backend), DOCUMENTS_SMALLEST));
     eprintln!("lists of {documents} documents in {}", backend.name());
     let load = (backend == Backend::Memory).then_some(documents);
     match backend {
@@ -89,7 +95,8 @@ pub(crate) async fn run(places: &Places, backend: Backend) -> Result<Costs> {
     }
     let whole = Order { url: url.clone(), load, folder: None, documents };
     let folder = Order { url, load, folder: Some(LISTED), documents: documents / FOLDERS };
-    Ok(Costs { backend, whole: child::run(&whole).await?, folder: child::run(&folder).await? })
+    let (whole, folder) = (child::run(BENCH, &whole).await?, child::run(BENCH, &folder).await?);
+    Ok(Costs { backend, documents, whole, folder })
 }
 
 /// The whole of a child process.

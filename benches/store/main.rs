@@ -4,7 +4,7 @@
 //! cargo bench -p dcm-benches --bench store [-- requests|engines|lists] [memory|sqlite|etcd|mongodb]
 //! ```
 //!
-//! Engines share etcd, whatever backend is named.
+//! Engines share etcd, whatever backend is named. The test `smallest` has this file as a module.
 #![allow(clippy::cast_precision_loss, reason = "figures for people")]
 
 mod clouds;
@@ -19,35 +19,41 @@ mod wire;
 use anyhow::Result;
 use dcm_benches::parts::{Asked, wanted};
 use dcm_benches::report::Report;
+use dcm_benches::size::Size;
 
 use places::{Backend, Places};
 
-fn main() -> Result<()> {
+/// The name of this bench.
+const BENCH: &str = "store";
+
+pub(crate) fn main() -> Result<()> {
     match Asked::read()? {
         Asked::Child(order) => lists::child(&order).map(|never| match never {}),
-        Asked::Parts(parts) => tokio::runtime::Runtime::new()?.block_on(run(&parts)),
+        Asked::Parts(parts) => {
+            tokio::runtime::Runtime::new()?.block_on(measure(&parts, Size::Whole))?.print()
+        }
         Asked::Nothing => Ok(()),
     }
 }
 
-async fn run(parts: &[String]) -> Result<()> {
+pub(crate) async fn measure(parts: &[String], size: Size) -> Result<Report> {
     let mut report = Report::default();
     let (backends, parts) = backends(parts);
     let places = Places::start().await?;
     if wanted(&parts, "requests") {
         for &backend in &backends {
-            figures::add_requests(&mut report, backend, &requests::run(&places, backend).await?);
+            figures::add_requests(&mut report, backend, &requests::run(&places, backend, size).await?);
         }
     }
     if wanted(&parts, "engines") {
-        figures::add_engines(&mut report, &engines::run(&places).await?);
+        figures::add_engines(&mut report, &engines::run(&places, size).await?);
     }
     if wanted(&parts, "lists") {
         for &backend in &backends {
-            figures::add_lists(&mut report, &lists::run(&places, backend).await?);
+            figures::add_lists(&mut report, &lists::run(&places, backend, size).await?);
         }
     }
-    report.print()
+    Ok(report)
 }
 
 /// The backends that are named, or all, and the parts beside them.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use dcm_benches::cloud::Cloud;
+use dcm_benches::size::Size;
 use dcm_core::app_context::{AppContext, Generation};
 use dcm_core::name::{ClusterId, ContextId, OwnerId};
 use dcm_core::port::clock::Clock;
@@ -16,15 +17,16 @@ use dcm_sync::Contexts;
 use dcm_sync::engine::{Engine, Options};
 use dcm_sync::runtime::TokioClock;
 use dcm_sync::sim::{Fleet, Settings, SimCluster, cluster_id};
+use dcm_testenv::effort::patience;
 use tokio::time::{Instant, sleep};
 
-use crate::clouds;
-use crate::counted::{Asked, Counted};
-use crate::places::{Backend, Places};
-use crate::wire;
+use super::clouds;
+use super::counted::{Asked, Counted};
+use super::places::{Backend, Places};
+use super::wire;
 
 /// Numbers of clusters.
-pub(crate) const SIZES: [u32; 3] = [1, 10, 100];
+const SIZES: [u32; 3] = [1, 10, 100];
 
 /// From how many clusters a cloud is taken again at most: what that costs a lane is the same with more.
 const REMOVED_MAX: u32 = 10;
@@ -40,9 +42,6 @@ const NAMESPACE_DELETION: Duration = Duration::from_millis(100);
 
 /// How often it is looked whether something is so.
 const POLL: Duration = Duration::from_millis(5);
-
-/// Longer than anything may take.
-const LIMIT: Duration = Duration::from_secs(60);
 
 /// What the one cluster is on which something changes.
 const CHANGED: usize = 1;
@@ -73,9 +72,9 @@ pub(crate) struct Costs {
 }
 
 /// Measures all sizes with one backend, each in a store of its own.
-pub(crate) async fn run(places: &Places, backend: Backend) -> Result<Vec<Costs>> {
+pub(crate) async fn run(places: &Places, backend: Backend, size: Size) -> Result<Vec<Costs>> {
     let mut costs = Vec::new();
-    for clusters in SIZES {
+    for &clusters in size.of(&SIZES[..], &SIZES[..1]) {
         eprintln!("requests to {}, {clusters} clusters", backend.name());
         costs.push(measure(places, backend, clusters).await?);
     }
@@ -189,7 +188,7 @@ impl Scene {
         let began = Instant::now();
         let (mut calls, mut since) = (self.worker.calls(), began);
         while since.elapsed() < QUIET {
-            ensure!(began.elapsed() < LIMIT, "the worker goes on and on");
+            ensure!(began.elapsed() < patience(), "the worker goes on and on");
             sleep(POLL).await;
             if self.worker.calls() != calls {
                 (calls, since) = (self.worker.calls(), Instant::now());
@@ -214,7 +213,7 @@ impl Scene {
         client.delete(&call, &found.kind, &found.key, &observed).await?;
         let began = Instant::now();
         while role(there).is_none_or(|role| role.uid == found.uid) {
-            ensure!(began.elapsed() < LIMIT, "{} is not made again", found.key);
+            ensure!(began.elapsed() < patience(), "{} is not made again", found.key);
             sleep(POLL).await;
         }
         self.settle().await

@@ -1,8 +1,9 @@
 //! Clusters that keep nothing but counters, and answer at once or after a fixed time: for measuring what the engine itself
 //! costs, and how much of it goes on side by side.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use dcm_core::name::ClusterId;
 use dcm_core::port::clock::Clock;
 use dcm_core::port::cluster::{
     Access, Call, Cluster, ClusterUid, Clusters, Contents, Deletion, Error, IssuedToken, Kinds, Marks,
-    Object, Origin, Precondition, Selection, ServerInfo, Stamped, Watch, WatchEvent,
+    Object, Precondition, Selection, ServerInfo, Stamped, Watch, WatchEvent,
 };
 use dcm_core::secret::Secret;
 use futures::{StreamExt as _, stream};
@@ -33,7 +34,13 @@ pub struct NullFleet {
     clock: Arc<dyn Clock>,
     latency: Duration,
     counters: Arc<Counters>,
+    /// Certificate requests as they are once approved: an engine collects a certificate only when the request asks for what it
+    /// wants. All clusters share them, as a context's requests are the same on each.
+    requests: Arc<Mutex<BTreeMap<ObjectKey, Approved>>>,
 }
+
+/// A request's marks, and its body with a certificate.
+type Approved = (Marks, Arc<Value>);
 
 #[derive(Debug, Default)]
 struct Counters {
@@ -51,7 +58,7 @@ impl NullFleet {
     /// Counts from zero. Calls are answered at once.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, latency: Duration::ZERO, counters: Arc::default() }
+        Self { clock, latency: Duration::ZERO, counters: Arc::default(), requests: Arc::default() }
     }
 
     /// The same fleet as from so far away: each call is answered after this time. How many are under way makes no
@@ -83,7 +90,7 @@ impl Clusters for NullFleet {
 }
 
 /// A cluster that says yes to everything. It has no objects: `get` finds none, lists are empty, and watches are silent
-/// after the first. A request is approved and signed in one step.
+/// after the first. A certificate request that was created is approved and signed in one step.
 #[derive(Debug, Clone)]
 pub struct NullCluster {
     fleet: NullFleet,
@@ -101,6 +108,18 @@ impl NullCluster {
         let number = self.fleet.counters.writes.fetch_add(1, Ordering::Relaxed) + 1;
         self.answer().await;
         number.to_string().into()
+    }
+
+    /// Keeps a certificate request, approved; most clusters find it kept.
+    fn keep_request(&self, request: &Stamped) {
+        let mut requests = self.fleet.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = request.manifest.key();
+        if requests.get(key).is_none_or(|(marks, _)| *marks != request.marks) {
+            let mut body = request.body();
+            let conditions = json!([{"type": "Approved", "status": "True"}]);
+            body["status"] = json!({"conditions": conditions, "certificate": CERTIFICATE});
+            requests.insert(key.clone(), (request.marks.clone(), Arc::new(body)));
+        }
     }
 
     /// Waits as long as an answer takes.
@@ -151,6 +170,9 @@ impl Cluster for NullCluster {
     }
 
     async fn create(&self, _: &Call, object: &Stamped) -> Result<Object, Error> {
+        if &*object.manifest.kind().kind == "CertificateSigningRequest" {
+            self.keep_request(object);
+        }
         let number = self.write().await;
         Ok(written(object, number.clone(), number))
     }
@@ -217,23 +239,17 @@ impl Cluster for NullCluster {
         .boxed())
     }
 
-    async fn approve(&self, call: &Call, key: &ObjectKey, observed: &Precondition) -> Result<Object, Error> {
-        let marks = call.context.clone().map(|context| Marks {
-            owner: call.owner.clone(),
-            context,
-            generation: call.generation,
-            manifest: None,
-            origin: Origin::Created,
-        });
-        let conditions = json!([{"type": "Approved", "status": "True"}]);
+    async fn approve(&self, _: &Call, key: &ObjectKey, observed: &Precondition) -> Result<Object, Error> {
+        let request = self.fleet.requests.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned();
+        let (marks, body) = request.ok_or(Error::NotFound)?;
         Ok(Object {
             kind: GroupVersionKind::new(&key.group, "v1", &key.kind),
             key: key.clone(),
             uid: observed.uid.clone(),
             resource_version: self.write().await,
-            marks,
+            marks: Some(marks),
             deleting: None,
-            body: Arc::new(json!({"status": {"conditions": conditions, "certificate": CERTIFICATE}})),
+            body,
         })
     }
 

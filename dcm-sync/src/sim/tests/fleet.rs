@@ -44,13 +44,21 @@ async fn a_null_fleet_says_yes_and_counts() {
     assert_ne!(updated.resource_version, made.resource_version);
     let deleted = cluster.delete(&call(), &made.kind, &made.key, &precondition(&updated)).await;
     assert_eq!(deleted.unwrap(), Deletion::Gone);
-    let approved = cluster.approve(&call(), &made.key, &precondition(&made)).await.unwrap();
+    let request = json!({
+        "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": {"name": "r"},
+        "spec": {"request": "", "signerName": "kubernetes.io/kube-apiserver-client", "usages": ["client auth"]},
+    });
+    let asked = cluster.create(&call(), &stamped(&request)).await.unwrap();
+    let approved = cluster.approve(&call(), &asked.key, &precondition(&asked)).await.unwrap();
+    assert_eq!((&approved.marks, &approved.body["spec"]), (&asked.marks, &asked.body["spec"]));
+    let unknown = cluster.approve(&call(), &made.key, &precondition(&made)).await;
+    assert!(matches!(unknown, Err(Error::NotFound)), "{unknown:?}");
     assert!(approved.body["status"]["certificate"].is_string());
     let selection = Selection { kind: kind(&body), owner: call().owner };
     let mut watch = cluster.watch(&call(), &selection).await.unwrap();
     assert!(matches!(watch.next().await, Some(Ok(WatchEvent::Listed(objects))) if objects.is_empty()));
     assert!(poll!(watch.next()).is_pending());
-    assert_eq!((fleet.reads(), fleet.writes()), (1, 4));
+    assert_eq!((fleet.reads(), fleet.writes()), (1, 5));
 }
 
 #[tokio::test(start_paused = true)]
