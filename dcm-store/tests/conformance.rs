@@ -12,8 +12,8 @@
 ))]
 
 use std::path::{Path as FilePath, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -93,40 +93,126 @@ async fn damage_sealed(inner: &dyn Store, path: Path) {
     inner.write_one(Write::Update { path, version, document }).await.unwrap();
 }
 
-/// A store on a server of its own, which is killed and started again.
-async fn on_server(
-    server: Standalone,
-    scheme: &str,
-    damage: impl AsyncFn(&Standalone, Path) + Send + Sync + 'static,
-) -> Subject {
-    wrapped_on_server(server, scheme, |store| store, damage).await
+/// How long an answer of a server may take, in seconds: much longer than one needs on a busy machine.
+const TIMEOUT: u64 = 60;
+
+/// What servers there are.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Etcd,
+    Mongodb,
 }
 
-/// The same with something around the store.
-async fn wrapped_on_server(
-    server: Standalone,
-    scheme: &str,
-    wrap: impl Fn(Arc<dyn Store>) -> Arc<dyn Store> + Send + Sync + 'static,
-    damage: impl AsyncFn(&Standalone, Path) + Send + Sync + 'static,
-) -> Subject {
-    let url = format!("{scheme}://{}", server.address());
-    let server = Arc::new(server);
-    let damaged = server.clone();
-    let open = async move || wrap(dcm_store::open(&url).await.unwrap());
-    let subject = durable(open, async move |path| damage(&damaged, path).await).await;
-    subject.disturbed_by(async move || {
-        server.kill();
-        server.start().await.unwrap();
-    })
+/// Servers that no rule has at present. They end with this process.
+static FREE_ETCDS: Mutex<Vec<Standalone>> = Mutex::new(Vec::new());
+static FREE_MONGODBS: Mutex<Vec<Standalone>> = Mutex::new(Vec::new());
+
+impl Kind {
+    fn scheme(self) -> &'static str {
+        match self {
+            Self::Etcd => "etcd",
+            Self::Mongodb => "mongodb",
+        }
+    }
+
+    fn free(self) -> MutexGuard<'static, Vec<Standalone>> {
+        let free = match self {
+            Self::Etcd => &FREE_ETCDS,
+            Self::Mongodb => &FREE_MONGODBS,
+        };
+        free.lock().unwrap()
+    }
+
+    async fn start(self) -> Standalone {
+        let started = match self {
+            Self::Etcd => Standalone::etcd().await,
+            Self::Mongodb => Standalone::mongodb().await,
+        };
+        started.unwrap()
+    }
+}
+
+/// A server that one rule has for itself, and may kill. One rule after the other has it: as many are started as rules run at once.
+struct Lent {
+    kind: Kind,
+    /// Some until it is given back.
+    server: Option<Standalone>,
+    /// The part of it that no other rule uses: a prefix in etcd, a database in MongoDB.
+    part: String,
+}
+
+impl Lent {
+    async fn of(kind: Kind) -> Arc<Self> {
+        static RULES: AtomicUsize = AtomicUsize::new(0);
+        let part = format!("rule-{}", RULES.fetch_add(1, Ordering::Relaxed));
+        let free = kind.free().pop();
+        let server = match free {
+            Some(server) => server,
+            None => kind.start().await,
+        };
+        Arc::new(Self { kind, server: Some(server), part })
+    }
+
+    fn server(&self) -> &Standalone {
+        self.server.as_ref().unwrap()
+    }
+
+    async fn open(&self) -> Arc<dyn Store> {
+        let (scheme, address) = (self.kind.scheme(), self.server().address());
+        dcm_store::open(&format!("{scheme}://{address}/{}?timeout={TIMEOUT}", self.part)).await.unwrap()
+    }
+
+    /// Kills the server, and starts it again.
+    async fn kill(&self) {
+        self.server().kill();
+        self.server().start().await.unwrap();
+    }
+
+    /// Overwrites a document below the store.
+    async fn damage(&self, path: Path) {
+        match self.kind {
+            Kind::Etcd => etcd_http::put(self.server(), &format!("{}/{path}", self.part), &[0xff]).unwrap(),
+            Kind::Mongodb => self.damage_record(&path).await,
+        }
+    }
+
+    /// Gives a record a version that is none, and says so to those who watch.
+    async fn damage_record(&self, path: &Path) {
+        let url = format!("mongodb://{}", self.server().address());
+        let client = mongodb::Client::with_uri_str(url).await.unwrap();
+        let records = client.database(&self.part).collection::<bson::Document>("DCM");
+        let now = doc! { "changed": { "$type": "timestamp" } };
+        let damage = doc! { "$set": { "version": "none" }, "$currentDate": now };
+        let updated = records.update_one(doc! { "_id": path.as_str() }, damage).await.unwrap();
+        assert_eq!(updated.modified_count, 1);
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        // After a rule that fails, the server may not be as it was.
+        if let Some(server) = self.server.take_if(|_| !std::thread::panicking()) {
+            self.kind.free().push(server);
+        }
+    }
+}
+
+/// A store on a server.
+async fn on_server(kind: Kind) -> Subject {
+    let lent = Lent::of(kind).await;
+    let (opened, damaged) = (lent.clone(), lent.clone());
+    let open = async move || opened.open().await;
+    let subject = durable(open, async move |path| damaged.damage(path).await).await;
+    subject.disturbed_by(async move || lent.kill().await)
 }
 
 /// The wrapper over a server; of a document there the MAC is lost.
-async fn encrypted_on_server(server: Standalone, scheme: &'static str) -> Subject {
-    let damage = async move |server: &Standalone, path: Path| {
-        let store = dcm_store::open(&format!("{scheme}://{}", server.address())).await.unwrap();
-        damage_sealed(&*store, path).await;
-    };
-    wrapped_on_server(server, scheme, |store| held(encrypted(store)), damage).await
+async fn encrypted_on_server(kind: Kind) -> Subject {
+    let lent = Lent::of(kind).await;
+    let (opened, damaged) = (lent.clone(), lent.clone());
+    let open = async move || held(encrypted(opened.open().await));
+    let damage = async move |path| damage_sealed(&*damaged.open().await, path).await;
+    durable(open, damage).await.disturbed_by(async move || lent.kill().await)
 }
 
 mod memory_with_atomic_batches {
@@ -168,10 +254,7 @@ mod etcd_server {
     use super::*;
 
     async fn subject() -> Subject {
-        let damage = async |server: &Standalone, path: Path| {
-            etcd_http::put(server, &format!("dcm/{path}"), &[0xff]).unwrap();
-        };
-        on_server(Standalone::etcd().await.unwrap(), "etcd", damage).await
+        on_server(Kind::Etcd).await
     }
 
     dcm_store::conformance!(subject);
@@ -181,17 +264,7 @@ mod mongodb_server {
     use super::*;
 
     async fn subject() -> Subject {
-        on_server(Standalone::mongodb().await.unwrap(), "mongodb", damage).await
-    }
-
-    /// Gives a record a version that is none, and says so to those who watch.
-    async fn damage(server: &Standalone, path: Path) {
-        let client = mongodb::Client::with_uri_str(format!("mongodb://{}", server.address())).await.unwrap();
-        let records = client.database("dcm").collection::<bson::Document>("DCM");
-        let now = doc! { "changed": { "$type": "timestamp" } };
-        let damage = doc! { "$set": { "version": "none" }, "$currentDate": now };
-        let updated = records.update_one(doc! { "_id": path.as_str() }, damage).await.unwrap();
-        assert_eq!(updated.modified_count, 1);
+        on_server(Kind::Mongodb).await
     }
 
     dcm_store::conformance!(subject);
@@ -230,7 +303,7 @@ mod encrypted_over_etcd {
     use super::*;
 
     async fn subject() -> Subject {
-        encrypted_on_server(Standalone::etcd().await.unwrap(), "etcd").await
+        encrypted_on_server(Kind::Etcd).await
     }
 
     dcm_store::conformance!(subject);
@@ -240,7 +313,7 @@ mod encrypted_over_mongodb {
     use super::*;
 
     async fn subject() -> Subject {
-        encrypted_on_server(Standalone::mongodb().await.unwrap(), "mongodb").await
+        encrypted_on_server(Kind::Mongodb).await
     }
 
     dcm_store::conformance!(subject);

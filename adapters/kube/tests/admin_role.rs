@@ -7,11 +7,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use dcm_core::service::AllowList;
+use dcm_testenv::effort::patience;
 use dcm_testenv::{Cluster, Environment};
 use serde_json::Value;
-
-/// How long the controllers of a new cluster may take to put the role together.
-const AGGREGATED_WITHIN: Duration = Duration::from_secs(60);
 
 /// API group, resource and verb.
 type Right = (String, String, String);
@@ -60,7 +58,7 @@ async fn of_admin(server: &Cluster) -> BTreeSet<Right> {
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
     };
-    tokio::time::timeout(AGGREGATED_WITHIN, aggregate).await.expect("the role admin is put together")
+    tokio::time::timeout(patience(), aggregate).await.expect("the role admin is put together")
 }
 
 /// API group, resource and kind of all that is in namespaces.

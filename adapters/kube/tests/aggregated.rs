@@ -10,10 +10,8 @@ use common::*;
 use dcm_core::manifest::GroupVersionKind;
 use dcm_core::port::cluster::{Cluster, Error};
 use dcm_testenv::Environment;
+use dcm_testenv::effort::patience;
 use serde_json::json;
-
-/// Longer than an API server takes to find out.
-const LIMIT: Duration = Duration::from_secs(60);
 
 const GROUP: &str = "down.example.org";
 
@@ -41,7 +39,7 @@ async fn a_group_whose_server_is_down_is_told_and_hides_no_other_but_contents_ar
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     };
-    let found = tokio::time::timeout(LIMIT, found).await.unwrap();
+    let found = tokio::time::timeout(patience(), found).await.unwrap();
     assert_eq!(found.unseen.keys().map(|group| &**group).collect::<Vec<_>>(), [GROUP]);
     for (group, version, kind) in [("", "v1", "ConfigMap"), ("policy", "v1", "PodDisruptionBudget")] {
         assert!(found.known.contains(&GroupVersionKind::new(group, version, kind)), "{kind}");

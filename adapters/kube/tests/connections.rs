@@ -16,6 +16,7 @@ use dcm_core::port::cluster::{Cluster as _, Clusters as _, Error, WatchEvent};
 use dcm_core::secret::Secret;
 use dcm_kube::kubeconfig::Allowed;
 use dcm_kube::{KubeCluster, KubeClusters, Kubeconfigs, Options, ProxyUrl};
+use dcm_testenv::effort::patience;
 use dcm_testenv::{Environment, Route};
 use futures::StreamExt as _;
 use serde_json::json;
@@ -51,7 +52,8 @@ async fn a_burst_of_requests_shares_one_connection() {
     let direct = server.url_by(Route::Direct);
     let (address, count) = counting_proxy(direct.trim_start_matches("https://").to_owned()).await;
     let kubeconfig = server.admin_kubeconfig(Route::Direct).replace(&direct, &format!("https://{address}"));
-    let (cluster, call) = (connect(&kubeconfig, &Options::default()).await, call("burst"));
+    let options = Options { request_time_limit: patience(), ..Options::default() };
+    let (cluster, call) = (connect(&kubeconfig, &options).await, call("burst"));
     namespace(&cluster, &call, "burst").await;
     let maps: Vec<_> =
         (0..BURST).map(|n| data(&call, "burst", &format!("c{n}"), &json!({"n": "1"}))).collect();

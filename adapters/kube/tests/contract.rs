@@ -12,6 +12,7 @@ use common::administrator;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::port::clock::Clock;
 use dcm_sync::contract::{OTHER_MANAGER, Other, OtherError, Subject};
+use dcm_testenv::effort::patience;
 use dcm_testenv::{Environment, Route};
 use futures::future::BoxFuture;
 use jiff::Timestamp;
@@ -78,7 +79,7 @@ async fn subject() -> Subject {
         clock: Arc::new(RealTime),
         call: common::call("contract"),
         prefix,
-        patience: Duration::from_secs(60),
+        patience: patience(),
     }
 }
 

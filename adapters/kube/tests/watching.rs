@@ -3,19 +3,16 @@
 
 mod common;
 
-use std::time::Duration;
-
 use common::*;
 use dcm_core::port::cluster::{Cluster as _, Error, Watch, WatchEvent};
 use dcm_kube::kubeconfig::Allowed;
 use dcm_kube::{KubeCluster, Options};
+use dcm_testenv::effort::patience;
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-
-const LIMIT: Duration = Duration::from_secs(20);
 
 fn object(name: &str, version: u32) -> Value {
     json!({"metadata": {"name": name, "namespace": "n", "uid": name, "resourceVersion": version.to_string()}})
@@ -88,7 +85,7 @@ async fn watch(cluster: &KubeCluster) -> Watch {
 async fn told(watch: &mut Watch, count: usize) -> String {
     let mut told = Vec::new();
     for _ in 0..count {
-        told.push(match within(LIMIT, watch.next()).await {
+        told.push(match within(patience(), watch.next()).await {
             Some(Ok(WatchEvent::Listed(objects))) => {
                 let names: Vec<String> = objects.iter().map(|object| object.key.name.to_string()).collect();
                 format!("={}", names.join(","))

@@ -170,11 +170,9 @@ async fn who_does_not_finish_a_request_is_not_waited_for() {
     for begun in ["", "GET /metrics HTTP/1.1\r\nHost: local"] {
         let since = tokio::time::Instant::now();
         let answer = send(asked.address, begun).await;
-        assert!(
-            !answer.contains("200 OK") && since.elapsed() <= HEAD_TIMEOUT,
-            "{answer}: {:?}",
-            since.elapsed()
-        );
+        // The clock jumps while packets are on their way, so it may be ahead of what they bring.
+        let waited = since.elapsed();
+        assert!(!answer.contains("200 OK") && waited <= 2 * HEAD_TIMEOUT, "{answer}: {waited:?}");
     }
     asked.end().await;
 }

@@ -17,9 +17,9 @@ while IFS= read -r word; do
 done
 
 # Nothing in the servers is worth a gentle end, so they get none. Again and again, because a dying process may still
-# write, and with an end, because a process that nobody has waited for still counts as one of the group.
+# write, and with an end (after five minutes), because a process that nobody has waited for still counts as one of the group.
 tries=0
-while [ "$tries" -lt 50 ]; do
+while [ "$tries" -lt 3000 ]; do
     alive=yes
     kill -s KILL -- "-$group" 2>/dev/null || alive=no
     if [ "$keep" = no ]; then rm -rf -- "$folder"; fi

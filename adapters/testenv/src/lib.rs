@@ -53,6 +53,7 @@
 pub mod audit;
 pub mod certificates;
 mod cluster;
+pub mod effort;
 mod environment;
 mod error;
 pub mod etcd_http;

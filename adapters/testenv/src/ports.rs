@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::ops::Range;
 
 /// Below the range that kernels take the ports of outgoing connections from (32768 and up on Linux, 49152 and up
-/// elsewhere): while a server is stopped, or a proxy is cut, no passing connection gets the port that it must have back.
+/// elsewhere): while a server is stopped, no passing connection gets the port that it must have back. A proxy that is cut keeps its port.
 const PORTS: Range<u16> = 15_000..30_000;
 
 /// Tries before the kernel is asked for any port at all.

@@ -166,6 +166,19 @@ impl Lookup {
         Ok(Programs { etcd, api_server, controller_manager, kubectl })
     }
 
+    /// Finds every program, and builds what is missing, so that no test waits for a build.
+    ///
+    /// # Errors
+    /// When a program is nowhere and can't be built; the error lists the places that were searched and what to do.
+    pub async fn prepare(&self) -> Result<Vec<(Program, PathBuf)>, Error> {
+        let mut found = Vec::with_capacity(Program::ALL.len());
+        for program in Program::ALL {
+            let [file] = self.resolve([program]).await?;
+            found.push((program, file));
+        }
+        Ok(found)
+    }
+
     /// Finds programs of one module, and builds what is missing. The first build takes minutes and says so on standard error.
     ///
     /// # Errors

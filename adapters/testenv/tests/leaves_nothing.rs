@@ -6,19 +6,16 @@
 mod common;
 
 use std::io::{BufRead, BufReader, Lines};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, Stdio};
-use std::time::Duration;
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 
 use common::eventually;
 use dcm_testenv::Environment;
+use rustix::process::{Pid, Signal, kill_process_group};
 
 /// What the owner is to do when its environment stands.
 const FATE: &str = "TESTENV_OWNER_FATE";
-
-/// How long the guard may take.
-const CLEAN_UP: Duration = Duration::from_secs(10);
 
 /// A process that owns an environment.
 struct Owner {
@@ -30,7 +27,10 @@ struct Owner {
 
 impl Owner {
     fn start(fate: &str) -> Self {
-        let mut process = Command::new(std::env::current_exe().unwrap())
+        // A program that a shell without job control starts in the background ignores interrupts, and so do those that it starts.
+        let mut process = Command::new("env")
+            .args(["--default-signal=INT", "--"])
+            .arg(std::env::current_exe().unwrap())
             .args(["--exact", "an_owner", "--ignored", "--nocapture"])
             .process_group(0)
             .env(FATE, fate)
@@ -49,9 +49,20 @@ impl Owner {
         Self { process, folder: folder.into(), servers, _output: output }
     }
 
+    /// Interrupts it and all that is in its process group, as a terminal does.
+    fn interrupt(&self) {
+        let group = i32::try_from(self.process.id()).ok().and_then(Pid::from_raw).unwrap();
+        kill_process_group(group, Signal::INT).unwrap();
+    }
+
+    /// Waits until it has ended, which it must.
+    fn end(&mut self) -> ExitStatus {
+        eventually(|| self.process.try_wait().unwrap())
+    }
+
     fn assert_servers_are_gone(&self) {
-        eventually(CLEAN_UP, || self.servers.iter().all(|id| !is_running(*id)).then_some(()));
-        eventually(CLEAN_UP, || (!mentioned_by_a_process(&self.folder)).then_some(()));
+        eventually(|| self.servers.iter().all(|id| !is_running(*id)).then_some(()));
+        eventually(|| (!mentioned_by_a_process(&self.folder)).then_some(()));
     }
 }
 
@@ -72,7 +83,7 @@ fn mentioned_by_a_process(folder: &Path) -> bool {
 fn a_killed_owner_leaves_no_process_and_no_folder() {
     let mut owner = Owner::start("wait");
     owner.process.kill().unwrap();
-    owner.process.wait().unwrap();
+    owner.end();
     owner.assert_servers_are_gone();
     assert!(!owner.folder.exists());
 }
@@ -80,9 +91,8 @@ fn a_killed_owner_leaves_no_process_and_no_folder() {
 #[test]
 fn an_interrupt_from_the_terminal_which_goes_to_the_whole_process_group_leaves_no_process_and_no_folder() {
     let mut owner = Owner::start("wait");
-    let group = format!("-{}", owner.process.id());
-    assert!(Command::new("kill").args(["-s", "INT", "--", &group]).status().unwrap().success());
-    assert!(!owner.process.wait().unwrap().success());
+    owner.interrupt();
+    assert_eq!(owner.end().signal(), Some(Signal::INT.as_raw()));
     owner.assert_servers_are_gone();
     assert!(!owner.folder.exists());
 }
@@ -90,7 +100,8 @@ fn an_interrupt_from_the_terminal_which_goes_to_the_whole_process_group_leaves_n
 #[test]
 fn an_owner_that_ends_with_its_environment_still_shared_leaves_no_process_and_no_folder() {
     let mut owner = Owner::start("share");
-    assert!(owner.process.wait().unwrap().success());
+    drop(owner.process.stdin.take());
+    assert!(owner.end().success());
     owner.assert_servers_are_gone();
     assert!(!owner.folder.exists());
 }
@@ -98,7 +109,8 @@ fn an_owner_that_ends_with_its_environment_still_shared_leaves_no_process_and_no
 #[test]
 fn a_panicking_owner_leaves_no_process_and_keeps_the_folder_with_the_logs() {
     let mut owner = Owner::start("panic");
-    assert!(!owner.process.wait().unwrap().success());
+    drop(owner.process.stdin.take());
+    assert!(!owner.end().success());
     owner.assert_servers_are_gone();
     assert!(owner.folder.join("cluster-1/kube-apiserver.log").exists());
     std::fs::remove_dir_all(&owner.folder).unwrap();

@@ -3,8 +3,6 @@
 
 mod common;
 
-use std::time::Duration;
-
 use common::{eventually, output, succeed};
 use dcm_testenv::{AuditFilter, Cluster, Environment, Identity, Route, Stage};
 use rcgen::{CertificateParams, DnType, KeyPair};
@@ -67,7 +65,7 @@ async fn an_approved_request_for_a_client_certificate_is_issued_and_works() {
     let request = params.serialize_request(&key).unwrap().pem().unwrap();
     apply(cluster, &signing_request("bob", &request));
     succeed(cluster.kubectl().args(["certificate", "approve", "bob"]));
-    let certificate = eventually(Duration::from_secs(10), || {
+    let certificate = eventually(|| {
         let path = ["get", "csr", "bob", "-o", "jsonpath={.status.certificate}"];
         Some(succeed(cluster.kubectl().args(path))).filter(|text| !text.is_empty())
     });

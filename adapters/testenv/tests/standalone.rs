@@ -6,6 +6,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use dcm_testenv::Standalone;
+use dcm_testenv::effort::patience;
 
 /// True when somebody answers there.
 fn listens(server: &Standalone) -> bool {
@@ -85,5 +86,5 @@ async fn a_frozen_server_says_nothing_until_it_is_thawed() {
     server.freeze();
     assert!(!says(Duration::from_millis(500)));
     server.thaw();
-    assert!(says(Duration::from_secs(60)));
+    assert!(says(patience()));
 }

@@ -16,8 +16,9 @@ use futures::future::LocalBoxFuture;
 
 use crate::lock::lock;
 
-/// How long a rule waits for what must come. Long enough for a busy machine with real servers on it.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a rule waits for what must come. A rule that holds never waits so long: it is much more than real servers need on a busy
+/// machine.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// How long a rule waits before it asks a backend again that is away.
 const PAUSE: Duration = Duration::from_millis(10);

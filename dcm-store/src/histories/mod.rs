@@ -45,10 +45,10 @@
 //! # }
 //! ```
 //!
-//! Any number of other seeds: `HISTORIES=500 FIRST_SEED=1000 cargo test --release …`. For the stores of this crate:
+//! Other seeds: `FIRST_SEED=1000 cargo test --release …`. Any number of them for the stores of this crate:
 //!
 //! ```sh
-//! HISTORIES=500 cargo test --release -p dcm-store --all-features --test histories -- etcd
+//! DCM_PROVE_HISTORIES=500 cargo test --release -p dcm-store --all-features --test histories -- etcd
 //! ```
 //!
 //! (or `memory`, `sqlite`, `encrypted`, `mongodb`; all of them when nothing is named).
@@ -85,16 +85,15 @@ pub use play::{Backend, Cast, Failure, Followers, Play, Progress};
 pub use recorder::{Recorder, Tape};
 pub use seeded::Seeded;
 
-/// So many seeds, or as many as `HISTORIES` says, from `FIRST_SEED` or 1 on.
+/// This many seeds, from 1 or the number in the variable `FIRST_SEED` on.
 ///
 /// # Panics
-/// When one of these is set and no number.
+/// When the variable is set and not a number.
 #[must_use]
 pub fn seeds(number: u64) -> Range<u64> {
-    let set = |variable| {
-        let text = std::env::var(variable).ok()?;
-        Some(text.parse().unwrap_or_else(|_| panic!("{variable} is no number")))
-    };
-    let first = set("FIRST_SEED").unwrap_or(1);
-    first..first + set("HISTORIES").unwrap_or(number)
+    let text = std::env::var("FIRST_SEED").ok();
+    let first = text.map_or(1, |text| {
+        text.parse().unwrap_or_else(|_| panic!("FIRST_SEED is {text:?}; a number is expected"))
+    });
+    first..first + number
 }

@@ -19,11 +19,14 @@ use super::seeded::Seeded;
 use super::watches;
 use super::workload::Workload;
 
-/// How long a store may be away. Long enough for a busy machine on which a server starts again.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a store may be away: much longer than a server needs to start again on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(300);
 
-/// How long after all writes a watch may take to tell the last of them.
-const WATCH_PATIENCE: Duration = Duration::from_secs(30);
+/// How long after all writes a watch may take to tell the last of them. One that is not broken never takes so long.
+const WATCH_PATIENCE: Duration = Duration::from_secs(120);
+
+/// The longest time between two looks whether all watches are through. Each look is a list that is judged, too.
+const PAUSE_MAX: Duration = Duration::from_secs(4);
 
 /// How long a client waits before it asks again what did not answer.
 const RETRY: Duration = Duration::from_millis(10);
@@ -174,12 +177,12 @@ impl Play {
             let listed = list_all(&mut caller, &self.folder, PAGE_MAX).await;
             let history = History::new(atomic_batches, tape.events());
             let waited = began.elapsed();
-            if (listed && watches::are_through(&history)) || waited > WATCH_PATIENCE {
-                assert!(listed, "the store does not answer any more");
+            if listed && (watches::are_through(&history) || waited > WATCH_PATIENCE) {
                 break history;
             }
+            assert!(waited <= WATCH_PATIENCE + PATIENCE, "the store does not answer any more");
             tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(Duration::from_secs(1));
+            pause = (pause * 2).min(PAUSE_MAX);
         };
         match check(&history) {
             Ok(()) => Ok(history),

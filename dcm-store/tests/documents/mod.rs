@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use dcm_core::port::store::{Document, Error, Path, Store, StoreExt as _, Version, Write};
-
-/// A bound on liveness.
-pub(crate) const SOON: Duration = Duration::from_secs(60);
+use dcm_testenv::effort::patience;
 
 pub(crate) fn path(text: &str) -> Path {
     Path::new(text).unwrap()
@@ -39,5 +37,5 @@ pub(crate) async fn answered<T>(ask: impl AsyncFn() -> Result<T, Error>) -> T {
             }
         }
     };
-    tokio::time::timeout(SOON, asking).await.unwrap()
+    tokio::time::timeout(patience(), asking).await.unwrap()
 }

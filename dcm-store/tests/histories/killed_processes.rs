@@ -6,16 +6,16 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
-use std::time::Duration;
 
 use dcm_core::port::store::Path;
-use dcm_store::histories::{Backend, Event, Moment, Play, Recorder, Request, Seeded, Tape, seeds};
+use dcm_store::histories::{Backend, Event, Moment, Play, Recorder, Request, Seeded, Tape};
+use dcm_testenv::effort::patience;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
-use super::{OneFile, SEEDS, holds};
+use super::{OneFile, holds, played_seeds};
 
 /// Tells a process what to play.
 const PART: &str = "DCM_STORE_HISTORIES_PART";
@@ -28,9 +28,6 @@ const LIVES: u32 = 3;
 
 /// More calls than any process lives to make.
 const CALLS: usize = 1_000_000;
-
-/// A bound on how long a process takes to make its calls.
-const SOON: Duration = Duration::from_secs(60);
 
 /// What a process plays.
 #[derive(Serialize, Deserialize)]
@@ -93,7 +90,7 @@ async fn live(part: &Part, events_max: usize) -> Vec<Event> {
             }
         }
     };
-    tokio::time::timeout(SOON, listen).await.unwrap();
+    tokio::time::timeout(patience(), listen).await.unwrap();
     child.wait().await.unwrap();
     assert!(events.len() >= events_max, "the process ended by itself");
     // With a process its watches end.
@@ -143,7 +140,7 @@ async fn sqlite_with_processes_that_are_killed() {
     if let Some(part) = Part::of_this_process() {
         return part.play_to_death().await;
     }
-    for seed in seeds(SEEDS) {
+    for seed in played_seeds() {
         history(seed).await;
     }
 }

@@ -1,7 +1,7 @@
 //! Random histories of every backend of this crate, with servers and processes that are killed meanwhile.
 //!
-//! Any number of seeds: `HISTORIES=500 cargo test --release -p dcm-store --all-features --test histories -- etcd`, and one that
-//! failed: `HISTORIES=1 FIRST_SEED=7`.
+//! Any number of seeds: `DCM_PROVE_HISTORIES=500 cargo test --release -p dcm-store --all-features --test histories -- etcd`, and one
+//! that failed: `DCM_PROVE_HISTORIES=1 FIRST_SEED=7`.
 #![allow(clippy::unwrap_used)]
 #![cfg(all(
     feature = "memory",
@@ -17,6 +17,7 @@ mod killed_processes;
 mod killed_servers;
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
 
@@ -25,13 +26,16 @@ use dcm_core::port::store::Store;
 use dcm_store::encrypted::KEY_BYTES;
 use dcm_store::histories::{Backend, Failure, History, Play, seeds};
 use dcm_store::{EncryptedStore, Keyring, MemoryStore, SqliteStore};
+use dcm_testenv::effort::budget;
 
-/// How many seeds are run when nobody says otherwise.
-const SEEDS: u64 = 20;
+/// The seeds of which each backend plays a history.
+fn played_seeds() -> Range<u64> {
+    seeds(u64::try_from(budget("histories", 5, 20)).unwrap())
+}
 
 /// Plays a history of each seed.
 async fn play<B: Backend>(backend: impl AsyncFn() -> Arc<B>) {
-    for seed in seeds(SEEDS) {
+    for seed in played_seeds() {
         holds(Play::of(seed).run(backend().await).await);
     }
 }

@@ -1,26 +1,26 @@
-//! Many seeds of the whole simulation. Any number of others:
+//! Seeds of the whole simulation: few by default, more with `DCM_PROVE_SIMULATION`. Any number of others:
 //! `cargo run --release -p dcm-sync --features sim --bin simulate -- --seeds 20000`, and with `--storm` those in which workers
 //! share 300 clusters and die one after the other.
 
 use dcm_sync::simulation::{Scenario, Sweep, engine, run, run_telling};
-
-/// How many seeds are run here.
-const SEEDS: u64 = 500;
+use dcm_testenv::effort::budget;
 
 #[test]
 fn no_seed_violates_a_rule() {
-    let found = Sweep::of(SEEDS).run(|scenario| run(scenario, &engine), |found| eprintln!("{found}"));
-    assert!(found.is_empty(), "{} of {SEEDS} seeds violate a rule", found.len());
+    let seeds = budget("simulation", 100, 500);
+    let sweep = Sweep::of(u64::try_from(seeds).unwrap());
+    let found = sweep.run(|scenario| run(scenario, &engine), |found| eprintln!("{found}"));
+    assert!(found.is_empty(), "{} of {seeds} seeds violate a rule", found.len());
 }
 
-/// How many storms: each takes as long as hundreds of other seeds.
-const STORMS: u64 = 2;
-
+/// None by default: each storm takes as long as hundreds of other seeds. `DCM_PROVE_STORMS=2` plays two.
 #[test]
 fn workers_that_die_every_second_leave_300_clusters_as_they_are_wanted() {
-    let storms = Sweep { scenario: Scenario::storm, shrinks: false, ..Sweep::of(STORMS) };
-    let found = storms.run(|scenario| run(scenario, &engine), |found| eprintln!("{found}"));
-    assert!(found.is_empty(), "{} of {STORMS} storms violate a rule", found.len());
+    let storms = budget("storms", 0, 2);
+    let sweep = Sweep::of(u64::try_from(storms).unwrap());
+    let sweep = Sweep { scenario: Scenario::storm, shrinks: false, ..sweep };
+    let found = sweep.run(|scenario| run(scenario, &engine), |found| eprintln!("{found}"));
+    assert!(found.is_empty(), "{} of {storms} storms violate a rule", found.len());
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use dcm_testenv::effort::patience;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -32,9 +33,6 @@ pub(crate) async fn get(address: SocketAddr, authority: &Path, path: &str) -> Va
     stream.read_to_string(&mut text).await.unwrap();
     serde_json::from_str(text.split_once("\r\n\r\n").unwrap().1).unwrap()
 }
-
-/// Nothing here takes longer, on any machine.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a server answers to a path: the status with further headers, and the body; none: it says nothing at all.
 pub(crate) type Answer = Option<(String, String)>;
@@ -85,7 +83,7 @@ impl Web {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         };
-        tokio::time::timeout(PATIENCE, asked).await.unwrap();
+        tokio::time::timeout(patience(), asked).await.unwrap();
     }
 }
 

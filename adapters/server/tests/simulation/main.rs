@@ -1,6 +1,6 @@
 //! Logical clouds under simulation: people use the services, and die while they do; all else is as in the simulation of the
-//! engine. More seeds: `SEEDS=20000 cargo test --release -p dcm-server --test simulation`; one of them, with all that happens:
-//! `FIRST_SEED=7 SEEDS=1 TRACE=1 cargo test -p dcm-server --test simulation -- --nocapture`; and what was printed for a seed
+//! engine. More seeds: `DCM_PROVE_CLOUDS=20000 cargo test --release -p dcm-server --test simulation`; one of them, with all that
+//! happens: `FIRST_SEED=7 DCM_PROVE_CLOUDS=1 TRACE=1 cargo test -p dcm-server --test simulation -- --nocapture`; and what was printed for a seed
 //! that violates a rule, from a file: `REPLAY=FILE` in place of the seeds.
 #![allow(clippy::unwrap_used)]
 
@@ -12,11 +12,9 @@ use std::io::Write as _;
 use std::num::NonZeroUsize;
 
 use dcm_sync::simulation::{Scenario, Summary, Sweep, Told, Violation, run_through};
+use dcm_testenv::effort::budget;
 
 use services::{Services, worker};
-
-/// How many seeds are run when nobody says otherwise.
-const SEEDS: u64 = 150;
 
 fn number(variable: &str) -> Option<u64> {
     env::var(variable).ok().map(|text| text.parse().unwrap())
@@ -44,7 +42,7 @@ fn no_seed_violates_a_rule() {
     let sweep = Sweep {
         scenario: Scenario::of,
         first_seed: number("FIRST_SEED").unwrap_or(1),
-        seeds: number("SEEDS").unwrap_or(SEEDS),
+        seeds: u64::try_from(budget("clouds", 50, 150)).unwrap(),
         jobs: NonZeroUsize::new(usize::from(tells)),
         shrinks: !tells,
     };

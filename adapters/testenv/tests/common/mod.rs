@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use dcm_testenv::effort::patience;
 
 /// Runs a command to its end.
 pub(crate) fn output(command: &mut Command) -> (ExitStatus, String, String) {
@@ -21,15 +22,15 @@ pub(crate) fn succeed(command: &mut Command) -> String {
     text
 }
 
-/// Asks again and again until there is an answer.
+/// Asks again and again until there is an answer, which must come.
 #[allow(clippy::disallowed_methods, reason = "tests of real processes wait in real time")]
-pub(crate) fn eventually<T>(limit: Duration, mut ask: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn eventually<T>(mut ask: impl FnMut() -> Option<T>) -> T {
     let start = std::time::Instant::now();
     loop {
         if let Some(answer) = ask() {
             return answer;
         }
-        assert!(start.elapsed() < limit, "nothing within {limit:?}");
+        assert!(start.elapsed() < patience(), "nothing within {:?}", patience());
         std::thread::sleep(Duration::from_millis(50));
     }
 }
