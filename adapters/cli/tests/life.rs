@@ -4,7 +4,8 @@
 mod common;
 
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::process::{Child, ChildStdout, Stdio};
+use std::path::Path;
+use std::process::{Child, ChildStderr, ChildStdout, Stdio};
 
 use common::{Ran, UNREACHABLE, User, code_of, interrupt};
 
@@ -17,12 +18,29 @@ fn registered() -> User {
     user
 }
 
+/// `dcm apply` of a file, once it has written all these texts to standard error; with what else it writes there, and what it has written.
+fn applying(user: &User, file: &Path, texts: &[&str]) -> (Child, BufReader<ChildStderr>, String) {
+    let mut command = user.command();
+    command.args(["apply", "-f"]).arg(file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap());
+    let mut written = String::new();
+    while !texts.iter().all(|text| written.contains(text)) {
+        assert_ne!(lines.read_line(&mut written).unwrap(), 0, "{written}");
+    }
+    (child, lines, written)
+}
+
 #[test]
 fn work_that_is_left_when_the_time_is_over_ends_with_code_4() {
     let user = registered();
-    let ran = user.run_with_input(&["apply", "--timeout", "2s", "-f", "-"], DOCUMENT);
+    let file = user.write("c.yaml", DOCUMENT);
+    let (child, ..) = applying(&user, &file, &["p/c: working, unreachable: "]);
+    interrupt(&child);
+    assert_eq!(code_of(child), Some(130));
+    let ran = user.run(["apply", "--timeout", "1s", "-f", "c.yaml"]);
     assert!(ran.code == 4 && ran.out.contains("instantiating"), "{ran:#?}");
-    assert!(ran.err.contains("work is left after 2s"), "{}", ran.err);
+    assert!(ran.err.contains("work is left after 1s"), "{}", ran.err);
     assert!(ran.err.contains("p/c: working, unreachable: "), "{}", ran.err);
 }
 
@@ -30,17 +48,10 @@ fn work_that_is_left_when_the_time_is_over_ends_with_code_4() {
 fn a_stop_ends_the_waiting_of_others_with_code_5_and_says_how_it_goes_on() {
     let user = registered();
     let file = user.write("c.yaml", DOCUMENT);
-    let mut command = user.command();
-    command.args(["apply", "-f"]).arg(file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let mut said = BufReader::new(child.stderr.take().unwrap());
-    let mut text = String::new();
-    while !text.contains("p/c: ") {
-        assert_ne!(said.read_line(&mut text).unwrap(), 0, "{text}");
-    }
+    let (child, mut lines, mut text) = applying(&user, &file, &["p/c: "]);
     user.run(["stop", "c"]).done();
     assert_eq!(code_of(child), Some(5));
-    said.read_to_string(&mut text).unwrap();
+    lines.read_to_string(&mut text).unwrap();
     assert!(text.contains("stopped by ann: dcm resume c --project default goes on with it"), "{text}");
 }
 
@@ -51,10 +62,15 @@ fn clouds_of_one_name_in_two_projects_are_shown_apart() {
         let named = DOCUMENT.replace("name: c,", &format!("name: c, project: {project},"));
         named.replace("spec: {", &format!("spec: {{namespace: {project}, "))
     });
-    let ran = user.run_with_input(&["apply", "--timeout", "2s", "-f", "-"], &clouds.join("\n---\n"));
+    let file = user.write("clouds.yaml", &clouds.join("\n---\n"));
+    let unreachable = ["one/c on p/c: working, unreachable: ", "two/c on p/c: working, unreachable: "];
+    let (child, mut lines, mut text) = applying(&user, &file, &unreachable);
+    interrupt(&child);
+    lines.read_to_string(&mut text).unwrap();
+    assert_eq!(code_of(child), Some(130));
     for project in ["one", "two"] {
         let title = format!("{project}/c on p/c: pending\n");
-        assert_eq!(ran.err.matches(&title).count(), 1, "{ran:#?}");
+        assert_eq!(text.matches(&title).count(), 1, "{text}");
     }
 }
 
@@ -62,22 +78,10 @@ fn clouds_of_one_name_in_two_projects_are_shown_apart() {
 fn an_interrupt_ends_the_waiting_with_code_130_and_what_was_accepted_stays() {
     let user = registered();
     let file = user.write("c.yaml", DOCUMENT);
-    let mut command = user.command();
-    command
-        .args(["apply", "-f"])
-        .arg(file)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let mut said = BufReader::new(child.stderr.take().unwrap());
-    let mut text = String::new();
-    while !text.contains("p/c: ") {
-        assert_ne!(said.read_line(&mut text).unwrap(), 0, "{text}");
-    }
+    let (child, mut lines, mut text) = applying(&user, &file, &["p/c: "]);
     interrupt(&child);
-    said.read_to_string(&mut text).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    lines.read_to_string(&mut text).unwrap();
+    assert_eq!(code_of(child), Some(130));
     assert!(text.contains("interrupted: it goes on when a worker runs"), "{text}");
     assert!(user.run(["get", "c"]).done().contains("instantiating"));
 }

@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::installation::{CLUSTERS, Installation, kubectl, registered};
+use common::installation::{CLUSTERS, Installation, kubectl, registered, timeout};
 use common::inventory::{assert_same, everything, everything_at_rest, traces, with_any_version_of};
 use common::somebody;
 use dcm_testenv::{Cluster, Environment};
@@ -166,7 +166,7 @@ async fn an_adopted_namespace_is_used_and_given_back_as_it_was() {
     }
 
     // Also what others do with a delete that is allowed to take contents along: it is not ours to delete.
-    installation.person.run(["terminate", "adopted", "--delete-contents", "--timeout", "60s"]).done();
+    installation.person.run(["terminate", "adopted", "--delete-contents", "--timeout", &timeout()]).done();
     let after = everything_at_rest(installation.clusters()).await;
     for cluster in &after {
         assert_eq!(traces(&cluster[&place_of("adopted")]), Vec::<String>::new());
@@ -260,7 +260,7 @@ async fn a_namespace_with_contents_is_deleted_when_that_is_asked_for() {
     let before = everything_at_rest(installation.clusters()).await;
     installation.apply(&installation.document("emptied", a_look())).done();
     put_contents(&installation, "emptied");
-    let ran = installation.person.run(["terminate", "emptied", "--delete-contents", "--timeout", "60s"]);
+    let ran = installation.person.run(["terminate", "emptied", "--delete-contents", "--timeout", &timeout()]);
     assert!(ran.code == 0 && !ran.err.contains("kept"), "{ran:#?}");
     assert_same(&before, &everything_at_rest(installation.clusters()).await);
 }

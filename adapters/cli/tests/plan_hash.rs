@@ -4,7 +4,7 @@
 mod common;
 
 use common::Ran;
-use common::installation::{CLUSTERS, Installation, kubectl, make, registered, until};
+use common::installation::{CLUSTERS, Installation, kubectl, make, registered, timeout, until};
 use common::requests::Moment;
 use dcm_testenv::{Cluster, Environment, Fault, Route};
 use rusqlite::types::Value as Cell;
@@ -35,7 +35,7 @@ fn hash(installation: &Installation<'_>, document: &Value) -> String {
 }
 
 fn apply(installation: &Installation<'_>, document: &Value, hash: &str) -> Ran {
-    let arguments = ["apply", "--timeout", "60s", "--plan-hash", hash, "-f", "-"];
+    let arguments = ["apply", "--timeout", &timeout(), "--plan-hash", hash, "-f", "-"];
     installation.person.run_with_input(&arguments, &document.to_string())
 }
 
@@ -209,7 +209,7 @@ async fn a_change_of_a_quotas_status_alone_does_not_make_a_plan_stale() {
     assert_ne!(quota(cluster, "counted", ".metadata.resourceVersion"), version);
     apply(&installation, &second, &planned).done();
     assert_eq!(quota(cluster, "counted", ".spec.hard.pods"), "11");
-    installation.person.run(["terminate", "counted", "--delete-contents", "--timeout", "60s"]).done();
+    installation.person.run(["terminate", "counted", "--delete-contents", "--timeout", &timeout()]).done();
 }
 
 #[tokio::test]

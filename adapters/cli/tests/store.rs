@@ -3,9 +3,10 @@
 
 mod common;
 
-use std::net::TcpListener;
+use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use common::installation::until;
 use common::{Ran, UNREACHABLE, User, code_of, interrupt};
@@ -15,7 +16,9 @@ use dcm_testenv::Standalone;
 use dcm_testenv::etcd_http::demand_users;
 use mongodb::bson::{Document, doc};
 use rusqlite::Connection;
+use rustix::process::geteuid;
 use serde_json::Value;
+use tokio::net::TcpSocket;
 
 const DOCUMENT: &str = "{apiVersion: dcm.internal/v1, kind: LogicalCloud, metadata: {name: c, description: first}, spec: {users: [{name: ann}], clusters: [{provider: p, cluster: c}]}}";
 
@@ -74,16 +77,35 @@ fn an_export_that_fails_half_way_leaves_nothing_and_can_be_tried_again() {
 #[tokio::test]
 async fn an_export_that_is_interrupted_leaves_nothing() {
     let user = person();
-    let many = "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 500000) \
+    let many = "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 100000) \
         INSERT INTO documents SELECT 'many/' || n, n, '{}' FROM numbers";
     sqlite(&user).execute(many, ()).unwrap();
     let folder = user.home().join("exports");
     std::fs::create_dir(&folder).unwrap();
-    let export = user.command().args(["store", "export", "--file", "exports/all.jsonl"]).spawn().unwrap();
-    let files = || std::fs::read_dir(&folder).unwrap().count();
-    until("the file that is to become the export", async || (files() > 0).then_some(())).await;
-    interrupt(&export);
-    assert_eq!((code_of(export), files()), (Some(130), 0));
+    let export = folder.join("all.jsonl");
+    until("an export that is interrupted before it is done", async || {
+        let mut command = user.command();
+        let running = command.args(["store", "export", "--file"]).arg(&export).stdout(Stdio::null()).spawn();
+        let running = running.unwrap();
+        until("a part of the export", async || has_a_part(&folder).then_some(())).await;
+        interrupt(&running);
+        let code = code_of(running);
+        if code == Some(0) {
+            // The machine did nothing else meanwhile, and the export was faster.
+            std::fs::remove_file(&export).unwrap();
+            return None;
+        }
+        assert_eq!(code, Some(130));
+        Some(())
+    })
+    .await;
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+}
+
+/// Returns whether a file in the folder has something in it: what is to become an export has a name of its own until it is whole.
+fn has_a_part(folder: &Path) -> bool {
+    let mut files = std::fs::read_dir(folder).unwrap();
+    files.any(|file| file.unwrap().metadata().is_ok_and(|metadata| metadata.len() > 0))
 }
 
 #[test]
@@ -249,12 +271,12 @@ fn the_keys_of_one_store_that_are_wrong_for_the_other_change_neither() {
     user.run(halves.iter().chain(&["--key-file", keys.to_str().unwrap()])).done();
 }
 
-/// Mounts the folder `$1` read-only for the command behind it, and for nobody else.
+/// Mounts the folder `$1` read-only for the command behind it, and for no other process.
 const ON_A_READ_ONLY_DISK: &str = r#"
     mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && cd "$1" && shift && exec "$@"
 "#;
 
-/// Mounts a small disk on the folder `$1` for the command behind it, and for nobody else, with a copy of the store of the person at
+/// Mounts a small disk on the folder `$1` for the command behind it, and for no other process, with a copy of the store of the person at
 /// home there, and room for what SQLite needs to read it and no more.
 const ON_A_FULL_DISK: &str = r#"
     mount -t tmpfs -o size=1m none "$1" && cp .local/share/dcm/store.db "$1" && cd "$1" || exit 99
@@ -264,20 +286,51 @@ const ON_A_FULL_DISK: &str = r#"
     exec "$@"
 "#;
 
-/// Runs `dcm` on a disk that a script makes, which is given the folder for it.
-fn on_disk(user: &User, script: &str, folder: &Path, words: &[&str]) -> Ran {
+/// Refuses each write of a file by the command behind it.
+const WITH_FILES_THAT_CANT_GROW: &str = r#"trap '' XFSZ; ulimit -f 0; exec "$@""#;
+
+/// The shell with a script in a mount namespace of its own.
+const MOUNTING: [&str; 5] = ["unshare", "--map-root-user", "--mount", "sh", "-c"];
+
+/// Root, but bound by the modes of files as other users are.
+const BOUND_BY_MODES: [&str; 2] = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"];
+
+/// Runs `dcm` at the home of a person, behind other words.
+fn behind(user: &User, before: &[&str], words: &[&str]) -> Ran {
     let dcm = user.command();
-    let mut command = Command::new("unshare");
-    command.args(["--map-root-user", "--mount", "sh", "-c", script, "sh"]).current_dir(user.home());
-    command.arg(folder).arg(dcm.get_program()).args(words);
-    command.env_clear().envs(dcm.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let program = dcm.get_program().to_str().unwrap();
+    let all = [before, &[program], words].concat();
+    let mut command = Command::new(all[0]);
+    command.args(&all[1..]).current_dir(user.home()).env_clear();
+    command.envs(dcm.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let ran = command.env("PATH", std::env::var_os("PATH").unwrap()).output();
-    Ran::of(ran.expect("unshare: apt-get install util-linux, and allow user namespaces"))
+    Ran::of(ran.unwrap_or_else(|error| panic!("{}: {error}; apt-get install util-linux", all[0])))
+}
+
+/// Runs `dcm` on a disk that a script makes of a folder.
+fn on_disk(user: &User, script: &str, folder: &Path, words: &[&str]) -> Ran {
+    behind(user, &[&MOUNTING[..], &[script, "sh", folder.to_str().unwrap()]].concat(), words)
+}
+
+/// Returns whether disks can be made without being the system's administrator, which few containers allow; prints what is left out where
+/// they can't.
+fn can_mount(what: &str) -> bool {
+    let mount = [&MOUNTING[..], &[r#"mount -t tmpfs none "$HOME""#]].concat();
+    let home = tempfile::tempdir().unwrap();
+    let made = Command::new(mount[0]).args(&mount[1..]).env("HOME", home.path()).output();
+    let can = made.is_ok_and(|made| made.status.success());
+    if !can {
+        eprintln!("left out where no user namespaces with mounts are allowed: {what}");
+    }
+    can
 }
 
 #[test]
 fn a_disk_that_is_full_is_an_error_that_says_so() {
     let user = person();
+    if !can_mount("a store on a full disk") {
+        return;
+    }
     let folder = user.home().join("small");
     std::fs::create_dir(&folder).unwrap();
     let on_it = |words: &[&str]| {
@@ -289,22 +342,63 @@ fn a_disk_that_is_full_is_an_error_that_says_so() {
 }
 
 #[test]
+fn a_file_that_can_not_be_written_to_is_an_error_that_says_so() {
+    let user = person();
+    let limited = ["sh", "-c", WITH_FILES_THAT_CANT_GROW, "sh"];
+    let there = documents(&sqlite(&user));
+    let said = behind(&user, &limited, &["terminate", "c", "--no-wait"]).ended_with(1);
+    assert!(said.contains("store.db: reading or writing the store's file failed"), "{said}");
+    assert_eq!(documents(&sqlite(&user)), there);
+    user.run(["terminate", "c", "--no-wait"]).done();
+}
+
+#[test]
 fn a_disk_that_can_only_be_read_is_an_error_that_says_so() {
     let user = person();
-    let on_it = |words: &[&str]| on_disk(&user, ON_A_READ_ONLY_DISK, user.home(), words);
+    if can_mount("a store on a disk that can only be read") {
+        let on_it = |words: &[&str]| on_disk(&user, ON_A_READ_ONLY_DISK, user.home(), words);
+        only_reads(&user, on_it, "Read-only file system");
+    }
+}
+
+#[test]
+fn a_file_that_its_mode_protects_is_an_error_that_says_so() {
+    let user = person();
+    let before = if geteuid().is_root() { &BOUND_BY_MODES[..] } else { &[] };
+    let folder = user.home().join(".local/share/dcm");
+    let bound = |words: &[&str]| {
+        protect(&user, &folder, 0o500, 0o400);
+        let ran = behind(&user, before, words);
+        protect(&user, &folder, 0o700, 0o600);
+        ran
+    };
+    only_reads(&user, bound, "Permission denied");
+}
+
+/// Sets the modes of a person's home and of the folder of their store, and of all files in that.
+fn protect(user: &User, folder: &Path, of_folders: u32, of_files: u32) {
+    let set = |path: &Path, mode| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+    for file in std::fs::read_dir(folder).unwrap() {
+        set(&file.unwrap().path(), of_files);
+    }
+    [user.home(), folder].into_iter().for_each(|folder| set(folder, of_folders));
+}
+
+/// No command does anything where the store of a person can only be read, and names the file and why.
+fn only_reads(user: &User, run: impl Fn(&[&str]) -> Ran, why: &str) {
     let file = user.home().join(".local/share/dcm/store.db");
     for words in [&["get"][..], &["terminate", "c", "--no-wait"], &["store", "check"], &["serve"]] {
-        let said = on_it(words).ended_with(1);
+        let said = run(words).ended_with(1);
         assert!(said.contains(&file.display().to_string()) && said.contains("can't be written"), "{said}");
     }
     // A process that was killed leaves files beside it.
-    let (store, there) = (sqlite(&user), documents(&sqlite(&user)));
+    let (store, there) = (sqlite(user), documents(&sqlite(user)));
     store.execute("UPDATE counter SET version = version", ()).unwrap();
     assert!(file.with_extension("db-wal").exists());
-    let said = on_it(&["get"]).ended_with(1);
+    let said = run(&["get"]).ended_with(1);
     assert!(said.contains("store.db: the store's file can't be written"), "{said}");
-    let said = on_it(&["get", "--store", "sqlite:new.db"]).ended_with(1);
-    assert!(said.contains("new.db") && said.contains("Read-only file system"), "{said}");
+    let said = run(&["get", "--store", "sqlite:new.db"]).ended_with(1);
+    assert!(said.contains("new.db") && said.contains(why), "{said}");
     assert_eq!(documents(&store), there);
     drop(store);
     assert!(user.run(["get"]).done().contains("c  "));
@@ -410,9 +504,12 @@ fn one_corrupt_record_is_named_and_the_rest_is_shown() {
     assert!(user.run(["cluster", "list"]).ended_with(1).contains(&cluster));
 }
 
-/// A loopback address at which nobody listens.
-fn nobody() -> String {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
+/// A loopback address without a listener. No other process gets its port as long as the socket is held.
+fn unused_address() -> (TcpSocket, String) {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+    let address = socket.local_addr().unwrap().to_string();
+    (socket, address)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -421,7 +518,8 @@ async fn a_store_that_can_not_be_opened_is_named_with_what_was_tried_and_without
     let (mongodb, other) =
         (Standalone::mongodb_with_tls().await.unwrap(), Standalone::etcd_with_tls().await.unwrap());
     demand_users(&guarded, "right").unwrap();
-    let ([gone, also_gone], authority) = ([nobody(), nobody()], other.authority());
+    let ([(_held, gone), (_also_held, also_gone)], authority) =
+        ([unused_address(), unused_address()], other.authority());
     let [guarded, etcd, mongodb] = [&guarded, &etcd, &mongodb].map(|server| server.address().to_string());
     let authority = authority.display();
     let table = [

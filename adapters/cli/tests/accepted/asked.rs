@@ -3,10 +3,10 @@
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 
+use dcm_testenv::effort::patience;
 use serde_json::{Value, json};
 
 use crate::common::UNREACHABLE;
-use crate::common::installation::SOON;
 
 /// Logical clouds that get parts, one of each kind each: a cluster is in a cloud once.
 const SHARED: usize = 20;
@@ -133,7 +133,7 @@ pub(crate) fn get(address: SocketAddr, path: &str) -> (u16, String) {
 }
 
 fn ask(mut connection: TcpStream, head: &str, body: &str, sent: impl FnOnce()) -> Answer {
-    connection.set_read_timeout(Some(SOON)).unwrap();
+    connection.set_read_timeout(Some(patience())).unwrap();
     let request = format!("{head}\r\nHost: localhost\r\nConnection: close\r\n\r\n{body}");
     // However it ends, it is told by what came before.
     let _ = connection.write_all(request.as_bytes());

@@ -89,7 +89,7 @@ impl Installed {
         self.round += 1;
         self.prepare(asked::shared_clouds(self.round));
         let after = moments.below(CREATES);
-        let told = format!("{end:?} after {after} answers, SEED={}", moments.seed);
+        let told = format!("{end:?} after {after} answers, DCM_SEED={}", moments.seed);
         let creates = asked::creates(self.round, CREATES);
         let answers = self.ask_all(&creates, end, after);
         let person = match end {

@@ -1,5 +1,5 @@
 //! A server ends while 200 changes are under way, by itself or killed: what was answered is there when it is back, as a whole, and nothing
-//! is half there. `KILLS=20` ends it so many times in each way; `SEED=…` at the moments of a run that failed.
+//! is half there. `DCM_PROVE_ACCEPTED=20` ends it so many times in each way; `DCM_SEED=…` at the moments of a run that failed.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod asked;
@@ -10,20 +10,15 @@ mod moments;
 
 use common::User;
 use dcm_testenv::Standalone;
+use dcm_testenv::effort::{budget, seed};
 use installation::{End, Installed};
 use moments::Moments;
 
-/// How many times a server ends in each way, unless the environment says otherwise.
-const KILLS: usize = 2;
-
-fn kills() -> usize {
-    std::env::var("KILLS").map_or(KILLS, |number| number.parse().unwrap())
-}
-
 fn holds_what_was_answered(store: &str) {
-    let mut moments = Moments::begin();
+    let mut moments = Moments::begin(seed("accepted"));
     let mut installed = Installed::begin(User::new(), store);
-    for _ in 0..kills() {
+    // So many times it ends in each way.
+    for _ in 0..budget("accepted", 1, 20) {
         for end in [End::Asked, End::Killed] {
             installed = installed.outlives(end, &mut moments);
         }

@@ -1,6 +1,4 @@
-//! When a server ends: after how many answers, chosen by chance.
-
-use std::hash::{BuildHasher as _, RandomState};
+//! When a server ends: after how many answers, by a seed.
 
 /// What the moments follow from.
 pub(crate) struct Moments {
@@ -9,10 +7,7 @@ pub(crate) struct Moments {
 }
 
 impl Moments {
-    /// Others in each run, unless the environment says which.
-    pub(crate) fn begin() -> Self {
-        let seed = std::env::var("SEED")
-            .map_or_else(|_| RandomState::new().hash_one(0), |seed| seed.parse().unwrap());
+    pub(crate) fn begin(seed: u64) -> Self {
         Self { seed, state: seed }
     }
 

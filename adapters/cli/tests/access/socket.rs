@@ -6,6 +6,8 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Stdio;
 
+use rustix::process::Signal;
+
 use crate::common::User;
 use crate::common::installation::Worker;
 
@@ -60,7 +62,7 @@ fn the_socket_of_a_server_that_was_killed_is_replaced() {
     let socket = person.home().join("api.sock");
     let listen = format!("unix:{}", socket.display());
     let (worker, _) = begin(&person, &["--listen", &listen]);
-    worker.signal("KILL");
+    worker.signal(Signal::KILL);
     worker.killed();
     assert!(socket.symlink_metadata().is_ok() && UnixStream::connect(&socket).is_err());
     let (worker, _) = begin(&person, &["--listen", &listen]);

@@ -4,16 +4,15 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use dcm_testenv::effort::patience;
 use dcm_testenv::{Cluster, Environment, Route};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::{Ran, User, fed, said};
 
 /// How many clusters there are.
 pub(crate) const CLUSTERS: usize = 3;
-
-/// Longer than anything takes: a bound on liveness, not on speed.
-pub(crate) const SOON: Duration = Duration::from_secs(90);
 
 /// The group that may do everything.
 const ADMINISTRATORS: &str = "system:masters";
@@ -80,9 +79,9 @@ impl<'a> Installation<'a> {
         json!({"apiVersion": "dcm.internal/v1", "kind": "LogicalCloud", "metadata": {"name": name}, "spec": spec})
     }
 
-    /// Applies a document and waits; a minute is more than enough where nothing is in the way.
+    /// Applies a document and waits until it is done.
     pub(crate) fn apply(&self, document: &Value) -> Ran {
-        self.apply_within("60s", document)
+        self.apply_within(&timeout(), document)
     }
 
     pub(crate) fn apply_within(&self, timeout: &str, document: &Value) -> Ran {
@@ -91,7 +90,7 @@ impl<'a> Installation<'a> {
     }
 
     pub(crate) fn terminate(&self, cloud: &str) -> Ran {
-        self.person.run(["terminate", cloud, "--timeout", "60s"])
+        self.person.run(["terminate", cloud, "--timeout", &timeout()])
     }
 
     pub(crate) fn status(&self, cloud: &str) -> Value {
@@ -164,16 +163,15 @@ impl Worker {
     }
 
     pub(crate) fn ask_to_end(&self) {
-        self.signal("TERM");
+        self.signal(Signal::TERM);
     }
 
     pub(crate) fn id(&self) -> u32 {
         self.0.id()
     }
 
-    pub(crate) fn signal(&self, signal: &str) {
-        let arguments = [format!("-{signal}"), self.0.id().to_string()];
-        assert!(Command::new("kill").args(arguments).status().unwrap().success());
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.0), signal).unwrap();
     }
 }
 
@@ -200,6 +198,11 @@ pub(crate) fn make(cluster: &Cluster, objects: &Value) {
     fed(command.args(["create", "--field-manager", "a-person", "-f", "-"]), &objects.to_string()).done();
 }
 
+/// Returns [`patience`] as commands take it for `--timeout`: a bound on liveness, not on speed.
+pub(crate) fn timeout() -> String {
+    format!("{}s", patience().as_secs().max(1))
+}
+
 /// Looks again and again until there is something.
 pub(crate) async fn until<T>(what: &str, look: impl AsyncFn() -> Option<T>) -> T {
     let started = tokio::time::Instant::now();
@@ -207,7 +210,7 @@ pub(crate) async fn until<T>(what: &str, look: impl AsyncFn() -> Option<T>) -> T
         if let Some(seen) = look().await {
             return seen;
         }
-        assert!(started.elapsed() < SOON, "waited in vain for {what}");
+        assert!(started.elapsed() < patience(), "waited in vain for {what}");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }

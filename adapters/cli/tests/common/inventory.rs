@@ -1,7 +1,9 @@
 //! Everything that an API server holds, whatever its resource.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
+use dcm_testenv::effort::patience;
 use dcm_testenv::{Cluster, Route};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
@@ -32,8 +34,28 @@ pub(crate) async fn everything(cluster: &Cluster, selector: Option<&str>) -> Inv
     inventory
 }
 
-/// Everything of each cluster, but for what changes all the time.
+/// How long nothing changes where all controllers are done: they write within moments of what they react to.
+const REST: Duration = Duration::from_millis(500);
+
+/// Reads everything of each cluster, but for what changes all the time, until two readings, a while apart, are equal: no controller still
+/// reacts to what was done before.
 pub(crate) async fn everything_at_rest(clusters: &[Cluster]) -> Vec<Inventory> {
+    let started = tokio::time::Instant::now();
+    let mut before = everything_that_rests(clusters).await;
+    loop {
+        tokio::time::sleep(REST).await;
+        let now = everything_that_rests(clusters).await;
+        if now == before {
+            return now;
+        }
+        if started.elapsed() > patience() {
+            assert_same(&before, &now);
+        }
+        before = now;
+    }
+}
+
+async fn everything_that_rests(clusters: &[Cluster]) -> Vec<Inventory> {
     let mut all = Vec::new();
     for cluster in clusters {
         let mut inventory = everything(cluster, None).await;

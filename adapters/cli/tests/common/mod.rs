@@ -10,6 +10,7 @@ pub(crate) mod requests;
 pub(crate) mod routes;
 pub(crate) mod server;
 pub(crate) mod somebody;
+pub(crate) mod waiting;
 
 use std::ffi::OsStr;
 use std::io::Write as _;
@@ -17,7 +18,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
 
-use installation::SOON;
+use dcm_testenv::effort::patience;
+use rustix::process::{Pid, Signal, kill_process};
 
 /// A kubeconfig of a cluster that is not there, with a token.
 pub(crate) const UNREACHABLE: &str = "
@@ -100,16 +102,16 @@ pub(crate) fn fed(command: &mut Command, input: &str) -> Ran {
 
 /// Asks a process to end, as Ctrl-C does.
 pub(crate) fn interrupt(process: &Child) {
-    assert!(Command::new("kill").args(["-INT", &process.id().to_string()]).status().unwrap().success());
+    kill_process(Pid::from_child(process), Signal::INT).unwrap();
 }
 
 /// The code that a process ends with; it must end by itself.
 #[track_caller]
 pub(crate) fn code_of(mut child: Child) -> Option<i32> {
-    let (id, (ended, code)) = (child.id().to_string(), mpsc::channel());
+    let (id, (ended, code)) = (Pid::from_child(&child), mpsc::channel());
     std::thread::spawn(move || ended.send(child.wait().unwrap().code()));
-    code.recv_timeout(SOON).unwrap_or_else(|_| {
-        said(Command::new("kill").args(["-KILL", &id]));
+    code.recv_timeout(patience()).unwrap_or_else(|_| {
+        kill_process(id, Signal::KILL).unwrap();
         panic!("it goes on and on")
     })
 }

@@ -7,10 +7,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 
+use dcm_testenv::effort::patience;
 use dcm_testenv::{Environment, SharedEnvironment};
 
 use super::User;
-use super::installation::{Installation, SOON, Worker, until};
+use super::installation::{Installation, Worker, until};
 
 /// Headers whose values differ from run to run, or say nothing.
 const PASSED_OVER: [&str; 4] = ["content-length", "date", "connection", "x-request-id"];
@@ -160,7 +161,7 @@ impl Listener {
     /// Sends bytes as they are; what is answered may be read as it comes.
     pub(crate) fn connect(&self, bytes: &[u8]) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(SOON)).unwrap();
+        stream.set_read_timeout(Some(patience())).unwrap();
         stream.write_all(bytes).unwrap();
         stream
     }

@@ -26,9 +26,6 @@ use crate::places::Kept;
 /// Set for the process that is killed: what it is to do.
 const TASK: &str = "DCM_TEST_DOOMED";
 
-/// A bound on liveness.
-const LIMIT: Duration = Duration::from_secs(120);
-
 /// What a process does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Work {
@@ -45,6 +42,8 @@ pub(crate) struct Task {
     pub(crate) kept: Kept,
     pub(crate) key_file: String,
     pub(crate) lease: Duration,
+    /// A bound on liveness: after it the process fails.
+    pub(crate) limit: Duration,
     /// Where it stops; none: nowhere.
     pub(crate) death: Option<Death>,
 }
@@ -67,7 +66,7 @@ impl Task {
     /// Does it, as the command would. It is killed on the way, or ends: who waits for its words never waits for ever.
     pub(crate) async fn run(self) {
         std::thread::spawn(end_with_parent);
-        tokio::time::timeout(LIMIT, self.work()).await.unwrap();
+        tokio::time::timeout(self.limit, self.work()).await.unwrap();
     }
 
     async fn work(self) {

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout};
 use std::time::Duration;
 
+use dcm_testenv::effort::patience;
 use dcm_testenv::{Cluster, Route};
 
+use crate::common::installation::timeout;
 use crate::common::{Ran, User};
 use crate::doomed::{Task, Work};
 use crate::fate::{Death, POINT, TOKEN};
@@ -14,9 +16,6 @@ use crate::places::{Kept, Places};
 
 /// A dead process's clusters are free after this.
 const LEASE: Duration = Duration::from_secs(1);
-
-/// A bound on liveness: a removal waits half a minute for requests of a dead process that may take effect yet.
-const TIMEOUT: &str = "120s";
 
 /// What the command says that leaves something for the next worker.
 const LEFT: &str = "answered signing requests are left";
@@ -74,12 +73,14 @@ impl Life {
     /// The command does the work, all of it or what is left of it; what it leaves for the next worker, as it takes too long, the
     /// next one does.
     pub(crate) fn finish(&self, work: Work) {
+        // A removal waits half a minute for requests of a dead process that may take effect yet.
+        let timeout = timeout();
         let work = match work {
-            Work::Apply => ["apply", "-f", "cloud.yaml", "--timeout", TIMEOUT].as_slice(),
-            Work::Terminate => &["terminate", &self.cloud, "--timeout", TIMEOUT],
+            Work::Apply => vec!["apply", "-f", "cloud.yaml", "--timeout", &timeout],
+            Work::Terminate => vec!["terminate", &self.cloud, "--timeout", &timeout],
         };
         for _ in 0..WORKERS_MAX {
-            let ran = self.dcm(work);
+            let ran = self.dcm(&work);
             let is_left = ran.err.contains(LEFT);
             ran.done();
             if !is_left {
@@ -95,7 +96,7 @@ impl Life {
 
     /// The command takes the cloud away again, where it was applied by then.
     pub(crate) fn give_up(&self) {
-        let ran = self.dcm(&["terminate", &self.cloud, "--timeout", TIMEOUT]);
+        let ran = self.dcm(&["terminate", &self.cloud, "--timeout", &timeout()]);
         let done = match ran.code {
             0 => true,
             NOT_THERE => ran.err.contains("there is no logical cloud"),
@@ -121,20 +122,23 @@ impl Life {
         points
     }
 
-    /// Has a process do the work, and kills it at a point.
-    pub(crate) fn killed(&mut self, death: Death, test: &str, work: Work) {
+    /// Has a process do the work, and kills it at a point; false when it has done the whole work without passing there.
+    pub(crate) fn killed(&mut self, death: Death, test: &str, work: Work) -> bool {
         let point = death.at.clone();
         let mut process = self.start(test, work, Some(death));
-        let met = process.told(POINT);
-        assert_eq!(met.as_ref(), Some(&point), "it ended without passing there");
-        self.killed = met;
+        self.killed = process.told(POINT);
+        match &self.killed {
+            Some(met) => assert_eq!(*met, point),
+            None => assert!(process.child.wait().unwrap().success(), "it failed before {point}"),
+        }
         self.lost_tokens.append(&mut process.tokens);
+        self.killed.is_some()
     }
 
     fn start(&self, test: &str, work: Work, death: Option<Death>) -> Process {
         let key_file = self.in_home("keys.json").to_str().unwrap().to_owned();
         let (cloud, document, kept) = (self.cloud.clone(), self.document(), self.kept.clone());
-        let task = Task { work, cloud, document, kept, key_file, lease: LEASE, death };
+        let task = Task { work, cloud, document, kept, key_file, lease: LEASE, limit: patience(), death };
         let mut child = task.command(test).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         Process { child, lines, tokens: Vec::new() }

@@ -1,8 +1,10 @@
 //! One life for each point of a work: killed there, and finished by another process.
 
-use std::collections::BTreeSet;
-use std::sync::Mutex;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Condvar, Mutex};
+use std::thread::available_parallelism;
 
+use dcm_testenv::effort::budget;
 use dcm_testenv::{Cluster, Environment, SharedEnvironment};
 
 use crate::doomed::Work;
@@ -10,14 +12,27 @@ use crate::fate::{Death, Others};
 use crate::life::Life;
 use crate::places::Places;
 
-/// Lives at a time. Most of it they wait: for a lease, or for a namespace to go.
-const PARALLEL: usize = 24;
+/// Lives at a time for each processor, in all sweeps of this process together. Most of it they wait: for a lease, or for a namespace to go.
+const LIVES_PER_PROCESSOR: usize = 4;
+
+/// How many lives are to be killed at a point. What goes into one commit can be a matter of time, so a life may not come to a point that
+/// another one has passed.
+const TRIES_MAX: usize = 3;
+
+/// Of so many points one may not be met.
+const MET_BUT_ONE_OF: usize = 20;
+
+/// Points of an apply, by default: one of each kind.
+const APPLY_POINTS: usize = 10;
+
+/// Points of a termination, by default.
+const TERMINATION_POINTS: usize = 8;
 
 pub(crate) struct Sweep {
     pub(crate) environment: SharedEnvironment,
     places: Places,
-    /// How many of the points there are deaths at; none: all.
-    deaths_max: Option<usize>,
+    /// How many of the points there are deaths at.
+    deaths_max: usize,
     /// The test that this is: a doomed process is the same program, and begins there.
     test: &'static str,
     work: Work,
@@ -26,15 +41,27 @@ pub(crate) struct Sweep {
     name: &'static str,
 }
 
+/// What a sweep did.
+pub(crate) struct Swept {
+    /// All lives, the undisturbed one first.
+    pub(crate) lives: Vec<Life>,
+    /// The points that the undisturbed life passed, but for those at which no life could be killed.
+    pub(crate) points: BTreeSet<String>,
+    /// How many points were chosen to die at.
+    pub(crate) chosen: usize,
+}
+
 impl Sweep {
     pub(crate) async fn new(test: &'static str, name: &'static str, work: Work, others: Others) -> Self {
         let environment = Environment::shared(1).await.unwrap();
-        Self { environment, places: Places::Files, deaths_max: None, test, work, others, name }
+        let points = if work == Work::Apply { APPLY_POINTS } else { TERMINATION_POINTS };
+        let deaths_max = budget("killed", points, usize::MAX);
+        Self { environment, places: Places::Files, deaths_max, test, work, others, name }
     }
 
-    /// Keeps state elsewhere, and has deaths at so many points, as far from each other as can be.
+    /// Keeps state elsewhere, and has deaths at so many points.
     pub(crate) fn kept_in(self, places: Places, deaths_max: usize) -> Self {
-        Self { places, deaths_max: Some(deaths_max), ..self }
+        Self { places, deaths_max, ..self }
     }
 
     pub(crate) fn cluster(&self) -> &Cluster {
@@ -46,20 +73,37 @@ impl Sweep {
         cloud.starts_with(self.name)
     }
 
-    /// Has the work done once undisturbed, and then once for each point that was passed, killed there and then followed
-    /// by what the command does next. Gives all lives, the undisturbed one first, and the points.
-    pub(crate) fn run(&self, next: impl Fn(&Life) + Sync) -> (Vec<Life>, BTreeSet<String>) {
+    /// Has the work done once undisturbed, and then once for each point that is chosen of those that were passed, killed there and then
+    /// followed by what the command does next.
+    pub(crate) fn run(&self, next: impl Fn(&Life) + Sync) -> Swept {
         let undisturbed = self.begin("undisturbed");
-        let passed: BTreeSet<String> = undisturbed.trace(self.test, self.work).into_iter().collect();
-        let points: Vec<(usize, &String)> = spread(passed.iter().enumerate().collect(), self.deaths_max);
-        let killed = side_by_side(points, |(number, point)| {
-            let mut life = self.begin(&number.to_string());
-            let death = Death { at: point.clone(), others: self.others };
-            life.killed(death, self.test, self.work);
+        let mut points: BTreeSet<String> = undisturbed.trace(self.test, self.work).into_iter().collect();
+        let chosen: BTreeSet<String> = chosen(&points, self.deaths_max).into_iter().cloned().collect();
+        let numbered = chosen.iter().enumerate().collect();
+        let killed = side_by_side(numbered, |(number, point)| self.kill_at(number, point, &next));
+        let lives: Vec<Life> = [undisturbed].into_iter().chain(killed.into_iter().flatten()).collect();
+
+        let met: BTreeSet<&String> = lives.iter().filter_map(|life| life.killed.as_ref()).collect();
+        let missed: BTreeSet<&String> = chosen.iter().filter(|point| !met.contains(point)).collect();
+        eprintln!("{}: of {} points killed at {met:?}, not met: {missed:?}", self.name, points.len());
+        assert!(missed.len() * MET_BUT_ONE_OF <= chosen.len(), "no life came to {missed:#?} of {chosen:#?}");
+        points.retain(|point| !missed.contains(point));
+        Swept { chosen: chosen.len(), points, lives }
+    }
+
+    /// The lives that it takes to kill one at this point, each followed by what the command does next. All but the last have done the
+    /// whole work; the last one too, when no life came to the point.
+    fn kill_at(&self, number: usize, point: &str, next: impl Fn(&Life)) -> Vec<Life> {
+        let mut lives = Vec::new();
+        let mut is_met = false;
+        while !is_met && lives.len() < TRIES_MAX {
+            let mut life = self.begin(&format!("{number}-{}", lives.len()));
+            let death = Death { at: point.to_owned(), others: self.others };
+            is_met = life.killed(death, self.test, self.work);
             next(&life);
-            life
-        });
-        ([undisturbed].into_iter().chain(killed).collect(), passed)
+            lives.push(life);
+        }
+        lives
     }
 
     /// A life in which everything is ready for the work.
@@ -72,9 +116,22 @@ impl Sweep {
     }
 }
 
+/// So many of the points, the same in each run: one of each kind, commits first, and then others at equal distances.
+fn chosen(points: &BTreeSet<String>, max: usize) -> Vec<&String> {
+    let mut kinds: BTreeMap<(bool, String), Vec<&String>> = BTreeMap::new();
+    for point in points {
+        let words: Vec<&str> = point.split(' ').take(2).collect();
+        kinds.entry((words[1] != "commit", words.join(" "))).or_default().push(point);
+    }
+    let mut chosen: Vec<&String> = kinds.values().map(|kind| kind[kind.len() / 2]).take(max).collect();
+    let others = points.iter().filter(|point| !chosen.contains(point)).collect();
+    chosen.extend(spread(others, max - chosen.len()));
+    chosen
+}
+
 /// So many of all, at equal distances.
-fn spread<T>(all: Vec<T>, max: Option<usize>) -> Vec<T> {
-    let count = max.map_or(all.len(), |max| max.min(all.len()));
+fn spread<T>(all: Vec<T>, max: usize) -> Vec<T> {
+    let count = max.min(all.len());
     let chosen: BTreeSet<usize> =
         (0..count).map(|number| (2 * number + 1) * all.len() / (2 * count)).collect();
     let all = all.into_iter().enumerate();
@@ -83,11 +140,60 @@ fn spread<T>(all: Vec<T>, max: Option<usize>) -> Vec<T> {
 
 /// Does something with each, some at a time.
 pub(crate) fn side_by_side<T: Send, R: Send>(all: Vec<T>, each: impl Fn(T) -> R + Sync) -> Vec<R> {
+    let threads = lives_max().min(all.len());
     let waiting = Mutex::new(all.into_iter());
     let next = || waiting.lock().unwrap().next();
-    let work = || std::iter::from_fn(|| next().map(&each)).collect::<Vec<R>>();
+    let work = || {
+        let in_turn = |one| {
+            let _turn = Turn::wait();
+            each(one)
+        };
+        std::iter::from_fn(|| next().map(in_turn)).collect::<Vec<R>>()
+    };
     std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..PARALLEL).map(|_| scope.spawn(work)).collect();
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     })
+}
+
+fn lives_max() -> usize {
+    LIVES_PER_PROCESSOR * available_parallelism().map_or(1, usize::from)
+}
+
+/// How many lives are under way, and that one has ended.
+static UNDER_WAY: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
+
+/// One life among those that may be under way; its turn is over when it is dropped.
+struct Turn;
+
+impl Turn {
+    fn wait() -> Self {
+        let (under_way, ended) = &UNDER_WAY;
+        let all_taken = |lives: &mut usize| *lives >= lives_max();
+        *ended.wait_while(under_way.lock().unwrap(), all_taken).unwrap() += 1;
+        Self
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let (under_way, ended) = &UNDER_WAY;
+        *under_way.lock().unwrap() -= 1;
+        ended.notify_one();
+    }
+}
+
+#[test]
+fn points_are_chosen_of_each_kind_and_then_of_all_and_commits_first() {
+    let commits = ["a", "b", "c", "d"].map(|document| format!("after commit make {document}"));
+    let points: BTreeSet<String> = commits
+        .into_iter()
+        .chain(["after approve", "before create Role", "after create Namespace"].map(str::to_owned))
+        .collect();
+    let kinds = ["after commit make c", "after approve", "after create Namespace", "before create Role"];
+    assert_eq!(chosen(&points, 1), kinds[..1]);
+    assert_eq!(chosen(&points, 4), kinds);
+    assert_eq!(chosen(&points, 5), [&kinds[..], &["after commit make b"]].concat());
+    let all = chosen(&points, usize::MAX);
+    assert_eq!(all.into_iter().collect::<BTreeSet<_>>(), points.iter().collect());
 }

@@ -4,16 +4,18 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
+use dcm_testenv::effort::patience;
+
 use super::{head, limited, others_are_answered, read};
 use crate::common::User;
-use crate::common::installation::{SOON, until};
+use crate::common::installation::until;
 use crate::common::server::{Server, has_answer};
 
 /// A body that is larger than any.
 const GIGABYTE: u64 = 1 << 30;
 
 /// What such bodies may take of memory at most, while several are sent.
-const GROWTH_MAX: u64 = 32 * 1024;
+const GROWTH_MAX: u64 = 64 * 1024;
 
 /// How many are sent at a time.
 const SENDERS: usize = 8;
@@ -34,7 +36,7 @@ const PIECES_BEFORE: usize = 8;
 /// Begins to send a gigabyte; gives the connection, and how many bytes were taken.
 fn begin(server: &Server, head: &str, piece: &[u8]) -> (TcpStream, u64) {
     let mut stream = server.connect(head.as_bytes());
-    stream.set_write_timeout(Some(SOON)).unwrap();
+    stream.set_write_timeout(Some(patience())).unwrap();
     // What says how long it is may be refused already.
     let taken = (0..PIECES_BEFORE).take_while(|_| stream.write_all(piece).is_ok()).count();
     (stream, (taken * piece.len()) as u64)
@@ -89,7 +91,7 @@ fn bodies_of_a_gigabyte_are_refused_without_being_read_and_stop_nobody() {
 
 /// Sends a byte of a body now and then, until somebody else is done with it.
 fn trickle(mut stream: TcpStream, head: &str) -> String {
-    stream.set_read_timeout(Some(SOON)).unwrap();
+    stream.set_read_timeout(Some(patience())).unwrap();
     stream.write_all(head.as_bytes()).unwrap();
     let mut end = stream.try_clone().unwrap();
     let reader = std::thread::spawn(move || read(&mut end));
@@ -209,7 +211,7 @@ fn is_refused(answer: &str) -> bool {
 /// Sends a body but for its last byte.
 fn large(server: &Server, head: &str, bytes: usize) -> TcpStream {
     let mut stream = server.connect(head.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n").as_bytes());
-    stream.set_write_timeout(Some(SOON)).unwrap();
+    stream.set_write_timeout(Some(patience())).unwrap();
     // Of one that is refused no more is read.
     let _ = stream.write_all(&vec![b' '; bytes - 1]);
     stream

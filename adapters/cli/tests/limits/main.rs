@@ -13,8 +13,9 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
 use common::User;
-use common::installation::{SOON, until};
+use common::installation::until;
 use common::server::Server;
+use dcm_testenv::effort::patience;
 
 const PROJECT: &str = "POST /v2/projects\n\n{\"metadata\": {\"name\": \"other\"}}";
 
@@ -34,7 +35,7 @@ fn others_are_answered(server: &Server) {
 async fn until_there_is_room(server: &Server) {
     until("a connection beside the others", async || {
         let mut other = TcpStream::connect(server.address()).unwrap();
-        other.set_read_timeout(Some(SOON)).unwrap();
+        other.set_read_timeout(Some(patience())).unwrap();
         let asked = b"GET /v2/projects HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
         let is_sent = other.write_all(asked).is_ok();
         (is_sent && read(&mut other).starts_with("HTTP/1.1 200 ")).then_some(())

@@ -1,11 +1,16 @@
 //! Two clouds want one namespace of one cluster, on one store.
 
+use dcm_testenv::effort::budget;
+
 use crate::at_once::{at_once, winner};
 use crate::common::User;
 use crate::serving::serve;
 use crate::{environment, label, made_for, register};
 
-const ROUNDS: usize = 100;
+/// How often two clouds meet, a few times by default.
+fn rounds() -> usize {
+    budget("races", 15, 100)
+}
 
 /// Clouds of these projects meet.
 const PROJECTS: [&str; 2] = ["left", "right"];
@@ -54,7 +59,7 @@ async fn one_of_two_clouds_gets_a_namespace_and_the_other_learns_whose_it_is() {
     let user = User::new();
     register(&user, cluster);
     let worker = serve(&user);
-    let winners: Vec<usize> = (0..ROUNDS).map(|round| meet(&user, round)).collect();
+    let winners: Vec<usize> = (0..rounds()).map(|round| meet(&user, round)).collect();
     for (round, winner) in winners.iter().enumerate() {
         let cloud = cloud(round, *winner);
         // It is done by the worker; waiting for it costs nothing more.
@@ -62,7 +67,8 @@ async fn one_of_two_clouds_gets_a_namespace_and_the_other_learns_whose_it_is() {
         assert_eq!(label(cluster, &format!("n{round}"), "dcm.internal/logical-cloud"), cloud);
         assert_eq!(label(cluster, &format!("n{round}"), "dcm.internal/project"), PROJECTS[*winner]);
     }
-    let losers: Vec<String> = (0..ROUNDS).map(|round| cloud(round, 1 - winners[round])).collect();
+    let losers: Vec<String> =
+        winners.iter().enumerate().map(|(round, winner)| cloud(round, 1 - winner)).collect();
     assert_eq!(made_for(cluster, &losers), "");
     // The loser is as good as any other cloud when the winner has gone.
     let (won, lost) = (winners[0], 1 - winners[0]);

@@ -1,10 +1,16 @@
 //! Two installations, with a store each, want one namespace of one cluster.
 
+use dcm_testenv::effort::budget;
+
 use crate::at_once::{at_once, winner};
+use crate::common::installation::timeout;
 use crate::common::{Ran, User};
 use crate::{asked, environment, label, made_for, register};
 
-const MEETINGS: usize = 20;
+/// How often two installations meet, a few times by default.
+fn meetings() -> usize {
+    budget("meetings", 4, 20)
+}
 
 fn cloud(meeting: usize, side: usize) -> String {
     format!("m{meeting}-{side}")
@@ -23,7 +29,7 @@ fn meet(users: &[User; 2], meeting: usize) -> (usize, [Ran; 2]) {
     let ran = at_once([0, 1].map(|side| {
         let file = users[side].write("meeting.yaml", &document(meeting, side));
         let mut command = users[side].command();
-        command.args(["apply", "--timeout", "60s", "-f"]).arg(file);
+        command.args(["apply", "--timeout", &timeout(), "-f"]).arg(file);
         command
     }));
     (winner(&ran, meeting), ran)
@@ -47,7 +53,7 @@ async fn one_of_two_installations_gets_a_namespace_and_the_other_learns_whose_it
     let cluster = &environment.clusters()[1];
     let users = [User::new(), User::new()];
     users.iter().for_each(|user| register(user, cluster));
-    for meeting in 0..MEETINGS {
+    for meeting in 0..meetings() {
         let (winner, ran) = meet(&users, meeting);
         let (loser, namespace) = (1 - winner, format!("meeting-{meeting}"));
         let (wins, loses) = (cloud(meeting, winner), cloud(meeting, loser));

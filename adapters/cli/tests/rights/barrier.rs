@@ -6,14 +6,12 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use dcm_testenv::effort::patience;
 use http::{Request, StatusCode};
 use kube::client::Body;
 use serde_json::{Value, json};
 
 use crate::caller::Caller;
-
-/// Longer than a server that is busy with other tests ever lags.
-const SOON: Duration = Duration::from_secs(30);
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
@@ -34,7 +32,7 @@ pub(crate) async fn wait(administrator: &Caller) {
             }
         }
     };
-    tokio::time::timeout(SOON, seen).await.unwrap();
+    tokio::time::timeout(patience(), seen).await.unwrap();
 }
 
 fn role(name: &str, resource: &str) -> Value {

@@ -21,6 +21,7 @@ use std::collections::BTreeSet;
 
 use answer::Answer;
 use asked::Asked;
+use common::installation::timeout;
 use evaluator::Evaluator;
 use grid::grid;
 use matrix::Matrix;
@@ -126,11 +127,11 @@ async fn a_revoked_and_a_renewed_user_need_no_right_beyond_the_least_role_and_th
     let operator = Operator::new("revoked", "standard", 1).await;
     operator.apply(REVOKED);
     for arguments in [
-        &["renew", "revoked", "--user", "ann", "--timeout", "60s"][..],
-        &["user", "revoke", "revoked", "ann", "--timeout", "60s"],
-        &["user", "revoke", "revoked", "ci", "--timeout", "60s"],
+        &["renew", "revoked", "--user", "ann"][..],
+        &["user", "revoke", "revoked", "ann"],
+        &["user", "revoke", "revoked", "ci"],
     ] {
-        operator.user().run(arguments).done();
+        operator.user().run([arguments, &["--timeout", &timeout()]].concat()).done();
     }
     operator.terminate("default", "revoked");
     operator.engine_was_never_refused();

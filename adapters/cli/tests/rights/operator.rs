@@ -7,7 +7,7 @@ use crate::answer::Answer;
 use crate::asked::Asked;
 use crate::barrier;
 use crate::caller::Caller;
-use crate::common::installation::kubectl;
+use crate::common::installation::{kubectl, timeout};
 use crate::common::{OWNED_KINDS, User, fed, guard};
 use crate::evaluator::Evaluator;
 use crate::matrix::Matrix;
@@ -76,14 +76,15 @@ impl Operator {
 
     #[track_caller]
     pub(crate) fn apply(&self, document: &str) {
-        let applied = self.user.run_with_input(&["apply", "--timeout", "60s", "-f", "-"], document).done();
+        let applied =
+            self.user.run_with_input(&["apply", "--timeout", &timeout(), "-f", "-"], document).done();
         assert!(applied.contains("  instantiated  "), "{applied}");
     }
 
     /// Nothing of it is left afterwards.
     #[track_caller]
     pub(crate) fn terminate(&self, project: &str, cloud: &str) {
-        self.user.run(["terminate", cloud, "--project", project, "--timeout", "60s"]).done();
+        self.user.run(["terminate", cloud, "--project", project, "--timeout", &timeout()]).done();
         let label = format!("dcm.internal/project={project},dcm.internal/logical-cloud={cloud}");
         for cluster in self.clusters() {
             assert_eq!(kubectl(cluster, &["get", OWNED_KINDS, "-A", "-l", &label, "-o", "name"]), "");

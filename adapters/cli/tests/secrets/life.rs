@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dcm_testenv::{Cluster, Environment, Route};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::common::installation::kubectl;
@@ -129,7 +130,7 @@ impl Life {
         self.hand_out("bob", 0);
         self.works_with_the_own_key();
         self.stores_no_key_of("bob").await;
-        self.witness.end(worker, "-TERM");
+        self.witness.end(worker, Signal::TERM);
     }
 
     /// As happens to people. It is refused without a word of it.
@@ -204,7 +205,7 @@ impl Life {
         }
         let mut watching = self.witness.begin(&["status", "vault", "--watch"]);
         watching.until("Namespace vault");
-        self.witness.end(watching, "-INT");
+        self.witness.end(watching, Signal::INT);
         self.keep_objects("when it was instantiated");
     }
 
@@ -233,7 +234,7 @@ impl Life {
         let file = self.witness.write("vault.json", &self.document(&users, &["get"]));
         self.witness.run(&["apply", "--no-wait", "-f", &file]).done();
         worker.until("issued");
-        self.witness.end(worker, "-KILL");
+        self.witness.end(worker, Signal::KILL);
         self.learn().await;
         self.apply(&users, &["get"]);
         self.hand_out("dora", CLUSTERS);

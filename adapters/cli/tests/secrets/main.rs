@@ -14,6 +14,7 @@ mod witness;
 
 use std::collections::BTreeSet;
 
+use dcm_testenv::effort::proves_all;
 use life::{Life, STORE_KEY};
 use search::Searcher;
 use servers::Servers;
@@ -33,14 +34,22 @@ async fn no_secret_is_seen_with_documents_in_etcd_and_contexts_in_mongodb_either
     no_secret_is_seen_where_it_must_not_be(Some(Servers::etcd_and_mongodb().await)).await;
 }
 
+/// On servers a life is shorter by default: what it leaves out is the same for each store, and is there in the life with a file.
 async fn no_secret_is_seen_where_it_must_not_be(servers: Option<Servers>) {
+    let is_whole = servers.is_none() || proves_all();
     let mut life = Life::begin(servers).await;
     life.registers_clusters();
     life.applies().await;
     life.takes_in_a_user_with_a_key_of_their_own().await;
-    life.is_looked_at();
-    life.changes().await;
-    life.is_killed().await;
+    if is_whole {
+        life.is_looked_at();
+        life.changes().await;
+        life.is_killed().await;
+    } else {
+        eprintln!(
+            "left out without DCM_PROVE=all: each way to look, new credentials, and a worker that is killed"
+        );
+    }
     life.ends().await;
 
     let searcher = life.searcher();

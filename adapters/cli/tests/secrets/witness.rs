@@ -5,14 +5,14 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
+
+use dcm_testenv::effort::patience;
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::common::{Ran, User};
 use crate::search::files_below;
 use crate::servers::Servers;
-
-/// How long something may take that is waited for.
-const SOON: Duration = Duration::from_secs(60);
 
 pub(crate) struct Witness {
     user: User,
@@ -119,7 +119,7 @@ impl Witness {
     }
 
     /// Ends a command that was begun, and keeps what it said.
-    pub(crate) fn end(&mut self, running: Running, signal: &str) {
+    pub(crate) fn end(&mut self, running: Running, signal: Signal) {
         let (name, said) = running.end(signal);
         self.look();
         self.said.push((name, said));
@@ -148,7 +148,7 @@ impl Running {
     /// Waits until it says this.
     pub(crate) fn until(&mut self, text: &str) {
         loop {
-            let line = self.lines.recv_timeout(SOON);
+            let line = self.lines.recv_timeout(patience());
             let line = line.unwrap_or_else(|_| panic!("{} never said {text}:\n{}", self.name, self.said));
             self.said.push_str(&line);
             self.said.push('\n');
@@ -159,9 +159,8 @@ impl Running {
     }
 
     /// Sends the signal, and gives the name and all that was said.
-    fn end(mut self, signal: &str) -> (String, String) {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+    fn end(mut self, signal: Signal) -> (String, String) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
         self.child.wait().unwrap();
         for line in &self.lines {
             self.said.push_str(&line);

@@ -1,16 +1,15 @@
 //! A worker that can't write its store any more, as on a full disk: each write of a file is refused.
 
-use std::io::{BufRead as _, BufReader, PipeReader, pipe};
+use std::io::{PipeReader, pipe};
 use std::process::{Command, Stdio};
-use std::sync::mpsc;
-use std::thread;
 
 use dcm_testenv::Environment;
+use dcm_testenv::effort::patience;
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
-use crate::common::installation::{CLUSTERS, Installation, SOON, Worker, until};
+use crate::common::installation::{CLUSTERS, Installation, Worker, until};
 use crate::proof::is_tidy;
-use crate::{SHORT, all_done, document};
+use crate::{SHORT, all_done, document, hear};
 
 /// What a worker says that can't write.
 const SAID: &str = "writing the store's file failed";
@@ -31,17 +30,6 @@ fn serve(installation: &Installation<'_>) -> (Worker, PipeReader) {
     (Worker::begin(&mut command), said)
 }
 
-/// Hears each time that the worker can't write; all else that it says is read, too, so that it can go on.
-fn hear(said: PipeReader) -> mpsc::Receiver<()> {
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
-        let lines = BufReader::new(said).lines().map_while(Result::ok);
-        // Nobody hears any more when the test has heard enough.
-        lines.filter(|line| line.contains(SAID)).for_each(|_| sender.send(()).unwrap_or_default());
-    });
-    receiver
-}
-
 /// How large any file of a process may become.
 fn limit_files(worker: &Worker, bytes: Option<u64>) {
     let process = Pid::from_raw(worker.id().try_into().unwrap()).unwrap();
@@ -54,14 +42,14 @@ async fn a_worker_on_a_full_disk_says_so_does_nothing_and_goes_on_when_there_is_
     let environment = Environment::shared(CLUSTERS).await.unwrap();
     let installation = Installation::new(&environment, NAME);
     let (worker, said) = serve(&installation);
-    let refused = hear(said);
+    let refused = hear(said, SAID);
     installation.hand_over(&document(&installation, NAME, 10));
     all_done(&installation, 1).await;
     until("answered requests to be gone", async || is_tidy(&installation, NAME).await.then_some(())).await;
     limit_files(&worker, Some(0));
     let since = installation.moment();
     installation.hand_over(&document(&installation, NAME, 20));
-    tokio::task::block_in_place(|| (0..OFTEN).for_each(|_| refused.recv_timeout(SOON).unwrap()));
+    tokio::task::block_in_place(|| (0..OFTEN).for_each(|_| refused.recv_timeout(patience()).unwrap()));
     let writes = installation.writes(&since);
     limit_files(&worker, None);
     assert!(writes.iter().all(Vec::is_empty), "nothing is done that can't be noted first: {writes:?}");

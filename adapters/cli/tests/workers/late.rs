@@ -1,6 +1,7 @@
 //! A request that a worker sent takes effect when another worker has taken everything away.
 
 use dcm_testenv::{AuditEvent, Cluster, Environment, Route, Stage, Standalone};
+use rustix::process::Signal;
 
 use crate::common::User;
 use crate::common::installation::{CLUSTERS, Installation, Worker, registered, until};
@@ -32,7 +33,7 @@ async fn what_is_created_late_is_found_and_removed() {
         others.all(|lane| lane["state"] == "done").then_some(())
     })
     .await;
-    slow.signal("STOP");
+    slow.signal(Signal::STOP);
     installation.update(cluster, Route::Direct);
     let since = installation.moment();
     installation.person.run(["terminate", NAME, "--no-wait"]).done();
@@ -47,7 +48,7 @@ async fn what_is_created_late_is_found_and_removed() {
     has_done("delete").await;
     installation.terminate(NAME).done();
     assert_eq!(namespaces(cluster, NAME), "");
-    slow.signal("CONT");
+    slow.signal(Signal::CONT);
     installation.terminate(OTHER).done();
     [slow, quick].into_iter().for_each(Worker::stop);
     assert_eq!(namespaces(cluster, NAME), "");

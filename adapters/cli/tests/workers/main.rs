@@ -12,14 +12,17 @@ mod readiness;
 mod rekeying;
 mod store_outage;
 
+use std::io::{BufRead as _, BufReader, PipeReader};
+use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
 
 use common::User;
-use common::installation::{CLUSTERS, Installation, Worker, until};
+use common::installation::{CLUSTERS, Installation, Worker, timeout, until};
 use dcm_core::port::clock::Seeded;
+use dcm_testenv::effort::{budget, seed};
 use dcm_testenv::{Environment, Standalone};
 use proof::{assert_all_have_the_same, assert_fences_grow, is_nothing_left, owners};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
@@ -38,10 +41,23 @@ struct Storm {
     clouds: usize,
     /// How long a dead worker's clusters stay its own.
     lease: &'static str,
-    /// How long nobody dies, each time.
-    pause: Duration,
-    /// How many workers die while clouds are applied, one after the other; a quarter as many while they are terminated.
+    /// How many workers die while clouds are applied, one after the other; a quarter as many while they are terminated, and one at least.
     deaths: usize,
+}
+
+/// How many writes it takes at least to apply a cloud to a cluster: its namespace, quota, service account, role and binding, a
+/// certificate and a token.
+const APPLY_WRITES_MIN: usize = 7;
+
+/// How many writes it takes at least to terminate a cloud on a cluster: the deletion of its namespace.
+const TERMINATE_WRITES_MIN: usize = 1;
+
+impl Storm {
+    /// After how many writes the next worker dies, where so many are needed for each cloud on each cluster: all die before the work is
+    /// done, and each time it has gone on since the last death, on however slow a machine.
+    fn writes_between(&self, deaths: usize, writes_min: usize) -> usize {
+        self.clouds * CLUSTERS * writes_min / (deaths + 1)
+    }
 }
 
 fn cloud(number: usize, prefix: &str) -> String {
@@ -60,18 +76,23 @@ fn kept_at<'a>(environment: &'a Environment, name: &str, store: String) -> Insta
     Installation::of(environment, name, User::with([("DCM_STORE", store)]))
 }
 
-/// One of the workers dies and another one starts, again and again, while somebody else works.
+/// One of the workers dies and another one starts, again and again, each time when so much was written, while `work` goes on.
 fn rage(
     installation: &Installation<'_>,
     storm: &Storm,
-    deaths: usize,
+    (deaths, writes): (usize, usize),
     work: impl FnOnce() + Send,
 ) -> Vec<Worker> {
     let mut workers: Vec<Worker> = (0..WORKERS).map(|_| installation.serve_with_lease(storm.lease)).collect();
-    let (random, runtime) = (Seeded::new(deaths as u64), Handle::current());
+    let (random, runtime) = (Seeded::new(seed("workers")), Handle::current());
+    let mut since = installation.moment();
     let mut kill = || {
         for _ in 0..deaths {
-            runtime.block_on(tokio::time::sleep(storm.pause));
+            runtime.block_on(until("writes of workers", async || {
+                let written: usize = installation.writes(&since).iter().map(Vec::len).sum();
+                (written >= writes).then_some(())
+            }));
+            since = installation.moment();
             let victim = usize::try_from(random.below(WORKERS as u64)).unwrap();
             // One that is dropped is killed.
             workers[victim] = installation.serve_with_lease(storm.lease);
@@ -84,6 +105,17 @@ fn rage(
         });
     });
     workers
+}
+
+/// Hears each line with this text that a process writes; all else that it writes is read, too, so that it can go on.
+fn hear(written: PipeReader, text: &'static str) -> mpsc::Receiver<()> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let lines = BufReader::new(written).lines().map_while(Result::ok);
+        // The test may have heard enough, and gone.
+        lines.filter(|line| line.contains(text)).for_each(|_| sender.send(()).unwrap_or_default());
+    });
+    receiver
 }
 
 /// Waits until all clouds of a person are done.
@@ -100,7 +132,8 @@ async fn all_done(installation: &Installation<'_>, count: usize) {
 /// Clouds are applied, and terminated, while workers die: all is there, then nothing is.
 async fn survives(installation: &Installation<'_>, prefix: &str, storm: &Storm) {
     let since = installation.moment();
-    let workers = rage(installation, storm, storm.deaths, || {
+    let deaths = (storm.deaths, storm.writes_between(storm.deaths, APPLY_WRITES_MIN));
+    let workers = rage(installation, storm, deaths, || {
         for number in 1..=storm.clouds {
             installation.hand_over(&document(installation, &cloud(number, prefix), 10));
         }
@@ -108,7 +141,9 @@ async fn survives(installation: &Installation<'_>, prefix: &str, storm: &Storm) 
     all_done(installation, storm.clouds).await;
     assert_all_have_the_same(installation, prefix, storm.clouds).await;
     drop(workers);
-    let workers = rage(installation, storm, storm.deaths / 4, || {
+    let fewer = (storm.deaths / 4).max(1);
+    let deaths = (fewer, storm.writes_between(fewer, TERMINATE_WRITES_MIN));
+    let workers = rage(installation, storm, deaths, || {
         for number in 1..=storm.clouds {
             installation.person.run(["terminate", &cloud(number, prefix), "--no-wait"]).done();
         }
@@ -119,19 +154,20 @@ async fn survives(installation: &Installation<'_>, prefix: &str, storm: &Storm) 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sixty_clouds_in_etcd_are_finished_by_workers_that_die_every_second() {
+async fn many_clouds_in_etcd_are_finished_by_workers_that_die() {
     let environment = Environment::shared(CLUSTERS).await.unwrap();
     let etcd = Standalone::etcd().await.unwrap();
     let installation = kept_at(&environment, "storm-etcd", format!("etcd://{}", etcd.address()));
-    let storm = Storm { clouds: 60, lease: SHORT, pause: Duration::from_secs(1), deaths: 20 };
+    let (clouds, deaths) = (budget("workers", 12, 60), budget("deaths", 5, 20));
+    let storm = Storm { clouds, lease: SHORT, deaths };
     survives(&installation, "storm-etcd", &storm).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn clouds_in_sqlite_are_finished_by_workers_that_die_every_second() {
+async fn clouds_in_sqlite_are_finished_by_workers_that_die() {
     let environment = Environment::shared(CLUSTERS).await.unwrap();
     let installation = Installation::new(&environment, "storm-sqlite");
-    let storm = Storm { clouds: 6, lease: SHORT, pause: Duration::from_secs(1), deaths: 8 };
+    let storm = Storm { clouds: 6, lease: SHORT, deaths: budget("deaths_sqlite", 4, 8) };
     survives(&installation, "storm-sqlite", &storm).await;
 }
 
@@ -141,7 +177,7 @@ async fn clouds_in_mongodb_are_finished_by_workers_that_die() {
     let environment = Environment::shared(CLUSTERS).await.unwrap();
     let mongodb = Standalone::mongodb().await.unwrap();
     let installation = kept_at(&environment, "storm-mongodb", format!("mongodb://{}", mongodb.address()));
-    let storm = Storm { clouds: 3, lease: "5s", pause: Duration::from_secs(4), deaths: 4 };
+    let storm = Storm { clouds: 3, lease: "5s", deaths: budget("deaths_mongodb", 2, 4) };
     survives(&installation, "storm-mongodb", &storm).await;
 }
 
@@ -157,7 +193,7 @@ async fn hands_over(installation: &Installation<'_>, name: &str) {
     until("the other to have them all", async || (owners(installation) == [CLUSTERS]).then_some(())).await;
     installation.hand_over(&document(installation, name, 20));
     all_done(installation, 1).await;
-    installation.person.run(["terminate", name, "--timeout", "60s"]).done();
+    installation.person.run(["terminate", name, "--timeout", &timeout()]).done();
     other.stop();
 }
 
@@ -186,16 +222,16 @@ async fn a_worker_that_stood_still_for_longer_than_its_lease_does_no_harm() {
     for frozen in &workers {
         // In the middle of what it does.
         installation.hand_over(&document(&installation, NAME, 20));
-        frozen.signal("STOP");
+        frozen.signal(Signal::STOP);
         until("the other to have them all", async || (owners(&installation) == [CLUSTERS]).then_some(()))
             .await;
         all_done(&installation, 1).await;
-        frozen.signal("CONT");
+        frozen.signal(Signal::CONT);
         installation.hand_over(&document(&installation, NAME, 30));
         all_done(&installation, 1).await;
         until("two workers that share again", async || (owners(&installation) == [1, 2]).then_some(())).await;
     }
     assert_fences_grow(&installation, &since);
-    installation.person.run(["terminate", NAME, "--timeout", "60s"]).done();
+    installation.person.run(["terminate", NAME, "--timeout", &timeout()]).done();
     workers.into_iter().for_each(Worker::stop);
 }

@@ -2,6 +2,7 @@
 
 use std::thread;
 
+use dcm_testenv::effort::{budget, proves_all};
 use dcm_testenv::{Environment, Standalone};
 use serde_json::Value;
 
@@ -10,12 +11,15 @@ use crate::common::installation::{CLUSTERS, Installation, Worker, until};
 use crate::proof::{assert_all_have_the_same, is_nothing_left};
 use crate::{SHORT, all_done, cloud, document, kept_at};
 
-/// How many clouds are made meanwhile.
-const CLOUDS: usize = 4;
+/// Returns how many clouds are made meanwhile.
+fn clouds() -> usize {
+    budget("rekeying", 2, 4)
+}
 
 /// Makes a new key again and again while clouds are made, and forgets the earlier ones each time: all is made, and can be read.
 /// Documents are sealed with no earlier key in any of the stores.
 async fn loses_nothing(installation: &Installation<'_>, prefix: &str, stores: &[&str]) {
+    let clouds = clouds();
     let workers = [installation.serve_with_lease(SHORT), installation.serve_with_lease(SHORT)];
     let mut keys = 1;
     let mut rekey = || {
@@ -28,7 +32,7 @@ async fn loses_nothing(installation: &Installation<'_>, prefix: &str, stores: &[
     tokio::task::block_in_place(|| {
         thread::scope(|scope| {
             let making = scope.spawn(|| {
-                for number in 1..=CLOUDS {
+                for number in 1..=clouds {
                     installation.hand_over(&document(installation, &cloud(number, prefix), 10));
                 }
             });
@@ -37,10 +41,10 @@ async fn loses_nothing(installation: &Installation<'_>, prefix: &str, stores: &[
             }
         });
     });
-    all_done(installation, CLOUDS).await;
+    all_done(installation, clouds).await;
     rekey();
-    assert_all_have_the_same(installation, prefix, CLOUDS).await;
-    for number in 1..=CLOUDS {
+    assert_all_have_the_same(installation, prefix, clouds).await;
+    for number in 1..=clouds {
         let given = installation.person.run(["kubeconfig", &cloud(number, prefix), "--user", "ann"]).done();
         assert!(given.contains("client-certificate-data"), "{given}");
     }
@@ -50,7 +54,7 @@ async fn loses_nothing(installation: &Installation<'_>, prefix: &str, stores: &[
         let is_of_latest = sealed.contains(&format!("\"key\":\"k{keys}\""));
         assert!(of_others.is_none() && is_of_latest, "{store}: {of_others:?}");
     }
-    for number in 1..=CLOUDS {
+    for number in 1..=clouds {
         installation.person.run(["terminate", &cloud(number, prefix), "--no-wait"]).done();
     }
     until("nothing to be left", async || is_nothing_left(installation, prefix).await.then_some(())).await;
@@ -61,15 +65,18 @@ async fn loses_nothing(installation: &Installation<'_>, prefix: &str, stores: &[
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_are_changed_beside_workers_on_each_kind_of_store() {
     let environment = Environment::shared(CLUSTERS).await.unwrap();
-    let servers = (Standalone::etcd().await.unwrap(), Standalone::mongodb().await.unwrap());
-    let (etcd, mongodb) =
-        (format!("etcd://{}", servers.0.address()), format!("mongodb://{}", servers.1.address()));
     let in_file = Installation::new(&environment, "keys-sqlite");
     let file = format!("sqlite:{}", in_file.person.home().join(".local/share/dcm/store.db").display());
     loses_nothing(&in_file, "keys-sqlite", &[&file]).await;
-    for (name, store) in [("keys-etcd", &etcd), ("keys-mongodb", &mongodb)] {
-        loses_nothing(&kept_at(&environment, name, store.clone()), name, &[store]).await;
+    let etcd = Standalone::etcd().await.unwrap();
+    let store = format!("etcd://{}", etcd.address());
+    loses_nothing(&kept_at(&environment, "keys-etcd", store.clone()), "keys-etcd", &[&store]).await;
+    if !proves_all() {
+        return eprintln!("left out without DCM_PROVE=all: keys are changed on MongoDB alone");
     }
+    let mongodb = Standalone::mongodb().await.unwrap();
+    let store = format!("mongodb://{}", mongodb.address());
+    loses_nothing(&kept_at(&environment, "keys-mongodb", store.clone()), "keys-mongodb", &[&store]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
