@@ -1,5 +1,6 @@
 //! The workspace as cargo and git see it.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{fmt, io};
@@ -46,6 +47,29 @@ impl Workspace {
     #[must_use]
     pub fn member(&self, name: &str) -> Option<&Package> {
         self.members().into_iter().find(|package| package.name.as_str() == name)
+    }
+
+    /// Returns these crates of the workspace, and those that depend on them, directly or through others, for their own tests too.
+    ///
+    /// # Errors
+    /// When a name is not that of a crate of the workspace.
+    pub fn with_dependants(&self, names: BTreeSet<String>) -> Result<BTreeSet<String>, String> {
+        if let Some(unknown) = names.iter().find(|name| self.member(name).is_none()) {
+            return Err(format!("package {unknown:?} is not in this workspace"));
+        }
+        let mut found = names;
+        loop {
+            let depends =
+                |package: &&&Package| package.dependencies.iter().any(|one| found.contains(&one.name));
+            let members = self.members();
+            let more: Vec<_> =
+                members.iter().filter(depends).map(|package| package.name.to_string()).collect();
+            let known = found.len();
+            found.extend(more);
+            if found.len() == known {
+                return Ok(found);
+            }
+        }
     }
 }
 

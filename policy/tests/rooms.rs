@@ -146,3 +146,17 @@ fn clients_and_servers_of_others_stay_in_their_homes() {
     }
     assert!(offenders.is_empty(), "{offenders:#?}");
 }
+
+#[test]
+fn a_crate_that_changes_is_checked_with_all_that_depend_on_it() {
+    let workspace = Workspace::load().unwrap();
+    let with = |name: &str| workspace.with_dependants([name.to_owned()].into()).unwrap();
+    assert_eq!(with("dcm-cli"), ["dcm-cli".to_owned()].into());
+    let above_the_core = with("dcm-core");
+    for name in ["dcm-core", "dcm-store", "dcm-sync", "dcm-cli", "dcm-benches"] {
+        assert!(above_the_core.contains(name), "{name}");
+    }
+    assert!(!above_the_core.contains("dcm-testenv"));
+    let unknown = workspace.with_dependants(["dcm-nothing".to_owned()].into());
+    assert_eq!(unknown.unwrap_err(), "package \"dcm-nothing\" is not in this workspace");
+}
