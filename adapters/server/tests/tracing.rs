@@ -1,6 +1,8 @@
 //! The way from a request to each call to a cluster can be followed in the log, by ids.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
+#[path = "it/common/mod.rs"]
+#[allow(dead_code, reason = "it needs a part")]
 mod common;
 
 use std::sync::Mutex;

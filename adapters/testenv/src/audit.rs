@@ -118,13 +118,15 @@ impl AuditLog {
         }
     }
 
-    /// The events so far that a filter picks.
+    /// The events so far that a filter picks, in the order in which their requests arrived: the server may write the end
+    /// of an earlier request after that of a later one.
     ///
     /// # Errors
     /// When the file can't be read, or a complete line is no audit event.
     pub fn matching(&self, filter: &AuditFilter) -> Result<Vec<AuditEvent>, Error> {
         let mut events = self.events()?;
         events.retain(|event| filter.matches(event));
+        events.sort_by_key(|event| event.request_received);
         Ok(events)
     }
 
@@ -249,5 +251,13 @@ mod tests {
         assert_eq!(log.matching(&filter.clone().stage(Stage::RequestReceived)).unwrap(), []);
         assert_eq!(log.matching(&filter.clone().dry_run(false)).unwrap(), []);
         assert_eq!(log.matching(&filter.name("b")).unwrap(), []);
+    }
+
+    #[test]
+    fn what_a_filter_picks_is_in_the_order_in_which_the_requests_arrived() {
+        let earlier = LINE.replace("05.000006Z", "05.000005Z").replace("alice", "bob");
+        let (_folder, log) = log(&format!("{LINE}\n{earlier}\n"));
+        let picked = log.matching(&AuditFilter::new()).unwrap();
+        assert_eq!(picked.iter().map(|event| &*event.user).collect::<Vec<_>>(), ["bob", "alice"]);
     }
 }

@@ -49,6 +49,14 @@ pub enum Route {
 /// credential of another cluster is answered with 401.
 #[derive(Debug)]
 pub struct Cluster {
+    real: Arc<Real>,
+    /// Of this value alone, so that a test which makes it fail disturbs no other one.
+    proxy: Proxy,
+}
+
+/// A cluster without a proxy.
+#[derive(Debug)]
+pub(crate) struct Real {
     name: String,
     address: SocketAddr,
     folder: PathBuf,
@@ -56,7 +64,6 @@ pub struct Cluster {
     keys: Keys,
     admin: Identity,
     audit_log: AuditLog,
-    proxy: Proxy,
     servers: Arc<Servers>,
     start_timeout: Duration,
     runtime: Handle,
@@ -81,20 +88,20 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) runtime: &'a Handle,
 }
 
-impl Cluster {
-    /// Prepares everything and starts nothing but the proxy; the port of the API server is handed over.
+impl Real {
+    /// Prepares everything and starts nothing; the port of the API server is handed over.
     pub(crate) fn prepare(name: String, port: TcpListener, around: &Surroundings<'_>) -> Result<Self, Error> {
         let folder = around.folder.join(&name);
         make_folder(&folder)?;
         let keys = Keys::generate(&name, &folder, around.audit_bodies)?;
         let admin = keys.clients.issue_client("admin", &[ADMINISTRATORS])?;
         let address = ports::hand_over(port).map_err(Error::Port)?;
-        let proxy = ports::reserve()
-            .and_then(|listener| Proxy::start(around.runtime, listener, address))
-            .map_err(Error::Port)?;
         let audit_log = AuditLog::new(folder.join("audit.jsonl"));
         let servers = Arc::new(Servers::prepare(&name, &folder, address, &keys, &admin, &audit_log, around)?);
-        let cluster = Self {
+        let kubeconfig =
+            kubeconfig::render(&format!("https://{address}"), &keys.serving.certificate(), &admin);
+        write(&folder, ADMIN_KUBECONFIG, &kubeconfig)?;
+        Ok(Self {
             kubectl: around.programs.kubectl.clone(),
             start_timeout: around.start_timeout,
             runtime: around.runtime.clone(),
@@ -104,11 +111,8 @@ impl Cluster {
             keys,
             admin,
             audit_log,
-            proxy,
             servers,
-        };
-        write(&cluster.folder, ADMIN_KUBECONFIG, &cluster.admin_kubeconfig(Route::Direct))?;
-        Ok(cluster)
+        })
     }
 
     pub(crate) fn start_api_server(&self) -> Result<(), Error> {
@@ -124,10 +128,18 @@ impl Cluster {
     pub(crate) async fn controllers_ready(&self, deadline: Deadline) -> Result<(), Error> {
         self.servers.controllers_ready(deadline).await
     }
+}
+
+impl Cluster {
+    /// A cluster as one test sees it.
+    pub(crate) fn start_proxy(real: Arc<Real>) -> Result<Self, Error> {
+        let proxy = ports::reserve().and_then(|listener| Proxy::start(&real.runtime, listener, real.address));
+        Ok(Self { proxy: proxy.map_err(Error::Port)?, real })
+    }
 
     /// The name of the cluster in its environment: `cluster-1`, `cluster-2`, ...
     pub fn name(&self) -> &str {
-        &self.name
+        &self.real.name
     }
 
     /// The URL of the API server, past the proxy.
@@ -138,24 +150,24 @@ impl Cluster {
     /// The URL by which the API server is reached on a route.
     pub fn url_by(&self, route: Route) -> String {
         match route {
-            Route::Direct => format!("https://{}", self.address),
+            Route::Direct => format!("https://{}", self.real.address),
             Route::Proxy => format!("https://{}", self.proxy.address()),
         }
     }
 
     /// The authority that signed the serving certificate, as PEM; the same on both routes.
     pub fn certificate_authority(&self) -> String {
-        self.keys.serving.certificate()
+        self.real.keys.serving.certificate()
     }
 
     /// The administrator: user `admin` in the group `system:masters`.
     pub fn admin(&self) -> &Identity {
-        &self.admin
+        &self.real.admin
     }
 
     /// The kubeconfig of the administrator, as YAML with everything inside.
     pub fn admin_kubeconfig(&self, route: Route) -> String {
-        self.kubeconfig(&self.admin, route)
+        self.kubeconfig(&self.real.admin, route)
     }
 
     /// The kubeconfig of an identity, as YAML with everything inside.
@@ -168,12 +180,12 @@ impl Cluster {
     /// # Errors
     /// When the certificate can't be made, for example with a name that is too long for one.
     pub fn issue(&self, common_name: &str, groups: &[&str]) -> Result<Identity, certificates::Error> {
-        self.keys.clients.issue_client(common_name, groups)
+        self.real.keys.clients.issue_client(common_name, groups)
     }
 
     /// What the API server was asked.
     pub fn audit_log(&self) -> &AuditLog {
-        &self.audit_log
+        &self.real.audit_log
     }
 
     /// The proxy in front of the API server.
@@ -183,27 +195,27 @@ impl Cluster {
 
     /// The folder with the logs and certificates of the cluster; it goes with the environment.
     pub fn folder(&self) -> &Path {
-        &self.folder
+        &self.real.folder
     }
 
     /// A `kubectl` that acts as the administrator, past the proxy; arguments are to be added.
     pub fn kubectl(&self) -> Command {
-        let mut command = Command::new(&self.kubectl);
-        command.arg(flag("kubeconfig", &self.folder.join(ADMIN_KUBECONFIG)));
-        command.arg(flag("cache-dir", &self.folder.join("kubectl-cache")));
+        let mut command = Command::new(&self.real.kubectl);
+        command.arg(flag("kubeconfig", &self.real.folder.join(ADMIN_KUBECONFIG)));
+        command.arg(flag("cache-dir", &self.real.folder.join("kubectl-cache")));
         command.env_remove("KUBECONFIG");
         command
     }
 
     /// The process ids of the servers that were started and not killed.
     pub fn process_ids(&self) -> Vec<u32> {
-        let servers = [&self.servers.api_server, &self.servers.controller_manager];
+        let servers = [&self.real.servers.api_server, &self.real.servers.controller_manager];
         servers.into_iter().filter_map(|server| lock(server).process_id()).collect()
     }
 
     /// Kills the API server (`SIGKILL`), as a crash does. Its data, its port and its controllers stay.
     pub fn kill(&self) {
-        lock(&self.servers.api_server).kill();
+        lock(&self.real.servers.api_server).kill();
     }
 
     /// Starts the API server again after [`Cluster::kill`], on the same port with the same data, and waits for it.
@@ -211,10 +223,10 @@ impl Cluster {
     /// # Errors
     /// When the API server does not start, or is not ready in time.
     pub async fn restart(&self) -> Result<(), Error> {
-        let servers = Arc::clone(&self.servers);
-        let audit_log = self.audit_log.clone();
-        let start_timeout = self.start_timeout;
-        runtime::run(&self.runtime, async move {
+        let servers = Arc::clone(&self.real.servers);
+        let audit_log = self.real.audit_log.clone();
+        let start_timeout = self.real.start_timeout;
+        runtime::run(&self.real.runtime, async move {
             lock(&servers.api_server).kill();
             audit_log.drop_unfinished_line()?;
             servers.start_api_server()?;

@@ -3,23 +3,21 @@
 mod shared;
 pub(crate) mod start;
 
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-pub use self::shared::SharedEnvironment;
+use self::shared::Group;
+use self::start::Host;
 use crate::Error;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Real};
 use crate::guard::Guard;
-use crate::process::Server;
 use crate::programs::Lookup;
-use crate::ready::lock;
 use crate::runtime;
 
-/// How long the servers may take to become ready, unless the builder says otherwise: ten times what three clusters need
-/// on two cores, because a machine that compiles and tests at the same time is slow.
-pub const START_TIMEOUT: Duration = Duration::from_secs(90);
+/// How long the servers may take to become ready, unless the builder says otherwise: far longer than three clusters need
+/// on two cores, because a machine that compiles and tests at the same time is slow. A test that passes never waits so long.
+pub const START_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Set to `1`, it keeps the folder of every environment.
 const KEEP_VARIABLE: &str = "DCM_TESTENV_KEEP";
@@ -78,35 +76,49 @@ impl Builder {
     /// When a program is missing and can't be built, or a server does not start or does not become ready in time.
     pub async fn start(self) -> Result<Environment, Error> {
         let handle = runtime::handle().map_err(Error::Runtime)?;
-        runtime::run(handle, start::start(self, handle)).await
+        runtime::run(handle, async move {
+            let host = Host::start(&self).await?;
+            let clusters = start::start_clusters(&host, 0..self.clusters).await?;
+            Environment::of(host, &clusters, None)
+        })
+        .await
     }
 }
 
-/// Real servers that live as long as this value, or as this process.
-///
-/// When the value is dropped, the servers are killed and the folder is deleted before the drop is over. When the process
-/// ends without that, by `SIGKILL` too, the guard does it.
-#[derive(Debug)]
-pub struct Environment {
-    clusters: Vec<Cluster>,
-    etcd: Mutex<Server>,
-    etcd_address: SocketAddr,
-    kubectl: PathBuf,
-    folder: PathBuf,
-    // The last field: it is dropped, and waited for, after the servers.
-    guard: Mutex<Guard>,
-}
-
-impl Environment {
-    /// Says what an environment is to be.
-    pub fn builder() -> Builder {
-        Builder {
+impl Default for Builder {
+    fn default() -> Self {
+        Self {
             clusters: 1,
             lookup: Lookup::from_environment(),
             start_timeout: START_TIMEOUT,
             audit_bodies: false,
             keep: keeps_folders(),
         }
+    }
+}
+
+/// Real servers that live as long as this value, or, where they are [shared](Environment::shared), as this process.
+///
+/// When the last value that has the servers is dropped, they are killed and the folder is deleted before the drop is over. When the
+/// process ends without that, by `SIGKILL` too, the guard does it.
+#[derive(Debug)]
+pub struct Environment {
+    clusters: Vec<Cluster>,
+    /// Those who share the servers.
+    _group: Option<Arc<Group>>,
+    // Dropped after the clusters on it.
+    host: Arc<Host>,
+}
+
+impl Environment {
+    /// Says what an environment is to be.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    fn of(host: Arc<Host>, clusters: &[Arc<Real>], group: Option<Arc<Group>>) -> Result<Self, Error> {
+        let clusters = clusters.iter().map(|real| Cluster::start_proxy(Arc::clone(real)));
+        Ok(Self { clusters: clusters.collect::<Result<_, _>>()?, _group: group, host })
     }
 
     /// The clusters, in the order of their names.
@@ -116,28 +128,31 @@ impl Environment {
 
     /// The folder of the environment: logs, certificates and data.
     pub fn folder(&self) -> &Path {
-        &self.folder
+        self.host.folder()
     }
 
-    /// The URL of etcd; the keys of a cluster have its name as prefix.
+    /// The URL of etcd; the keys of a cluster begin with its name.
     pub fn etcd_url(&self) -> String {
-        format!("http://{}", self.etcd_address)
+        format!("http://{}", self.host.etcd_address())
     }
 
     /// The file of `kubectl`; [`Cluster::kubectl`] is easier to use.
     pub fn kubectl(&self) -> &Path {
-        &self.kubectl
+        self.host.kubectl()
     }
 
     /// The process ids of all servers that were started and not killed.
     pub fn process_ids(&self) -> Vec<u32> {
-        let etcd = lock(&self.etcd).process_id();
-        etcd.into_iter().chain(self.clusters.iter().flat_map(Cluster::process_ids)).collect()
+        self.host
+            .process_id()
+            .into_iter()
+            .chain(self.clusters.iter().flat_map(Cluster::process_ids))
+            .collect()
     }
 
     /// Keeps the folder when the environment ends, and says on standard error where it is.
     pub fn keep_folder(&self) {
-        keep_folder(&self.guard);
+        self.host.keep_folder();
     }
 }
 
@@ -146,8 +161,6 @@ impl Drop for Environment {
         if std::thread::panicking() {
             self.keep_folder();
         }
-        // All servers at once; the fields, dropped after this, wait for the end of each.
-        lock_guard(&self.guard).release();
     }
 }
 

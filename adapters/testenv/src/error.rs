@@ -73,19 +73,9 @@ pub enum Error {
         /// The last lines of the log.
         tail: String,
     },
-    /// The environment that this process shares could not be started; every test that asks for it gets the same error.
-    #[error("the environment that this process shares could not be started")]
+    /// The servers that the tests of this process share could not be started; every test that asks for it gets the same error.
+    #[error("the servers that the tests of this process share could not be started")]
     Shared(#[source] Arc<Self>),
-    /// The environment that this process shares has fewer clusters than now asked for.
-    #[error(
-        "the shared environment was started with {started} clusters, and {asked} are asked for; let all tests ask for the most"
-    )]
-    TooFewClusters {
-        /// How many were asked for.
-        asked: usize,
-        /// How many there are.
-        started: usize,
-    },
 }
 
 impl Error {
@@ -99,8 +89,7 @@ impl Error {
             Self::AuditLog(error) => error.is_retryable(),
             Self::Certificates(error) => error.is_retryable(),
             Self::Port(_) | Self::NotReady { .. } => true,
-            Self::Runtime(_) | Self::Name(_) | Self::Write { .. } => false,
-            Self::Shared(_) | Self::TooFewClusters { .. } => false,
+            Self::Runtime(_) | Self::Name(_) | Self::Write { .. } | Self::Shared(_) => false,
         }
     }
 

@@ -2,7 +2,8 @@
 //!
 //! Two small shell processes stand beside the servers. The *anchor* leads the process group that every server is started
 //! in. The *guard* is outside of it; it holds the read end of a pipe whose write end only this process has. When that
-//! process ends, in whatever way, the kernel closes the pipe, and the guard kills the group and deletes the folder.
+//! process ends, in whatever way, the kernel closes the pipe, and the guard kills the group and deletes the folder. The anchor has
+//! such a pipe, too, and kills the group as well, for a guard that was killed itself; then only the folder is left.
 //!
 //! There is no moment in which a server could slip through: a child that has just been forked holds a copy of the write
 //! end until it becomes the server, and it is in the group before that.
@@ -16,8 +17,8 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 
 const SCRIPT: &str = include_str!("guard.sh");
 
-/// Waits for the end of its input, and leads the group meanwhile.
-const ANCHOR: &str = "trap '' HUP INT TERM; read -r _";
+/// Waits for the end of its input, and leads the group meanwhile; then it kills all of the group, itself too.
+const ANCHOR: &str = "trap '' HUP INT TERM; read -r _; kill -s KILL 0";
 
 /// Why the guard could not be set up, or spoken to.
 #[derive(Debug, thiserror::Error)]

@@ -47,7 +47,7 @@
 //!
 //! # Logs
 //! Each environment has a folder below the system's folder for temporary files. It is kept, and its path printed, when a
-//! test panics, or for `DCM_TESTENV_KEEP=1`.
+//! test panics, or for `DCM_TESTENV_KEEP=1`. With `DCM_TESTENV_FRESH=1` no servers are shared.
 #![cfg(unix)]
 
 pub mod audit;
@@ -73,7 +73,7 @@ pub mod standalone;
 pub use self::audit::{AuditEvent, AuditFilter, AuditLog, Stage};
 pub use self::certificates::Identity;
 pub use self::cluster::{Cluster, Route};
-pub use self::environment::{Builder, Environment, START_TIMEOUT, SharedEnvironment};
+pub use self::environment::{Builder, Environment, START_TIMEOUT};
 pub use self::error::Error;
 pub use self::issuer::Issuer;
 pub use self::programs::{Lookup, Program};

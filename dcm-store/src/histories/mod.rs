@@ -48,7 +48,7 @@
 //! Other seeds: `FIRST_SEED=1000 cargo test --release …`. Any number of them for the stores of this crate:
 //!
 //! ```sh
-//! DCM_PROVE_HISTORIES=500 cargo test --release -p dcm-store --all-features --test histories -- etcd
+//! DCM_PROVE_HISTORIES=500 cargo test --release -p dcm-store --all-features --test it histories::etcd
 //! ```
 //!
 //! (or `memory`, `sqlite`, `encrypted`, `mongodb`; all of them when nothing is named).

@@ -69,7 +69,8 @@ pub(crate) fn launch(executable: &Path, place: &Place<'_>, keys: &Keys) -> Launc
         format!("--bind-address={}", address.ip()),
         format!("--secure-port={}", address.port()),
         format!("--etcd-servers=http://{etcd}"),
-        format!("--etcd-prefix=/{name}"),
+        // With the port: an earlier try with the same name may have left something.
+        format!("--etcd-prefix=/{name}-{}", address.port()),
         format!("--service-account-issuer=https://{name}.testenv.invalid"),
     ];
     arguments.extend([

@@ -1,0 +1,38 @@
+//! Tests of the crate from outside, in one program.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod accepted;
+mod access;
+mod arguments;
+mod attacks;
+mod audit;
+mod bad_documents;
+mod changes;
+mod common;
+mod credentials;
+mod cut_off;
+mod deciding;
+mod demo;
+mod deploy;
+mod drift;
+mod emco;
+mod ending;
+mod killed;
+mod life;
+mod limits;
+mod nothing_left;
+#[cfg(feature = "otlp")]
+mod otlp;
+mod plan_hash;
+mod quick_start;
+mod races;
+mod real_clusters;
+mod remote;
+mod rest;
+mod rights;
+mod secrets;
+mod stopping;
+mod store;
+mod tampering;
+mod ui;
+mod workers;

@@ -1,0 +1,13 @@
+//! Tests of the crate from outside, in one program.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod admin_role;
+mod aggregated;
+mod common;
+mod connections;
+mod contract;
+mod faults;
+mod programs;
+mod reads;
+mod watching;
+mod writes;

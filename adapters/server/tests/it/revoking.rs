@@ -1,0 +1,125 @@
+//! What others bound to a name that was revoked is found wherever the cluster lets us look.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+use crate::common;
+
+use std::sync::Arc;
+
+use common::slow::Slow;
+use common::{World, everything, spec};
+use dcm_core::service::{BoundName, OtherBindings, Revoked, Unseen};
+use dcm_server::Installation as _;
+use dcm_sync::engine::Acquire;
+use dcm_sync::planning::LOOKS_AT_ONCE_MAX;
+use dcm_sync::sim::{Identity, Link, Rights, cluster_id};
+use serde_json::{Value, json};
+
+const RBAC: &str = "rbac.authorization.k8s.io";
+
+/// A cloud of which a user was revoked, and whom others had bound in its namespace, in another one and in the cluster.
+async fn revoked() -> (World, Revoked) {
+    revoked_in(World::new(1).await).await
+}
+
+async fn revoked_in(world: World) -> (World, Revoked) {
+    let engine = world.deployment.engine(Acquire::All);
+    let mut spec = spec(&everything());
+    spec["permissions"].as_array_mut().unwrap().push(json!({
+        "name": "look", "apiGroups": [""], "resources": ["pods"], "verbs": ["get"], "namespace": "named",
+    }));
+    for namespace in ["named", "elsewhere"] {
+        world.make(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})).await;
+    }
+    world.put(spec).await;
+    world.apply().await;
+    world.done().await;
+    let clouds = world.deployment.clouds();
+    let ann = "ann".parse().unwrap();
+    let revoked = clouds.revoke(&world.caller, &world.project, &world.cloud, &ann).await.unwrap();
+    world.done().await;
+    engine.shutdown().await;
+    let name = revoked.earlier.iter().find_map(|earlier| match earlier {
+        BoundName::User { name } => Some(name.clone()),
+        BoundName::ServiceAccount { .. } => None,
+    });
+    let subject = json!({"apiGroup": RBAC, "kind": "User", "name": name});
+    for namespace in [Some("c"), Some("named"), Some("elsewhere"), None] {
+        world.make(binding("theirs", namespace, &subject)).await;
+    }
+    world.make(binding("of-another", Some("c"), &json!({"kind": "User", "name": "eve"}))).await;
+    (world, revoked)
+}
+
+fn binding(name: &str, namespace: Option<&str>, subject: &Value) -> Value {
+    let kind = if namespace.is_some() { "RoleBinding" } else { "ClusterRoleBinding" };
+    json!({
+        "apiVersion": format!("{RBAC}/v1"), "kind": kind, "metadata": {"name": name, "namespace": namespace},
+        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "bindings"}, "subjects": [subject],
+    })
+}
+
+/// From now on we may list bindings in these namespaces and nothing else; none: in the whole cluster.
+async fn may_list_in(world: &World, namespaces: &[Option<&str>]) {
+    let rules = json!([{"apiGroups": [RBAC], "resources": ["rolebindings"], "verbs": ["list"]}]);
+    let role = json!({"apiVersion": format!("{RBAC}/v1"), "kind": "ClusterRole", "metadata": {"name": "bindings"}, "rules": rules});
+    world.make(role).await;
+    for namespace in namespaces {
+        world.make(binding("ours", *namespace, &json!({"kind": "User", "name": "engine"}))).await;
+    }
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
+    cluster.server(|server| server.set_rights(Rights::Of(Identity::user("engine"))));
+}
+
+/// What is found, and what was not looked through.
+async fn others(world: &World, revoked: &Revoked) -> (Vec<String>, Vec<Unseen>) {
+    let cluster = world.deployment.clusters().connect(&cluster_id(1)).await.unwrap();
+    let OtherBindings { found, unseen } =
+        revoked.other_bindings(&*cluster, &world.deployment.call()).await.unwrap();
+    let mut found: Vec<_> =
+        found.iter().map(|key| key.namespace.as_deref().unwrap_or("the cluster").to_owned()).collect();
+    found.sort();
+    (found, unseen)
+}
+
+#[tokio::test(start_paused = true)]
+async fn bindings_of_others_are_found_in_every_namespace() {
+    let (world, revoked) = revoked().await;
+    let everywhere = ["c", "elsewhere", "named", "the cluster"].map(str::to_owned).to_vec();
+    assert_eq!(others(&world, &revoked).await, (everywhere, Vec::new()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_only_rolebindings_may_be_listed_it_is_told_that_clusterrolebindings_were_not() {
+    let (world, revoked) = revoked().await;
+    may_list_in(&world, &[None]).await;
+    let found = ["c", "elsewhere", "named"].map(str::to_owned).to_vec();
+    assert_eq!(others(&world, &revoked).await, (found, vec![Unseen::ClusterRoleBindings]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_not_all_namespaces_may_be_listed_those_of_the_cloud_are_and_the_rest_is_told() {
+    let (world, revoked) = revoked().await;
+    may_list_in(&world, &[Some("c")]).await;
+    let unseen = vec![
+        Unseen::ClusterRoleBindings,
+        Unseen::OtherNamespaces,
+        Unseen::Namespace("named".parse().unwrap()),
+    ];
+    assert_eq!(others(&world, &revoked).await, (vec!["c".to_owned()], unseen));
+}
+
+#[tokio::test(start_paused = true)]
+async fn bindings_of_others_are_looked_for_on_many_clusters_at_once_and_on_no_more_than_the_limit() {
+    let clusters = LOOKS_AT_ONCE_MAX + 2;
+    let mut slow = None;
+    let world = World::with(clusters, |fleet| slow.insert(Arc::new(Slow::new(fleet))).clone());
+    let (world, mut revoked) = revoked_in(world.await).await;
+    revoked.clusters = world.fleet.ids().cloned().collect();
+    world.fleet.cluster(&cluster_id(2)).unwrap().set_link(Link::Cut);
+    let found = world.deployment.other_bindings(&revoked).await;
+    assert_eq!(slow.unwrap().opening_max(), LOOKS_AT_ONCE_MAX);
+    assert_eq!(found.len(), clusters);
+    assert_eq!(found[&cluster_id(1)].as_ref().unwrap().found.len(), 4);
+    let unknown: Vec<_> = found.iter().filter(|(_, found)| found.is_err()).map(|(id, _)| id).collect();
+    assert_eq!(unknown, [&cluster_id(2)]);
+}

@@ -1,0 +1,8 @@
+//! Tests of the crate from outside, in one program.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod debug;
+mod document;
+mod golden;
+mod in_order;
+mod service;

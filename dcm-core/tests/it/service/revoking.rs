@@ -1,0 +1,197 @@
+//! Revoking users.
+
+use dcm_core::logical_cloud::Epoch;
+use dcm_core::pki::SystemKeys;
+use dcm_core::port::key_source::KeySource as _;
+use dcm_core::port::synchronizer::{Error as Failure, STOP_LIMIT};
+use dcm_core::service::{BoundName, Error, OtherBindings, Revoked};
+use dcm_core::status::LaneStatus;
+use serde_json::{Value, json};
+
+use crate::service::support::{World, cluster, draft, name, permission};
+
+async fn revoke(world: &World, user: &str) -> Result<Revoked, Error> {
+    world.clouds.revoke(&world.caller, &world.project, &name("shop"), &name(user)).await
+}
+
+fn steps(world: &World) -> Vec<String> {
+    let requests = world.engine.only().requests(&cluster("one"));
+    requests.into_iter().map(|(name, _)| name.to_string()).collect()
+}
+
+/// Whom the bindings name, sorted.
+fn bound(world: &World) -> Vec<String> {
+    let objects = world.engine.only().objects();
+    let objects = objects.iter().map(|object| serde_json::from_str::<Value>(object).unwrap());
+    let subjects = objects.flat_map(|object| object["subjects"].as_array().cloned().unwrap_or_default());
+    let mut names: Vec<String> =
+        subjects.map(|subject| subject["name"].as_str().unwrap().to_owned()).collect();
+    names.sort();
+    names
+}
+
+const ANN: &str = "dcm:retail:shop:0000000000000001:ann";
+
+#[tokio::test]
+async fn the_rights_of_a_revoked_user_are_bound_to_the_next_identity_alone() {
+    let world = World::new(true).await;
+    world.instantiated().await;
+    assert_eq!(bound(&world), ["bot-e1", &format!("{ANN}:1")]);
+    let revoked = revoke(&world, "ann").await.unwrap();
+    assert_eq!(bound(&world), ["bot-e1", &format!("{ANN}:2")]);
+    assert_eq!(steps(&world), ["certificate/ann/2/1", "token/bot/1/1"]);
+    assert_eq!(revoked.epoch, Epoch(2));
+    assert_eq!(revoked.earlier[0], BoundName::User { name: format!("{ANN}:1") });
+    assert_eq!(revoked.clusters, [cluster("one"), cluster("two")].into());
+    assert!(!revoked.needs_request);
+}
+
+#[tokio::test]
+async fn the_account_of_a_revoked_token_user_goes() {
+    let world = World::new(true).await;
+    world.instantiated().await;
+    let revoked = revoke(&world, "bot").await.unwrap();
+    let account = BoundName::ServiceAccount { namespace: "shop-ns".into(), name: "bot-e1".into() };
+    assert_eq!(revoked.earlier[0], account);
+    let objects = world.engine.only().objects();
+    assert!(objects.iter().all(|object| !object.contains("bot-e1")), "{objects:?}");
+    assert_eq!(steps(&world), ["certificate/ann/1/1", "token/bot/2/1"]);
+}
+
+#[tokio::test]
+async fn nothing_that_was_issued_before_is_handed_out_after_a_revocation() {
+    let world = World::new(true).await;
+    world.instantiated().await;
+    revoke(&world, "ann").await.unwrap();
+    let ann = name("ann");
+    let access = async || world.clouds.kubeconfigs(&world.project, &name("shop"), Some(&ann), None).await;
+    assert!(matches!(access().await, Err(Error::NotIssued { .. })));
+    world.engine.finish();
+    assert_eq!(access().await.unwrap().access.clusters.len(), 2);
+}
+
+#[tokio::test]
+async fn a_revocation_brings_no_edit_to_clusters_and_stays_over_the_next_apply() {
+    let world = World::new(true).await;
+    world.instantiated().await;
+    let before = world.engine.only().objects().len();
+    let mut edited = draft();
+    edited["spec"]["permissions"] = json!([permission("read"), permission("more")]);
+    world.put(edited).await.unwrap();
+    revoke(&world, "ann").await.unwrap();
+    assert_eq!(world.engine.only().objects().len(), before);
+    world.apply("shop").await.unwrap();
+    assert_eq!(steps(&world), ["certificate/ann/2/1", "token/bot/1/1"]);
+    assert!(!bound(&world).contains(&format!("{ANN}:1")));
+}
+
+#[tokio::test]
+async fn a_user_who_was_taken_out_of_the_documents_is_revoked_while_it_is_on_clusters() {
+    let world = World::new(true).await;
+    world.instantiated().await;
+    let mut without = draft();
+    without["spec"]["users"].as_array_mut().unwrap().remove(0);
+    world.put(without).await.unwrap();
+    revoke(&world, "ann").await.unwrap();
+    assert_eq!(bound(&world), ["bot-e1", &format!("{ANN}:2")]);
+}
+
+#[tokio::test]
+async fn a_paused_cloud_goes_on_with_a_revocation() {
+    let world = World::new(true).await;
+    world.put(draft()).await.unwrap();
+    world.apply("shop").await.unwrap();
+    world.clouds.stop(&world.caller, &world.project, &name("shop"), STOP_LIMIT).await.unwrap();
+    revoke(&world, "ann").await.unwrap();
+    assert!(!world.engine.only().paused);
+}
+
+#[tokio::test]
+async fn who_is_not_there_or_not_applied_is_told() {
+    let world = World::new(true).await;
+    let message = |revoked: Result<Revoked, Error>| revoked.unwrap_err().to_string();
+    assert_eq!(message(revoke(&world, "ann").await), "there is no logical cloud shop in project retail");
+    world.put(draft()).await.unwrap();
+    let not_applied = "logical cloud shop is not applied; apply the logical cloud first";
+    assert_eq!(message(revoke(&world, "ann").await), not_applied);
+    world.apply("shop").await.unwrap();
+    assert_eq!(message(revoke(&world, "eve").await), "there is no user eve");
+}
+
+#[tokio::test]
+async fn a_user_who_keeps_the_key_is_revoked_and_brings_another_request() {
+    let world = World::new(true).await;
+    world.put(draft()).await.unwrap();
+    let put_request = async || {
+        let subject = world.clouds.subject(&world.project, &name("shop"), &name("ann")).await.unwrap();
+        let mut own = draft();
+        own["spec"]["users"][0]["csr"] = SystemKeys.issue(&subject).unwrap().request.into();
+        world.put(own).await.unwrap();
+        world.apply("shop").await
+    };
+    put_request().await.unwrap();
+    world.engine.finish();
+    let revoked = revoke(&world, "ann").await.unwrap();
+    assert!(revoked.needs_request);
+    assert_eq!(steps(&world), ["token/bot/1/1"], "the old request is for the old identity");
+    assert_eq!(bound(&world), ["bot-e1", &format!("{ANN}:2")]);
+    let (shop, ann) = (name("shop"), name("ann"));
+    let missing = world.clouds.kubeconfigs(&world.project, &shop, Some(&ann), None).await.unwrap_err();
+    assert!(missing.to_string().ends_with("a new certificate request is needed"), "{missing}");
+    // The request in the document is for the identity that was revoked.
+    assert!(matches!(world.apply("shop").await, Err(Error::Refused(_))));
+    put_request().await.unwrap();
+    assert_eq!(steps(&world), ["certificate/ann/2/2", "token/bot/1/1"]);
+}
+
+#[tokio::test]
+async fn a_binding_that_somebody_else_changed_is_told_as_pending_though_its_lane_is_done() {
+    let world = World::new(true).await;
+    world.instantiated().await;
+    let revoked = revoke(&world, "ann").await.unwrap();
+    let lane = |kind: &str, state: &str| -> LaneStatus {
+        let object = json!({"group": "rbac.authorization.k8s.io", "kind": kind, "namespace": "shop-ns", "name": "look", "state": state,
+            "cause": {"reason": "drifted", "message": "subjects is held by rancher"}});
+        let generation = revoked.generation;
+        serde_json::from_value(
+            json!({"observedGeneration": generation, "state": "done", "since": "2026-01-01T00:00:00Z",
+            "objects": [object], "requests": []}),
+        )
+        .unwrap()
+    };
+    for (kind, state, is_done) in [
+        ("RoleBinding", "drifted", false),
+        ("ClusterRoleBinding", "drifted", false),
+        ("RoleBinding", "pending", false),
+        ("Role", "drifted", true),
+        ("RoleBinding", "applied", true),
+    ] {
+        let lane = lane(kind, state);
+        assert_eq!(revoked.is_done_in(&lane), is_done, "{kind} {state}");
+        let told = revoked.cause_in(&lane).map(|cause| &*cause.message);
+        assert_eq!(told, (!is_done).then_some("subjects is held by rancher"), "{kind} {state}");
+    }
+}
+
+#[tokio::test]
+async fn a_revocation_that_was_cut_off_is_not_told_as_done() {
+    let world = World::new(true).await;
+    world.instantiated().await;
+    world.engine.finish();
+    let is_done = async || {
+        let (revoked, context) =
+            world.clouds.revocation(&world.project, &name("shop"), &name("ann")).await.unwrap();
+        let report = revoked.report([(cluster("one"), Ok(OtherBindings::default()))].into(), |id| {
+            context.as_ref()?.lanes.get(id)
+        });
+        report.clusters[&cluster("one")].is_revoked
+    };
+    world.engine.fail_next(Failure::Contended { id: name("any") });
+    revoke(&world, "ann").await.unwrap_err();
+    assert!(bound(&world).contains(&format!("{ANN}:1")));
+    assert!(!is_done().await);
+    revoke(&world, "ann").await.unwrap();
+    world.engine.finish();
+    assert!(!bound(&world).contains(&format!("{ANN}:1")));
+    assert!(is_done().await);
+}

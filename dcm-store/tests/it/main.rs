@@ -1,0 +1,17 @@
+//! Tests of the crate from outside, in one program.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod conformance;
+mod conformance_finds;
+mod documents;
+mod encrypted;
+mod etcd;
+mod histories;
+mod histories_find;
+mod memory;
+mod mongodb;
+mod sqlite;
+mod sqlite_crash;
+mod tampering;
+mod transfer;
+mod wrappers;
