@@ -91,6 +91,50 @@ pub fn check(schema: &'static Value, value: &Value) -> Result<(), Refusals> {
     checks.finish(Some(()))
 }
 
+/// Holds the texts of a value of the right shape against the lists of texts in its schema. The model gives better reasons for what it reads
+/// itself; this is for types that serde reads whole.
+///
+/// # Errors
+/// Each text that its list does not contain, at most [`REFUSALS_MAX`].
+pub fn check_choices(schema: &'static Value, value: &Value) -> Result<(), Refusals> {
+    let mut checks = Checks::default();
+    walk_choices(&Cursor::of(schema), value, &mut checks);
+    checks.finish(Some(()))
+}
+
+fn walk_choices(at: &Cursor, value: &Value, checks: &mut Checks) {
+    let Some(schema) = at.schema else { return };
+    if checks.count() >= REFUSALS_MAX {
+        return;
+    }
+    match value {
+        Value::String(text) => {
+            let choices = choices(schema);
+            if !choices.is_empty() && !choices.contains(&text.as_str()) {
+                checks.refuse(&at.path, "", format!("must be one of {}", choices.join(", ")));
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                walk_choices(&at.item(index), item, checks);
+            }
+        }
+        Value::Object(members) => {
+            for (key, member) in members {
+                walk_choices(&at.member(key), member, checks);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The texts that a schema lists: one by one, each with its description, or together. None where it allows any text.
+fn choices(schema: &Value) -> Vec<&str> {
+    let alternatives = schema["oneOf"].as_array().into_iter().flatten();
+    let listed = schema["enum"].as_array().into_iter().flatten();
+    listed.chain(alternatives.map(|one| &one["const"])).filter_map(Value::as_str).collect()
+}
+
 /// A value in a place where it doesn't belong, as far as it may be shown: a text may be anything.
 pub(crate) fn shown(value: &Value) -> Option<String> {
     (value.is_number() || value.is_boolean()).then(|| value.to_string())
@@ -167,4 +211,24 @@ fn broken_type(schema: &Value, value: &Value) -> Option<&'static str> {
         (_, "array") => "must be a list",
         _ => "must be a mapping",
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_text_that_its_list_does_not_contain_is_refused_with_its_place_and_the_list() {
+        let listed = json!({"type": "string", "enum": ["a", "b"]});
+        let described = json!({"type": "string", "oneOf": [{"const": "a"}, {"const": "b"}]});
+        for choice in [listed, described] {
+            let schema = json!({"type": "object", "properties": {"of": {"type": "array", "items": choice}, "any": {"type": "string"}}});
+            let schema: &'static Value = Box::leak(Box::new(schema));
+            assert!(check_choices(schema, &json!({"of": ["a", "b"], "any": "c"})).is_ok());
+            let refused = check_choices(schema, &json!({"of": ["a", "B"]})).unwrap_err();
+            assert_eq!(refused.to_string(), "of[1]: must be one of a, b");
+        }
+    }
 }

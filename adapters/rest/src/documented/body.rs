@@ -67,7 +67,10 @@ impl<T: Shaped> Body<T> {
     pub(super) fn read(bytes: &[u8]) -> Result<Self, Problem> {
         let sent = json::read(bytes).map_err(|error| Problem::new(Kind::Malformed, error.to_string()))?;
         shape::check(T::schema(), &sent)?;
-        let read = T::deserialize(&sent).map_err(|_| Problem::new(Kind::Invalid, OTHER_SHAPE))?;
+        let Ok(read) = T::deserialize(&sent) else {
+            shape::check_choices(T::schema(), &sent)?;
+            return Err(Problem::new(Kind::Invalid, OTHER_SHAPE));
+        };
         Ok(Self { sent, read })
     }
 }
