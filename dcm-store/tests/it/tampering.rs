@@ -189,7 +189,7 @@ async fn a_writer_without_the_keys_is_found_out_in_sqlite() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_writer_without_the_keys_is_found_out_in_etcd() {
     let server = Standalone::etcd().await.unwrap();
-    let kept = dcm_store::open(&format!("etcd://{}", server.address())).await.unwrap();
+    let kept = dcm_store::open(&format!("etcd://{}?timeout=60", server.address())).await.unwrap();
     let put = async |name: &str, text: &str| {
         etcd_http::put(&server, &format!("dcm/{name}"), text.as_bytes()).unwrap();
     };
@@ -200,7 +200,7 @@ async fn a_writer_without_the_keys_is_found_out_in_etcd() {
 async fn a_writer_without_the_keys_is_found_out_in_mongodb() {
     let server = Standalone::mongodb().await.unwrap();
     let url = format!("mongodb://{}", server.address());
-    let kept = dcm_store::open(&url).await.unwrap();
+    let kept = dcm_store::open(&format!("{url}?timeout=60")).await.unwrap();
     let client = mongodb::Client::with_uri_str(&url).await.unwrap();
     let records = client.database("dcm").collection::<bson::Document>("DCM");
     let change = async |name: &str, mut change: bson::Document| {

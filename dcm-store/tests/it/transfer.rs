@@ -76,8 +76,8 @@ async fn an_export_of_each_backend_is_imported_into_each_other_one() {
     let url = |scheme: &str, name: &str| match scheme {
         "memory" => "memory:".to_owned(),
         "sqlite" => format!("sqlite:{}/{name}.db", folder.path().display()),
-        "etcd" => format!("etcd://{}/{name}", etcd.address()),
-        _ => format!("mongodb://{}/{name}", mongodb.address()),
+        "etcd" => format!("etcd://{}/{name}?timeout=60", etcd.address()),
+        _ => format!("mongodb://{}/{name}?timeout=60", mongodb.address()),
     };
     let open = async |scheme: &str, name: &str| dcm_store::open(&url(scheme, name)).await.unwrap();
     let first: Arc<dyn Store> = Arc::new(MemoryStore::new());

@@ -13,10 +13,8 @@ fn rules(contract: &str) -> Vec<&str> {
 
 /// Under which names the suite has tests.
 fn sections(suite: &str) -> Vec<&str> {
-    let lines = suite
-        .lines()
-        .map(str::trim)
-        .skip_while(|line| !line.starts_with("$crate::contract::conformance!(@rules"));
+    let lines =
+        suite.lines().map(str::trim).skip_while(|line| !line.starts_with("$crate::conformance!(@rules"));
     let within = lines.take_while(|line| *line != ");");
     let within: Vec<&str> = within.skip(1).collect();
     let is_name = |line: &str| line.starts_with("// ");

@@ -193,7 +193,7 @@ async fn the_main_job_with_etcd() {
         return;
     }
     let etcd = Standalone::etcd().await.unwrap();
-    let user = User::with([("DCM_STORE", format!("etcd://{}", etcd.address()))]);
+    let user = User::with([("DCM_STORE", format!("etcd://{}?timeout=60", etcd.address()))]);
     does_the_main_job(&Registered::of(user).await, "shop-etcd");
 }
 
@@ -203,7 +203,7 @@ async fn the_main_job_with_mongodb() {
         return;
     }
     let mongodb = Standalone::mongodb().await.unwrap();
-    let user = User::with([("DCM_STORE", format!("mongodb://{}", mongodb.address()))]);
+    let user = User::with([("DCM_STORE", format!("mongodb://{}?timeout=60", mongodb.address()))]);
     does_the_main_job(&Registered::of(user).await, "shop-mongodb");
 }
 
@@ -211,8 +211,8 @@ async fn the_main_job_with_mongodb() {
 async fn the_main_job_with_documents_in_mongodb_and_app_contexts_in_etcd() {
     let (mongodb, etcd) = (Standalone::mongodb().await.unwrap(), Standalone::etcd().await.unwrap());
     let user = User::with([
-        ("DCM_STORE", format!("mongodb://{}", mongodb.address())),
-        ("DCM_CONTEXTS_STORE", format!("etcd://{}", etcd.address())),
+        ("DCM_STORE", format!("mongodb://{}?timeout=60", mongodb.address())),
+        ("DCM_CONTEXTS_STORE", format!("etcd://{}?timeout=60", etcd.address())),
     ]);
     does_the_main_job(&Registered::of(user).await, "shop-both");
 }

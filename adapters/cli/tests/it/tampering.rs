@@ -139,7 +139,7 @@ fn forged(kept: &str, forge: impl FnOnce(&mut Value)) -> [String; 2] {
 }
 
 async fn attacked(database: Database) {
-    let victim = Victim::of(User::with([("DCM_STORE", database.url())]));
+    let victim = Victim::of(User::with([("DCM_STORE", format!("{}?timeout=60", database.url()))]));
     victim.finds(&[]);
     let [one, two] = ["clusters/p/one", "clusters/p/two"];
     let (kept_one, kept_two) = (victim.kept(one), victim.kept(two));

@@ -73,7 +73,7 @@ fn served(server: &Cluster) -> Vec<(String, String, String)> {
 
 #[tokio::test]
 async fn the_default_allow_list_is_the_role_admin_of_kubernetes() {
-    let environment = Environment::group("admin_role", 1).await.unwrap();
+    let environment = Environment::shared(1).await.unwrap();
     let server = &environment.clusters()[0];
     let list = AllowList::default();
     let ours: BTreeSet<Right> = list

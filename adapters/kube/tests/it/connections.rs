@@ -47,7 +47,7 @@ async fn counting_proxy(target: String) -> (String, Arc<AtomicUsize>) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_burst_of_requests_shares_one_connection() {
-    let environment = Environment::group("connections", 1).await.unwrap();
+    let environment = Environment::shared(1).await.unwrap();
     let server = &environment.clusters()[0];
     let direct = server.url_by(Route::Direct);
     let (address, count) = counting_proxy(direct.trim_start_matches("https://").to_owned()).await;

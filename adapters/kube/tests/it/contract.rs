@@ -69,7 +69,7 @@ impl Clock for RealTime {
 /// A subject of its own for each test, with a prefix of its own, on the one cluster of the process.
 async fn subject() -> Subject {
     static SUBJECTS: AtomicU32 = AtomicU32::new(0);
-    let environment = Environment::group("contract", 1).await.unwrap();
+    let environment = Environment::shared(1).await.unwrap();
     let server = &environment.clusters()[0];
     let kubeconfig: Kubeconfig = Kubeconfig::from_yaml(&server.admin_kubeconfig(Route::Direct)).unwrap();
     let prefix = format!("contract-{}", SUBJECTS.fetch_add(1, Ordering::Relaxed));

@@ -51,7 +51,7 @@ fn widget(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_custom_kind_is_discovered_once_and_again_when_it_is_not_known() {
-    let environment = Environment::group("reads", 1).await.unwrap();
+    let environment = Environment::shared(1).await.unwrap();
     let server = &environment.clusters()[0];
     let (cluster, call) = (administrator(server).await, call("custom"));
     namespace(&cluster, &call, "custom").await;
@@ -92,7 +92,7 @@ async fn a_custom_kind_is_discovered_once_and_again_when_it_is_not_known() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn built_in_kinds_need_no_discovery() {
-    let environment = Environment::group("reads", 1).await.unwrap();
+    let environment = Environment::shared(1).await.unwrap();
     let server = &environment.clusters()[0];
     let (cluster, call) = (administrator(server).await, call("built-in"));
     for (group, name, namespace) in [
@@ -131,7 +131,7 @@ fn listed(event: WatchEvent) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_watch_tells_what_there_is_and_then_what_changes() {
-    let environment = Environment::group("reads", 1).await.unwrap();
+    let environment = Environment::shared(1).await.unwrap();
     let server = &environment.clusters()[0];
     let (cluster, call) = (administrator(server).await, call("watches"));
     namespace(&cluster, &call, "watches").await;
@@ -160,7 +160,7 @@ async fn a_watch_tells_what_there_is_and_then_what_changes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_list_comes_in_pages() {
-    let environment = Environment::group("reads", 1).await.unwrap();
+    let environment = Environment::shared(1).await.unwrap();
     let server = &environment.clusters()[0];
     let (cluster, call) = (administrator(server).await, call("pages"));
     namespace(&cluster, &call, "pages").await;
@@ -213,7 +213,7 @@ fn deployment_and_service(server: &Server) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn contents_are_what_people_put_into_a_namespace() {
-    let environment = Environment::group("reads", 1).await.unwrap();
+    let environment = Environment::shared(1).await.unwrap();
     let server = &environment.clusters()[0];
     let (cluster, call) = (administrator(server).await, call("contents"));
     namespace(&cluster, &call, "contents").await;
@@ -236,7 +236,7 @@ async fn contents_are_what_people_put_into_a_namespace() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_kinds_are_those_of_namespaced_objects_that_can_be_listed_and_deleted_each_once() {
-    let environment = Environment::group("reads", 1).await.unwrap();
+    let environment = Environment::shared(1).await.unwrap();
     let (cluster, call) = (administrator(&environment.clusters()[0]).await, call("kinds"));
     let kinds = cluster.kinds(&call).await.unwrap().known;
     for (group, version, kind) in [("", "v1", "ConfigMap"), ("policy", "v1", "PodDisruptionBudget")] {
@@ -260,7 +260,7 @@ async fn eventually(server: &Server, arguments: &[&str]) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_may_not_be_listed_is_an_error_and_rights_can_be_asked_for() {
-    let environment = Environment::group("reads", 1).await.unwrap();
+    let environment = Environment::shared(1).await.unwrap();
     let server = &environment.clusters()[0];
     let call = call("rights");
     kubectl(server, &["create", "namespace", "rights"], "");
@@ -302,7 +302,7 @@ async fn what_may_not_be_listed_is_an_error_and_rights_can_be_asked_for() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_credential_of_elsewhere_is_not_accepted() {
-    let environment = Environment::group("reads", 1).await.unwrap();
+    let environment = Environment::shared(1).await.unwrap();
     let server = &environment.clusters()[0];
     let call = call("elsewhere");
     let user = server.issue("x", &[]).unwrap();
@@ -323,7 +323,7 @@ async fn a_credential_of_elsewhere_is_not_accepted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_says_who_it_is_and_what_time_it_is() {
-    let environment = Environment::group("reads", 1).await.unwrap();
+    let environment = Environment::shared(1).await.unwrap();
     let server = &environment.clusters()[0];
     let (cluster, call) = (administrator(server).await, call("says"));
     let uid = kubectl(server, &["get", "namespace", "kube-system", "-o", "jsonpath={.metadata.uid}"], "");
@@ -339,7 +339,7 @@ async fn a_cluster_says_who_it_is_and_what_time_it_is() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn certificates_and_tokens_are_issued() {
-    let environment = Environment::group("reads", 1).await.unwrap();
+    let environment = Environment::shared(1).await.unwrap();
     let server = &environment.clusters()[0];
     let (cluster, call) = (administrator(server).await, call("issues"));
     namespace(&cluster, &call, "issues").await;

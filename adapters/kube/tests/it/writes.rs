@@ -21,7 +21,7 @@ fn verbs(server: &Server, owner: &str, resource: &str) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_says_who_makes_it_and_is_made_once() {
-    let environment = Environment::group("writes", 1).await.unwrap();
+    let environment = Environment::shared(1).await.unwrap();
     let server = &environment.clusters()[0];
     let (cluster, call) = (administrator(server).await, call("says-who"));
     namespace(&cluster, &call, "says-who").await;
@@ -47,7 +47,7 @@ async fn a_request_says_who_makes_it_and_is_made_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_of_an_earlier_manifest_stays_and_what_others_wrote_does() {
-    let environment = Environment::group("writes", 1).await.unwrap();
+    let environment = Environment::shared(1).await.unwrap();
     let server = &environment.clusters()[0];
     let (cluster, call) = (administrator(server).await, call("leaves-nothing"));
     namespace(&cluster, &call, "leaves-nothing").await;
@@ -81,7 +81,7 @@ async fn nothing_of_an_earlier_manifest_stays_and_what_others_wrote_does() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_field_that_another_manager_holds_is_a_conflict_without_force() {
-    let environment = Environment::group("writes", 1).await.unwrap();
+    let environment = Environment::shared(1).await.unwrap();
     let server = &environment.clusters()[0];
     let (cluster, call) = (administrator(server).await, call("conflicts"));
     namespace(&cluster, &call, "conflicts").await;
@@ -116,7 +116,7 @@ async fn a_field_that_another_manager_holds_is_a_conflict_without_force() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn lists_with_keys_keep_what_others_put_in() {
-    let environment = Environment::group("writes", 1).await.unwrap();
+    let environment = Environment::shared(1).await.unwrap();
     let server = &environment.clusters()[0];
     let (cluster, call) = (administrator(server).await, call("lists"));
     namespace(&cluster, &call, "lists").await;
@@ -154,7 +154,7 @@ async fn lists_with_keys_keep_what_others_put_in() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_released_object_is_nobodys_and_keeps_its_content() {
-    let environment = Environment::group("writes", 1).await.unwrap();
+    let environment = Environment::shared(1).await.unwrap();
     let server = &environment.clusters()[0];
     let (cluster, call) = (administrator(server).await, call("releases"));
     namespace(&cluster, &call, "releases").await;
@@ -182,7 +182,7 @@ async fn a_released_object_is_nobodys_and_keeps_its_content() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deletion_says_whether_the_object_is_gone() {
-    let environment = Environment::group("writes", 1).await.unwrap();
+    let environment = Environment::shared(1).await.unwrap();
     let server = &environment.clusters()[0];
     let (cluster, call) = (administrator(server).await, call("deletes"));
     let space = namespace(&cluster, &call, "deletes").await;
@@ -223,7 +223,7 @@ async fn a_deletion_says_whether_the_object_is_gone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_namespace_and_what_is_defaulted_in_it_survives_updates() {
-    let environment = Environment::group("writes", 1).await.unwrap();
+    let environment = Environment::shared(1).await.unwrap();
     let server = &environment.clusters()[0];
     let (cluster, call) = (administrator(server).await, call("defaults"));
     let space = namespace(&cluster, &call, "defaults").await;
@@ -241,7 +241,7 @@ async fn a_namespace_and_what_is_defaulted_in_it_survives_updates() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_typing_error_in_a_manifest_is_refused() {
-    let environment = Environment::group("writes", 1).await.unwrap();
+    let environment = Environment::shared(1).await.unwrap();
     let server = &environment.clusters()[0];
     let (cluster, call) = (administrator(server).await, call("typing"));
     namespace(&cluster, &call, "typing").await;
@@ -256,7 +256,7 @@ async fn a_typing_error_in_a_manifest_is_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_released_object_can_be_taken_again_and_what_is_no_longer_said_goes() {
-    let environment = Environment::group("writes", 1).await.unwrap();
+    let environment = Environment::shared(1).await.unwrap();
     let server = &environment.clusters()[0];
     let (cluster, call) = (administrator(server).await, call("retaken"));
     namespace(&cluster, &call, "retaken").await;
@@ -276,7 +276,7 @@ async fn a_released_object_can_be_taken_again_and_what_is_no_longer_said_goes() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_many_writes_based_on_one_state_one_happens() {
-    let environment = Environment::group("writes", 1).await.unwrap();
+    let environment = Environment::shared(1).await.unwrap();
     let server = &environment.clusters()[0];
     let (cluster, call) = (administrator(server).await, call("races"));
     namespace(&cluster, &call, "races").await;

@@ -12,7 +12,7 @@ use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 
 use common::eventually;
 use dcm_testenv::Environment;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 /// What the owner is to do when its environment stands.
 const FATE: &str = "TESTENV_OWNER_FATE";
@@ -86,6 +86,39 @@ fn a_killed_owner_leaves_no_process_and_no_folder() {
     owner.end();
     owner.assert_servers_are_gone();
     assert!(!owner.folder.exists());
+}
+
+/// Kills the guard of an owner's servers.
+fn kill_guard(owner: &Owner) {
+    let output = Command::new("ps").args(["-A", "-ww", "-o", "pid=,args="]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let folder = owner.folder.to_str().unwrap();
+    let guards: Vec<&str> =
+        text.lines().filter(|line| line.contains("testenv-guard") && line.contains(folder)).collect();
+    let [guard] = guards[..] else { panic!("one guard is expected: {guards:?}") };
+    let id = guard.split_whitespace().next().unwrap().parse().ok().and_then(Pid::from_raw).unwrap();
+    kill_process(id, Signal::KILL).unwrap();
+}
+
+#[test]
+fn a_killed_owner_whose_guard_was_killed_too_leaves_no_process() {
+    let mut owner = Owner::start("wait");
+    kill_guard(&owner);
+    owner.process.kill().unwrap();
+    owner.end();
+    owner.assert_servers_are_gone();
+    std::fs::remove_dir_all(&owner.folder).unwrap();
+}
+
+#[test]
+fn a_guard_that_is_killed_alone_leaves_the_servers_until_their_owner_is_gone() {
+    let mut owner = Owner::start("wait");
+    kill_guard(&owner);
+    assert!(owner.servers.iter().all(|id| is_running(*id)));
+    drop(owner.process.stdin.take());
+    owner.end();
+    owner.assert_servers_are_gone();
+    std::fs::remove_dir_all(&owner.folder).unwrap();
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! The servers of a shared environment do what a client of a real cluster relies on.
 #![allow(clippy::unwrap_used, reason = "the helpers of tests may panic as the tests do")]
 
+use std::collections::BTreeSet;
+use std::process::Command;
+
 use crate::common;
 
 use common::{eventually, output, succeed};
@@ -8,6 +11,13 @@ use dcm_testenv::{AuditFilter, Cluster, Environment, Identity, Route, Stage};
 use rcgen::{CertificateParams, DnType, KeyPair};
 
 const CLUSTERS: usize = 3;
+
+/// Set to `1`, it keeps tests from sharing servers.
+const FRESH: &str = "DCM_TESTENV_FRESH";
+
+fn is_fresh() -> bool {
+    std::env::var_os(FRESH).is_some_and(|value| value == "1")
+}
 
 #[tokio::test]
 async fn three_api_servers_answer_the_administrator_through_kubectl() {
@@ -115,10 +125,50 @@ async fn what_was_answered_is_in_the_audit_log() {
 }
 
 #[tokio::test]
-async fn a_shared_environment_with_too_few_clusters_is_an_error_that_says_so() {
-    let _environment = Environment::shared(CLUSTERS).await.unwrap();
-    let error = Environment::shared(CLUSTERS + 1).await.unwrap_err();
-    assert!(error.to_string().contains("started with 3 clusters, and 4 are asked for"), "{error}");
+async fn each_test_gets_as_many_of_the_shared_clusters_as_it_asks_for_with_proxies_of_its_own() {
+    let (few, more) =
+        (Environment::shared(1).await.unwrap(), Environment::shared(CLUSTERS + 1).await.unwrap());
+    assert_eq!((few.clusters().len(), more.clusters().len()), (1, CLUSTERS + 1));
+    assert_eq!(few.clusters()[0].url() == more.clusters()[0].url(), !is_fresh());
+    few.clusters()[0].proxy().cut().await.unwrap();
+    let cluster = &more.clusters()[0];
+    let file = cluster.folder().join("proxy.kubeconfig");
+    std::fs::write(&file, cluster.admin_kubeconfig(Route::Proxy)).unwrap();
+    let kubeconfig = format!("--kubeconfig={}", file.display());
+    succeed(cluster.kubectl().args([&kubeconfig, "get", "--raw", "/readyz"]));
+}
+
+#[tokio::test]
+async fn a_group_shares_servers_until_none_of_it_has_any() {
+    let first = Environment::group("first", 1).await.unwrap();
+    let same = Environment::group("first", 1).await.unwrap();
+    let other = Environment::group("other", 1).await.unwrap();
+    assert_eq!(first.process_ids() == same.process_ids(), !is_fresh());
+    assert!(first.process_ids().iter().all(|id| !other.process_ids().contains(id)));
+    let folder = first.folder().to_owned();
+    drop(first);
+    assert_eq!(folder.exists(), !is_fresh());
+    drop(same);
+    assert!(!folder.exists());
+    assert_ne!(Environment::group("first", 1).await.unwrap().folder(), folder);
+}
+
+/// The variables can't be changed within a process that has threads, so this program is started again.
+#[test]
+fn on_demand_each_test_gets_servers_of_its_own() {
+    let mut tests = Command::new(std::env::current_exe().unwrap());
+    tests.args(["--exact", "servers::tests_that_would_share_servers", "--ignored"]).env(FRESH, "1");
+    assert!(succeed(&mut tests).contains("1 passed"));
+}
+
+#[tokio::test]
+#[ignore = "started by another test, as a process of its own"]
+async fn tests_that_would_share_servers() {
+    // Without a cluster there is an etcd.
+    let shared = [Environment::shared(0).await.unwrap(), Environment::shared(0).await.unwrap()];
+    let group = [Environment::group("two", 0).await.unwrap(), Environment::group("two", 0).await.unwrap()];
+    let urls: BTreeSet<String> = shared.iter().chain(&group).map(Environment::etcd_url).collect();
+    assert_eq!(urls.len(), 4);
 }
 
 fn write_kubeconfig(cluster: &Cluster, identity: &Identity, name: &str) -> String {

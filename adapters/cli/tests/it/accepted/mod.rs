@@ -32,5 +32,5 @@ fn what_was_answered_is_in_the_file_when_the_server_is_back() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_answered_is_in_etcd_when_the_server_is_back() {
     let etcd = Standalone::etcd().await.unwrap();
-    holds_what_was_answered(&format!("etcd://{}", etcd.address()));
+    holds_what_was_answered(&format!("etcd://{}?timeout=60", etcd.address()));
 }

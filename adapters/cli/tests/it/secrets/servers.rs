@@ -18,12 +18,12 @@ struct Kept {
 impl Kept {
     async fn on_mongodb() -> Self {
         let server = Standalone::mongodb().await.unwrap();
-        Self { url: format!("mongodb://{}", server.address()), server }
+        Self { url: format!("mongodb://{}?timeout=60", server.address()), server }
     }
 
     async fn on_etcd() -> Self {
         let server = Standalone::etcd().await.unwrap();
-        Self { url: format!("etcd://{}", server.address()), server }
+        Self { url: format!("etcd://{}?timeout=60", server.address()), server }
     }
 }
 
