@@ -362,7 +362,8 @@ async fn certificates_and_tokens_are_issued() {
     })
     .await;
     assert!(!issued.is_empty());
-    let approvals = AuditFilter::new().resource("certificatesigningrequests").subresource("approval");
+    let approvals =
+        AuditFilter::new().resource("certificatesigningrequests").name("issues").subresource("approval");
     let approvals = server.audit_log().matching(&approvals.stage(Stage::ResponseComplete)).unwrap();
     let codes: Vec<u16> = approvals.iter().filter_map(|event| event.code).collect();
     assert_eq!(codes, [200, 409]);
