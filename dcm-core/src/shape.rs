@@ -1,7 +1,7 @@
 //! The shape of what is read: its fields and what they are made of, by its JSON Schema.
 //!
-//! Only `type`, `properties`, `additionalProperties`, `items` and `required` are looked at. What values mean is the
-//! model's to check, which also knows what a schema can't say.
+//! [`check`] reads only `type`, `properties`, `additionalProperties`, `items` and `required`, and [`check_choices`] the lists of texts (`enum`, and
+//! `const` in `oneOf`). What values mean is the model's to check, which also knows what a schema can't express.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -130,9 +130,16 @@ fn walk_choices(at: &Cursor, value: &Value, checks: &mut Checks) {
 
 /// The texts that a schema lists: one by one, each with its description, or together. None where it allows any text.
 fn choices(schema: &Value) -> Vec<&str> {
-    let alternatives = schema["oneOf"].as_array().into_iter().flatten();
+    let Some(alternatives) = schema["oneOf"].as_array() else { return texts(schema) };
+    // An alternative without a list allows any text.
+    let all: Vec<Vec<&str>> = alternatives.iter().map(texts).collect();
+    if all.iter().any(Vec::is_empty) { Vec::new() } else { all.concat() }
+}
+
+/// The texts in `enum` or `const`.
+fn texts(schema: &Value) -> Vec<&str> {
     let listed = schema["enum"].as_array().into_iter().flatten();
-    listed.chain(alternatives.map(|one| &one["const"])).filter_map(Value::as_str).collect()
+    listed.chain(schema.get("const")).filter_map(Value::as_str).collect()
 }
 
 /// A value in a place where it doesn't belong, as far as it may be shown: a text may be anything.
@@ -223,12 +230,16 @@ mod tests {
     fn a_text_that_its_list_does_not_contain_is_refused_with_its_place_and_the_list() {
         let listed = json!({"type": "string", "enum": ["a", "b"]});
         let described = json!({"type": "string", "oneOf": [{"const": "a"}, {"const": "b"}]});
-        for choice in [listed, described] {
+        let mixed = json!({"oneOf": [{"type": "string", "enum": ["a"]}, {"type": "string", "const": "b"}]});
+        for choice in [listed, described, mixed] {
             let schema = json!({"type": "object", "properties": {"of": {"type": "array", "items": choice}, "any": {"type": "string"}}});
             let schema: &'static Value = Box::leak(Box::new(schema));
             assert!(check_choices(schema, &json!({"of": ["a", "b"], "any": "c"})).is_ok());
             let refused = check_choices(schema, &json!({"of": ["a", "B"]})).unwrap_err();
             assert_eq!(refused.to_string(), "of[1]: must be one of a, b");
         }
+        let free: &'static Value =
+            Box::leak(Box::new(json!({"oneOf": [{"const": "a"}, {"type": "string"}]})));
+        assert!(check_choices(free, &json!("c")).is_ok());
     }
 }

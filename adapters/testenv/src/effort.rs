@@ -6,7 +6,10 @@
 //! | `DCM_PROVE` | `all`: tests run their whole [`budget`], and a [`seed`] is chosen by chance | unset |
 //! | `DCM_PROVE_NAME` | the budget of this name, such as `DCM_PROVE_KILLED=40` | unset |
 //! | `DCM_SEED` | the seed of each test that uses one, to repeat a failed run | unset |
+//! | `DCM_TEST_LEFT_OUT` | a file to which a line is added for all that a test [leaves out](leaves_out) | unset |
 
+use std::fs::File;
+use std::io::Write as _;
 use std::time::Duration;
 
 /// The longest wait for an event that must happen, before `DCM_TEST_PATIENCE`. A test that passes never waits so long, so the value only
@@ -42,6 +45,29 @@ pub fn budget(name: &str, small: usize, full: usize) -> usize {
 /// Returns whether tests run their whole budgets, by `DCM_PROVE=all`.
 pub fn proves_all() -> bool {
     variable("DCM_PROVE").is_some_and(|value| value == "all")
+}
+
+/// Returns whether a test leaves something out: by default yes, with `DCM_PROVE=all` no. What is left out is printed, and added to the file
+/// that `DCM_TEST_LEFT_OUT` names.
+pub fn leaves_out(what: &str) -> bool {
+    let leaves_out = !proves_all();
+    if leaves_out {
+        report_left_out(&format!("{what} (without DCM_PROVE=all)"));
+    }
+    leaves_out
+}
+
+/// Reports that something is left out because this machine does not allow it.
+///
+/// # Panics
+/// When the file that `DCM_TEST_LEFT_OUT` names can't be written.
+pub fn report_left_out(what: &str) {
+    eprintln!("left out: {what}");
+    if let Some(file) = std::env::var_os("DCM_TEST_LEFT_OUT") {
+        let mut file =
+            File::options().create(true).append(true).open(file).expect("DCM_TEST_LEFT_OUT can be written");
+        file.write_all(format!("{what}\n").as_bytes()).expect("DCM_TEST_LEFT_OUT can be written");
+    }
 }
 
 /// Returns the seed of a test: the same in each run by default, another one by chance with `DCM_PROVE=all`, or that in `DCM_SEED`. Prints it

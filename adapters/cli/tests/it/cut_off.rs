@@ -88,8 +88,8 @@ impl<'a> Tested<'a> {
         applying.interrupt().ended_with(INTERRUPTED);
         assert_eq!(self.written(&since), without_fault);
         let last = self.last_request(begun, &since);
-        // Half of it, as it is never the same twice: then a wait still shows.
-        assert!(last < SHORTEST_WAIT + took / 2, "{last:?}, and {took:?} without a fault");
+        // A wait for the broken cluster shows, but on a machine on which all takes so long.
+        assert!(last < SHORTEST_WAIT.max(took * 3), "{last:?}, and {took:?} without a fault");
 
         let ran = self.installation.apply_within("1s", &document);
         assert!(ran.code == 4 && ran.out.contains("instantiating  2/3"), "{ran:#?}");

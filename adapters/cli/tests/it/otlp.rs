@@ -364,8 +364,8 @@ fn nobody_waits_for_a_collector_that_hangs() {
     assert_eq!(ended, Some(RecvTimeoutError::Disconnected));
     stopping.end();
     let took = begun.elapsed();
-    // It has two seconds to send its last spans. A server that waited for both tries would take twice their limit.
-    assert!(took < TRY_LIMIT * 3 / 2, "it took {took:?}");
+    // It has two seconds to send its last spans. A server that waited for a try would take as long as a try may.
+    assert!(took < TRY_LIMIT * 9 / 10, "it took {took:?}");
 }
 
 #[test]

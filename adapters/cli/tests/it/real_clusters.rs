@@ -9,7 +9,6 @@ use std::process::{Command, Output, Stdio};
 
 use common::installation::{timeout, until};
 use common::{OWNED_KINDS, User, said};
-use dcm_testenv::effort::proves_all;
 use dcm_testenv::{Cluster, Environment, Route, Standalone};
 
 const CLUSTERS: usize = 3;
@@ -178,20 +177,8 @@ async fn the_main_job_with_a_file() {
     does_the_main_job(&Registered::new().await, "shop");
 }
 
-/// Returns true unless the whole proof is asked for, and prints what it leaves out: the job runs with both servers at once in any case.
-fn is_left_out(what: &str) -> bool {
-    let is_left_out = !proves_all();
-    if is_left_out {
-        eprintln!("left out without DCM_PROVE=all: {what}");
-    }
-    is_left_out
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn the_main_job_with_etcd() {
-    if is_left_out("the main job with etcd alone") {
-        return;
-    }
     let etcd = Standalone::etcd().await.unwrap();
     let user = User::with([("DCM_STORE", format!("etcd://{}?timeout=60", etcd.address()))]);
     does_the_main_job(&Registered::of(user).await, "shop-etcd");
@@ -199,9 +186,6 @@ async fn the_main_job_with_etcd() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_main_job_with_mongodb() {
-    if is_left_out("the main job with MongoDB alone") {
-        return;
-    }
     let mongodb = Standalone::mongodb().await.unwrap();
     let user = User::with([("DCM_STORE", format!("mongodb://{}?timeout=60", mongodb.address()))]);
     does_the_main_job(&Registered::of(user).await, "shop-mongodb");

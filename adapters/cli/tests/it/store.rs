@@ -13,6 +13,7 @@ use common::{Ran, UNREACHABLE, User, code_of, interrupt};
 use dcm_store::Keyring;
 use dcm_store::transfer::LINE_BYTES_MAX;
 use dcm_testenv::Standalone;
+use dcm_testenv::effort::report_left_out;
 use dcm_testenv::etcd_http::demand_users;
 use mongodb::bson::{Document, doc};
 use rusqlite::Connection;
@@ -312,15 +313,15 @@ fn on_disk(user: &User, script: &str, folder: &Path, words: &[&str]) -> Ran {
     behind(user, &[&MOUNTING[..], &[script, "sh", folder.to_str().unwrap()]].concat(), words)
 }
 
-/// Returns whether disks can be made without being the system's administrator, which few containers allow; prints what is left out where
-/// they can't.
+/// Returns whether disks can be made without being the system's administrator, which few containers allow; reports what is left out
+/// where they can't.
 fn can_mount(what: &str) -> bool {
     let mount = [&MOUNTING[..], &[r#"mount -t tmpfs none "$HOME""#]].concat();
     let home = tempfile::tempdir().unwrap();
     let made = Command::new(mount[0]).args(&mount[1..]).env("HOME", home.path()).output();
     let can = made.is_ok_and(|made| made.status.success());
     if !can {
-        eprintln!("left out where no user namespaces with mounts are allowed: {what}");
+        report_left_out(&format!("{what} (no user namespaces with mounts are allowed here)"));
     }
     can
 }

@@ -51,8 +51,8 @@ impl Environment {
         group.first(clusters).await
     }
 
-    /// The same of servers that only tests of one group share, for as long as any of them has some: for tests that look at all
-    /// that is on a cluster, and would see what others do there.
+    /// The first clusters of the servers that the tests of one group share, for as long as any of them has some: for tests that
+    /// read everything on a cluster, and would see what others do there.
     ///
     /// # Errors
     /// As [`shared`](Self::shared).
@@ -82,6 +82,10 @@ impl Group {
         runtime::run(handle, async move {
             let mut servers = self.0.lock().await;
             if let Err(error) = servers.grow(count).await {
+                // Clusters that run serve the tests that need no more.
+                if matches!(*servers, Servers::Started { .. }) {
+                    return Err(error);
+                }
                 *servers = Servers::Failed(Arc::new(error));
             }
             match &*servers {

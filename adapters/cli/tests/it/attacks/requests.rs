@@ -7,7 +7,7 @@ use dcm_testenv::{Cluster, Environment};
 use serde_json::{Value, json};
 
 use crate::attacks::attacker::Attacker;
-use crate::common::installation::{Installation, Worker, kubectl, registered, until};
+use crate::common::installation::{Installation, Worker, kubectl, registered, timeout, until};
 
 const SIGNER: &str = "kubernetes.io/kube-apiserver-client";
 
@@ -108,7 +108,11 @@ async fn a_request_of_our_name_and_with_our_marks_for_another_subject_is_never_a
     assert_eq!(state["cause"]["object"]["name"], *pending.name);
     assert_eq!(answer(pending.cluster, &pending.name), "", "it is neither approved nor signed");
 
-    pending.installation.person.run(["renew", pending.cloud, "--user", "ann", "--timeout", "60s"]).done();
+    pending
+        .installation
+        .person
+        .run(["renew", pending.cloud, "--user", "ann", "--timeout", &timeout()])
+        .done();
     let renewed = request(&pending.installation, pending.cloud, pending.cluster);
     assert_eq!(renewed["state"], "issued", "{renewed:#}");
     assert_ne!(renewed["object"]["name"], *pending.name, "the next one has another name");

@@ -4,7 +4,7 @@ use dcm_testenv::{Cluster, Environment, Route};
 use serde_json::{Value, json};
 
 use crate::common::User;
-use crate::common::installation::kubectl;
+use crate::common::installation::{kubectl, timeout};
 
 /// A cloud on clusters of these names.
 fn document(cloud: &str, clusters: &[&str]) -> String {
@@ -73,17 +73,17 @@ async fn a_second_name_of_a_cluster_takes_nothing_from_the_first() {
     let file = user.write("kubeconfig", &cluster.admin_kubeconfig(Route::Direct));
     user.run(["cluster", "add", "lab/one", "--kubeconfig", file.to_str().unwrap()]).done();
     user.run(["cluster", "add", "lab/two", "--unchecked", "--kubeconfig", file.to_str().unwrap()]).done();
-    assert_eq!(apply(&user, &document(cloud, &["one"]), "60s"), 0);
+    assert_eq!(apply(&user, &document(cloud, &["one"]), &timeout()), 0);
     let before = objects(cluster, cloud);
 
-    assert_eq!(apply(&user, &document(cloud, &["one", "two"]), "60s"), 5);
+    assert_eq!(apply(&user, &document(cloud, &["one", "two"]), &timeout()), 5);
     let status: Value = serde_json::from_str(&user.run(["status", cloud, "-o", "json"]).done()).unwrap();
     assert_eq!(status["clusters"]["lab/one"]["lane"]["state"], "done");
     let cause = &status["clusters"]["lab/two"]["lane"]["cause"];
     assert_eq!(cause["reason"], "same-cluster", "{status:#}");
     assert!(cause["message"].as_str().unwrap().contains("lab/one"), "{cause}");
 
-    assert_eq!(apply(&user, &document(cloud, &["one"]), "60s"), 0);
+    assert_eq!(apply(&user, &document(cloud, &["one"]), &timeout()), 0);
     assert_eq!(objects(cluster, cloud), before);
-    user.run(["terminate", cloud, "--timeout", "60s"]).done();
+    user.run(["terminate", cloud, "--timeout", &timeout()]).done();
 }

@@ -87,6 +87,7 @@ async fn an_apply_that_is_killed_at_any_point_is_finished_by_the_next_process() 
     }
     let lost = format!("after {}", ports::TOKEN_REQUEST);
     let died_with_one = lives.iter().filter(|life| life.killed.as_ref() == Some(&lost)).count();
+    assert_eq!(died_with_one, 1, "a life dies with a token that it did not store");
     assert_eq!(lives.iter().map(|life| life.lost_tokens.len()).sum::<usize>(), died_with_one);
 
     side_by_side(lives.iter().collect(), |life| life.finish(Work::Terminate));

@@ -79,6 +79,12 @@ impl Sweep {
         let undisturbed = self.begin("undisturbed");
         let mut points: BTreeSet<String> = undisturbed.trace(self.test, self.work).into_iter().collect();
         let chosen: BTreeSet<String> = chosen(&points, self.deaths_max).into_iter().cloned().collect();
+        if self.deaths_max >= APPLY_POINTS.min(TERMINATION_POINTS) {
+            let kinds = |points: &BTreeSet<String>| {
+                points.iter().map(|point| kind_of(point)).collect::<BTreeSet<_>>()
+            };
+            assert_eq!(kinds(&chosen), kinds(&points), "a kind of point has no death");
+        }
         let numbered = chosen.iter().enumerate().collect();
         let killed = side_by_side(numbered, |(number, point)| self.kill_at(number, point, &next));
         let lives: Vec<Life> = [undisturbed].into_iter().chain(killed.into_iter().flatten()).collect();
@@ -116,12 +122,17 @@ impl Sweep {
     }
 }
 
+/// The first two words of a point: before or after, and what is done.
+fn kind_of(point: &str) -> String {
+    point.split(' ').take(2).collect::<Vec<_>>().join(" ")
+}
+
 /// So many of the points, the same in each run: one of each kind, commits first, and then others at equal distances.
 fn chosen(points: &BTreeSet<String>, max: usize) -> Vec<&String> {
     let mut kinds: BTreeMap<(bool, String), Vec<&String>> = BTreeMap::new();
     for point in points {
-        let words: Vec<&str> = point.split(' ').take(2).collect();
-        kinds.entry((words[1] != "commit", words.join(" "))).or_default().push(point);
+        let kind = kind_of(point);
+        kinds.entry((!kind.ends_with(" commit"), kind)).or_default().push(point);
     }
     let mut chosen: Vec<&String> = kinds.values().map(|kind| kind[kind.len() / 2]).take(max).collect();
     let others = points.iter().filter(|point| !chosen.contains(point)).collect();
