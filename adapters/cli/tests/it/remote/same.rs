@@ -261,7 +261,8 @@ fn work(person: &User, cluster: &Cluster, kubeconfig: &Path) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn all_that_is_done_at_a_store_is_done_at_a_server_with_the_same_output() {
-    let environment = Environment::group("remote", 1).await.unwrap();
+    // Of its own: the orphans of the whole cluster are listed.
+    let environment = Environment::group("same", 1).await.unwrap();
     let cluster = &environment.clusters()[0];
     let here = User::new();
     let kubeconfig = |name: &str, person: &User| {
