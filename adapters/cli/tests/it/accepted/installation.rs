@@ -1,11 +1,13 @@
 //! An installation whose server ends now and then.
 
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use dcm_testenv::effort::patience;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use tokio::time::Instant;
 
 use crate::accepted::asked::{self, Answer, Create, get};
 use crate::accepted::moments::Moments;
@@ -126,6 +128,14 @@ impl Installed {
             while answered.load(Ordering::SeqCst) < after {
                 std::thread::yield_now();
             }
+            if end == End::Asked {
+                // A connection that the server has not accepted yet ends with the listener.
+                let started = Instant::now();
+                while waiting_for(self.server.address()) > 0 {
+                    assert!(started.elapsed() < patience(), "the server accepts no connection");
+                    std::thread::yield_now();
+                }
+            }
             let signal = if end == End::Asked { Signal::TERM } else { Signal::KILL };
             kill_process(server, signal).unwrap();
             asking.into_iter().map(|asking| asking.join().unwrap()).collect()
@@ -153,6 +163,20 @@ impl Installed {
             next = page["next"].as_str().map(ToOwned::to_owned);
         }
     }
+}
+
+/// Returns how many connections a listener has not accepted yet: the queue of its line in Linux's table of sockets.
+fn waiting_for(address: SocketAddr) -> usize {
+    const LISTENING: &str = "0A";
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let port = format!(":{:04X}", address.port());
+    let queue = table.lines().find_map(|line| {
+        let [_, local, _, state, queues, ..] = line.split_whitespace().collect::<Vec<_>>()[..] else {
+            return None;
+        };
+        (local.ends_with(&port) && state == LISTENING).then(|| queues.rsplit(':').next().unwrap().to_owned())
+    });
+    usize::from_str_radix(&queue.expect("the server listens"), 16).unwrap()
 }
 
 fn serve(person: User, store: &str) -> Server {

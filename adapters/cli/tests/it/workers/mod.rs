@@ -53,7 +53,7 @@ const TERMINATE_WRITES_MIN: usize = 1;
 
 impl Storm {
     /// After how many writes the next worker dies, where so many are needed for each cloud on each cluster: all die before the work is
-    /// done, and each time it has gone on since the last death, on however slow a machine.
+    /// done, on however slow a machine.
     fn writes_between(&self, deaths: usize, writes_min: usize) -> usize {
         self.clouds * CLUSTERS * writes_min / (deaths + 1)
     }
@@ -84,14 +84,14 @@ fn rage(
 ) -> Vec<Worker> {
     let mut workers: Vec<Worker> = (0..WORKERS).map(|_| installation.serve_with_lease(storm.lease)).collect();
     let (random, runtime) = (Seeded::new(seed("workers")), Handle::current());
-    let mut since = installation.moment();
+    let since = installation.moment();
     let mut kill = || {
-        for _ in 0..deaths {
+        for death in 1..=deaths {
+            // Counted from the beginning: what is written while this looks, or while a worker starts, counts for the next death.
             runtime.block_on(until("writes of workers", async || {
                 let written: usize = installation.writes(&since).iter().map(Vec::len).sum();
-                (written >= writes).then_some(())
+                (written >= death * writes).then_some(())
             }));
-            since = installation.moment();
             let victim = usize::try_from(random.below(WORKERS as u64)).unwrap();
             // One that is dropped is killed.
             workers[victim] = installation.serve_with_lease(storm.lease);
