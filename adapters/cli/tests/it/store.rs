@@ -45,7 +45,8 @@ async fn an_export_goes_on_in_another_store_with_the_same_keys() {
     assert!(text.contains("$sealed") && !text.contains("hunter2") && !text.contains("PRIVATE KEY"));
     assert_eq!(user.run(["store", "export"]).done(), text);
     let in_mongodb = format!("mongodb://{}", mongodb.address());
-    for url in [format!("etcd://{}", etcd.address()), in_mongodb.clone()] {
+    for server in [format!("etcd://{}", etcd.address()), in_mongodb.clone()] {
+        let url = format!("{server}?timeout=60");
         let said = user.run(["store", "import", "all.jsonl", "--store", &url]);
         assert!(said.code == 0 && said.out.contains("documents imported"), "{said:#?}");
         assert_eq!(user.run(["store", "export", "--store", &url]).done(), text);

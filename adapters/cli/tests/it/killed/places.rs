@@ -42,7 +42,8 @@ impl Places {
 
     /// The place of a life.
     pub(crate) fn of(&self, life: &str, home: &Path) -> Kept {
-        let at = |scheme: &str, server: &Standalone| format!("{scheme}://{}/{life}", server.address());
+        let at =
+            |scheme: &str, server: &Standalone| format!("{scheme}://{}/{life}?timeout=60", server.address());
         let (store, contexts_store) = match self {
             Self::Files => (format!("sqlite:{}", home.join("store.db").display()), None),
             Self::Etcd(server) => (at("etcd", server), None),

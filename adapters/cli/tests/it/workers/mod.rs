@@ -156,7 +156,7 @@ async fn survives(installation: &Installation<'_>, prefix: &str, storm: &Storm) 
 async fn many_clouds_in_etcd_are_finished_by_workers_that_die() {
     let environment = Environment::group("workers", CLUSTERS).await.unwrap();
     let etcd = Standalone::etcd().await.unwrap();
-    let installation = kept_at(&environment, "storm-etcd", format!("etcd://{}", etcd.address()));
+    let installation = kept_at(&environment, "storm-etcd", format!("etcd://{}?timeout=60", etcd.address()));
     let (clouds, deaths) = (budget("workers", 12, 60), budget("deaths", 5, 20));
     let storm = Storm { clouds, lease: SHORT, deaths };
     survives(&installation, "storm-etcd", &storm).await;
@@ -175,7 +175,8 @@ async fn clouds_in_sqlite_are_finished_by_workers_that_die() {
 async fn clouds_in_mongodb_are_finished_by_workers_that_die() {
     let environment = Environment::group("workers", CLUSTERS).await.unwrap();
     let mongodb = Standalone::mongodb().await.unwrap();
-    let installation = kept_at(&environment, "storm-mongodb", format!("mongodb://{}", mongodb.address()));
+    let installation =
+        kept_at(&environment, "storm-mongodb", format!("mongodb://{}?timeout=60", mongodb.address()));
     let storm = Storm { clouds: 3, lease: "5s", deaths: budget("deaths_mongodb", 2, 4) };
     survives(&installation, "storm-mongodb", &storm).await;
 }
@@ -201,9 +202,10 @@ async fn workers_on_each_kind_of_store_share_and_hand_over_at_once() {
     let environment = Environment::group("workers", CLUSTERS).await.unwrap();
     let (etcd, mongodb) = (Standalone::etcd().await.unwrap(), Standalone::mongodb().await.unwrap());
     hands_over(&Installation::new(&environment, "share-sqlite"), "share-sqlite").await;
-    let in_etcd = kept_at(&environment, "share-etcd", format!("etcd://{}", etcd.address()));
+    let in_etcd = kept_at(&environment, "share-etcd", format!("etcd://{}?timeout=60", etcd.address()));
     hands_over(&in_etcd, "share-etcd").await;
-    let in_mongodb = kept_at(&environment, "share-mongodb", format!("mongodb://{}", mongodb.address()));
+    let in_mongodb =
+        kept_at(&environment, "share-mongodb", format!("mongodb://{}?timeout=60", mongodb.address()));
     hands_over(&in_mongodb, "share-mongodb").await;
 }
 

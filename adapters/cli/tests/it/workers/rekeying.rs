@@ -69,13 +69,13 @@ async fn keys_are_changed_beside_workers_on_each_kind_of_store() {
     let file = format!("sqlite:{}", in_file.person.home().join(".local/share/dcm/store.db").display());
     loses_nothing(&in_file, "keys-sqlite", &[&file]).await;
     let etcd = Standalone::etcd().await.unwrap();
-    let store = format!("etcd://{}", etcd.address());
+    let store = format!("etcd://{}?timeout=60", etcd.address());
     loses_nothing(&kept_at(&environment, "keys-etcd", store.clone()), "keys-etcd", &[&store]).await;
     if leaves_out("keys that are changed beside workers, on MongoDB alone") {
         return;
     }
     let mongodb = Standalone::mongodb().await.unwrap();
-    let store = format!("mongodb://{}", mongodb.address());
+    let store = format!("mongodb://{}?timeout=60", mongodb.address());
     loses_nothing(&kept_at(&environment, "keys-mongodb", store.clone()), "keys-mongodb", &[&store]).await;
 }
 
@@ -84,8 +84,10 @@ async fn keys_are_changed_beside_workers_in_the_store_of_documents_and_in_that_o
     const NAME: &str = "keys-both";
     let environment = Environment::group("workers", CLUSTERS).await.unwrap();
     let servers = (Standalone::etcd().await.unwrap(), Standalone::mongodb().await.unwrap());
-    let (etcd, mongodb) =
-        (format!("etcd://{}", servers.0.address()), format!("mongodb://{}", servers.1.address()));
+    let (etcd, mongodb) = (
+        format!("etcd://{}?timeout=60", servers.0.address()),
+        format!("mongodb://{}?timeout=60", servers.1.address()),
+    );
     let both = [("DCM_STORE", mongodb.clone()), ("DCM_CONTEXTS_STORE", etcd.clone())];
     let installation = Installation::of(&environment, NAME, User::with(both));
     loses_nothing(&installation, NAME, &[&mongodb, &etcd]).await;
