@@ -65,7 +65,7 @@ impl Faulty<'_> {
         cluster.watch(&self.call, &selection(&self.call, &config_map())).await
     }
 
-    /// What a watch tells next, which must come.
+    /// Returns the next event of a watch, which must come.
     async fn next(&self, watch: &mut Watch) -> Option<Result<WatchEvent, Error>> {
         within(patience(), watch.next()).await
     }
@@ -138,7 +138,7 @@ impl Faulty<'_> {
         self.cluster.update(&self.call, &wanted, &observed(&live), false).await.unwrap()
     }
 
-    /// A watch of the client with short limits that has told a change; none when it reached them before.
+    /// Returns a watch of the client with short limits after its first change; none when it reached its limits before.
     async fn hasty_watch(&self) -> Option<Watch> {
         let mut watch = in_time(self.watch_by(&self.hasty).await)?;
         let listed = self.next(&mut watch).await.expect("the watch goes on");
@@ -170,7 +170,7 @@ impl Faulty<'_> {
         self.is_found_hastily().await;
     }
 
-    /// Why a watch ends. Before that it tells what it was sent before.
+    /// Returns why a watch ends, after the events that it still has.
     async fn until_it_ends(&self, watch: &mut Watch) -> Error {
         loop {
             match self.next(watch).await.expect("it says why") {

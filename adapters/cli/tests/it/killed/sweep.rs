@@ -15,7 +15,7 @@ use crate::killed::places::Places;
 /// Lives at a time for each processor, in all sweeps of this process together. Most of it they wait: for a lease, or for a namespace to go.
 const LIVES_PER_PROCESSOR: usize = 4;
 
-/// How many lives are to be killed at a point. What goes into one commit can be a matter of time, so a life may not come to a point that
+/// Most lives that are tried at one point. What goes into one commit can be a matter of time, so a life may not come to a point that
 /// another one has passed.
 const TRIES_MAX: usize = 3;
 
