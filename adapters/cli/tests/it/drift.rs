@@ -151,7 +151,7 @@ async fn what_is_only_to_be_reported_stays_and_stands_in_the_status_and_the_plan
         json!({"Role": {"drift": "report"}, "ResourceQuota": {"reportOnly": [PODS.trim_start_matches('.')]}});
     let kept = Kept::new(&environment, "reported", &policies).await;
     let since = kept.installation.moment();
-    let edit = json!({"spec": {"hard": {"pods": "99", "limits.cpu": "99"}}});
+    let edit = json!({"spec": {"hard": {"pods": "987654", "limits.cpu": "987654"}}});
     kept.edit("autoscaler", "resourcequota/compute", &edit);
     kept.delete("role/look");
     let told = until("drift of both", async || kept.drift("ResourceQuota").zip(kept.drift("Role"))).await;
@@ -162,14 +162,14 @@ async fn what_is_only_to_be_reported_stays_and_stands_in_the_status_and_the_plan
     })
     .await;
     assert_eq!(kept.kinds_of_writes(&since), ["patch resourcequotas compute"]);
-    assert_eq!(kept.part("resourcequota/compute", PODS).as_deref(), Some("99"));
+    assert_eq!(kept.part("resourcequota/compute", PODS).as_deref(), Some("987654"));
     let document = kept.installation.document(kept.cloud, spec(&policies));
     let plan = kept.installation.person.run_with_input(&["plan", "-f", "-"], &document.to_string()).done();
     let reported = plan.lines().find(|line| line.contains("report  ")).unwrap();
     assert!(reported.contains("spec.hard.pods is held by autoscaler"), "{plan}");
     let tree = kept.installation.person.run(["status", kept.cloud]).done();
     assert!(tree.contains("drifted: spec.hard.pods is held by autoscaler"), "{tree}");
-    assert!(!tree.contains("99"), "no values: {tree}");
+    assert!(!tree.contains("987654"), "no values: {tree}");
     kept.installation.apply(&document).done();
     back("the role that is applied again", || kept.part("role/look", ".metadata.name").is_some()).await;
     kept.end();
@@ -230,7 +230,7 @@ async fn what_is_equal_is_adopted_what_is_not_is_named_and_overwritten_only_when
     let installation = Installation::new(&environment, cloud);
     let cluster = &installation.clusters()[0];
     let hard = || part(cluster, cloud, "resourcequota/compute", ".spec.hard");
-    found(cluster, cloud, &json!({"limits.cpu": "1", "pods": "99", "secrets": "7"}));
+    found(cluster, cloud, &json!({"limits.cpu": "1", "pods": "987654", "secrets": "7"}));
     let document = |existing: &str| {
         let policies = json!({"Namespace": {"existing": "adopt"}, "ResourceQuota": {"existing": existing}});
         installation.document(cloud, spec(&policies))
@@ -239,7 +239,7 @@ async fn what_is_equal_is_adopted_what_is_not_is_named_and_overwritten_only_when
     let differs = "it was there before, and is not as desired: spec.hard.pods differs";
     assert_eq!(planned(&installation, &document("adopt-if-equal")), ("blocked".into(), differs.into()));
     let ran = installation.apply(&document("adopt-if-equal"));
-    assert!(ran.code != 0 && ran.err.contains(differs) && !ran.err.contains("99"), "{ran:#?}");
+    assert!(ran.code != 0 && ran.err.contains(differs) && !ran.err.contains("987654"), "{ran:#?}");
     let taken = "it was there before and is overwritten: spec.hard.pods is held by a-person";
     assert_eq!(planned(&installation, &document("overwrite")), ("overwrite".into(), taken.into()));
     installation.apply(&document("overwrite")).done();

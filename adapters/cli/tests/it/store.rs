@@ -226,7 +226,7 @@ fn keys_come_from_the_environment_too_and_wrong_ones_change_nothing() {
     };
     assert!(with_keys(&keys, &["cluster", "list"]).done().contains("p/c"));
     let raw = documents(&sqlite(&user));
-    let renamed = keys.replace("k1", "other");
+    let renamed = keys.replace("\"k1\"", "\"other\"");
     let another = Keyring::open_or_create(user.home().join("another.json")).map(drop);
     another.unwrap();
     let another = std::fs::read_to_string(user.home().join("another.json")).unwrap();
